@@ -1,0 +1,5 @@
+export default {
+  tools: {
+    echo: { execute: (args) => args },
+  },
+}

@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util'
+import { takeTurn } from './measure.ts'
+import type { Answered, Caller } from './measure.ts'
+import { attributed, wrongAnswer } from './side-error.ts'
+import { ascending, quantile, summarize } from './statistics.ts'
+import type { Measure, Mode, Side } from './subject.ts'
+
+/** The values of one measure of one side: one for each round, and one over the whole run. */
+export interface Series {
+  readonly byRound: readonly number[]
+  readonly whole: number
+}
+
+/** A started side and what it has shown so far. Contract: every failure is a SideError that names it. */
+export interface Contestant {
+  /** Asks alone, then as wide as the modes will: a side may mix up answers only when several are under way. */
+  check(modes: readonly Mode[]): Promise<void>
+  /** Calls that count for nothing. */
+  warmUp(mode: Mode, ms: number): Promise<void>
+  /** One measured turn of a round. */
+  compete(mode: Mode, ms: number): Promise<void>
+  results(): Map<Measure, Series>
+  stop(): Promise<void>
+}
+
+export async function startContestant(side: Side, patienceMs: number): Promise<Contestant> {
+  const runner = await attributed(side.name, 'its start', patienceMs, () => side.start())
+  const alive = <T>(doing: string, work: () => Promise<T>) => attributed(side.name, doing, patienceMs, work, runner.died)
+  const caller: Caller = { runner, next: 0 }
+  const byRound = new Map<Measure, number[]>()
+  const micros: number[] = []
+
+  const expect = ({ i, answer }: Answered) => {
+    const expected = side.answer(i)
+    if (!isDeepStrictEqual(answer, expected)) throw wrongAnswer(side.name, i, answer, expected)
+  }
+  const ask = async () => {
+    const i = caller.next++
+    expect({ i, answer: await runner.run(i) })
+  }
+  const turn = (mode: Mode, ms: number) => alive(`a turn of ${mode.kind}`, async () => {
+    const taken = await takeTurn(caller, mode, ms)
+    expect(taken.last)
+    return taken
+  })
+
+  return {
+    check: (modes) => alive('its first calls', async () => {
+      const width = Math.max(...modes.map((mode) => (mode.kind === 'latency' ? 1 : mode.concurrency)))
+      await ask()
+      await Promise.all(Array.from({ length: width }, ask))
+    }),
+    warmUp: async (mode, ms) => void (await turn(mode, ms)),
+    compete: async (mode, ms) => {
+      const taken = await turn(mode, ms)
+      for (const one of taken.micros) micros.push(one)
+      for (const [measure, value] of taken.values) {
+        const values = byRound.get(measure)
+        if (values === undefined) byRound.set(measure, [value])
+        else values.push(value)
+      }
+    },
+    results: () => {
+      const sorted = ascending(micros)
+      const whole = (measure: Measure, values: number[]) => {
+        if (measure === 'p50') return quantile(sorted, 0.5)
+        if (measure === 'p99') return quantile(sorted, 0.99)
+        return summarize(values).median
+      }
+      return new Map(Array.from(byRound, ([measure, values]) => [measure, { byRound: values, whole: whole(measure, values) }]))
+    },
+    stop: () => attributed(side.name, 'its end', patienceMs, () => runner.stop()),
+  }
+}

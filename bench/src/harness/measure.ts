@@ -1,0 +1,61 @@
+import { ascending, quantile } from './statistics.ts'
+import type { Measure, Mode, Runner } from './subject.ts'
+
+/** A runner together with the number of its next call, so that no two calls of a run are alike. */
+export interface Caller {
+  readonly runner: Runner
+  next: number
+}
+
+/** The last call of a turn: its answer is checked afterwards, where checking costs no measured time. */
+export interface Answered {
+  readonly i: number
+  readonly answer: unknown
+}
+
+export interface Turn {
+  readonly values: readonly (readonly [Measure, number])[]
+  /** Microseconds of each call; empty for throughput, where a call's time is mostly its neighbours'. */
+  readonly micros: readonly number[]
+  readonly last: Answered
+}
+
+export async function takeTurn(caller: Caller, mode: Mode, ms: number): Promise<Turn> {
+  if (mode.kind === 'throughput') {
+    const { perSecond, last } = await callAbreast(caller, ms, mode.concurrency)
+    return { values: [[`${mode.concurrency}-way`, perSecond]], micros: [], last }
+  }
+  const { micros, last } = await callInSequence(caller, ms)
+  const sorted = ascending(micros)
+  return { values: [['p50', quantile(sorted, 0.5)], ['p99', quantile(sorted, 0.99)]], micros, last }
+}
+
+/** Calls one after the other for `ms`, at least once. */
+async function callInSequence(caller: Caller, ms: number): Promise<{ micros: number[]; last: Answered }> {
+  const micros: number[] = []
+  const end = performance.now() + ms
+  for (;;) {
+    const i = caller.next++
+    const before = performance.now()
+    const answer = await caller.runner.run(i)
+    const after = performance.now()
+    micros.push((after - before) * 1000)
+    if (after >= end) return { micros, last: { i, answer } }
+  }
+}
+
+/** Keeps `concurrency` calls under way for `ms`, at least one in each lane, and counts up to the last answer. */
+async function callAbreast(caller: Caller, ms: number, concurrency: number): Promise<{ perSecond: number; last: Answered }> {
+  const first = caller.next
+  const start = performance.now()
+  const end = start + ms
+  const lane = async (): Promise<Answered> => {
+    for (;;) {
+      const i = caller.next++
+      const answer = await caller.runner.run(i)
+      if (performance.now() >= end) return { i, answer }
+    }
+  }
+  const [last] = await Promise.all([lane(), ...Array.from({ length: concurrency - 1 }, lane)])
+  return { perSecond: ((caller.next - first) * 1000) / (performance.now() - start), last }
+}

@@ -1,0 +1,91 @@
+import type { Paint } from './paint.ts'
+import type { MeasureResult, Noise, RatioResult, Result } from './result.ts'
+import { renderTable } from './table.ts'
+import type { Cell, Column } from './table.ts'
+
+/** The result as a person reads it. */
+export function renderReport(name: string, result: Result, paint: Paint): string {
+  return [
+    `${paint('bold', name)}  ${result.title}`,
+    paint('dim', result.compares),
+    '',
+    ...sidesTable(result, paint),
+    '',
+    ...(result.ratios.length === 0 ? [] : [...ratiosTable(result.ratios, paint), '']),
+    paint('dim', noiseLine(result.noise)),
+    paint('dim', machineLine(result)),
+    ...warnings(result).map((warning) => paint('yellow', warning)),
+    '',
+  ].join('\n')
+}
+
+function sidesTable({ sides }: Result, paint: Paint): string[] {
+  const measures = sides[0]?.measures ?? []
+  const columns: Column[] = [
+    { title: '', align: 'left' },
+    ...measures.flatMap(({ measure, unit }): Column[] => [
+      { title: `${measure} ${unit}`, align: 'right' },
+      { title: 'spread', align: 'right' },
+    ]),
+  ]
+  const rows = sides.map((side): Cell[] => [
+    { text: side.name },
+    ...side.measures.flatMap((one): Cell[] => [{ text: number(one) }, { text: percent(one.spread), style: 'dim' }]),
+  ])
+  return renderTable(columns, rows, paint)
+}
+
+function ratiosTable(ratios: readonly RatioResult[], paint: Paint): string[] {
+  const columns: Column[] = [
+    { title: 'measure', align: 'left' },
+    { title: 'of', align: 'left' },
+    { title: 'against', align: 'left' },
+    { title: 'ratio', align: 'right' },
+    { title: 'half of the rounds', align: 'left' },
+    { title: 'goal', align: 'left' },
+    { title: '', align: 'left' },
+  ]
+  const rows = ratios.map((ratio): Cell[] => [
+    { text: ratio.measure },
+    { text: ratio.side },
+    { text: ratio.against },
+    { text: ratio.median.toFixed(2), style: 'bold' },
+    { text: `${ratio.low.toFixed(2)} – ${ratio.high.toFixed(2)}`, style: 'dim' },
+    { text: `${ratio.is} ${ratio.ratio}` },
+    verdict(ratio),
+  ])
+  return renderTable(columns, rows, paint)
+}
+
+function verdict({ met, clear }: RatioResult): Cell {
+  const word = met ? 'met' : 'missed'
+  return clear ? { text: word, style: met ? 'green' : 'red' } : { text: `${word}, within the noise`, style: 'yellow' }
+}
+
+function noiseLine(noise: Noise): string {
+  const { widest, spinMs } = noise
+  const seen = [
+    `a side against itself ${percent(noise.typical)}, at most ${percent(widest.spread)} (${widest.side}, ${widest.measure})`,
+    `calibration loop ${spinMs.median.toFixed(2)} ms, ${percent(spinMs.spread)}`,
+    `load ${noise.loadBefore.toFixed(1)} before, ${noise.loadAfter.toFixed(1)} after`,
+  ]
+  return `Noise: ${seen.join('; ')}.`
+}
+
+function warnings({ quick, noise }: Result): string[] {
+  if (quick) return ['A quick run: it shows that the sides work. Do not quote its numbers.']
+  return noise.quiet ? [] : ['The machine was busy with something else: trust the ratios before the numbers.']
+}
+
+function machineLine({ machine, rounds, seconds }: Result): string {
+  return `${rounds} rounds in ${seconds.toFixed(1)} s on Node ${machine.node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}`
+}
+
+function number({ value, unit }: MeasureResult): string {
+  const digits = unit === 'µs' && value < 100 ? 1 : 0
+  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`
+}

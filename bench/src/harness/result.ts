@@ -1,0 +1,93 @@
+import { describeMachine } from './noise.ts'
+import type { Machine, MachineNoise } from './noise.ts'
+import type { Pace, Recording } from './run.ts'
+import { summarize } from './statistics.ts'
+import type { Summary } from './statistics.ts'
+import type { Goal, Measure, Subject } from './subject.ts'
+
+/** What `latest.json` keeps of one run of one subject. */
+export interface Result {
+  readonly title: string
+  readonly compares: string
+  readonly date: string
+  readonly machine: Machine
+  /** A quick run shows that the sides work; its numbers are not to be quoted. */
+  readonly quick: boolean
+  readonly rounds: number
+  readonly seconds: number
+  readonly sides: readonly SideResult[]
+  readonly ratios: readonly RatioResult[]
+  readonly noise: Noise
+}
+
+export interface SideResult {
+  readonly name: string
+  readonly measures: readonly MeasureResult[]
+}
+
+export interface MeasureResult {
+  readonly measure: Measure
+  readonly unit: 'µs' | 'calls/s'
+  readonly value: number
+  /** The side against itself over the rounds. */
+  readonly spread: number
+}
+
+/** The goal, and the ratio that each round gave: both sides of a round met the same machine. */
+export interface RatioResult extends Goal, Omit<Summary, 'spread'> {
+  readonly met: boolean
+  /** False when the goal lies within the middle half of the rounds' ratios: then chance decided. */
+  readonly clear: boolean
+}
+
+export interface Noise extends MachineNoise {
+  /** The median spread of all sides' measures, and the widest. */
+  readonly typical: number
+  readonly widest: { readonly side: string; readonly measure: Measure; readonly spread: number }
+  readonly quiet: boolean
+}
+
+/** Beyond these spreads of the calibration loop and of a typical side, absolute numbers say more of the machine's other work. */
+const QUIET = { spin: 0.1, typical: 0.2 }
+
+export function resultOf(subject: Subject, pace: Pace, recording: Recording): Result {
+  const sides = Array.from(recording.series, ([name, measures]): SideResult => ({
+    name,
+    measures: Array.from(measures, ([measure, { byRound, whole }]) => ({
+      measure,
+      unit: measure.endsWith('-way') ? 'calls/s' : 'µs',
+      value: whole,
+      spread: summarize(byRound).spread,
+    })),
+  }))
+  return {
+    title: subject.title,
+    compares: subject.compares,
+    date: new Date().toISOString(),
+    machine: describeMachine(),
+    quick: pace.quick,
+    rounds: recording.rounds,
+    seconds: recording.seconds,
+    sides,
+    ratios: subject.goals.map((goal) => ratioOf(goal, recording)),
+    noise: noiseOf(sides, recording.machine),
+  }
+}
+
+function ratioOf(goal: Goal, recording: Recording): RatioResult {
+  const rounds = (side: string) => recording.series.get(side)?.get(goal.measure)?.byRound ?? []
+  const against = rounds(goal.against)
+  const { median, low, high } = summarize(rounds(goal.side).flatMap((value, round) => value / (against[round] ?? NaN)))
+  const holds = (ratio: number) => (goal.is === '≤' ? ratio <= goal.ratio : ratio >= goal.ratio)
+  return { ...goal, median, low, high, met: holds(median), clear: holds(low) === holds(high) }
+}
+
+function noiseOf(sides: readonly SideResult[], machine: MachineNoise): Noise {
+  const spreads = sides.flatMap((side) => side.measures
+    // A tail varies by nature: p99 of a round rests on a handful of calls and would drown the rest.
+    .filter(({ measure }) => measure !== 'p99')
+    .map(({ measure, spread }) => ({ side: side.name, measure, spread })))
+  const typical = summarize(spreads.map(({ spread }) => spread)).median
+  const widest = spreads.reduce((wider, one) => (one.spread > wider.spread ? one : wider))
+  return { ...machine, typical, widest, quiet: machine.spinMs.spread <= QUIET.spin && typical <= QUIET.typical }
+}

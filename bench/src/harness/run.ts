@@ -1,0 +1,61 @@
+import { startContestant } from './contestant.ts'
+import type { Contestant, Series } from './contestant.ts'
+import { startNoiseMeter } from './noise.ts'
+import type { MachineNoise } from './noise.ts'
+import { fairOrders } from './order.ts'
+import type { Measure, Subject } from './subject.ts'
+
+export interface Pace {
+  readonly quick: boolean
+  /** Rounded up to whole cycles of the fair order, unless quick. */
+  readonly rounds: number
+  readonly warmUpMs: number
+  /** Unmeasured calls before each turn: they wake the peer and fill the caches that other sides emptied. */
+  readonly settleMs: number
+  readonly turnMs: number
+  /** How long a side may take for one step before the run is given up. */
+  readonly patienceMs: number
+}
+
+export const FULL: Pace = { quick: false, rounds: 30, warmUpMs: 2000, settleMs: 5, turnMs: 50, patienceMs: 60_000 }
+export const QUICK: Pace = { quick: true, rounds: 3, warmUpMs: 20, settleMs: 1, turnMs: 5, patienceMs: 20_000 }
+
+export interface Recording {
+  readonly rounds: number
+  readonly seconds: number
+  /** By the side's name, then by measure. */
+  readonly series: ReadonlyMap<string, ReadonlyMap<Measure, Series>>
+  readonly machine: MachineNoise
+}
+
+/** Start, check, warm up, then rounds in which every side has its turn. However it ends, what was started is stopped. */
+export async function runSubject(subject: Subject, pace: Pace, onRound?: (done: number, all: number) => void): Promise<Recording> {
+  await using started = new AsyncDisposableStack()
+  const contestants = new Map<string, Contestant>()
+  for (const side of subject.sides) {
+    const contestant = await startContestant(side, pace.patienceMs)
+    started.defer(() => contestant.stop())
+    contestants.set(side.name, contestant)
+  }
+  const lineUp = [...contestants.values()]
+  for (const contestant of lineUp) await contestant.check(subject.modes)
+  for (const mode of subject.modes) for (const contestant of lineUp) await contestant.warmUp(mode, pace.warmUpMs)
+
+  const orders = fairOrders(lineUp)
+  const rounds = pace.quick ? pace.rounds : Math.ceil(pace.rounds / orders.length) * orders.length
+  const meter = startNoiseMeter()
+  const begin = performance.now()
+  for (let round = 0; round < rounds; round++) {
+    meter.sample()
+    for (const mode of subject.modes) {
+      for (const contestant of orders[round % orders.length] ?? []) {
+        await contestant.warmUp(mode, pace.settleMs)
+        await contestant.compete(mode, pace.turnMs)
+      }
+    }
+    onRound?.(round + 1, rounds)
+  }
+  const seconds = (performance.now() - begin) / 1000
+  const series = new Map(Array.from(contestants, ([name, contestant]) => [name, contestant.results()]))
+  return { rounds, seconds, series, machine: meter.read() }
+}

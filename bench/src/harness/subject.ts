@@ -1,0 +1,67 @@
+/** One thing under comparison, started once and called many times. */
+export interface Side<Name extends string = string> {
+  readonly name: Name
+  /** What `run(i)` must resolve to, compared deeply: a side that answers something else is not worth timing. */
+  answer(i: number): unknown
+  start(): Promise<Runner>
+}
+
+export interface Runner {
+  /** Contract: rejects when the call failed, so that a fast failure is never taken for a fast answer. */
+  run(i: number): Promise<unknown>
+  /** Rejects when the peer is gone, for a side whose calls would then wait for ever. */
+  readonly died?: Promise<never>
+  stop(): Promise<void>
+}
+
+/** Latency is one call after the other; throughput keeps `concurrency` calls under way. */
+export type Mode = { readonly kind: 'latency' } | { readonly kind: 'throughput'; readonly concurrency: number }
+
+/** `p50` and `p99` are microseconds of one call, `64-way` is calls per second with 64 under way. */
+export type Measure = 'p50' | 'p99' | `${number}-way`
+
+/** Reads as a sentence: side's measure is ≤ ratio × against's measure. */
+export interface Goal<Name extends string = string> {
+  readonly side: Name
+  readonly measure: Measure
+  readonly is: '≤' | '≥'
+  readonly ratio: number
+  readonly against: Name
+}
+
+export interface Subject<Name extends string = string> {
+  readonly title: string
+  /** One sentence: what is compared, and on what terms. */
+  readonly compares: string
+  readonly sides: readonly Side<Name>[]
+  readonly modes: readonly Mode[]
+  readonly goals: readonly Goal<NoInfer<Name>>[]
+}
+
+export function measuresOf(mode: Mode): Measure[] {
+  return mode.kind === 'latency' ? ['p50', 'p99'] : [`${mode.concurrency}-way`]
+}
+
+/** Returns the subject as it is, or throws where it contradicts itself: found at import, before anything was measured. */
+export function defineSubject<const Name extends string>(subject: Subject<Name>): Subject {
+  const names = new Set<string>(subject.sides.map((side) => side.name))
+  const measures = subject.modes.flatMap(measuresOf)
+  if (names.size === 0) throw fault(subject, 'it has no sides')
+  if (names.size !== subject.sides.length) throw fault(subject, 'two of its sides have one name')
+  if (measures.length === 0) throw fault(subject, 'it has no modes')
+  if (new Set(measures).size !== measures.length) throw fault(subject, 'two of its modes measure the same')
+  for (const mode of subject.modes) {
+    if (mode.kind === 'throughput' && !(Number.isInteger(mode.concurrency) && mode.concurrency > 0)) {
+      throw fault(subject, `a concurrency of ${mode.concurrency} cannot be kept`)
+    }
+  }
+  for (const goal of subject.goals) {
+    for (const name of [goal.side, goal.against]) if (!names.has(name)) throw fault(subject, `a goal names the side "${name}", which it does not have`)
+    if (!measures.includes(goal.measure)) throw fault(subject, `a goal names ${goal.measure}, which none of its modes measures`)
+  }
+  return subject
+}
+
+function fault(subject: Subject, what: string): TypeError {
+  return new TypeError(`The subject "${subject.title}" cannot be measured: ${what}. Correct its file in bench/src/subjects.`)
+}

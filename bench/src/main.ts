@@ -1,0 +1,9 @@
+import { fileURLToPath } from 'node:url'
+import { runCommand } from './command.ts'
+
+process.exitCode = await runCommand(process.argv.slice(2), {
+  subjects: new URL('./subjects/', import.meta.url),
+  latest: fileURLToPath(new URL('../latest.json', import.meta.url)),
+  stdout: process.stdout,
+  stderr: process.stderr,
+})

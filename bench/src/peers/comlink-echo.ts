@@ -1,0 +1,13 @@
+import { parentPort } from 'node:worker_threads'
+import { expose } from 'comlink'
+import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
+import type { EchoArguments } from '../sides/payload.ts'
+
+const peer = {
+  echo: (args: EchoArguments): EchoArguments => args,
+}
+
+export type EchoPeer = typeof peer
+
+if (parentPort === null) throw new Error('This peer runs in a worker thread only.')
+expose(peer, nodeEndpoint(parentPort))

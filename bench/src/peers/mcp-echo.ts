@@ -1,0 +1,17 @@
+import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { EchoArguments } from '../sides/payload.ts'
+
+const inputSchema = fromJsonSchema<EchoArguments>({
+  type: 'object',
+  properties: { text: { type: 'string' } },
+  required: ['text'],
+  additionalProperties: false,
+})
+
+serveStdio(() => {
+  const server = new McpServer({ name: 'echo', version: '1.0.0' })
+  const description = 'Gives back the text it was given.'
+  server.registerTool('echo', { description, inputSchema }, ({ text }) => ({ content: [{ type: 'text', text }] }))
+  return server
+})

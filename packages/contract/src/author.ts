@@ -1,0 +1,9 @@
+/** What an extension may import inside a compartment. Light on purpose: nothing here pulls in a validator. */
+export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
+export type { ExtensionContext, ExtensionModule, ExtensionPhases, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
+export type {
+  BaseRuntime, DirectoryEntry, Env, FileReader, FileStat, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime, Shell,
+  ShellResult, State, Tools,
+} from './authoring/runtime.ts'
+export type { ArgsOf, FromJsonSchema } from './authoring/schema-type.ts'
+export type { Json, JsonObject } from './json.ts'

@@ -1,0 +1,144 @@
+import type { InteractionOption } from '../interaction.ts'
+import type { Json } from '../json.ts'
+import type { Outcome } from '../outcome.ts'
+import type { RequirementSet } from '../requirements.ts'
+
+/** What every call is given, whatever its tool requires. */
+export interface BaseRuntime {
+  readonly callId: string
+  readonly toolName: string
+  /** Aborted when the call, its turn or its session is cancelled, or its deadline has passed. */
+  readonly signal: AbortSignal
+  /** Text for the person who waits. */
+  progress(text: string): void
+  /** A partial result for whoever watches; models do not see it. */
+  update(partial: Json): void
+  readonly log: Log
+}
+
+export interface Log {
+  debug(text: string): void
+  info(text: string): void
+  warn(text: string): void
+  error(text: string): void
+}
+
+export interface FileStat {
+  readonly kind: 'file' | 'directory'
+  readonly size: number
+  readonly modifiedMs: number
+}
+export interface DirectoryEntry {
+  readonly name: string
+  readonly kind: 'file' | 'directory' | 'other'
+}
+export interface ReadRange {
+  /** First byte, from 0. */
+  readonly start?: number
+  /** Byte after the last. */
+  readonly end?: number
+}
+
+/** Paths are relative to the workspace, or absolute inside the grant. */
+export interface FileReader {
+  read(path: string, range?: ReadRange): Promise<Uint8Array>
+  readText(path: string, range?: ReadRange): Promise<string>
+  list(path: string): Promise<readonly DirectoryEntry[]>
+  stat(path: string): Promise<FileStat>
+  glob(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<readonly string[]>
+  watch(path: string): AsyncIterable<{ readonly path: string; readonly change: 'created' | 'changed' | 'removed' }>
+}
+export interface FileWriter {
+  write(path: string, content: string | Uint8Array): Promise<{ readonly bytes: number; readonly created: boolean }>
+  edit(path: string, oldText: string, newText: string, options?: { readonly all?: boolean }): Promise<{ readonly replacements: number }>
+  remove(path: string): Promise<void>
+}
+
+export interface NetRequest {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  readonly redirect?: 'follow' | 'manual'
+}
+export interface NetResponse {
+  readonly url: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: AsyncIterable<Uint8Array>
+  text(): Promise<string>
+  json(): Promise<Json>
+  bytes(): Promise<Uint8Array>
+}
+export interface Net {
+  fetch(url: string, request?: NetRequest): Promise<NetResponse>
+}
+
+export interface ShellResult {
+  readonly exitCode: number | null
+  readonly signal: string | null
+  readonly stdout: string
+  readonly stderr: string
+}
+export interface Shell {
+  run(cmd: string, args?: readonly string[], options?: { readonly cwd?: string; readonly input?: string }): Promise<ShellResult>
+}
+
+export interface Env<Name extends string = string> {
+  /** Rejects with EnvNameNotSet when the variable has no value here. */
+  get(name: Name): Promise<string>
+}
+
+export interface State<Data = Json> {
+  /** null when nothing was written yet. */
+  read(): Promise<Data | null>
+  write(data: Data): Promise<void>
+}
+
+export interface Interact {
+  ask(prompt: string): Promise<string>
+  confirm(prompt: string): Promise<boolean>
+  select(prompt: string, options: readonly InteractionOption[]): Promise<string>
+  selectMany(prompt: string, options: readonly InteractionOption[]): Promise<readonly string[]>
+  deviceCode(request: { readonly url: string; readonly code: string; readonly expiresAt: string }): Promise<void>
+  password(prompt: string): Promise<string>
+}
+
+export interface Tools {
+  /** Another tool, under the permissions both tools have. */
+  call(name: string, args: Json): Promise<Outcome>
+}
+
+type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
+
+/**
+ * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time
+ * it is not there, and the broker on the host's side would refuse it.
+ */
+export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never> =
+  & BaseRuntime
+  & FsPart<Requires extends { readonly fs: infer Fs } ? Fs : undefined>
+  & (Requires extends { readonly net: { readonly hosts: infer Hosts } } ? Has<Hosts, { readonly net: Net }> : unknown)
+  & (Requires extends { readonly shell: infer Commands } ? Has<Commands, { readonly shell: Shell }> : unknown)
+  & (Requires extends { readonly capabilities: readonly (infer Name)[] } ? CapabilityPart<Name> : unknown)
+  & ([EnvName] extends [never] ? unknown : { readonly env: Env<EnvName> })
+  & ([Slot] extends [never] ? unknown : { readonly state: State<Slot> })
+
+type FsPart<Fs> = Fs extends object
+  ? { readonly fs: (Fs extends { readonly read: readonly unknown[] } ? FileReader : unknown) & (Fs extends { readonly write: readonly unknown[] } ? FileWriter : unknown) }
+  : unknown
+
+type CapabilityPart<Name> =
+  & ('interact' extends Name ? { readonly interact: Interact } : unknown)
+  & ('tools.call' extends Name ? { readonly tools: Tools } : unknown)
+
+/** The runtime with every part, as the host and the compartment build it; parts that were not granted are absent. */
+export interface AnyRuntime extends BaseRuntime {
+  readonly fs?: Partial<FileReader & FileWriter>
+  readonly net?: Net
+  readonly shell?: Shell
+  readonly env?: Env
+  readonly state?: State
+  readonly interact?: Interact
+  readonly tools?: Tools
+}
+

@@ -1,0 +1,52 @@
+import type { ErrorClass, ErrorCode, ErrorFault } from './errors.ts'
+import { ERRORS, isErrorCode } from './errors.ts'
+import type { Json } from './json.ts'
+
+const brand = Symbol.for('bulkhead.error')
+
+/** The one error of Bulkhead. Its code is a row of the table; everything else about it follows from there. */
+export class BulkheadError extends Error {
+  override readonly name = 'BulkheadError'
+  readonly code: ErrorCode
+  /** Facts for programs: a path, a limit, a name. Plain data, safe to log and to send. */
+  readonly data: Json | undefined
+
+  constructor(code: ErrorCode, message: string, options: { readonly cause?: unknown; readonly data?: Json } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.data = options.data
+    Object.defineProperty(this, brand, { value: true })
+  }
+
+  get class(): ErrorClass {
+    return ERRORS[this.code].class
+  }
+
+  get fault(): ErrorFault {
+    return ERRORS[this.code].fault
+  }
+
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable
+  }
+
+  /** True across copies of this package, which `instanceof` is not. */
+  static is(value: unknown): value is BulkheadError {
+    return typeof value === 'object' && value !== null && brand in value && isErrorCode((value as { code?: unknown }).code)
+  }
+
+  /** Whatever was thrown, as one of ours. Contract: never throws, not even for hostile values. */
+  static from(thrown: unknown, code: ErrorCode = 'InternalError'): BulkheadError {
+    return BulkheadError.is(thrown) ? thrown : new BulkheadError(code, messageOf(thrown), { cause: thrown })
+  }
+}
+
+/** The text of anything that can be thrown. Contract: never throws and returns at most 10,000 characters. */
+export function messageOf(thrown: unknown): string {
+  try {
+    const text = thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : `threw ${String(thrown)}`
+    return typeof text === 'string' ? text.slice(0, 10_000) : 'threw an error without a message'
+  } catch {
+    return 'threw something that cannot be printed'
+  }
+}

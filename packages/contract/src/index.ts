@@ -1,0 +1,55 @@
+export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
+export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
+export type {
+  AnyRuntime, BaseRuntime, DirectoryEntry, Env, FileReader, FileStat, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime,
+  Shell, ShellResult, State, Tools,
+} from './authoring/runtime.ts'
+export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-type.ts'
+export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
+export { BulkheadError, messageOf } from './bulkhead-error.ts'
+export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
+export { isTerminalResult, type CompletionHint } from './completion.ts'
+export { CONFIG_FILE, configFileSchema, SECURITY_MODES } from './config.ts'
+export type { ConfigFile, ExtensionConfig, SecurityMode, ToolConfig } from './config.ts'
+export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './diagnostic.ts'
+export { ERRORS, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './errors.ts'
+export type { BulkheadEvent, EventBody, EventListener, EventOf, EventType } from './events.ts'
+export { globCovers, matchGlob, matchSegment } from './glob.ts'
+export { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS } from './interaction.ts'
+export type {
+  ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionKind, InteractionOption, InteractionRequest, InteractionResponse,
+} from './interaction.ts'
+export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep } from './json.ts'
+export type { Json, JsonFault, JsonLimits, JsonObject, ParsedJson } from './json.ts'
+export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './json-schema.ts'
+export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './lifecycle.ts'
+export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './lifecycle.ts'
+export { CALL_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits } from './limits.ts'
+export { MANIFEST_FILE, manifestSchema, type Manifest, type ManifestInput, type StateSlot, type ToolManifest } from './manifest.ts'
+export {
+  ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN, type Layer, type LockedTool,
+} from './names.ts'
+export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './outcome.ts'
+export { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from './requirement-order.ts'
+export {
+  CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
+} from './requirements.ts'
+export type { ArgPattern, CapabilityName, Grant, RequirementSet, RequirementVariable, ShellRequirement, VariableValues } from './requirements.ts'
+export { judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema } from './rules.ts'
+export type { Rule, RuleAction, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './rules.ts'
+export { parseByteSize, type ByteSize } from './size.ts'
+export type { IntegrityStatus, ToolDefinition, ToolListing } from './tool-definition.ts'
+export { classifyToolMode, TOOL_KINDS, TOOL_MODES, type ToolKind, type ToolMode } from './tool-mode.ts'
+export { BROKER_METHODS, CHANNELS, COMPARTMENT_METHODS, POWERS, WIRE_LIMITS } from './wire.ts'
+export type {
+  BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, Power, WireError, WireReply, WireRequest, WireValue,
+} from './wire.ts'
+export type { Clock } from './ports/clock.ts'
+export type { CompartmentServices, LogEntry, StateAccess } from './ports/capabilities.ts'
+export type { Approver, Interactor } from './ports/interactor.ts'
+export type {
+  ExtensionCode, ExtensionDescriptor, ExtensionDigests, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust, ResolvedConfig,
+} from './ports/loader.ts'
+export { PLACEMENTS } from './ports/sandbox.ts'
+export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
+export { STORE_COLLECTIONS, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'

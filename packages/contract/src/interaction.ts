@@ -1,0 +1,61 @@
+import type { Json } from './json.ts'
+
+/** The only way anything in Bulkhead asks a person. One flat union; a tool never prompts by another way. */
+export type InteractionRequest =
+  | { readonly kind: 'Ask'; readonly prompt: string }
+  | { readonly kind: 'Select'; readonly prompt: string; readonly options: readonly InteractionOption[]; readonly multiple?: boolean }
+  | { readonly kind: 'Confirm'; readonly prompt: string }
+  | { readonly kind: 'Approve'; readonly approval: ApprovalRequest }
+  | { readonly kind: 'Auth.DeviceCode'; readonly url: string; readonly code: string; readonly expiresAt: string }
+  | { readonly kind: 'Auth.Password'; readonly prompt: string }
+  | { readonly kind: 'grantStageTool'; readonly tool: string; readonly stage: string; readonly argsDigest: string }
+  | { readonly kind: 'trustProject'; readonly path: string; readonly summary: string }
+
+export const INTERACTION_KINDS = [
+  'Ask', 'Select', 'Confirm', 'Approve', 'Auth.DeviceCode', 'Auth.Password', 'grantStageTool', 'trustProject',
+] as const satisfies readonly InteractionRequest['kind'][]
+export type InteractionKind = InteractionRequest['kind']
+
+/** The kinds a tool may raise; the others belong to the host. */
+export const TOOL_INTERACTION_KINDS = ['Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password'] as const satisfies readonly InteractionKind[]
+
+export interface InteractionOption {
+  readonly label: string
+  readonly description?: string
+}
+
+/** One merged question per call: everything that wants a person's word is shown at once. */
+export interface ApprovalRequest {
+  readonly callId: string
+  readonly tool: string
+  readonly label: string
+  readonly origin: string
+  readonly approvalKey: string
+  /** Exactly the arguments, as JSON text with invisible characters made visible. Nothing is cut. */
+  readonly argumentsText: string
+  /** What the call could touch, one line each. */
+  readonly touches: readonly string[]
+  /** Why a person is asked, one line each. */
+  readonly reasons: readonly string[]
+}
+
+export const APPROVAL_ANSWERS = ['once', 'session', 'project', 'reject'] as const
+/** once: this call. session, project: this key until the session ends or the approval is revoked. */
+export interface ApprovalAnswer {
+  readonly decision: (typeof APPROVAL_ANSWERS)[number]
+  /** Reaches the model. */
+  readonly reason?: string
+}
+
+export interface InteractionEnvelope {
+  readonly correlationId: string
+  readonly issuedAt: string
+  readonly request: InteractionRequest
+  /** Who asks, for the person: an extension or the host itself. */
+  readonly source: string
+}
+
+export type InteractionResponse =
+  | { readonly status: 'accepted'; readonly value: Json }
+  | { readonly status: 'rejected'; readonly reason?: string }
+  | { readonly status: 'timeout' }

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { anySchema, configSchema, objectSchema } from './json-schema.ts'
+import { MANIFEST_LIMITS } from './limits.ts'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from './names.ts'
+import { requirementSet } from './requirements.ts'
+import { byteSize } from './size.ts'
+import { TOOL_KINDS, TOOL_MODES } from './tool-mode.ts'
+
+export const MANIFEST_FILE = 'bulkhead.json'
+
+const exactVersion = z.string().regex(/^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)$/, 'a version such as 1.0.0')
+const packageVersion = z.string().max(256).regex(/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/, 'a version such as 1.4.0')
+const containedPath = z.string().max(512)
+  .regex(/^\.\/(?!.*(?:^|\/)\.\.?(?:\/|$))(?!.*\/\/)[^\\\0:]+\.m?js$/, 'a path inside the package to an ES module, such as ./dist/index.js')
+
+export const toolManifest = z.strictObject({
+  name: z.string().regex(TOOL_NAME_PATTERN, 'a letter, then up to 63 letters, digits, _ or -').describe('The name a model calls.'),
+  label: z.string().min(1).max(128).optional().describe('The name a person reads.'),
+  description: z.string().min(1).max(MANIFEST_LIMITS.descriptionChars).describe('What a model reads to decide whether to call.'),
+  inputSchema: objectSchema.describe('JSON Schema (2020-12) of the arguments, of type object.'),
+  outputSchema: anySchema.optional().describe('JSON Schema (2020-12) of the result: told to the model, never enforced.'),
+  requires: requirementSet.default({}).describe('What the tool needs of the world. Nothing else is given.'),
+  gated: z.boolean().default(true).describe('Whether the approval stack runs. false is honoured only where requires has no effects.'),
+  approvalKey: z.string().min(1).max(512).optional()
+    .describe('Template of the approval key over the arguments, such as "{city}". Without it, and without deriveApprovalKey in code, the key is the name of the tool.'),
+  mode: z.enum(TOOL_MODES).optional().describe('How the tool acts; told from name and requirements when absent.'),
+  kind: z.enum(TOOL_KINDS).optional().describe('How an editor shows the call.'),
+  idempotent: z.boolean().default(false).describe('Whether repeating a call does no harm, so that it may be tried again.'),
+  timeoutMs: z.int().min(1).max(3_600_000).optional().describe('Deadline of a call, in milliseconds.'),
+  maxOutput: byteSize.optional().describe('What of a result is given to the model; the rest goes to a file.'),
+})
+
+const cardinality = z.union([z.enum(['unlimited', 'one']), z.strictObject({ kind: z.literal('n'), n: z.int().positive() })])
+
+const stateSlot = z.strictObject({
+  slotVersion: z.string().min(1).max(64).describe('Version of the form of the state.'),
+  schema: anySchema.describe('JSON Schema (2020-12) of the state.'),
+  driftPolicy: z.enum(['migrate', 'warn', 'reject']).default('reject').describe('What happens to a stored state of another version.'),
+})
+
+export const manifestSchema = z.strictObject({
+  $schema: z.string().optional(),
+  kind: z.literal('Tool').describe('What the extension extends.'),
+  contractVersion: exactVersion.describe('The contract this manifest is written for.'),
+  requiredCoreVersion: z.string().min(1).max(256).describe('The range of host versions it runs on, such as ^1.0.0.'),
+  id: z.string().regex(EXTENSION_ID_PATTERN, 'a lower-case letter, then up to 63 lower-case letters, digits or -').describe('The id of the extension.'),
+  version: packageVersion.describe('The version of the extension.'),
+  title: z.string().min(1).max(128).optional(),
+  description: z.string().max(MANIFEST_LIMITS.descriptionChars).optional(),
+  main: containedPath.default('./index.js').describe('The ES module whose default export is the extension.'),
+  configSchema: configSchema.default({ type: 'object', additionalProperties: false, properties: {} }),
+  stateSlot: z.union([z.null(), z.literal('none').transform(() => null), stateSlot]).default(null).describe('The state the extension keeps, or null.'),
+  loadedCardinality: cardinality.default('unlimited').describe('How many generations may be loaded at once.'),
+  activeCardinality: z.enum(['unlimited', 'one', 'one-attached']).default('unlimited'),
+  discoveryRules: z.strictObject({ folder: z.literal('tools').default('tools'), activation: z.enum(['first-call', 'eager']).default('first-call') })
+    .prefault({}).describe('Where it is found and when it is started.'),
+  reloadBehavior: z.enum(['in-turn', 'between-turns', 'never']).default('between-turns'),
+  env: z.array(z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')).max(64).default([])
+    .describe('Names of environment variables it may read. There is no reading in bulk.'),
+  dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN)).max(64).default([]).describe('Ids of extensions that start before it.'),
+  tools: z.array(toolManifest).min(1).max(MANIFEST_LIMITS.tools),
+  _meta: z.record(z.string(), z.json()).optional().describe('For others, by reverse domain name. Bulkhead does not read it.'),
+})
+
+/** A manifest after validation, defaults filled in. */
+export type Manifest = z.output<typeof manifestSchema>
+/** A manifest as it is written. */
+export type ManifestInput = z.input<typeof manifestSchema>
+export type ToolManifest = z.output<typeof toolManifest>
+export type StateSlot = z.output<typeof stateSlot>

@@ -1,0 +1,31 @@
+import type { InteractionRequest, InteractionResponse } from '../interaction.ts'
+import type { Json } from '../json.ts'
+import type { Outcome } from '../outcome.ts'
+
+export interface LogEntry {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly text: string
+  readonly callId: string | undefined
+}
+
+/** The own state slot of one extension, already judged: schema, version and drift are the host's affair. */
+export interface StateAccess {
+  read(): Promise<Json>
+  write(data: Json): Promise<void>
+}
+
+/**
+ * What the broker cannot do by itself and asks the host for, per compartment. A service that is absent is a power that
+ * the compartment does not have.
+ */
+export interface CompartmentServices {
+  /** Contract: must not throw and must not block. */
+  log(entry: LogEntry): void
+  readonly state?: StateAccess
+  /** Declared variables that have a value here. A name outside the map is refused by the broker. */
+  readonly env: ReadonlyMap<string, string>
+  /** Every declared name, with or without a value. */
+  readonly envDeclared: ReadonlySet<string>
+  interact?(callId: string, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
+  callTool?(callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome>
+}

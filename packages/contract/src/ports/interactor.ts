@@ -1,0 +1,11 @@
+import type { ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionResponse } from '../interaction.ts'
+
+/** A person, or what stands for one. Aborted when somebody else answered first or the question is void. */
+export interface Interactor {
+  interact(envelope: InteractionEnvelope, signal: AbortSignal): Promise<InteractionResponse>
+}
+
+/** Decides one call that needs a person's word. */
+export interface Approver {
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>
+}

@@ -1,0 +1,73 @@
+import type { ConfigFile } from '../config.ts'
+import type { Diagnostic } from '../diagnostic.ts'
+import type { Manifest } from '../manifest.ts'
+import type { Layer } from '../names.ts'
+import type { IntegrityStatus } from '../tool-definition.ts'
+import type { ExtensionModule } from '../authoring/extension.ts'
+
+/** A proven extension: data only, nothing of it has run. */
+export interface ExtensionDescriptor {
+  readonly id: string
+  readonly version: string
+  readonly layer: Layer
+  /** The folder, for people. */
+  readonly location: string
+  readonly manifest: Manifest
+  readonly digests: ExtensionDigests
+  readonly integrity: IntegrityStatus
+  readonly code: ExtensionCode
+}
+
+/** Lower-case hex sha512. What approvals are bound to. */
+export interface ExtensionDigests {
+  /** Over every file of the package. */
+  readonly package: string
+  /** Over requirements and declared variables of the whole extension. */
+  readonly capability: string
+  /** Per tool, over everything a model or a policy is told of it. */
+  readonly tools: ReadonlyMap<string, string>
+}
+
+export type ExtensionCode =
+  /** Contract: returns exactly the bytes that `digests.package` was taken over, or rejects with IntegrityFailed. */
+  | { readonly kind: 'files'; readFiles(): Promise<ReadonlyMap<string, Uint8Array>> }
+  | { readonly kind: 'module'; readonly module: ExtensionModule }
+
+/** The configuration of one layer, with where it stands. */
+export interface LayerConfig {
+  readonly layer: Layer | 'embedder'
+  readonly location: string
+  readonly config: ConfigFile
+}
+
+/** All layers merged, later over earlier, and each by itself for whoever must know the source of a value. */
+export interface ResolvedConfig {
+  readonly merged: ConfigFile
+  readonly layers: readonly LayerConfig[]
+}
+
+export type ProjectTrust = 'trusted' | 'declined' | 'once'
+
+export interface LoadRequest {
+  /** The canonical path of the workspace. */
+  readonly workspace: string
+  /** Whether the project layer may be read at all. */
+  readonly trust: ProjectTrust
+  /** Goes over every file. */
+  readonly overrides?: ConfigFile
+}
+
+export interface LoadReport {
+  readonly config: ResolvedConfig
+  /** Ordered by layer, then id. Several may have one id; a later layer shadows. */
+  readonly extensions: readonly ExtensionDescriptor[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export interface Loader {
+  /** Contract: never throws for what it finds, only for a workspace that cannot be opened; runs nothing it finds. */
+  load(request: LoadRequest): Promise<LoadReport>
+  /** Whether the workspace has a layer of its own that must be trusted first. Opens nothing below its folder. */
+  hasProjectLayer(workspace: string): Promise<boolean>
+}
+

@@ -1,0 +1,76 @@
+import type { BulkheadError } from '../bulkhead-error.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { Layer } from '../names.ts'
+import type { CompartmentLimits } from '../limits.ts'
+import type { LifecyclePhase } from '../lifecycle.ts'
+import type { Grant } from '../requirements.ts'
+import type { ExtensionModule } from '../authoring/extension.ts'
+import type { CompartmentServices } from './capabilities.ts'
+
+export const PLACEMENTS = ['inline', 'thread', 'process'] as const
+/** inline: the host's own thread, for bundled tools only. thread: a worker of the host. process: a worker in a child process. */
+export type Placement = (typeof PLACEMENTS)[number]
+
+export type CompartmentCode =
+  /** Verified bytes by path relative to the package, `/` between segments; nothing else can be imported. */
+  | { readonly kind: 'files'; readonly main: string; readonly files: ReadonlyMap<string, Uint8Array> }
+  /** A module of ours, for the inline placement. */
+  | { readonly kind: 'module'; readonly module: ExtensionModule }
+
+export interface CompartmentTool {
+  readonly name: string
+  readonly grant: Grant
+  /** What the manifest declares; code that offers its own copy of either must offer the same. */
+  readonly inputSchema: JsonObject
+  readonly requires: JsonObject
+}
+
+export interface CompartmentRequest {
+  readonly extension: { readonly id: string; readonly version: string; readonly layer: Layer }
+  readonly placement: Placement
+  readonly code: CompartmentCode
+  readonly tools: readonly CompartmentTool[]
+  readonly config: JsonObject
+  readonly limits: CompartmentLimits
+  readonly services: CompartmentServices
+  readonly signal?: AbortSignal
+}
+
+export interface ToolInvocation {
+  readonly callId: string
+  readonly tool: string
+  readonly args: JsonObject
+  /** Aborting settles the call at once with the signal's reason; the tool is told, and killed when it goes on. */
+  readonly signal: AbortSignal
+  /** Contract for both: must not throw. */
+  readonly onProgress?: (text: string) => void
+  readonly onUpdate?: (partial: Json) => void
+}
+
+export type CompartmentEnd =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'failed'; readonly error: BulkheadError }
+
+/** One extension's code, running. Everything asked of it settles exactly once, also when it dies. */
+export interface CompartmentSession {
+  readonly id: string
+  readonly placement: Placement
+  /** Which lifecycle phases and approval keys the code offers. */
+  readonly offers: { readonly phases: ReadonlySet<LifecyclePhase>; readonly approvalKeys: ReadonlySet<string> }
+  /** Runs a phase under its deadline. A phase the code does not have succeeds at once. */
+  lifecycle(phase: LifecyclePhase): Promise<void>
+  /** The tool's own return value as JSON; its throw as a BulkheadError of code ToolExecutionFailed or as it says. */
+  call(invocation: ToolInvocation): Promise<Json>
+  deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string>
+  readonly inFlight: number
+  /** Settles once, never rejects. */
+  readonly ended: Promise<CompartmentEnd>
+  /** Idempotent. Resolves when nothing of the compartment is left: no process, thread, port or timer. */
+  close(reason?: BulkheadError): Promise<void>
+}
+
+export interface Sandbox {
+  /** Places, starts, locks down, and imports the code. Rejects with the reason and leaves nothing behind. */
+  open(request: CompartmentRequest): Promise<CompartmentSession>
+  close(): Promise<void>
+}

@@ -1,0 +1,52 @@
+import type { ArgPattern, Grant, RequirementSet, ShellRequirement } from './requirements.ts'
+import { matchGlob, globCovers } from './glob.ts'
+
+/** Where one requirement set asks for more than another allows, in words; empty when it lies within. */
+export function beyond(asked: RequirementSet, allowed: RequirementSet): readonly string[] {
+  const outside = (kind: string, list: readonly string[] = [], within: readonly string[] = [], covers: (wide: string, narrow: string) => boolean) =>
+    list.filter((item) => !within.some((wide) => covers(wide, item))).map((item) => `${kind}: ${item}`)
+  return [
+    ...outside('fs.read', asked.fs?.read, allowed.fs?.read, globCovers),
+    ...outside('fs.write', asked.fs?.write, allowed.fs?.write, globCovers),
+    ...outside('net', asked.net?.hosts, allowed.net?.hosts, hostCovers),
+    ...(asked.shell ?? []).filter((item) => !(allowed.shell ?? []).some((wide) => shellCovers(wide, item))).map((item) => `shell: ${item.cmd}`),
+    ...(asked.capabilities ?? []).filter((name) => !(allowed.capabilities ?? []).includes(name)).map((name) => `capability: ${name}`),
+  ]
+}
+
+/** `*.example.com` covers every name below example.com but not example.com itself; a port, when given, must be equal. */
+export function hostCovers(wide: string, narrow: string): boolean {
+  const [wideHost = '', widePort] = wide.split(':')
+  const [narrowHost = '', narrowPort] = narrow.split(':')
+  if (widePort !== undefined && widePort !== narrowPort) return false
+  if (!wideHost.startsWith('*.')) return wideHost === narrowHost
+  return narrowHost === wideHost || (narrowHost.endsWith(wideHost.slice(1)) && narrowHost.length > wideHost.length - 1)
+}
+
+function shellCovers(wide: ShellRequirement, narrow: ShellRequirement): boolean {
+  const wideArgs = wide.args ?? []
+  const narrowArgs = narrow.args ?? []
+  return wide.cmd === narrow.cmd && wideArgs.length === narrowArgs.length && wideArgs.every((pattern, index) => argCovers(pattern, narrowArgs[index]!))
+}
+
+function argCovers(wide: ArgPattern, narrow: ArgPattern): boolean {
+  if (typeof wide === 'string') return wide === narrow
+  if ('wildcard' in wide) return true
+  if (typeof narrow === 'string') return narrow.startsWith(wide.prefix)
+  return 'prefix' in narrow && narrow.prefix.startsWith(wide.prefix)
+}
+
+/** What of a grant a ceiling leaves. Anything the ceiling does not cover is gone, never narrowed by guess. */
+export function intersectGrant(grant: Grant, ceiling: Grant): Grant {
+  const keep = (list: readonly string[], within: readonly string[], covers: (wide: string, narrow: string) => boolean) =>
+    list.filter((item) => within.some((wide) => covers(wide, item)))
+  return {
+    fs: { read: keep(grant.fs.read, ceiling.fs.read, globCovers), write: keep(grant.fs.write, ceiling.fs.write, globCovers) },
+    net: { hosts: keep(grant.net.hosts, ceiling.net.hosts, hostCovers) },
+    shell: grant.shell.filter((item) => ceiling.shell.some((wide) => shellCovers(wide, item))),
+    capabilities: grant.capabilities.filter((name) => ceiling.capabilities.includes(name)),
+  }
+}
+
+export const hostMatches = (patterns: readonly string[], host: string): boolean => patterns.some((pattern) => hostCovers(pattern, host))
+export const pathMatches = (patterns: readonly string[], path: string): boolean => patterns.some((pattern) => matchGlob(pattern, path))

@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { BulkheadError } from './bulkhead-error.ts'
+
+/** Powers beyond files, hosts and commands. `state` and `env` follow from the manifest's own fields. */
+export const CAPABILITY_NAMES = ['interact', 'tools.call'] as const
+
+export const REQUIREMENT_VARIABLES = ['workspace', 'ad-hoc', 'user-data'] as const
+export type RequirementVariable = (typeof REQUIREMENT_VARIABLES)[number]
+
+const pathPattern = z.string().min(1).max(1024)
+  .describe('A path pattern. It starts with {workspace}, {ad-hoc} or {user-data}, or is relative to {workspace}; * stays inside one folder name, ** crosses folders.')
+const hostPattern = z.string().min(1).max(253)
+  .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/, 'a host in lower case, such as api.example.com, *.example.com or localhost:8080')
+const argPattern = z.union([
+  z.string().max(4096).describe('Exactly this argument.'),
+  z.strictObject({ wildcard: z.literal(true) }).describe('Any one argument.'),
+  z.strictObject({ prefix: z.string().min(1).max(4096) }).describe('An argument that starts so.'),
+])
+const shellRequirement = z.strictObject({
+  cmd: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable').describe('Name of an executable, without a path.'),
+  args: z.array(argPattern).max(64).optional().describe('Patterns of the arguments, in order. Absent: no arguments.'),
+})
+
+/** What a tool needs of the world. Nothing that is not named here is given. */
+export const requirementSet = z.strictObject({
+  fs: z.strictObject({ read: z.array(pathPattern).max(64).optional(), write: z.array(pathPattern).max(64).optional() }).optional()
+    .describe('Files and folders.'),
+  net: z.strictObject({ hosts: z.array(hostPattern).max(64).optional() }).optional().describe('Hosts that may be reached.'),
+  shell: z.array(shellRequirement).max(64).optional().describe('Commands that may be run, without a shell.'),
+  capabilities: z.array(z.enum(CAPABILITY_NAMES)).max(CAPABILITY_NAMES.length).optional().describe('Powers not covered above.'),
+})
+
+export type RequirementSet = z.infer<typeof requirementSet>
+export type ShellRequirement = z.infer<typeof shellRequirement>
+export type ArgPattern = z.infer<typeof argPattern>
+export type CapabilityName = (typeof CAPABILITY_NAMES)[number]
+
+/** What each variable stands for. An empty list is a known variable with nothing behind it: it fails closed. */
+export type VariableValues = Readonly<Partial<Record<RequirementVariable, readonly string[]>>>
+
+/** A requirement set with its variables replaced: what the broker enforces. Paths are absolute patterns. */
+export interface Grant {
+  readonly fs: { readonly read: readonly string[]; readonly write: readonly string[] }
+  readonly net: { readonly hosts: readonly string[] }
+  readonly shell: readonly ShellRequirement[]
+  readonly capabilities: readonly CapabilityName[]
+}
+
+export const NO_GRANT: Grant = { fs: { read: [], write: [] }, net: { hosts: [] }, shell: [], capabilities: [] }
+
+const known: ReadonlySet<string> = new Set(REQUIREMENT_VARIABLES)
+
+/** The variables a pattern names. Throws RequirementInvalid for a name that does not exist, and for `..` segments. */
+function splitPattern(pattern: string): { readonly variable: RequirementVariable; readonly rest: string } {
+  const match = /^\{([^{}]*)\}(?:\/(.*))?$/s.exec(pattern)
+  const variable = match ? match[1]! : 'workspace'
+  const rest = match ? (match[2] ?? '') : pattern
+  if (!known.has(variable)) {
+    throw new BulkheadError('RequirementInvalid', `The path pattern "${pattern}" uses the unknown variable {${variable}}; known are ${REQUIREMENT_VARIABLES.map((name) => `{${name}}`).join(', ')}.`, { data: { pattern } })
+  }
+  if (/[{}\0\\]/.test(rest) || rest.startsWith('/') || rest.split('/').includes('..')) {
+    throw new BulkheadError('RequirementInvalid', `The path pattern "${pattern}" must stay below its variable: no braces, back-slashes, "..", or absolute paths.`, { data: { pattern } })
+  }
+  return { variable: variable as RequirementVariable, rest: rest.split('/').filter((part) => part !== '' && part !== '.').join('/') }
+}
+
+/** Checks every pattern without needing values, so that a typing error is found when the manifest is read. */
+export function checkRequirements(requires: RequirementSet): void {
+  for (const pattern of [...(requires.fs?.read ?? []), ...(requires.fs?.write ?? [])]) splitPattern(pattern)
+}
+
+/** Replaces variables by values. A variable without a value here yields nothing: the tool's calls fail closed. */
+export function compileGrant(requires: RequirementSet, values: VariableValues): Grant {
+  const expand = (patterns: readonly string[] = []): string[] => patterns.flatMap((pattern) => {
+    const { variable, rest } = splitPattern(pattern)
+    return (values[variable] ?? []).map((root) => rest === '' ? root : `${root === '/' ? '' : root}/${rest}`)
+  })
+  return {
+    fs: { read: expand(requires.fs?.read), write: expand(requires.fs?.write) },
+    net: { hosts: requires.net?.hosts ?? [] },
+    shell: requires.shell ?? [],
+    capabilities: requires.capabilities ?? [],
+  }
+}
+
+/** Whether a tool with these requirements can change or reach anything: such a tool is gated whatever it says. */
+export function hasEffects(requires: RequirementSet): boolean {
+  return (requires.fs?.write?.length ?? 0) > 0 || (requires.net?.hosts?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
+    || (requires.capabilities ?? []).includes('tools.call')
+}
+
+export function matchArguments(patterns: readonly ArgPattern[] | undefined, args: readonly string[]): boolean {
+  const wanted = patterns ?? []
+  return wanted.length === args.length && wanted.every((pattern, index) => matchArgument(pattern, args[index]!))
+}
+
+function matchArgument(pattern: ArgPattern, arg: string): boolean {
+  if (typeof pattern === 'string') return pattern === arg
+  return 'wildcard' in pattern || arg.startsWith(pattern.prefix)
+}

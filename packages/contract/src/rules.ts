@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { matchGlob, matchSegment } from './glob.ts'
+
+export const RULE_ACTIONS = ['allow', 'ask', 'deny'] as const
+export type RuleAction = (typeof RULE_ACTIONS)[number]
+export const RULE_SCOPES = ['manifest', 'project', 'session'] as const
+export type RuleScope = (typeof RULE_SCOPES)[number]
+
+/** What a capability rule speaks of, besides tool names and `*`. */
+export const RULE_CAPABILITIES = ['fs.read', 'fs.write', 'shell.run', 'net.fetch'] as const
+export type RuleCapability = (typeof RULE_CAPABILITIES)[number]
+
+export const ruleSchema = z.strictObject({
+  permission: z.string().min(1).max(128).describe('A tool name, a tool name ending in *, a capability such as fs.write, or *.'),
+  pattern: z.string().min(1).max(1024).default('*').describe('What the rule applies to: an approval key, a path, a host or a command; * and ** as in paths.'),
+  action: z.enum(RULE_ACTIONS),
+})
+export type Rule = z.output<typeof ruleSchema>
+export interface ScopedRule extends Rule {
+  readonly scope: RuleScope
+  /** Where it was written, for `explain`. */
+  readonly source: string
+}
+
+export interface RuleQuestion {
+  readonly tool: string
+  readonly approvalKey: string
+  /** What the call is known to touch. Each is judged by itself and the strictest answer holds. */
+  readonly touches: readonly { readonly capability: RuleCapability; readonly subject: string }[]
+}
+export interface RuleVerdict {
+  readonly action: RuleAction
+  readonly rule: ScopedRule
+}
+
+const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, deny: 2 }
+const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
+
+/** The rule that decides, or undefined when none speaks of the call. A manifest deny is final. */
+export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion): RuleVerdict | undefined {
+  const touches = question.touches.length > 0 ? question.touches : [undefined]
+  let strictest: RuleVerdict | undefined
+  for (const touch of touches) {
+    const matching = rules.filter((rule) => matches(rule, question, touch))
+    const pinned = matching.find((rule) => rule.scope === 'manifest' && rule.action === 'deny')
+    const winner = pinned ?? matching.reduce<ScopedRule | undefined>((best, rule) => best === undefined || outranks(rule, best) ? rule : best, undefined)
+    if (winner && (strictest === undefined || strictness[winner.action] > strictness[strictest.action])) {
+      strictest = { action: winner.action, rule: winner }
+    }
+  }
+  return strictest
+}
+
+function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touches'][number] | undefined): boolean {
+  if (capabilities.has(rule.permission)) return touch?.capability === rule.permission && matchPattern(rule.pattern, touch.subject)
+  if (!matchSegment(rule.permission, question.tool)) return false
+  return matchPattern(rule.pattern, question.approvalKey) || (rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject))
+}
+
+const matchPattern = (pattern: string, subject: string): boolean =>
+  pattern === '*' || pattern === '**' || (pattern.includes('/') || subject.includes('/') ? matchGlob(pattern, subject) : matchSegment(pattern, subject))
+
+/** exact permission over glob over capability over `*`; then the longer pattern; then the nearer scope; then the stricter; then the later. */
+function outranks(rule: ScopedRule, best: ScopedRule): boolean {
+  const order = [
+    permissionRank(rule) - permissionRank(best),
+    literalLength(rule.pattern) - literalLength(best.pattern),
+    RULE_SCOPES.indexOf(rule.scope) - RULE_SCOPES.indexOf(best.scope),
+    strictness[rule.action] - strictness[best.action],
+  ]
+  return (order.find((difference) => difference !== 0) ?? 1) > 0
+}
+
+function permissionRank({ permission }: Rule): number {
+  if (permission === '*') return 0
+  if (capabilities.has(permission)) return 1
+  return permission.includes('*') ? 2 : 3
+}
+
+const literalLength = (pattern: string): number => pattern.includes('*') ? pattern.indexOf('*') : pattern.length + 1

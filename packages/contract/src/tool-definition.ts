@@ -1,0 +1,37 @@
+import type { JsonObject } from './json.ts'
+import type { Layer } from './names.ts'
+import type { RequirementSet } from './requirements.ts'
+import type { ToolKind, ToolMode } from './tool-mode.ts'
+import type { LifecycleState } from './lifecycle.ts'
+
+/** One callable tool as the host knows it: what a model is told, and what an operator must be able to see. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly label: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly outputSchema?: JsonObject
+  readonly requires: RequirementSet
+  readonly mode: ToolMode
+  readonly kind: ToolKind
+  readonly gated: boolean
+  readonly idempotent: boolean
+  readonly executor: 'local' | 'remote'
+}
+
+/** A row of `bulkhead tools`. */
+export interface ToolListing extends ToolDefinition {
+  readonly layer: Layer
+  readonly extension: string
+  readonly version: string
+  readonly state: LifecycleState
+  readonly integrity: IntegrityStatus
+  readonly packageDigest: string
+  /** Layers whose tool of the same name this one hides, nearest first. */
+  readonly shadows: readonly { readonly layer: Layer; readonly extension: string; readonly version: string }[]
+  /** Set when the manifest said `gated: false` and the requirements have effects. */
+  readonly gatedByHost: boolean
+}
+
+/** bundled: ships with the host. unpinned: the bytes are hashed but nobody vouched for them. */
+export type IntegrityStatus = 'bundled' | 'unpinned' | 'verified' | 'signed'
