@@ -5,6 +5,7 @@ import { renderReport } from './harness/report.ts'
 import { resultOf } from './harness/result.ts'
 import type { Result } from './harness/result.ts'
 import { FULL, QUICK, runSubject } from './harness/run.ts'
+import type { OnRound } from './harness/run.ts'
 import { SideError } from './harness/side-error.ts'
 import { readRequest, USAGE } from './request.ts'
 
@@ -53,7 +54,7 @@ export async function runCommand(argv: readonly string[], around: Surroundings):
 }
 
 /** Only for someone who watches: a line that is overwritten and finally erased. */
-function progress(name: string, json: boolean, stderr: Surroundings['stderr']) {
+function progress(name: string, json: boolean, stderr: Surroundings['stderr']): OnRound | undefined {
   if (json || stderr.isTTY !== true) return undefined
-  return (done: number, all: number) => void stderr.write(done === all ? '\r\x1b[K' : `\r${name}: round ${done} of ${all}`)
+  return (done, all) => void stderr.write(done === all ? '\r\x1b[K' : `\r${name}: round ${done} of ${all}`)
 }

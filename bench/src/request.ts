@@ -34,7 +34,9 @@ export function readRequest(argv: readonly string[], known: readonly string[]): 
     const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
     if (values.help) return { kind: 'help' }
     const unknown = positionals.filter((name) => !known.includes(name))
-    if (unknown.length > 0) return complaint(`There is no benchmark named ${unknown.join(' or ')}. There are: ${known.join(', ')}.`)
+    if (unknown.length > 0) {
+      return complaint(`There is no benchmark named ${unknown.join(' or ')}. There are: ${known.join(', ')}.`)
+    }
     const { json, quick, strict, out } = values
     return { kind: 'measure', names: positionals.length > 0 ? [...new Set(positionals)] : known, json, quick, strict, out }
   } catch (error) {

@@ -18,7 +18,9 @@ export async function openCatalog(folder: URL): Promise<Catalog> {
       const file = files.get(name)
       if (file === undefined) throw new RangeError(`There is no subject "${name}" in ${folder.pathname}.`)
       const { subject } = (await import(file.href)) as { subject?: Subject }
-      if (subject === undefined) throw new TypeError(`${file.pathname} exports no subject. Add \`export const subject = defineSubject(…)\`.`)
+      if (subject === undefined) {
+        throw new TypeError(`${file.pathname} exports no subject. Add "export const subject = defineSubject({ … })" to it.`)
+      }
       return subject
     },
   }

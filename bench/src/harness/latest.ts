@@ -38,7 +38,8 @@ async function readSubjects(file: string): Promise<[string, Result][]> {
     const { subjects } = JSON.parse(text) as Latest
     return Object.entries(subjects)
   } catch (error) {
-    throw new Error(`${file} does not hold benchmark results, so nothing was merged into it. Remove it, or name another with --out.`, { cause: error })
+    const message = `${file} does not hold benchmark results, so nothing was merged into it. Remove it or name another by --out.`
+    throw new Error(message, { cause: error })
   }
 }
 

@@ -77,8 +77,8 @@ function warnings({ quick, noise }: Result): string[] {
   return noise.quiet ? [] : ['The machine was busy with something else: trust the ratios before the numbers.']
 }
 
-function machineLine({ machine, rounds, seconds }: Result): string {
-  return `${rounds} rounds in ${seconds.toFixed(1)} s on Node ${machine.node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}`
+function machineLine({ machine: { node, platform, cores, cpu }, rounds, seconds }: Result): string {
+  return `${rounds} rounds in ${seconds.toFixed(1)} s on Node ${node}, ${platform}, ${cores} × ${cpu}`
 }
 
 function number({ value, unit }: MeasureResult): string {

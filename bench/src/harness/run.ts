@@ -28,8 +28,10 @@ export interface Recording {
   readonly machine: MachineNoise
 }
 
+export type OnRound = (done: number, all: number) => void
+
 /** Start, check, warm up, then rounds in which every side has its turn. However it ends, what was started is stopped. */
-export async function runSubject(subject: Subject, pace: Pace, onRound?: (done: number, all: number) => void): Promise<Recording> {
+export async function runSubject(subject: Subject, pace: Pace, onRound?: OnRound): Promise<Recording> {
   await using started = new AsyncDisposableStack()
   const contestants = new Map<string, Contestant>()
   for (const side of subject.sides) {

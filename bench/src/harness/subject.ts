@@ -56,7 +56,9 @@ export function defineSubject<const Name extends string>(subject: Subject<Name>)
     }
   }
   for (const goal of subject.goals) {
-    for (const name of [goal.side, goal.against]) if (!names.has(name)) throw fault(subject, `a goal names the side "${name}", which it does not have`)
+    for (const name of [goal.side, goal.against]) {
+      if (!names.has(name)) throw fault(subject, `a goal names the side "${name}", which it does not have`)
+    }
     if (!measures.includes(goal.measure)) throw fault(subject, `a goal names ${goal.measure}, which none of its modes measures`)
   }
   return subject

@@ -1,7 +1,5 @@
 /** The one argument object that every side carries there and back. */
-export interface EchoArguments {
-  readonly text: string
-}
+export type EchoArguments = { readonly text: string }
 
 /** The bytes of `text`, the part of a call that is the caller's. */
 export const PAYLOAD_BYTES = 100

@@ -6,7 +6,7 @@ import { rawPostMessage } from '../sides/raw-post-message.ts'
 
 export const subject = defineSubject({
   title: `One call of a tool that gives back its ${PAYLOAD_BYTES} bytes`,
-  compares: 'The same tool called through ….',
+  compares: 'A warm tool in another thread or process, called one at a time and with 64 calls under way.',
   sides: [rawPostMessage, comlinkThread, mcpStdio],
   modes: [{ kind: 'latency' }, { kind: 'throughput', concurrency: 64 }],
   goals: [],

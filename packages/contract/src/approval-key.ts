@@ -1,51 +1,75 @@
 import { BulkheadError } from './bulkhead-error.ts'
-import type { Json, JsonObject } from './json.ts'
+import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from './json.ts'
 import { CALL_LIMITS } from './limits.ts'
 
 export type ApprovalKeyTemplate = (args: JsonObject) => string
 
 /**
  * Compiles a template such as `{action}:{path}` once, at load. Two different sets of named arguments never make one key:
- * a `%` and the characters that separate placeholders are escaped in the values, and an absent argument is `%-`.
+ * - in the values, `%`, control characters and the characters that stand between placeholders are written as the `%xx`
+ *   of their UTF-8 bytes;
+ * - an absent argument is `%-`;
+ * - what is not a text is its JSON, and a text that reads like such JSON has `%'` in front.
  * Throws ApprovalKeyInvalid for a template that cannot be told apart or read.
  */
 export function compileApprovalKey(template: string): ApprovalKeyTemplate {
   const parts = template.split(/\{([^{}]*)\}/)
   const literals = parts.filter((_, index) => index % 2 === 0)
   const names = parts.filter((_, index) => index % 2 === 1)
-  if (names.length === 0) throw invalid(`The approval key template "${template}" names no argument.`)
-  if (literals.some((text) => /[{}]/.test(text))) throw invalid(`The approval key template "${template}" has a brace without its pair.`)
-  if (names.some((name) => !/^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/.test(name))) throw invalid(`The approval key template "${template}" has a placeholder that is not a path such as {city} or {target.host}.`)
-  if (literals.slice(1, -1).some((text) => text === '')) throw invalid(`The approval key template "${template}" has two placeholders with nothing between them.`)
-  const separators = new Set([...literals.slice(1, -1).join(''), '%'])
+  const between = literals.slice(1, -1)
+  if (!template.isWellFormed()) throw unreadable(template, 'contains half of a surrogate pair')
+  if (names.length === 0) throw unreadable(template, 'names no argument')
+  if (literals.some((text) => /[{}]/.test(text))) throw unreadable(template, 'has a brace without its pair')
+  if (!names.every((name) => PLACEHOLDER.test(name))) {
+    throw unreadable(template, 'has a placeholder that is not a path such as {city} or {target.host}')
+  }
+  if (between.includes('')) throw unreadable(template, 'has two placeholders with nothing between them')
+  if (between.some((text) => text.includes('%'))) throw unreadable(template, 'has a % between two placeholders, where it marks what was escaped')
+  const separators = new Set(between.join(''))
   const paths = names.map((name) => name.split('.'))
-  return (args) => checkApprovalKey(literals.reduce((key, literal, index) => {
-    const before = index === 0 ? '' : escape(textAt(args, paths[index - 1]!), separators)
-    return key + before + literal
-  }, ''))
+  return (args) => checkApprovalKey(literals.reduce((key, literal, index) =>
+    key + valueText(valueAt(args, paths[index - 1]!), separators) + literal))
 }
 
 /** Returns the key, or throws ApprovalKeyInvalid: 1 to 1024 bytes, well formed, no control characters. */
 export function checkApprovalKey(key: unknown): string {
   if (typeof key !== 'string' || key === '') throw invalid('The approval key is empty or not a text.')
-  if (!key.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(key)) throw invalid('The approval key has control characters.')
-  const bytes = new TextEncoder().encode(key).length
-  if (bytes > CALL_LIMITS.approvalKeyBytes) throw invalid(`The approval key has ${bytes} bytes; ${CALL_LIMITS.approvalKeyBytes} are allowed.`)
+  if (!key.isWellFormed() || CONTROL.test(key)) throw invalid('The approval key has control characters.')
+  const bytes = encoder.encode(key).length
+  if (bytes > CALL_LIMITS.approvalKeyBytes) {
+    throw invalid(`The approval key has ${bytes} bytes; ${CALL_LIMITS.approvalKeyBytes} are allowed.`)
+  }
   return key
 }
 
-function textAt(args: JsonObject, path: readonly string[]): string | undefined {
+const PLACEHOLDER = /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/
+const CONTROL = /[\p{Cc}\u2028\u2029]/u
+const encoder = new TextEncoder()
+
+function valueAt(args: JsonObject, path: readonly string[]): Json | undefined {
   let value: Json | undefined = args
-  for (const step of path) {
-    value = typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, step) ? (value as JsonObject)[step] : undefined
-  }
-  if (value === undefined || value === null) return undefined
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  for (const step of path) value = isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
+  return value
 }
 
-function escape(text: string | undefined, separators: ReadonlySet<string>): string {
-  if (text === undefined) return '%-'
-  return [...text].map((char) => separators.has(char) ? `%${char.codePointAt(0)!.toString(16).padStart(2, '0')}` : char).join('')
+function valueText(value: Json | undefined, separators: ReadonlySet<string>): string {
+  if (value === undefined) return '%-'
+  if (typeof value !== 'string') return escape(canonicalJson(value), separators)
+  return (readsAsJson(value) ? "%'" : '') + escape(value, separators)
 }
+
+/** Whether this very text is also how some number, list or other value that is no text would be written. */
+function readsAsJson(text: string): boolean {
+  const parsed = parseJson(text)
+  return parsed.ok && typeof parsed.value !== 'string' && canonicalJson(parsed.value) === text
+}
+
+/** Each escape tells by its first character where it ends, so a separator may be a hexadecimal digit too. */
+const escape = (text: string, separators: ReadonlySet<string>): string =>
+  Array.from(text, (char) => char === '%' || separators.has(char) || CONTROL.test(char) ? percent(char) : char).join('')
+
+const percent = (char: string): string =>
+  Array.from(encoder.encode(char), (byte) => '%' + byte.toString(16).padStart(2, '0')).join('')
 
 const invalid = (message: string) => new BulkheadError('ApprovalKeyInvalid', message)
+const unreadable = (template: string, fault: string) => invalid(`The approval key template "${template}" ${fault}.`)

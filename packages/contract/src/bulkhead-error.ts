@@ -30,9 +30,14 @@ export class BulkheadError extends Error {
     return ERRORS[this.code].retryable
   }
 
-  /** True across copies of this package, which `instanceof` is not. */
+  /** True across copies of this package, which `instanceof` is not. Contract: never throws. */
   static is(value: unknown): value is BulkheadError {
-    return typeof value === 'object' && value !== null && brand in value && isErrorCode((value as { code?: unknown }).code)
+    try {
+      return typeof value === 'object' && value !== null && brand in value && isErrorCode((value as { code?: unknown }).code)
+    } catch {
+      // A proxy or an accessor of a stranger threw while it was being looked at.
+      return false
+    }
   }
 
   /** Whatever was thrown, as one of ours. Contract: never throws, not even for hostile values. */
@@ -41,11 +46,11 @@ export class BulkheadError extends Error {
   }
 }
 
-/** The text of anything that can be thrown. Contract: never throws and returns at most 10,000 characters. */
+/** The text of anything that can be thrown. Contract: never throws; 1 to 10,000 characters, well formed. */
 export function messageOf(thrown: unknown): string {
   try {
     const text = thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : `threw ${String(thrown)}`
-    return typeof text === 'string' ? text.slice(0, 10_000) : 'threw an error without a message'
+    return typeof text === 'string' && text !== '' ? text.slice(0, 10_000).toWellFormed() : 'threw an error without a message'
   } catch {
     return 'threw something that cannot be printed'
   }

@@ -1,30 +1,28 @@
-import { satisfies, valid } from 'semver'
+import { parse, satisfies } from 'semver'
 
 /** The contract this package is. Manifests name the one they are written for. */
 export const CONTRACT_VERSION = '1.0.0'
 
 /**
- * A host that speaks contract H runs a manifest written for M when both have the same major number and M is not newer
- * than H: within a major, later minors only add optional fields and codes, and patches change no form at all. A host
- * that is older than the manifest would silently ignore what the manifest relies on, so it refuses.
- * Before 1.0.0 every minor is a contract of its own.
+ * Whether a host that speaks contract `host` runs a manifest written for contract `manifest`:
+ * - the major numbers are equal, and the manifest's minor is not newer than the host's. Later minors only add optional
+ *   fields and codes, so a newer host understands an older manifest; an older host would silently ignore what a newer
+ *   manifest relies on, so it refuses;
+ * - the patch does not count: patches change no form;
+ * - before 1.0.0 every minor is a contract of its own;
+ * - a prerelease is compatible with itself alone;
+ * - what is not a version is compatible with nothing.
  */
 export function contractCompatible(manifest: string, host: string = CONTRACT_VERSION): boolean {
-  if (valid(manifest) === null || valid(host) === null) return false
-  const [manifestMajor, manifestMinor, manifestPatch] = numbers(manifest)
-  const [hostMajor, hostMinor, hostPatch] = numbers(host)
-  if (manifestMajor !== hostMajor) return false
-  if (manifestMajor === 0) return manifestMinor === hostMinor && manifestPatch <= hostPatch
-  // A patch never changes the form, so a newer patch of a minor this host has is as good.
-  return manifestMinor <= hostMinor
+  const wanted = parse(manifest)
+  const spoken = parse(host)
+  if (wanted === null || spoken === null) return false
+  if (wanted.prerelease.length > 0 || spoken.prerelease.length > 0) return wanted.version === spoken.version
+  if (wanted.major !== spoken.major) return false
+  return wanted.major === 0 ? wanted.minor === spoken.minor : wanted.minor <= spoken.minor
 }
 
 /** Whether a host version lies in `requiredCoreVersion`. An unreadable range is satisfied by nothing. */
 export function coreSatisfies(range: string, host: string): boolean {
   return satisfies(host, range, { includePrerelease: false })
-}
-
-function numbers(version: string): readonly [number, number, number] {
-  const [major = 0, minor = 0, patch = 0] = version.split(/[.+-]/).slice(0, 3).map(Number)
-  return [major, minor, patch]
 }

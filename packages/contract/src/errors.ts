@@ -23,7 +23,7 @@ const row = (cls: ErrorClass, fault: ErrorFault, retryable: boolean, meaning: st
 const once = false
 const again = true
 
-export const ERRORS = {
+export const ERRORS = Object.freeze({
   // Manifest, package and configuration: the loader's stages.
   ShapeInvalid: row('Validation', 'extension', once, 'The manifest is missing, unreadable, or not of the declared form.', 'Correct the field at the given path; the manifest schema completes it in an editor.'),
   ContractVersionMismatch: row('Validation', 'extension', once, 'The manifest is written for a contract this host does not speak.', 'Publish for a compatible contractVersion, or use a host that has it.'),
@@ -113,7 +113,7 @@ export const ERRORS = {
   InteractionAlreadyAnswered: row('Session', 'caller', once, 'An answer came after the question was settled.', 'Nothing needs doing.'),
   StoreUnavailable: row('Session', 'host', again, 'The store could not be read or written.', 'Check the disk and the permissions of its folder.'),
   InternalError: row('ExtensionHost', 'host', once, 'Bulkhead itself failed.', 'Report it with the message.'),
-} as const satisfies Record<string, ErrorRow>
+} as const satisfies Record<string, ErrorRow>)
 
 export type ErrorCode = keyof typeof ERRORS
 

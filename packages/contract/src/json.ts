@@ -1,3 +1,5 @@
+import { messageOf } from './bulkhead-error.ts'
+
 /** A value that survives JSON unchanged. Everything that crosses a boundary of Bulkhead is one of these. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export interface JsonObject {
@@ -34,7 +36,7 @@ export function findJsonFault(value: unknown, limits: JsonLimits = JSON_LIMITS):
     return walk.visit(value, '', 1)
   } catch (error) {
     // A proxy or an accessor of the other side threw while it was being looked at.
-    return { path: walk.at, code: 'kind', message: `could not be read: ${describe(error)}` }
+    return { path: walk.at, code: 'kind', message: `could not be read: ${messageOf(error)}` }
   }
 }
 
@@ -76,8 +78,11 @@ class Walk {
   }
 
   #array(value: readonly unknown[], path: string, depth: number): JsonFault | undefined {
-    if (value.length > this.#limits.maxNodes) return this.#fault('size', `has more than ${this.#limits.maxNodes} values`)
-    for (let index = 0; index < value.length; index++) {
+    // A prototype of its own may carry a toJSON that says something else than what is looked at here.
+    if (Object.getPrototypeOf(value) !== Array.prototype) return this.#fault('kind', `a ${className(value)} is not JSON`)
+    const { length } = value
+    if (length > this.#limits.maxNodes) return this.#fault('size', `has more than ${this.#limits.maxNodes} values`)
+    for (let index = 0; index < length; index++) {
       this.at = path + '/' + index
       const property = Object.getOwnPropertyDescriptor(value, index)
       if (property === undefined) return this.#fault('hole', 'is a hole in a sparse array')
@@ -86,7 +91,7 @@ class Walk {
       if (fault) return fault
     }
     this.at = path
-    return Reflect.ownKeys(value).length === value.length + 1 ? undefined : this.#fault('kind', 'is an array with named properties')
+    return Reflect.ownKeys(value).length === length + 1 ? undefined : this.#fault('kind', 'is an array with named properties')
   }
 
   #object(value: object, path: string, depth: number): JsonFault | undefined {
@@ -130,7 +135,7 @@ export function parseJson(text: string, limits: JsonLimits = JSON_LIMITS): Parse
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return { ok: false, fault: { path: '', code: 'kind', message: `is not JSON: ${describe(error)}` } }
+    return { ok: false, fault: { path: '', code: 'kind', message: `is not JSON: ${messageOf(error)}` } }
   }
   const fault = findJsonFault(value, limits)
   return fault ? { ok: false, fault } : { ok: true, value: value as Json }
@@ -152,13 +157,5 @@ export function canonicalJson(value: Json): string {
 
 function className(value: object): string {
   const { constructor } = value as { constructor?: unknown }
-  return typeof constructor === 'function' && constructor.name ? constructor.name : 'value of a class'
-}
-
-function describe(error: unknown): string {
-  try {
-    return error instanceof Error ? error.message : String(error)
-  } catch {
-    return 'it threw something unprintable'
-  }
+  return typeof constructor === 'function' && constructor.name ? constructor.name.slice(0, 64) : 'value of a class'
 }

@@ -1,17 +1,27 @@
 import type { ArgPattern, Grant, RequirementSet, ShellRequirement } from './requirements.ts'
+import { canonicalPattern } from './requirements.ts'
 import { matchGlob, globCovers } from './glob.ts'
 
-/** Where one requirement set asks for more than another allows, in words; empty when it lies within. */
+/** Where one requirement set asks for more than another allows, in words; empty when it lies within. Contract: never throws. */
 export function beyond(asked: RequirementSet, allowed: RequirementSet): readonly string[] {
   const outside = (kind: string, list: readonly string[] = [], within: readonly string[] = [], covers: (wide: string, narrow: string) => boolean) =>
     list.filter((item) => !within.some((wide) => covers(wide, item))).map((item) => `${kind}: ${item}`)
   return [
-    ...outside('fs.read', asked.fs?.read, allowed.fs?.read, globCovers),
-    ...outside('fs.write', asked.fs?.write, allowed.fs?.write, globCovers),
+    ...outside('fs.read', asked.fs?.read, allowed.fs?.read, patternCovers),
+    ...outside('fs.write', asked.fs?.write, allowed.fs?.write, patternCovers),
     ...outside('net', asked.net?.hosts, allowed.net?.hosts, hostCovers),
     ...(asked.shell ?? []).filter((item) => !(allowed.shell ?? []).some((wide) => shellCovers(wide, item))).map((item) => `shell: ${item.cmd}`),
     ...(asked.capabilities ?? []).filter((name) => !(allowed.capabilities ?? []).includes(name)).map((name) => `capability: ${name}`),
   ]
+}
+
+/** `src/**` and `{workspace}/src/**` are one pattern. One that cannot be read covers nothing and is covered by nothing. */
+function patternCovers(wide: string, narrow: string): boolean {
+  try {
+    return globCovers(canonicalPattern(wide), canonicalPattern(narrow))
+  } catch {
+    return false
+  }
 }
 
 /** `*.example.com` covers every name below example.com but not example.com itself; a port, when given, must be equal. */

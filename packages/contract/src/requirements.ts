@@ -64,16 +64,25 @@ function splitPattern(pattern: string): { readonly variable: RequirementVariable
   return { variable: variable as RequirementVariable, rest: rest.split('/').filter((part) => part !== '' && part !== '.').join('/') }
 }
 
+/** One spelling for every way to write a path pattern, its variable in front, so that two sets can be compared. Throws as above. */
+export function canonicalPattern(pattern: string): string {
+  const { variable, rest } = splitPattern(pattern)
+  return rest === '' ? `{${variable}}` : `{${variable}}/${rest}`
+}
+
 /** Checks every pattern without needing values, so that a typing error is found when the manifest is read. */
 export function checkRequirements(requires: RequirementSet): void {
   for (const pattern of [...(requires.fs?.read ?? []), ...(requires.fs?.write ?? [])]) splitPattern(pattern)
 }
 
-/** Replaces variables by values. A variable without a value here yields nothing: the tool's calls fail closed. */
+/**
+ * Replaces variables by values. A variable without a value here yields nothing: the tool's calls fail closed. So does a
+ * value with a `*` in it, which would be a pattern itself and match its neighbours.
+ */
 export function compileGrant(requires: RequirementSet, values: VariableValues): Grant {
   const expand = (patterns: readonly string[] = []): string[] => patterns.flatMap((pattern) => {
     const { variable, rest } = splitPattern(pattern)
-    return (values[variable] ?? []).map((root) => rest === '' ? root : `${root === '/' ? '' : root}/${rest}`)
+    return (values[variable] ?? []).filter((root) => !root.includes('*')).map((root) => rest === '' ? root : `${root === '/' ? '' : root}/${rest}`)
   })
   return {
     fs: { read: expand(requires.fs?.read), write: expand(requires.fs?.write) },

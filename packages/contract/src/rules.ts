@@ -36,19 +36,24 @@ export interface RuleVerdict {
 const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, deny: 2 }
 const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
 
-/** The rule that decides, or undefined when none speaks of the call. A manifest deny is final. */
+/**
+ * The rule that decides, or undefined when none does. A manifest deny is final. An allow decides only when rules speak
+ * of everything the call touches: what none of them names is not allowed by one about something else.
+ */
 export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion): RuleVerdict | undefined {
   const touches = question.touches.length > 0 ? question.touches : [undefined]
   let strictest: RuleVerdict | undefined
+  let unspoken = false
   for (const touch of touches) {
     const matching = rules.filter((rule) => matches(rule, question, touch))
     const pinned = matching.find((rule) => rule.scope === 'manifest' && rule.action === 'deny')
     const winner = pinned ?? matching.reduce<ScopedRule | undefined>((best, rule) => best === undefined || outranks(rule, best) ? rule : best, undefined)
-    if (winner && (strictest === undefined || strictness[winner.action] > strictness[strictest.action])) {
+    if (winner === undefined) unspoken = true
+    else if (strictest === undefined || strictness[winner.action] > strictness[strictest.action]) {
       strictest = { action: winner.action, rule: winner }
     }
   }
-  return strictest
+  return unspoken && strictest?.action === 'allow' ? undefined : strictest
 }
 
 function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touches'][number] | undefined): boolean {

@@ -1,0 +1,15 @@
+import { defineExtension, ToolError } from '@bulkhead/contract'
+
+export default defineExtension({
+  tools: {
+    plan_voyage: {
+      async execute({ from, to, knots }, runtime) {
+        runtime.progress(`looking up ${from} to ${to}`)
+        const { routes } = JSON.parse(await runtime.fs.readText('charts.json'))
+        const route = routes.find((candidate) => [candidate.from, candidate.to].includes(from) && [candidate.from, candidate.to].includes(to))
+        if (!route) throw new ToolError('NotFound', `The charts have no route from ${from} to ${to}.`)
+        return { from, to, miles: route.distance, hours: Math.round((route.distance / knots) * 10) / 10 }
+      },
+    },
+  },
+})

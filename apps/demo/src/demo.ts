@@ -1,0 +1,43 @@
+import { join } from 'node:path'
+import { createHost, type Interactor } from 'bulkhead'
+import { runAgent } from './agent.ts'
+import { differences } from './scenario.ts'
+import { SCENARIOS } from './scenarios/index.ts'
+import { scriptedModel } from './scripted-model.ts'
+import type { Story } from './story.ts'
+
+const HERE = join(import.meta.dirname, '..')
+
+/** Plays every scenario against a real host. Resolves with how many went otherwise than expected. */
+export async function playDemo(story: Story): Promise<number> {
+  const host = await createHost({ workspace: join(HERE, 'workspace'), home: join(HERE, 'extensions') })
+  const off = host.on((event) => {
+    if (event.type === 'ToolInvocationProgress') story.progress(event.text)
+  })
+  let failed = 0
+  try {
+    for (const scenario of SCENARIOS) {
+      story.title(scenario.title)
+      const session = await host.openSession({ mode: 'ask', interactor: agreeablePerson(story) })
+      const faults = differences(scenario.expected, await runAgent(scriptedModel(scenario.script), session, story))
+      await session.close()
+      story.verdict(faults)
+      if (faults.length > 0) failed++
+    }
+  } finally {
+    off()
+    await host.close()
+  }
+  return failed
+}
+
+/** Someone who says yes to each thing once asked, so that the story shows when a person is asked and when not. */
+function agreeablePerson(story: Story): Interactor {
+  return {
+    async interact({ request }) {
+      if (request.kind !== 'Approve') return { status: 'rejected' }
+      story.asked(request.approval, 'yes, for this session')
+      return { status: 'accepted', value: { decision: 'session' } }
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { access, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runCommand } from '../src/command.ts'
+import type { Latest } from '../src/harness/latest.ts'
+
+let folder: string
+beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'bench-command-'))))
+afterEach(() => rm(folder, { recursive: true }))
+
+async function bench(...argv: string[]) {
+  const stdout = new PassThrough()
+  const stderr = new PassThrough()
+  const latest = join(folder, 'latest.json')
+  const code = await runCommand(argv, { subjects: new URL('./fixtures/subjects/', import.meta.url), latest, stdout, stderr })
+  return { code, latest, out: await text(stdout.end()), err: await text(stderr.end()) }
+}
+
+describe('pnpm bench', () => {
+  it('prints a report and leaves the latest results of a quick run alone', async () => {
+    const { code, out, latest } = await bench('slower', '--quick')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^slower {2}Two clocks\n/)
+    expect(out).toMatch(/p50 +long +short +[23]\.\d\d .* ≥ 2 +met\n/)
+    expect(out).toMatch(/p50 +long +short +[23]\.\d\d .* ≤ 1 +missed\n/)
+    await expect(access(latest)).rejects.toThrow('ENOENT')
+  })
+
+  it('merges the results into the named file', async () => {
+    const out = join(folder, 'here.json')
+    expect((await bench('slower', '--quick', '--out', out)).code).toBe(0)
+    const { subjects } = JSON.parse(await readFile(out, 'utf8')) as Latest
+    expect(subjects['slower']?.ratios.map(({ met }) => met)).toEqual([true, false])
+    expect(subjects['slower']?.quick).toBe(true)
+  })
+
+  it('prints JSON and nothing else when asked', async () => {
+    const { code, out, err } = await bench('slower', '--quick', '--json')
+    expect(code).toBe(0)
+    expect(err).toBe('')
+    const { subjects } = JSON.parse(out) as Latest
+    expect(subjects['slower']?.sides.map(({ name }) => name)).toEqual(['short', 'long'])
+  })
+
+  it('fails for a missed goal only if strict', async () => {
+    expect((await bench('slower', '--quick', '--strict')).code).toBe(1)
+  })
+
+  it('names the side that answered wrongly, and keeps what was measured before', async () => {
+    const file = join(folder, 'here.json')
+    const { code, err, out } = await bench('--quick', '--out', file)
+    expect(code).toBe(1)
+    expect(err).toContain('The side "mistaken" answered')
+    expect(out).toMatch(/^slower/)
+    expect(Object.keys((JSON.parse(await readFile(file, 'utf8')) as Latest).subjects)).toEqual(['slower'])
+  })
+
+  it('lists the names when it is given none of them', async () => {
+    const { code, err, out } = await bench('toString', '--quick')
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toBe('There is no benchmark named toString. There are: slower, wrong.\n')
+  })
+
+  it.each([['--fast'], ['--out'], ['--json=yes']])('explains itself when it does not know %s', async (option) => {
+    const { code, err } = await bench(option)
+    expect(code).toBe(2)
+    expect(err).toContain('pnpm bench [NAME…]')
+  })
+
+  it('helps', async () => {
+    const { code, out } = await bench('--help')
+    expect(code).toBe(0)
+    expect(out).toContain('Subjects: slower, wrong')
+  })
+})

@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises'
+import { manifestSchema } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { payload } from '../src/sides/payload.ts'
+
+const folder = new URL('../extensions/echo/', import.meta.url)
+
+interface EchoModule {
+  readonly default: { readonly tools: { readonly echo: { execute(args: unknown): unknown } } }
+}
+
+describe('the echo extension', () => {
+  it('has the one tool it declares, which gives back its arguments', async () => {
+    const manifest = manifestSchema.parse(JSON.parse(await readFile(new URL('bulkhead.json', folder), 'utf8')))
+    const { default: { tools } } = (await import(new URL(manifest.main, folder).href)) as EchoModule
+    expect(manifest.tools.map(({ name }) => name)).toEqual(Object.keys(tools))
+    expect(tools.echo.execute(payload(3))).toEqual(payload(3))
+  })
+})

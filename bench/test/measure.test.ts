@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { takeTurn } from '../src/harness/measure.ts'
+import type { Runner } from '../src/harness/subject.ts'
+
+/** Answers in a later turn of the event loop, and notes how many calls were under way and which. */
+function observed() {
+  const seen = { calls: new Array<number>(), underWay: 0, most: 0 }
+  const runner: Runner = {
+    run: async (i) => {
+      seen.calls.push(i)
+      seen.most = Math.max(seen.most, ++seen.underWay)
+      await new Promise((resolve) => setImmediate(resolve))
+      seen.underWay--
+      return i
+    },
+    stop: async () => {},
+  }
+  return { runner, seen }
+}
+
+const upTo = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
+
+describe('takeTurn', () => {
+  it('calls one after the other for latency, and times each', async () => {
+    const { runner, seen } = observed()
+    const caller = { runner, next: 5 }
+    const { values, micros, last } = await takeTurn(caller, { kind: 'latency' }, 3)
+    expect(seen.most).toBe(1)
+    expect(seen.calls).toEqual(upTo(5, caller.next))
+    expect(micros).toHaveLength(seen.calls.length)
+    expect(last).toEqual({ i: caller.next - 1, answer: caller.next - 1 })
+    expect(values.map(([measure]) => measure)).toEqual(['p50', 'p99'])
+  })
+
+  it('keeps as many calls under way as asked for throughput', async () => {
+    const { runner, seen } = observed()
+    const caller = { runner, next: 0 }
+    const { values: [value], last } = await takeTurn(caller, { kind: 'throughput', concurrency: 16 }, 3)
+    expect(seen.most).toBe(16)
+    expect(seen.calls.toSorted((a, b) => a - b)).toEqual(upTo(0, caller.next))
+    expect(last.answer).toBe(last.i)
+    expect(value?.[0]).toBe('16-way')
+    expect(value?.[1]).toBeGreaterThan(seen.calls.length / 10)
+  })
+
+  it('calls at least once when a call outlasts the turn', async () => {
+    const { runner, seen } = observed()
+    expect((await takeTurn({ runner, next: 0 }, { kind: 'latency' }, 0)).micros).toHaveLength(1)
+    await takeTurn({ runner, next: 1 }, { kind: 'throughput', concurrency: 3 }, 0)
+    expect(seen.calls).toEqual([0, 1, 2, 3])
+  })
+
+  it('passes a failed call on', async () => {
+    const runner: Runner = { run: () => Promise.reject(new Error('refused')), stop: async () => {} }
+    await expect(takeTurn({ runner, next: 0 }, { kind: 'latency' }, 1)).rejects.toThrow('refused')
+    await expect(takeTurn({ runner, next: 0 }, { kind: 'throughput', concurrency: 4 }, 1)).rejects.toThrow('refused')
+  })
+})

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest'
+import { spin, startNoiseMeter } from '../src/harness/noise.ts'
+
+describe('the noise meter', () => {
+  it('times the same work at every sample', () => {
+    const meter = startNoiseMeter()
+    for (let i = 0; i < 5; i++) meter.sample()
+    const { spinMs, loadBefore, loadAfter } = meter.read()
+    expect(spinMs.low).toBeGreaterThan(0)
+    expect(spinMs.low).toBeLessThanOrEqual(spinMs.median)
+    expect(spinMs.median).toBeLessThanOrEqual(spinMs.high)
+    expect(Math.min(loadBefore, loadAfter)).toBeGreaterThanOrEqual(0)
+  })
+
+  it('does work that takes time, however well it was compiled', () => {
+    for (let i = 0; i < 20; i++) expect(spin()).toBeGreaterThan(0.1)
+  })
+})

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import { resultOf } from '../src/harness/result.ts'
+import { QUICK, runSubject } from '../src/harness/run.ts'
+import { SideError } from '../src/harness/side-error.ts'
+import { defineSubject } from '../src/harness/subject.ts'
+import type { Runner, Side } from '../src/harness/subject.ts'
+import { startPeerThread } from '../src/sides/peer-thread.ts'
+import { spinning } from './fixtures/rigged.ts'
+
+const latency = { kind: 'latency' } as const
+const abreast = { kind: 'throughput', concurrency: 4 } as const
+const among = (...sides: Side[]) => defineSubject({ title: 'T', compares: 'C', sides, modes: [latency, abreast], goals: [] })
+
+describe('runSubject', () => {
+  it('finds the factor by which a side was rigged', async () => {
+    const subject = defineSubject({
+      title: 'T',
+      compares: 'C',
+      sides: [spinning('short', 100), spinning('long', 300)],
+      modes: [latency, abreast],
+      goals: [
+        { side: 'long', measure: 'p50', is: '≥', ratio: 1, against: 'short' },
+        { side: 'long', measure: '4-way', is: '≤', ratio: 1, against: 'short' },
+      ],
+    })
+    const pace = { ...QUICK, rounds: 9 }
+    const { ratios, rounds } = resultOf(subject, pace, await runSubject(subject, pace))
+    expect(rounds).toBe(9)
+    expect(ratios[0]?.median).toBeGreaterThan(2.6)
+    expect(ratios[0]?.median).toBeLessThan(3.2)
+    expect(ratios[1]?.median).toBeGreaterThan(1 / 3.8)
+    expect(ratios[1]?.median).toBeLessThan(1 / 2.4)
+  })
+
+  it('lets the sides take turns in the fair order, in whole cycles', async () => {
+    const turns: string[] = []
+    const noting = (name: string) => spinning(name, 1, {
+      run: async (i) => {
+        if (turns.at(-1) !== name) turns.push(name)
+        return i
+      },
+    })
+    const sides = [noting('a'), noting('b'), noting('c'), noting('d')]
+    const subject = defineSubject({ title: 'T', compares: 'C', sides, modes: [latency], goals: [] })
+    const { rounds } = await runSubject(subject, { ...QUICK, quick: false, rounds: 3, warmUpMs: 0, settleMs: 0, turnMs: 0 })
+    expect(rounds).toBe(4)
+    // First they are checked, then warmed up; then the rounds. No side follows itself, so each change of name is a turn.
+    expect(turns.join('')).toBe('abcd' + 'abcd' + 'adbc' + 'bacd' + 'cbda' + 'dcab')
+  })
+
+  it('aborts with the name of a side that answers wrongly', async () => {
+    const run = runSubject(among(spinning('honest', 1), spinning('mistaken', 1, { run: async () => 'nonsense' })), QUICK)
+    await expect(run).rejects.toThrow(`The side "mistaken" answered 'nonsense' to call 0 where 0 was expected`)
+  })
+
+  it('notices answers that are mixed up only when several calls are under way', async () => {
+    let held: PromiseWithResolvers<number> | undefined
+    const swapping = async (i: number): Promise<number> => {
+      await Promise.resolve()
+      if (held === undefined) {
+        const mine = (held = Promise.withResolvers<number>())
+        setImmediate(() => {
+          if (held === mine) held = undefined
+          mine.resolve(i)
+        })
+        return mine.promise
+      }
+      held.resolve(i)
+      return i
+    }
+    await expect(runSubject(among(spinning('swapping', 1, { run: swapping })), QUICK)).rejects.toThrow('"swapping" answered')
+  })
+
+  it('notices a side that goes wrong while it is measured', async () => {
+    const run = runSubject(among(spinning('tiring', 1, { run: async (i) => (i < 50 ? i : 'tired') })), QUICK)
+    await expect(run).rejects.toThrow(`The side "tiring" answered 'tired'`)
+  })
+
+  it('names the side whose call failed, and keeps the cause', async () => {
+    const cause = new Error('no such tool')
+    const failed = runSubject(among(spinning('failing', 1, { run: () => Promise.reject(cause) })), QUICK)
+    await expect(failed).rejects.toThrow('The side "failing" failed in its first calls: no such tool')
+    await expect(failed).rejects.toMatchObject({ name: 'SideError', side: 'failing', cause })
+  })
+
+  it('gives up on a side that never answers', async () => {
+    const run = runSubject(among(spinning('silent', 1, { run: () => new Promise(() => {}) })), { ...QUICK, patienceMs: 20 })
+    await expect(run).rejects.toThrow('The side "silent" was not done with its first calls within 20 ms')
+  })
+
+  it('does not wait for a thread that is gone', async () => {
+    const orphaned: Side = {
+      name: 'orphaned',
+      answer: (i) => i,
+      start: async (): Promise<Runner> => {
+        const { worker, died, stop } = await startPeerThread(new URL('./fixtures/exits.ts', import.meta.url))
+        return { run: () => new Promise(() => worker.postMessage('go')), died, stop }
+      },
+    }
+    const run = runSubject(among(orphaned), QUICK)
+    await expect(run).rejects.toThrow('"orphaned" failed in its first calls: its thread exited with code 7')
+  })
+
+  it('stops what it started, last first, even when a later side fails', async () => {
+    const stopped: string[] = []
+    const stopping = (name: string) => spinning(name, 1, { stop: async () => void stopped.push(name) })
+    const broken: Side = { name: 'broken', answer: (i) => i, start: () => Promise.reject(new Error('no port')) }
+    await expect(runSubject(among(stopping('a'), stopping('b'), broken), QUICK)).rejects.toThrow(SideError)
+    expect(stopped).toEqual(['b', 'a'])
+  })
+
+  it('tells each round', async () => {
+    const told: string[] = []
+    await runSubject(among(spinning('a', 1)), QUICK, (done, all) => told.push(`${done}/${all}`))
+    expect(told).toEqual(['1/3', '2/3', '3/3'])
+  })
+})

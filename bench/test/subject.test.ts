@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { defineSubject, measuresOf } from '../src/harness/subject.ts'
+import type { Goal, Mode } from '../src/harness/subject.ts'
+import { spinning } from './fixtures/rigged.ts'
+
+const latency = { kind: 'latency' } as const
+const named = (names: string[], modes: Mode[], goals: Goal[] = []) =>
+  () => defineSubject({ title: 'T', compares: 'C', sides: names.map((name) => spinning(name, 1)), modes, goals })
+
+describe('defineSubject', () => {
+  it('takes goals between its own sides only, as the compiler sees', () => {
+    const both = { title: 'T', compares: 'C', sides: [spinning('a', 1), spinning('b', 1)], modes: [latency] }
+    const goal = { side: 'a', measure: 'p50', is: '≤', ratio: 1 } as const
+    expect(() => defineSubject({ ...both, goals: [{ ...goal, against: 'b' }] })).not.toThrow()
+    // @ts-expect-error: there is no side "c"
+    expect(() => defineSubject({ ...both, goals: [{ ...goal, against: 'c' }] })).toThrow('"c"')
+  })
+
+  it.each([
+    ['no sides', named([], [latency])],
+    ['one name', named(['a', 'a'], [latency])],
+    ['no modes', named(['a'], [])],
+    ['measure the same', named(['a'], [latency, latency])],
+    ['concurrency of 0', named(['a'], [{ kind: 'throughput', concurrency: 0 }])],
+    ['names 64-way', named(['a'], [latency], [{ side: 'a', measure: '64-way', is: '≥', ratio: 1, against: 'a' }])],
+  ])('refuses what contradicts itself: %s', (fault, define) => {
+    expect(define).toThrow(fault)
+  })
+})
+
+describe('measuresOf', () => {
+  it('names a throughput by its width', () => {
+    expect(measuresOf(latency)).toEqual(['p50', 'p99'])
+    expect(measuresOf({ kind: 'throughput', concurrency: 64 })).toEqual(['64-way'])
+  })
+})

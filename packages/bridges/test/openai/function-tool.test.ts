@@ -1,0 +1,38 @@
+import type { ToolDefinition } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { toFunctionTools } from '../../src/openai/index.ts'
+
+const forecast: ToolDefinition = {
+  name: 'forecast', label: 'Forecast', description: 'Tells the weather.', requires: {}, mode: 'external', kind: 'fetch', gated: true, idempotent: true,
+  executor: 'local',
+  inputSchema: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'] },
+}
+
+describe('tools for OpenAI-shaped APIs', () => {
+  it('carries name, description and schema unchanged', () => {
+    expect(toFunctionTools([forecast])).toEqual([
+      { type: 'function', function: { name: 'forecast', description: 'Tells the weather.', parameters: forecast.inputSchema } },
+    ])
+  })
+
+  it('closes the schema in strict mode and lets optional arguments be null', () => {
+    const [tool] = toFunctionTools([forecast], { strict: true })
+    expect(tool?.function).toEqual({
+      name: 'forecast',
+      description: 'Tells the weather.',
+      strict: true,
+      parameters: {
+        type: 'object',
+        properties: { city: { type: 'string' }, days: { anyOf: [{ type: 'integer' }, { type: 'null' }] } },
+        required: ['city', 'days'],
+        additionalProperties: false,
+      },
+    })
+  })
+
+  it('leaves remote tools out of strict mode', () => {
+    const [tool] = toFunctionTools([{ ...forecast, executor: 'remote' }], { strict: true })
+    expect(tool?.function).not.toHaveProperty('strict')
+    expect(tool?.function.parameters).toEqual(forecast.inputSchema)
+  })
+})

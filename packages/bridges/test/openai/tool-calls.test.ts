@@ -1,0 +1,38 @@
+import type { Outcome } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
+
+const call = (args: string) => ({ id: 'c1', type: 'function' as const, function: { name: 'forecast', arguments: args } })
+const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
+
+describe('calls of a model', () => {
+  it.each([
+    ['an object', '{"city":"Oslo"}', { city: 'Oslo' }],
+    ['nothing', '', {}],
+    ['a list, which the host refuses', '[1]', [1]],
+    ['no JSON at all, which the host refuses', '{"city":', '{"city":'],
+    ['a poisoned key, which the host refuses', '{"__proto__":{"x":1}}', '{"__proto__":{"x":1}}'],
+    ['a null, kept', '{"city":null}', { city: null }],
+  ])('with %s', (_, text, args) => {
+    expect(fromToolCall(call(text))).toEqual({ id: 'c1', name: 'forecast', arguments: args })
+  })
+
+  it('takes null for absent where the tool was strict', () => {
+    expect(fromToolCall(call('{"city":"Oslo","days":null}'), { strict: true }).arguments).toEqual({ city: 'Oslo' })
+  })
+})
+
+describe('results for a model', () => {
+  const content = (outcome: Outcome) => toToolMessage(outcome).content
+
+  it('answers the very call', () => {
+    expect(toToolMessage({ type: 'output', data: 'sunny', metadata })).toEqual({ role: 'tool', tool_call_id: 'c1', content: 'sunny' })
+  })
+
+  it('shows content before data, data as JSON, errors as text', () => {
+    expect(content({ type: 'output', data: { t: 3 }, metadata })).toBe('{"t":3}')
+    expect(content({ type: 'output', data: { t: 3 }, content: [{ type: 'text', text: 'three' }], metadata })).toBe('three')
+    expect(content({ type: 'output', data: 4, content: [{ type: 'image', data: '', mimeType: 'image/png' }], metadata })).toBe('4')
+    expect(content({ type: 'error', error_text: 'no such city', error: { code: 'NotFound', class: 'ToolTerminal', retryable: false }, metadata })).toBe('no such city')
+  })
+})

@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+// Plain enough for any Node to read, so that an old one is told what to do instead of failing on syntax.
+const major = Number(process.versions.node.split('.')[0])
+if (major < 26) {
+  process.stderr.write(`bulkhead needs Node 26 or newer, because older ones cannot take the network away from a tool. This is ${process.version}.\n`)
+  process.exitCode = 2
+} else {
+  const { main } = await import('./cli/main.ts')
+  process.exitCode = await main(process.argv.slice(2))
+}
+
+export {}

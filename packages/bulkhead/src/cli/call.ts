@@ -1,0 +1,96 @@
+import { styleText } from 'node:util'
+import { parseJson, SECURITY_MODES, visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import type { Command } from './command.ts'
+import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
+import { UsageError } from './usage-error.ts'
+
+export const call: Command = {
+  name: 'call',
+  summary: 'calls one tool and prints its outcome',
+  usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  --args JSON       the arguments, a JSON object (default: {})
+  --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
+  --timeout MS      deadline of the call
+${COMMON_DETAILS}
+
+Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, { args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' } })
+    const [name, ...more] = positionals
+    if (name === undefined) throw new UsageError('Which tool? Name it after "call".')
+    if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
+    const request = { name, arguments: readArguments(values.args), mode: readMode(values.mode), timeoutMs: readTimeout(values.timeout) }
+
+    const host = await openHost(values)
+    try {
+      const outcome = await callOnce(host, request)
+      print(outcome, values.json === true)
+      return outcome.type === 'output' ? 0 : 1
+    } finally {
+      await host.close()
+    }
+  },
+}
+
+interface CallRequest {
+  readonly name: string
+  readonly arguments: Json
+  readonly mode: SecurityMode | undefined
+  readonly timeoutMs: number | undefined
+}
+
+async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: CallRequest): Promise<Outcome> {
+  const interactor = terminal()
+  const interrupt = new AbortController()
+  const onInterrupt = () => interrupt.abort()
+  process.once('SIGINT', onInterrupt)
+  const off = host.on((event) => {
+    if (event.type === 'ToolInvocationProgress' && process.stderr.isTTY) process.stderr.write(styleText('dim', visibleText(event.text)) + '\n')
+  })
+  const session = await host.openSession({
+    ...(request.mode === undefined ? {} : { mode: request.mode }),
+    ...(interactor === undefined ? {} : { interactor }),
+  })
+  try {
+    return await session.call({ id: 'cli', name: request.name, arguments: request.arguments }, {
+      signal: interrupt.signal,
+      ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
+    })
+  } finally {
+    off()
+    process.off('SIGINT', onInterrupt)
+    await session.close()
+  }
+}
+
+function print(outcome: Outcome, json: boolean): void {
+  if (json) {
+    process.stdout.write(JSON.stringify(outcome, null, 2) + '\n')
+  } else if (outcome.type === 'output') {
+    const texts = outcome.content?.map((part) => part.type === 'text' ? part.text : `[${part.mimeType}]`)
+    const text = texts?.join('\n') ?? (typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data, null, 2))
+    process.stdout.write(visibleText(text, { keepLines: true }) + '\n')
+  } else {
+    process.stderr.write(`${styleText('red', outcome.error.code)} ${visibleText(outcome.error_text, { keepLines: true })}\n`)
+  }
+}
+
+function readArguments(text = '{}'): Json {
+  const parsed = parseJson(text)
+  if (!parsed.ok) throw new UsageError(`--args ${parsed.fault.path === '' ? '' : `at ${parsed.fault.path} `}${parsed.fault.message}.`)
+  return parsed.value
+}
+
+function readMode(text: string | undefined): SecurityMode | undefined {
+  const mode = SECURITY_MODES.find((known) => known === text)
+  if (text !== undefined && mode === undefined) throw new UsageError(`--mode must be one of ${SECURITY_MODES.join(', ')}, not "${text}".`)
+  return mode
+}
+
+function readTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const ms = Number(text)
+  if (!Number.isInteger(ms) || ms < 1) throw new UsageError(`--timeout must be a whole number of milliseconds, not "${text}".`)
+  return ms
+}

@@ -1,0 +1,40 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { messageOf } from '@bulkhead/contract'
+import { createHost, type CreateHostOptions } from '../create-host.ts'
+import { createTerminalInteractor } from '../terminal-interactor.ts'
+import { UsageError } from './usage-error.ts'
+
+const COMMON = {
+  'json': { type: 'boolean' },
+  'workspace': { type: 'string' },
+  'home': { type: 'string' },
+  'trust-project': { type: 'boolean' },
+} as const satisfies ParseArgsConfig['options']
+
+export const COMMON_DETAILS = `  --json            print JSON
+  --workspace DIR   the folder to work on (default: this folder)
+  --home DIR        the folder of the global layer (default: ~/.bulkhead)
+  --trust-project   read the project's own layer this once, without asking`
+
+/** Reads options the way every command does. Anything it does not know is wrong usage. */
+export function readOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(args: readonly string[], options: Options) {
+  try {
+    return parseArgs({ args: [...args], options: { ...COMMON, ...options }, allowPositionals: true, strict: true })
+  } catch (error) {
+    throw new UsageError(messageOf(error))
+  }
+}
+
+/** A person can be asked only when both ends are a terminal. */
+export const terminal = () => process.stdin.isTTY && process.stderr.isTTY ? createTerminalInteractor() : undefined
+
+export function openHost(values: { readonly 'workspace'?: string | undefined; readonly 'home'?: string | undefined; readonly 'trust-project'?: boolean | undefined }) {
+  const interactor = terminal()
+  const options: CreateHostOptions = {
+    workspace: values.workspace ?? process.cwd(),
+    ...(values.home === undefined ? {} : { home: values.home }),
+    ...(values['trust-project'] ? { trust: 'once' as const } : {}),
+    ...(interactor ? { interactor } : {}),
+  }
+  return createHost(options)
+}

@@ -1,0 +1,60 @@
+import { styleText } from 'node:util'
+import { visibleText, type Diagnostic, type ToolListing } from '@bulkhead/contract'
+import type { Command } from './command.ts'
+import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
+import { requirementWords } from './requirement-words.ts'
+import { table } from './table.ts'
+import { UsageError } from './usage-error.ts'
+
+export const tools: Command = {
+  name: 'tools',
+  summary: 'lists the tools of this folder, where they come from and what they may do',
+  usage: 'bulkhead tools [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: COMMON_DETAILS,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, {})
+    if (positionals.length > 0) throw new UsageError(`"tools" takes no further words, but got "${positionals.join(' ')}".`)
+    const host = await openHost(values)
+    try {
+      const listing = host.tools()
+      process.stdout.write(values.json
+        ? JSON.stringify({ tools: listing, diagnostics: host.diagnostics }, null, 2) + '\n'
+        : toolTable(listing) + host.diagnostics.map(diagnosticText).join(''))
+    } finally {
+      await host.close()
+    }
+    return 0
+  },
+}
+
+const HEADINGS = ['NAME', 'LAYER', 'EXTENSION', 'STATE', 'MODE', 'GATED', 'INTEGRITY', 'SHADOWS', 'MAY']
+
+function toolTable(listing: readonly ToolListing[]): string {
+  if (listing.length === 0) return 'No tools.\n'
+  return table(HEADINGS, listing.map((tool) => [
+    tool.name,
+    tool.layer,
+    `${tool.extension}@${tool.version}`,
+    tool.state,
+    tool.mode,
+    tool.gatedByHost ? 'by host' : tool.gated ? 'yes' : 'no',
+    tool.integrity,
+    tool.shadows.map((other) => `${other.layer} ${other.extension}@${other.version}`).join(', ') || '-',
+    requirementWords(tool.requires),
+  ]))
+}
+
+function diagnosticText(found: Diagnostic): string {
+  const colour = found.severity === 'error' ? 'red' : 'yellow'
+  const place = found.path === '' ? found.location : `${found.location} at ${found.path}`
+  const fallback = found.fallbackTo === undefined ? '' : ` The one of the ${found.fallbackTo} layer serves instead.`
+  return [
+    '',
+    `${styleText(colour, found.severity)} ${found.code} (${found.stage})${found.extensionId === null ? '' : ` in ${visibleText(found.extensionId)}`}`,
+    `  ${visibleText(found.message)}${fallback}`,
+    `  where: ${visibleText(place)}`,
+    `  cure:  ${visibleText(found.cure)}`,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,5 @@
+export { createHost, type CreateHostOptions } from './create-host.ts'
+export { createTerminalInteractor } from './terminal-interactor.ts'
+export { CORE_VERSION } from './version.ts'
+export type { Host, Session, SessionOptions } from '@bulkhead/host'
+export type { Interactor, Outcome } from '@bulkhead/contract'

@@ -1,0 +1,30 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Where results go that are too long for a model: one folder per session, readable by this user alone, removed with it. */
+export function createSidecar() {
+  const folders = new Map<string, Promise<string>>()
+
+  const folderOf = (sessionId: string): Promise<string> => {
+    const known = folders.get(sessionId) ?? mkdtemp(join(tmpdir(), 'bulkhead-'))
+    folders.set(sessionId, known)
+    return known
+  }
+
+  return {
+    async save(sessionId: string, callId: string, text: string): Promise<string> {
+      const folder = join(await folderOf(sessionId), 'results')
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      // A call id is the model's text: its hash-like form is the file name, never the text itself.
+      const path = join(folder, `${Buffer.from(callId).toString('base64url').slice(0, 64)}-${crypto.randomUUID()}.txt`)
+      await writeFile(path, text, { mode: 0o600, flag: 'wx' })
+      return path
+    },
+    async remove(sessionId: string): Promise<void> {
+      const folder = folders.get(sessionId)
+      folders.delete(sessionId)
+      if (folder) await rm(await folder, { recursive: true, force: true })
+    },
+  }
+}

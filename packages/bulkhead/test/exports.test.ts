@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import * as bulkhead from '../src/index.ts'
+
+it('exports exactly this', () => {
+  expect(Object.keys(bulkhead).toSorted()).toEqual(['CORE_VERSION', 'createHost', 'createTerminalInteractor'])
+})
+
+it('has the version of its package', () => {
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  expect(bulkhead.CORE_VERSION).toBe(manifest.version)
+})

@@ -1,0 +1,105 @@
+import {
+  BulkheadError, DEFAULT_LIMITS, LIFECYCLE_PHASES, NO_GRANT, messageOf,
+  type CompartmentSession, type ExtensionDescriptor, type JsonObject, type Sandbox,
+} from '@bulkhead/contract'
+import { REQUIREMENTS, type ConformanceResult, type RequirementId } from './requirements.ts'
+import { worstArguments } from './worst-arguments.ts'
+
+export interface ConformanceTarget {
+  readonly extension: ExtensionDescriptor
+  readonly sandbox: Sandbox
+  /** Configuration to start it with. It must satisfy the configSchema. */
+  readonly config?: JsonObject
+}
+
+type Check = (open: () => Promise<CompartmentSession>, extension: ExtensionDescriptor) => Promise<void>
+
+const CHECKS: Readonly<Record<RequirementId, Check>> = {
+  'exports': async (open) => {
+    await open()
+  },
+  'lifecycle-order': async (open) => {
+    const session = await open()
+    for (const phase of LIFECYCLE_PHASES) await session.lifecycle(phase)
+  },
+  'dispose-idempotent': async (open) => {
+    const session = await open()
+    await session.lifecycle('init')
+    await session.lifecycle('dispose')
+    await session.lifecycle('dispose')
+  },
+  'worst-arguments': async (open, extension) => {
+    const session = await started(open)
+    for (const tool of extension.manifest.tools) {
+      for (const [index, args] of worstArguments().entries()) {
+        const signal = AbortSignal.timeout(DEFAULT_LIMITS.phaseMs)
+        // An error is as good an answer as any; only the end of the compartment is not.
+        await session.call({ callId: `worst-${tool.name}-${index}`, tool: tool.name, args, signal }).catch(() => undefined)
+        await alive(session)
+      }
+    }
+  },
+  'abort': async (open, extension) => {
+    const session = await started(open)
+    for (const tool of extension.manifest.tools) {
+      const cancel = new AbortController()
+      const call = session.call({ callId: `abort-${tool.name}`, tool: tool.name, args: {}, signal: cancel.signal })
+      cancel.abort(new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.'))
+      await call.catch(() => undefined)
+      await alive(session)
+    }
+  },
+}
+
+/**
+ * Runs every check, each in a compartment of its own without any power, and reports. Contract: never throws for what the
+ * extension does, and leaves no compartment behind.
+ */
+export async function conform(target: ConformanceTarget): Promise<readonly ConformanceResult[]> {
+  const results: ConformanceResult[] = []
+  for (const requirement of Object.keys(REQUIREMENTS) as RequirementId[]) {
+    results.push(await prove(requirement, target))
+  }
+  return results
+}
+
+async function prove(requirement: RequirementId, target: ConformanceTarget): Promise<ConformanceResult> {
+  const opened: CompartmentSession[] = []
+  const open = async () => {
+    const session = await openCompartment(target)
+    opened.push(session)
+    return session
+  }
+  try {
+    await CHECKS[requirement](open, target.extension)
+    return { requirement, ok: true }
+  } catch (error) {
+    const detail = BulkheadError.is(error) ? `${error.code}: ${error.message}` : messageOf(error)
+    return { requirement, ok: false, detail }
+  } finally {
+    await Promise.all(opened.map((session) => session.close()))
+  }
+}
+
+async function openCompartment({ extension, sandbox, config = {} }: ConformanceTarget): Promise<CompartmentSession> {
+  const { id, version, layer, code, manifest } = extension
+  return sandbox.open({
+    extension: { id, version, layer },
+    placement: code.kind === 'module' ? 'inline' : 'process',
+    code: code.kind === 'module' ? code : { kind: 'files', main: manifest.main, files: await code.readFiles() },
+    tools: manifest.tools.map(({ name, inputSchema, requires }) => ({ name, grant: NO_GRANT, inputSchema, requires: requires as JsonObject })),
+    config,
+    limits: DEFAULT_LIMITS,
+    services: { log: () => {}, env: new Map(), envDeclared: new Set(manifest.env) },
+  })
+}
+
+async function started(open: () => Promise<CompartmentSession>): Promise<CompartmentSession> {
+  const session = await open()
+  await session.lifecycle('init')
+  await session.lifecycle('activate')
+  return session
+}
+
+/** Asks something harmless; a dead compartment says why it died. */
+const alive = (session: CompartmentSession): Promise<void> => session.lifecycle('activate')

@@ -1,0 +1,71 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { RULES } from './rules.ts'
+import { importsOf } from './source-files.ts'
+
+const ROOT = resolve(import.meta.dirname, '../../../..')
+const scratch = mkdtempSync(join(tmpdir(), 'bulkhead-architecture-'))
+afterAll(() => rmSync(scratch, { recursive: true }))
+
+describe('the workspace', () => {
+  it.each(RULES.map((rule) => [rule.name, rule] as const))('%s', (_, rule) => {
+    expect(rule.check(ROOT)).toEqual([])
+  })
+})
+
+/** A copy of the sources with one file written anew: what the rule must catch. */
+const PLANTED: readonly (readonly [rule: string, file: string, text: string, found: string])[] = [
+  ['a package imports contract', 'packages/loader/src/planted.ts', "import { createSandbox } from '@bulkhead/sandbox'", 'packages/loader/src/planted.ts imports @bulkhead/sandbox'],
+  ['a package imports contract', 'packages/host/src/planted.ts', "export { x } from '../../store/src/index.ts'", 'packages/host/src/planted.ts reaches out with ../../store/src/index.ts'],
+  ['a package imports contract', 'packages/store/src/planted.ts', "const { createHost } = await import('bulkhead')", 'packages/store/src/planted.ts imports bulkhead'],
+  ['a package imports contract', 'packages/store/package.json', '{"dependencies":{"@bulkhead/host":"workspace:*"}}', 'packages/store/package.json depends on @bulkhead/host'],
+  ['contract is pure', 'packages/contract/src/planted.ts', "import { readFile } from 'node:fs/promises'", 'packages/contract/src/planted.ts imports node:fs/promises'],
+  ['contract is pure', 'packages/contract/src/planted.ts', "import 'fs'", 'packages/contract/src/planted.ts imports fs'],
+  ['host sees ports', 'packages/host/src/planted.ts', "import { Worker } from 'node:worker_threads'", 'packages/host/src/planted.ts imports node:worker_threads'],
+  ['never import each other', 'packages/sandbox/src/worker/planted.ts', "import { gate } from '../main/gate.ts'", 'packages/sandbox/src/worker/planted.ts imports ../main/gate.ts'],
+  ['never import each other', 'packages/sandbox/src/main/planted.ts', "import type { X } from '../worker/boot.ts'", 'packages/sandbox/src/main/planted.ts imports ../worker/boot.ts'],
+  ['never import each other', 'packages/sandbox/src/wire/planted.ts', "import { x } from '../main/gate.ts'", 'packages/sandbox/src/wire/planted.ts imports ../main/gate.ts'],
+  ['under 300 lines', 'apps/demo/src/planted.ts', 'x\n'.repeat(300), 'apps/demo/src/planted.ts has 301 lines'],
+  ['no drawer for everything', 'packages/host/src/utils/planted.ts', '', 'packages/host/src/utils/planted.ts says nothing about what it holds'],
+  ['an index is small', 'packages/store/src/index.ts', "export * from './memory-store.ts'", 'packages/store/src/index.ts exports *'],
+  ['an index is small', 'packages/store/src/index.ts', '\n'.repeat(80), 'packages/store/src/index.ts has more than 70 lines'],
+  ['pinned by a literal test', 'packages/store/test/exports.test.ts', '', 'packages/store/test/exports.test.ts does not pin ./src/index.ts'],
+  ['says what it is', 'packages/store/README.md', '\n'.repeat(60), 'packages/store/README.md is too long'],
+  ['no test is skipped', 'packages/store/test/planted.test.ts', "it.skip('x', () => {})", 'packages/store/test/planted.test.ts skips or singles out a test'],
+]
+
+describe('a planted violation is found', () => {
+  it.each(PLANTED)('%s: %s', (ruleName, file, text, found) => {
+    const rule = RULES.find((candidate) => candidate.name.includes(ruleName))
+    const root = copyOfWorkspace()
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    writeFileSync(join(root, file), text)
+    expect(rule?.check(root)).toContain(found)
+  })
+})
+
+describe('imports are read from', () => {
+  it.each([
+    ["import { a } from 'one'", ['one']],
+    ["import type { A,\n  B } from \"two\"", ['two']],
+    ["export { a } from './three.ts'", ['./three.ts']],
+    ["const m = await import('four')", ['four']],
+    ["import 'five'", ['five']],
+    ["import a, { b } from 'six'; import c from 'seven'", ['six', 'seven']],
+    ["const from = 'nothing'", []],
+  ])('%s', (text, imports) => {
+    expect(importsOf(text)).toEqual(imports)
+  })
+})
+
+function copyOfWorkspace(): string {
+  const root = mkdtempSync(join(scratch, 'copy-'))
+  for (const name of readdirSync(join(ROOT, 'packages'))) {
+    for (const part of ['package.json', 'README.md', 'src', 'test/exports.test.ts']) {
+      cpSync(join(ROOT, 'packages', name, part), join(root, 'packages', name, part), { recursive: true })
+    }
+  }
+  return root
+}

@@ -1,0 +1,129 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join, posix } from 'node:path'
+import { sourceFiles, walk, type SourceFile } from './source-files.ts'
+
+export interface Rule {
+  readonly name: string
+  /** One line per violation; none when the rule holds. */
+  check(root: string): readonly string[]
+}
+
+const MAX_LINES = 300
+const MAX_INDEX_LINES = 70
+const MAX_README_LINES = 40
+
+/** Who may compose. Everyone else imports `contract` and nothing else of this workspace. */
+const COMPOSERS: ReadonlySet<string> = new Set(['bulkhead'])
+
+const packagesOf = (root: string): readonly string[] => readdirSync(join(root, 'packages'))
+const manifestOf = (root: string, name: string) => JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')) as {
+  readonly exports?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+const everywhere = (root: string): readonly SourceFile[] => [
+  ...packagesOf(root).flatMap((name) => sourceFiles(root, `packages/${name}/src`)), ...sourceFiles(root, 'apps'), ...sourceFiles(root, 'bench'),
+  ...sourceFiles(root, 'scripts'),
+]
+
+/** The workspace package a specifier names, if it does. */
+function workspacePackage(specifier: string): string | undefined {
+  if (specifier === 'bulkhead' || specifier.startsWith('bulkhead/')) return 'bulkhead'
+  return specifier.startsWith('@bulkhead/') ? specifier.split('/')[1] : undefined
+}
+
+/** Which file of the workspace a relative import names. */
+const target = (file: SourceFile, specifier: string): string | undefined =>
+  specifier.startsWith('.') ? posix.join(posix.dirname(file.path), specifier) : undefined
+
+const star: Rule = {
+  name: 'a package imports contract and nothing else of the workspace',
+  check: (root) => packagesOf(root).filter((name) => !COMPOSERS.has(name)).flatMap((name) => {
+    const allowed = new Set(name === 'contract' ? ['contract'] : ['contract', name])
+    const foreign = (specifier: string) => {
+      const other = workspacePackage(specifier)
+      return other !== undefined && !allowed.has(other)
+    }
+    return [
+      ...Object.keys(manifestOf(root, name).dependencies ?? {}).filter(foreign).map((other) => `packages/${name}/package.json depends on ${other}`),
+      ...sourceFiles(root, `packages/${name}/src`).flatMap((file) => [
+        ...file.imports.filter(foreign).map((specifier) => `${file.path} imports ${specifier}`),
+        ...file.imports.filter((specifier) => target(file, specifier)?.startsWith(`packages/${name}/`) === false).map((specifier) => `${file.path} reaches out with ${specifier}`),
+      ]),
+    ]
+  }),
+}
+
+const pureContract: Rule = {
+  name: 'contract is pure',
+  check: (root) => sourceFiles(root, 'packages/contract/src').flatMap((file) =>
+    file.imports.filter((specifier) => isBuiltin(specifier)).map((specifier) => `${file.path} imports ${specifier}`)),
+}
+
+const portsOnlyHost: Rule = {
+  name: 'host sees ports, not files, threads or sockets',
+  check: (root) => sourceFiles(root, 'packages/host/src').flatMap((file) =>
+    file.imports.filter((specifier) => /^(?:node:)?(?:fs|child_process|worker_threads|net|http|https|cluster)(?:\/|$)/.test(specifier))
+      .map((specifier) => `${file.path} imports ${specifier}`)),
+}
+
+const twoSides: Rule = {
+  name: 'what runs in a compartment and what guards it never import each other',
+  check: (root) => sourceFiles(root, 'packages/sandbox/src').flatMap((file) => {
+    const side = /^packages\/sandbox\/src\/(main|worker|hull)\//.exec(file.path)?.[1]
+    const forbidden = side === 'main' ? ['worker', 'hull'] : side === undefined ? ['main', 'worker', 'hull'] : ['main']
+    // The entry of the package opens the host's side, and nothing but it.
+    const allowed = file.path === 'packages/sandbox/src/index.ts' ? forbidden.filter((other) => other !== 'main') : forbidden
+    return file.imports.filter((specifier) => allowed.some((other) => target(file, specifier)?.startsWith(`packages/sandbox/src/${other}/`)))
+      .map((specifier) => `${file.path} imports ${specifier}`)
+  }),
+}
+
+const shortFiles: Rule = {
+  name: `source files stay under ${MAX_LINES} lines`,
+  check: (root) => everywhere(root).filter((file) => file.text.split('\n').length > MAX_LINES).map((file) => `${file.path} has ${file.text.split('\n').length} lines`),
+}
+
+const namedFolders: Rule = {
+  name: 'no drawer for everything',
+  check: (root) => everywhere(root).filter((file) => /(?:^|\/)(?:utils?|helpers?|shared|common|misc)(?:\/|\.[a-z]+$)/.test(file.path)).map((file) => `${file.path} says nothing about what it holds`),
+}
+
+const smallIndexes: Rule = {
+  name: 'an index is small and names what it exports',
+  check: (root) => packagesOf(root).flatMap((name) => sourceFiles(root, `packages/${name}/src`)).filter((file) => file.path.endsWith('/index.ts')).flatMap((file) => [
+    ...(file.text.split('\n').length > MAX_INDEX_LINES ? [`${file.path} has more than ${MAX_INDEX_LINES} lines`] : []),
+    ...(/^export \*/m.test(file.text) ? [`${file.path} exports *`] : []),
+  ]),
+}
+
+const pinnedExports: Rule = {
+  name: 'every entry of every package is pinned by a literal test',
+  check: (root) => packagesOf(root).flatMap((name) => {
+    const pin = join(root, 'packages', name, 'test', 'exports.test.ts')
+    if (!existsSync(pin)) return [`packages/${name} has no test/exports.test.ts`]
+    const text = readFileSync(pin, 'utf8')
+    return Object.values(manifestOf(root, name).exports ?? {}).filter((path) => path.endsWith('.ts') && !text.includes(`'../${path.slice(2)}'`))
+      .map((path) => `packages/${name}/test/exports.test.ts does not pin ${path}`)
+  }),
+}
+
+const shortReadmes: Rule = {
+  name: `every package says what it is in under ${MAX_README_LINES} lines`,
+  check: (root) => packagesOf(root).flatMap((name) => {
+    const path = join(root, 'packages', name, 'README.md')
+    if (!existsSync(path)) return [`packages/${name} has no README.md`]
+    return readFileSync(path, 'utf8').split('\n').length > MAX_README_LINES ? [`packages/${name}/README.md is too long`] : []
+  }),
+}
+
+const everyTestRuns: Rule = {
+  name: 'no test is skipped or singled out',
+  check: (root) => [...packagesOf(root).map((name) => `packages/${name}/test`), 'apps/demo/test', 'bench/test'].flatMap((folder) =>
+    walk(join(root, folder)).filter((path) => path.endsWith('.test.ts')).flatMap((path) =>
+      /\b(?:it|test|describe)\.(?:skip|only|todo)\b|\bskipIf\(/.test(readFileSync(path, 'utf8')) ? [`${path.slice(root.length + 1)} skips or singles out a test`] : [])),
+}
+
+export const RULES: readonly Rule[] = [
+  star, pureContract, portsOnlyHost, twoSides, shortFiles, namedFolders, smallIndexes, pinnedExports, shortReadmes, everyTestRuns,
+]

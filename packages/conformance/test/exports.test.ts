@@ -1,0 +1,6 @@
+import { expect, it } from 'vitest'
+import * as conformance from '../src/index.ts'
+
+it('exports exactly this', () => {
+  expect(Object.keys(conformance).toSorted()).toEqual(['REQUIREMENTS', 'conform', 'worstArguments'])
+})

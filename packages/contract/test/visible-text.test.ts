@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest'
+import { visibleText } from '../src/visible-text.ts'
+
+describe('text a person may be shown', () => {
+  it.each([
+    ['an escape sequence', '\u001b[2Jgone', '\\u{1b}[2Jgone'],
+    ['an operating system command', '\u001b]0;title\u0007', '\\u{1b}]0;title\\u{7}'],
+    ['a carriage return that would repaint the line', 'rm\rls', 'rm\\u{d}ls'],
+    ['bidirectional overrides', 'a\u202eb\u2066', 'a\\u{202e}b\\u{2066}'],
+    ['zero-width characters and tags', 'a\u200bb\u{e0041}', 'a\\u{200b}b\\u{e0041}'],
+    ['a filler that looks like a space', '\u3164', '\\u{3164}'],
+    ['half of a surrogate pair', 'a\ud800', 'a\\u{d800}'],
+    ['a C1 control', '\u009b31m', '\\u{9b}31m'],
+    ['ordinary text of any language', 'zürich 東京 😀 عربي', 'zürich 東京 😀 عربي'],
+    ['line ends', 'a\nb\tc', 'a\\u{a}b\\u{9}c'],
+  ])('shows %s', (_, text, shown) => {
+    expect(visibleText(text)).toBe(shown)
+  })
+
+  it('keeps lines where asked, and nothing else', () => {
+    expect(visibleText('a\nb\tc\r', { keepLines: true })).toBe('a\nb\tc\\u{d}')
+  })
+})

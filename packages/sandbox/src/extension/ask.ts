@@ -1,0 +1,16 @@
+import type { BrokerMethod, Json } from '@bulkhead/contract'
+import type { PlainLimits } from '../wire/plain-json.ts'
+import { toPlainJson } from '../wire/plain-json.ts'
+import { CodedError } from '../wire/remote-error.ts'
+
+/** How code of an extension reaches the broker: over the wire from a compartment, directly when it runs inline. */
+export type Ask = (method: BrokerMethod, ...args: readonly unknown[]) => Promise<Json>
+
+/** Refuses here what the host would take for an attack there: honest code makes mistakes too. */
+export function askPlainly(ask: Ask, limits: PlainLimits): Ask {
+  return async (method, ...args) => ask(method, ...args.map((arg) => {
+    const plain = toPlainJson(arg, limits)
+    if (!plain.ok) throw new CodedError('InputInvalid', `${method} was given something that cannot be sent. ${plain.message}`)
+    return plain.value
+  }))
+}

@@ -1,0 +1,33 @@
+import type { DirectoryEntry, FileReader, FileStat, FileWriter, Power } from '@bulkhead/contract'
+import type { AskForCall } from './runtime.ts'
+
+/** The file part of a runtime. Bytes cross as base64, texts as they are. */
+export function fileAccess(powers: ReadonlySet<Power>, ask: AskForCall): Partial<FileReader & FileWriter> {
+  return Object.freeze({ ...(powers.has('fs.read') && reader(ask)), ...(powers.has('fs.write') && writer(ask)) })
+}
+
+function reader(ask: AskForCall): FileReader {
+  return {
+    async read(path, range) {
+      return new Uint8Array(Buffer.from(await ask('fs.read', path, 'bytes', range ?? null) as string, 'base64'))
+    },
+    readText: (path, range) => ask('fs.read', path, 'text', range ?? null) as Promise<string>,
+    list: (path) => ask('fs.list', path) as Promise<unknown> as Promise<readonly DirectoryEntry[]>,
+    stat: (path) => ask('fs.stat', path) as Promise<unknown> as Promise<FileStat>,
+    glob: (pattern, options) => ask('fs.glob', pattern, options ?? null) as Promise<unknown> as Promise<readonly string[]>,
+    async *watch(path) {
+      for (;;) yield await ask('fs.watch', path) as unknown as { path: string; change: 'created' | 'changed' | 'removed' }
+    },
+  }
+}
+
+function writer(ask: AskForCall): FileWriter {
+  return {
+    write: (path, content) => ask('fs.write', path, ...encoded(content)) as Promise<{ bytes: number; created: boolean }>,
+    edit: (path, oldText, newText, options) => ask('fs.edit', path, oldText, newText, options?.all === true) as Promise<{ replacements: number }>,
+    remove: async (path) => void await ask('fs.remove', path),
+  }
+}
+
+const encoded = (content: string | Uint8Array): readonly [kind: 'text' | 'bytes', content: string] =>
+  typeof content === 'string' ? ['text', content] : ['bytes', Buffer.from(content).toString('base64')]

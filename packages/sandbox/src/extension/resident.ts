@@ -1,0 +1,94 @@
+import type { CompartmentMethods, ExtensionModule, Json, JsonObject, LifecyclePhase, LoadReply, ModuleTool, Power } from '@bulkhead/contract'
+import type { PlainLimits } from '../wire/plain-json.ts'
+import { toPlainJson } from '../wire/plain-json.ts'
+import { CodedError } from '../wire/remote-error.ts'
+import type { Ask } from './ask.ts'
+import { askPlainly } from './ask.ts'
+import { LogSender } from './log.ts'
+import { buildRuntime } from './runtime.ts'
+import { describeExtension } from './shape.ts'
+
+export interface ResidentOptions {
+  readonly module: unknown
+  readonly config: JsonObject
+  readonly tools: readonly { readonly name: string; readonly powers: readonly Power[] }[]
+  readonly ask: Ask
+  readonly output: PlainLimits
+}
+
+/** The methods of a compartment once its code is there, as promises: what crosses a wire does so later. */
+export type ResidentMethods = {
+  readonly [Method in Exclude<keyof CompartmentMethods, 'load'>]:
+    (...args: Parameters<CompartmentMethods[Method]>) => Promise<Awaited<ReturnType<CompartmentMethods[Method]>>>
+}
+
+/** An extension's code in its place, in a compartment or inline: runs its phases and its tools. */
+export class Resident implements ResidentMethods {
+  readonly reply: LoadReply
+  readonly #module: ExtensionModule
+  readonly #tools: ReadonlyMap<string, ModuleTool>
+  readonly #powers: ReadonlyMap<string, ReadonlySet<Power>>
+  readonly #options: ResidentOptions
+  readonly #ask: Ask
+  readonly #log: LogSender
+  readonly #running = new Map<string, AbortController>()
+
+  /** Contract: throws ExportsMismatch when the module is not of the form of an extension. */
+  constructor(options: ResidentOptions) {
+    const { module, tools, reply } = describeExtension(options.module, options.output)
+    this.reply = reply
+    this.#module = module
+    this.#tools = tools
+    this.#powers = new Map(options.tools.map((tool) => [tool.name, new Set(tool.powers)]))
+    this.#options = options
+    this.#ask = askPlainly(options.ask, options.output)
+    this.#log = new LogSender(this.#ask)
+  }
+
+  async lifecycle(phase: LifecyclePhase): Promise<void> {
+    await this.#module[phase]?.(Object.freeze({ config: this.#options.config, log: this.#log.forCall(null) }))
+  }
+
+  async execute(callId: string, name: string, args: JsonObject): Promise<Json> {
+    const tool = this.#tool(name)
+    const controller = new AbortController()
+    this.#running.set(callId, controller)
+    try {
+      const runtime = buildRuntime({
+        callId,
+        toolName: name,
+        powers: this.#powers.get(name) ?? new Set(),
+        signal: controller.signal,
+        ask: this.#ask,
+        log: this.#log,
+      })
+      return this.#plain(await tool.execute(args as never, runtime as never))
+    } finally {
+      this.#running.delete(callId)
+    }
+  }
+
+  async deriveApprovalKey(name: string, args: JsonObject): Promise<Json> {
+    const tool = this.#tool(name)
+    if (tool.deriveApprovalKey === undefined) throw new CodedError('ApprovalKeyDerivationFailed', `The tool ${name} has no deriveApprovalKey.`)
+    return this.#plain(await tool.deriveApprovalKey(args as never))
+  }
+
+  async abort(callId: string, reason: string): Promise<void> {
+    this.#running.get(callId)?.abort(new DOMException(reason, 'AbortError'))
+  }
+
+  #tool(name: string): ModuleTool {
+    const tool = this.#tools.get(name)
+    if (tool === undefined) throw new CodedError('ToolNotRegistered', `The extension has no tool ${name}.`)
+    return tool
+  }
+
+  #plain(returned: unknown): Json {
+    const plain = toPlainJson(returned, this.#options.output)
+    if (plain.ok) return plain.value
+    throw plain.fault === 'malformed'
+      ? new CodedError('OutputMalformed', `The tool returned something that is not JSON. ${plain.message}`)
+      : new CodedError('OutputTooLarge', `The tool returned too much. ${plain.message} Return less, or write it to a file.`)
+  }
+}

@@ -1,0 +1,49 @@
+import type { CompartmentLimits } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { expose, wrap } from '../wire/comlink.ts'
+import { Link } from '../wire/link.ts'
+import type { Broker } from './broker/broker.ts'
+import { Gate } from './gate.ts'
+import type { Hull, HullExit } from './hull.ts'
+import type { Peer } from './peer.ts'
+
+/** The code in a hull, behind the gate: Comlink for the conversation, nothing it says taken on trust. */
+export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits): Peer {
+  let violation: BulkheadError | undefined
+  const link = new Link(hull.transport, {
+    inspector: new Gate(limits),
+    maxQueuedBytes: 4 * limits.messageBytes,
+    closed(reason) {
+      if (reason !== undefined) violation = BulkheadError.from(reason, 'BoundaryViolation')
+      hull.kill()
+    },
+  })
+  expose(broker.methods, link.broker)
+  const remote = wrap(link.call)
+  return {
+    load: (request) => remote('load')(request),
+    lifecycle: (phase) => remote('lifecycle')(phase),
+    execute: (callId, tool, args) => remote('execute')(callId, tool, args),
+    deriveApprovalKey: (tool, args) => remote('deriveApprovalKey')(tool, args),
+    abort: (callId, reason) => remote('abort')(callId, reason),
+    ended: hull.exited.then((exit) => {
+      link.close()
+      return violation ?? exitError(exit)
+    }),
+    kill() {
+      link.close()
+      hull.kill()
+    },
+  }
+}
+
+function exitError(exit: HullExit): BulkheadError | undefined {
+  switch (exit.kind) {
+    case 'killed':
+      return undefined
+    case 'memory':
+      return new BulkheadError('CompartmentOutOfMemory', `The compartment used too much memory: ${exit.text}. Ask for less, or raise its limits.`)
+    case 'crashed':
+      return new BulkheadError('CompartmentCrashed', `The compartment ended by itself: ${exit.text}.`)
+  }
+}

@@ -1,0 +1,16 @@
+/** The ES module build of Comlink has no types of its own; these are the parts Bulkhead uses. */
+declare module 'comlink/dist/esm/comlink.mjs' {
+  interface TransferHandler {
+    canHandle(value: unknown): boolean
+    serialize(value: { readonly value: unknown }): [unknown, never[]]
+    deserialize(value: unknown): unknown
+  }
+  interface Endpoint {
+    postMessage(message: unknown): void
+    addEventListener(type: string, listener: (event: { readonly data: unknown }) => void): void
+    removeEventListener(type: string, listener: (event: { readonly data: unknown }) => void): void
+  }
+  export const transferHandlers: Map<string, TransferHandler>
+  export function expose(methods: object, endpoint: Endpoint): void
+  export function wrap(endpoint: Endpoint): unknown
+}

@@ -1,0 +1,17 @@
+/** What carries packets between the two sides. A packet is one JSON text. */
+export interface Transport {
+  send(packet: string): void
+  /** Bytes given to `send` that have not left yet, as far as this side can know. */
+  readonly queuedBytes: number
+  /** Called once, before the first packet can arrive. */
+  listen(receiver: TransportReceiver): void
+  /** Idempotent; `closed` follows. */
+  close(): void
+}
+
+export interface TransportReceiver {
+  /** Not yet known to be a text: a port carries whatever the other side posts. */
+  packet(packet: unknown): void
+  /** At most once. With an error when the bytes could not be read as packets, without when the other side is gone. */
+  closed(error?: Error): void
+}

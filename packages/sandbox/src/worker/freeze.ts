@@ -1,0 +1,68 @@
+import EventEmitter from 'node:events'
+
+/**
+ * Prototypes whose members are often assigned on objects below them (`this.name = …` in an error, `toString` in a
+ * class, `_events` by EventEmitter itself). Freezing alone would forbid that too, so their members become accessors that
+ * define the property on the object assigned to.
+ */
+const OVERRIDABLE: readonly object[] = [
+  Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype, RangeError.prototype, ReferenceError.prototype,
+  SyntaxError.prototype, TypeError.prototype, URIError.prototype, Promise.prototype, EventEmitter.prototype, EventTarget.prototype, Event.prototype,
+]
+
+const ArrayIterator = Object.getPrototypeOf([][Symbol.iterator]()) as object
+const AsyncFunction = (async () => undefined).constructor
+const GeneratorFunction = (function* () { yield undefined }).constructor
+const AsyncGeneratorFunction = (async function* () { yield undefined }).constructor
+const TypedArray = Object.getPrototypeOf(Uint8Array) as object
+
+/** With each constructor its prototype and what both inherit from. */
+const FROZEN: readonly object[] = [
+  Object, Function, AsyncFunction, GeneratorFunction, AsyncGeneratorFunction, Array, String, Number, Boolean, Symbol, BigInt, Date, RegExp, Promise,
+  Proxy, Reflect, JSON, Math, Map, Set, WeakMap, WeakSet, WeakRef, FinalizationRegistry, AggregateError, EvalError, RangeError, ReferenceError,
+  SyntaxError, TypeError, URIError, ArrayBuffer, DataView, TypedArray, Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array,
+  BigUint64Array, BigInt64Array, Uint8ClampedArray, Float32Array, Float64Array, Buffer, Iterator, ArrayIterator, EventEmitter, EventTarget, Event,
+  AbortController, AbortSignal, MessagePort, URL, URLSearchParams, TextEncoder, TextDecoder, ReadableStream, WritableStream, TransformStream,
+  new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error.prototype,
+]
+
+/** Freezes what the thread's own machinery runs on, so that code of the extension cannot put itself in between. */
+export function freezeIntrinsics(more: readonly object[]): void {
+  for (const prototype of OVERRIDABLE) allowOverride(prototype)
+  const done = new Set<object>()
+  for (const object of [...FROZEN, ...more]) {
+    freezeChain(object, done)
+    if (typeof object === 'function') freezeChain(object.prototype as object | undefined, done)
+  }
+  // A library may still set how long its stack traces are: the constructor of errors keeps that one knob.
+  Object.preventExtensions(Error)
+  for (const key of Reflect.ownKeys(Error)) {
+    if (key !== 'stackTraceLimit') Object.defineProperty(Error, key, { writable: false, configurable: false })
+  }
+}
+
+function freezeChain(object: object | null | undefined, done: Set<object>): void {
+  for (let at = object; at && !done.has(at) && at !== Error; at = Object.getPrototypeOf(at) as object | null) {
+    done.add(at)
+    Object.freeze(at)
+  }
+}
+
+function allowOverride(prototype: object): void {
+  for (const key of Reflect.ownKeys(prototype)) {
+    const property = Object.getOwnPropertyDescriptor(prototype, key)!
+    if (!property.configurable || !('value' in property)) continue
+    const { value, enumerable } = property as { readonly value: unknown; readonly enumerable: boolean }
+    Object.defineProperty(prototype, key, {
+      configurable: false,
+      enumerable,
+      get: () => value,
+      set(this: unknown, replacement: unknown) {
+        if (this === prototype || typeof this !== 'object' && typeof this !== 'function' || this === null) {
+          throw new TypeError(`Cannot assign to read only property '${String(key)}' of a frozen prototype`)
+        }
+        Object.defineProperty(this, key, { value: replacement, writable: true, enumerable: true, configurable: true })
+      },
+    })
+  }
+}

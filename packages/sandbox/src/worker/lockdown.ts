@@ -1,0 +1,94 @@
+import { syncBuiltinESMExports } from 'node:module'
+import process from 'node:process'
+import { Readable, Writable, Duplex } from 'node:stream'
+import { ADMITTED_BUILTINS } from './builtins.ts'
+import { freezeIntrinsics } from './freeze.ts'
+import { ADMITTED_GLOBALS } from './globals.ts'
+
+/** What Node itself calls on `process` while a worker runs. All else is taken from it. */
+const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
+  '_events', '_eventsCount', '_maxListeners', '_exiting', '_fatalException', '_tickCallback', 'domain', 'emitWarning', 'exit', 'exitCode', 'nextTick',
+  'reallyExit', 'stderr', 'stdin', 'stdout', 'version', 'versions', 'platform', 'arch', 'features', 'argv0', 'permission',
+])
+
+export interface LockdownOptions {
+  /** Takes the place of `globalThis.console`. */
+  readonly console: object
+}
+
+/**
+ * Takes every ambient power from this thread, before the first line of an extension. Builtins that are admitted must have
+ * been loaded: some patch prototypes while they load, which is not possible afterwards.
+ */
+export async function lockDown({ console }: LockdownOptions): Promise<void> {
+  process.permission.drop('fs.read')
+  await trimBuiltins()
+  const stand = standInProcess()
+  replaceStdio()
+  replaceGlobals({
+    console,
+    process: stand,
+    crypto: Object.freeze({ randomUUID: crypto.randomUUID.bind(crypto), getRandomValues: crypto.getRandomValues.bind(crypto) }),
+    performance: Object.freeze({ now: performance.now.bind(performance), timeOrigin: performance.timeOrigin }),
+  })
+  gutProcess()
+  freezeIntrinsics([Readable, Writable, Duplex])
+}
+
+async function trimBuiltins(): Promise<void> {
+  for (const [name, { without = [] }] of ADMITTED_BUILTINS) {
+    const { default: builtin } = await import(`node:${name}`) as { default: Record<string, unknown> }
+    for (const member of without) delete builtin[member]
+  }
+  Reflect.deleteProperty(URL, 'createObjectURL')
+  Reflect.deleteProperty(URL, 'revokeObjectURL')
+  syncBuiltinESMExports()
+}
+
+/** The `process` an extension sees: facts that libraries look at, and the one act that harms nobody else. */
+function standInProcess(): object {
+  const { exit, nextTick, hrtime, uptime, version, versions, platform, arch } = process
+  return Object.freeze({
+    env: Object.freeze({}), argv: Object.freeze([]), execArgv: Object.freeze([]), version, versions, platform, arch,
+    nextTick, hrtime, uptime: uptime.bind(process), cwd: () => '/', emitWarning: () => undefined,
+    exit: (code?: number) => exit.call(process, code),
+  })
+}
+
+/**
+ * The streams of a worker lead, by a symbol, to a port where one wrong message ends the parent. Ours lead nowhere, but
+ * have the methods that the parent's reading would call.
+ */
+function replaceStdio(): void {
+  const nowhere: Record<PropertyKey, unknown> = {
+    write: () => true, end: () => undefined, on: () => silent, once: () => silent, off: () => silent, emit: () => false,
+    isTTY: false, writable: true, writableNeedDrain: false,
+  }
+  for (const stream of [process.stdout, process.stdin]) {
+    for (let at: object | null = stream; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+      for (const symbol of Object.getOwnPropertySymbols(at)) {
+        if (/kStdioWantsMoreData|kIncrementsPortRef|kStartedReading/.test(symbol.description ?? '')) nowhere[symbol] = () => undefined
+      }
+    }
+  }
+  const silent = Object.freeze(nowhere)
+  for (const name of ['stdout', 'stderr', 'stdin']) {
+    Object.defineProperty(process, name, { value: silent, writable: false, configurable: false, enumerable: true })
+  }
+}
+
+function replaceGlobals(replacements: Readonly<Record<string, object>>): void {
+  for (const name of Object.getOwnPropertyNames(globalThis)) {
+    if (!ADMITTED_GLOBALS.has(name)) Reflect.deleteProperty(globalThis, name)
+  }
+  for (const [name, value] of Object.entries(replacements)) {
+    Object.defineProperty(globalThis, name, { value, writable: false, configurable: false, enumerable: false })
+  }
+}
+
+/** In place: the object can be reached through Node's own machinery, whatever the global says. */
+function gutProcess(): void {
+  for (const name of Object.getOwnPropertyNames(process)) {
+    if (!KEPT_OF_PROCESS.has(name)) Reflect.deleteProperty(process, name)
+  }
+}

@@ -1,0 +1,66 @@
+import { builtinModules, registerHooks } from 'node:module'
+import type { LoadFnOutput, ResolveFnOutput } from 'node:module'
+import { CodedError } from '../wire/remote-error.ts'
+import { ADMITTED_BUILTINS, builtinName, denial } from './builtins.ts'
+
+const builtins: ReadonlySet<string> = new Set(builtinModules)
+const AUTHOR_SPECIFIERS: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author'])
+const MODULE_FILE = /\.m?js$/
+
+/** Imports of a compartment after lockdown: the verified files, the author's module, and a few builtins. */
+export interface ModuleMap {
+  /** The URL to import the main file by. Called once, before the first import. */
+  admit(id: string, main: string, files: readonly (readonly [path: string, base64: string])[]): string
+}
+
+/**
+ * From here on nothing is resolved but by these rules, whoever asks: later hooks come first, and none of them passes a
+ * question on except for a builtin that is admitted. CommonJS is refused; such modules could reach the module system.
+ */
+export function sealModules(authorUrl: string): ModuleMap {
+  const files = new Map<string, Uint8Array>()
+
+  const resolve = (specifier: string, parent: string | undefined): string => {
+    if (AUTHOR_SPECIFIERS.has(specifier)) return authorUrl
+    const builtin = builtinName(specifier, builtins)
+    if (builtin !== undefined) {
+      if (!ADMITTED_BUILTINS.has(builtin)) throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
+      return `node:${builtin}`
+    }
+    const url = URL.canParse(specifier) ? specifier : /^\.{0,2}\//.test(specifier) && parent !== undefined ? URL.parse(specifier, parent)?.href : undefined
+    if (url !== undefined && files.has(url)) return url
+    throw new CodedError('ModuleNotFound', `"${specifier}" is not among the verified files of the extension${from(parent)}. Bundle dependencies when packing, and import files by their relative path.`, { data: { specifier } })
+  }
+
+  registerHooks({
+    resolve(specifier, context, next): ResolveFnOutput {
+      const url = resolve(specifier, context.parentURL)
+      return url.startsWith('node:') ? next(url, context) : { url, shortCircuit: true }
+    },
+    load(url, context, next): LoadFnOutput {
+      if (url.startsWith('node:') || url === authorUrl) return next(url, context)
+      const source = files.get(url)
+      if (source === undefined) throw new CodedError('ModuleNotFound', `"${url}" is not among the verified files of the extension.`)
+      return { format: formatOf(url), source, shortCircuit: true }
+    },
+  })
+
+  return {
+    admit(id, main, given) {
+      for (const [path, base64] of given) files.set(fileUrl(id, path), Buffer.from(base64, 'base64'))
+      return fileUrl(id, main)
+    },
+  }
+}
+
+const fileUrl = (id: string, path: string): string =>
+  `tool://${id}/${path.replace(/^\.\//, '').split('/').map(encodeURIComponent).join('/')}`
+
+function formatOf(url: string): 'module' | 'json' | 'wasm' {
+  if (MODULE_FILE.test(url)) return 'module'
+  if (url.endsWith('.json')) return 'json'
+  if (url.endsWith('.wasm')) return 'wasm'
+  throw new CodedError('ModuleNotFound', `"${url}" is neither an ES module (.js, .mjs), JSON nor WebAssembly, and cannot be imported.`)
+}
+
+const from = (parent: string | undefined): string => parent?.startsWith('tool://') ? `, imported from "${parent}"` : ''

@@ -1,0 +1,46 @@
+import { openSync } from 'node:fs'
+import process from 'node:process'
+import { Worker } from 'node:worker_threads'
+import { CodedError } from '../wire/remote-error.ts'
+import { ADMITTED_GLOBALS } from './globals.ts'
+
+const SCOPES = ['fs', 'fs.read', 'fs.write', 'net', 'child', 'worker', 'addon', 'wasi', 'inspector', 'ffi'] as const
+
+/**
+ * Tries what must not be possible, in the thread that is about to be trusted with nothing. Contract: throws
+ * LockdownFailed at the first power that is still there, so that no line of an extension runs beside it.
+ */
+export async function probeLockdown(): Promise<void> {
+  for (const scope of SCOPES) {
+    if (process.permission?.has(scope) !== false) throw failed(`the permission ${scope} is still there`)
+  }
+  denied('a folder can be opened', () => openSync('/', 'r'))
+  denied('a thread can be started', () => new Worker('0', { eval: true }))
+  for (const name of ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', 'report', 'loadEnvFile', 'env', 'mainModule']) {
+    if (name in process) throw failed(`process.${name} is still there`)
+  }
+  for (const name of Object.getOwnPropertyNames(globalThis)) {
+    if (!ADMITTED_GLOBALS.has(name)) throw failed(`the global ${name} is still there`)
+  }
+  for (const prototype of [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, EventTarget.prototype]) {
+    if (!Object.isFrozen(prototype)) throw failed(`a prototype can be changed: ${prototype.constructor.name}`)
+  }
+  await import('node:fs').then(() => {
+    throw failed('node:fs can be imported')
+  }, (error: unknown) => {
+    if ((error as { readonly code?: unknown }).code !== 'BuiltinDenied') throw failed('the import of node:fs was refused by something else than the module map')
+  })
+}
+
+function denied(power: string, attempt: () => unknown): void {
+  try {
+    attempt()
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'ERR_ACCESS_DENIED') return
+    throw failed(`${power}, or fails for another reason than the permission: ${String(error)}`)
+  }
+  throw failed(power)
+}
+
+const failed = (what: string): CodedError =>
+  new CodedError('LockdownFailed', `The compartment was not used: ${what}. Report this with the version of Node.`)

@@ -1,0 +1,6 @@
+import { expect, it } from 'vitest'
+import * as store from '../src/index.ts'
+
+it('exports exactly this', () => {
+  expect(Object.keys(store).toSorted()).toEqual(['createMemoryStore'])
+})

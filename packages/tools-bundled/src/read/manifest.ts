@@ -1,0 +1,37 @@
+import type { ManifestInput } from '@bulkhead/contract'
+import { BUNDLED } from '../bundled-extension.ts'
+
+export const MAX_BYTES = 200 * 1024
+
+export const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
+    offset: { type: 'integer', minimum: 1, description: 'First line, from 1.' },
+    limit: { type: 'integer', minimum: 1, description: 'How many lines at most.' },
+    byte_start: { type: 'integer', minimum: 0, description: 'First byte, from 0.' },
+    byte_end: { type: 'integer', minimum: 0, description: 'Byte after the last.' },
+  },
+  required: ['path'],
+  additionalProperties: false,
+} as const
+
+export const REQUIRES = { fs: { read: ['{workspace}'] } }
+
+export const manifest = {
+  ...BUNDLED,
+  id: 'read',
+  tools: [{
+    name: 'read',
+    label: 'Read',
+    description: 'Reads a file of the workspace. Text comes by lines: `offset` is the first line, from 1, and `limit` how many. '
+      + '`byte_start` and `byte_end` read a range of bytes instead. At most 200 KB come at once; the answer says which part it is. Images come as images.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: false,
+    mode: 'read',
+    kind: 'read',
+    idempotent: true,
+    maxOutput: '256KB',
+  }],
+} satisfies ManifestInput

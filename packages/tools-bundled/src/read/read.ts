@@ -1,0 +1,83 @@
+import { defineExtension, ToolError, type FileReader, type FromJsonSchema } from '@bulkhead/contract'
+import { fileKind, SNIFF_BYTES } from './file-kind.ts'
+import { collectLines } from './lines.ts'
+import { INPUT_SCHEMA, manifest, MAX_BYTES, REQUIRES } from './manifest.ts'
+
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024
+const CHUNK_BYTES = 1024 * 1024
+
+type ReadArgs = FromJsonSchema<typeof INPUT_SCHEMA>
+
+export const read = {
+  manifest,
+  module: defineExtension({
+    tools: {
+      read: {
+        input: INPUT_SCHEMA,
+        requires: REQUIRES,
+        execute: (args, runtime) => readFile(args, runtime.fs, runtime.signal),
+        deriveApprovalKey: (args) => folderOf(args.path),
+      },
+    },
+  }),
+}
+
+async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
+  const { path } = args
+  const byBytes = args.byte_start !== undefined || args.byte_end !== undefined
+  if (byBytes && (args.offset !== undefined || args.limit !== undefined)) {
+    throw new ToolError('InputInvalid', 'Lines and bytes cannot be asked for at once: give offset and limit, or byte_start and byte_end.')
+  }
+  const { kind, size } = await fs.stat(path)
+  if (kind !== 'file') throw new ToolError('InputInvalid', `"${path}" is a folder; list it with glob instead.`)
+  if (byBytes) return readBytes(args, fs, size)
+
+  const found = fileKind(await fs.read(path, { start: 0, end: SNIFF_BYTES }))
+  if (found.kind === 'image') return readImage(path, found.mimeType, fs, size)
+  if (found.kind === 'binary') {
+    throw new ToolError('InputInvalid', `"${path}" is not text (${size} bytes). Read a part of it with byte_start and byte_end.`)
+  }
+  const { text, from, to, total } = await collectLines(chunks(path, fs, size, signal), {
+    from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES,
+  })
+  if (from > Math.max(total, 1)) throw new ToolError('InputInvalid', `"${path}" has ${total} lines; line ${from} is past its end.`)
+  return { path, content: text, lines: { from, to, total } }
+}
+
+async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
+  const start = args.byte_start ?? 0
+  const end = Math.min(args.byte_end ?? size, size, start + MAX_BYTES)
+  if (start > size || end < start) {
+    throw new ToolError('InputInvalid', `"${args.path}" has ${size} bytes; the range from ${start} to ${args.byte_end ?? size} is not in it.`)
+  }
+  const content = await fs.read(args.path, { start, end })
+  const bytes = { from: start, to: start + content.length, total: size }
+  try {
+    return { path: args.path, content: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content), bytes }
+  } catch {
+    return { path: args.path, content: content.toBase64(), encoding: 'base64', bytes }
+  }
+}
+
+async function readImage(path: string, mimeType: string, fs: FileReader, size: number) {
+  if (size > MAX_IMAGE_BYTES) throw new ToolError('InputInvalid', `"${path}" is an image of ${size} bytes; at most ${MAX_IMAGE_BYTES} can be shown.`)
+  const data = (await fs.read(path)).toBase64()
+  return {
+    content: [{ type: 'image', data, mimeType }],
+    structuredContent: { path, content: `an image (${mimeType})`, bytes: { from: 0, to: size, total: size } },
+  }
+}
+
+async function* chunks(path: string, fs: FileReader, size: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < size; start += CHUNK_BYTES) {
+    signal.throwIfAborted()
+    yield await fs.read(path, { start, end: Math.min(start + CHUNK_BYTES, size) })
+  }
+}
+
+/** The folder a file is in, relative to the workspace; `.` for the workspace itself. */
+function folderOf(path: string): string {
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.')
+  const folder = (path.startsWith('/') ? '/' : '') + parts.slice(0, -1).join('/')
+  return folder === '' ? '.' : folder
+}

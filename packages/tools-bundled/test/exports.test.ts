@@ -1,0 +1,6 @@
+import { expect, it } from 'vitest'
+import * as tools from '../src/index.ts'
+
+it('exports exactly this', () => {
+  expect(Object.keys(tools).toSorted()).toEqual(['bundledExtensions'])
+})

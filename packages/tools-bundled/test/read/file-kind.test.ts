@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+import { fileKind } from '../../src/read/file-kind.ts'
+
+describe('what a file is, by its first bytes', () => {
+  it.each([
+    ['text', 'hello', { kind: 'text' }],
+    ['nothing', '', { kind: 'text' }],
+    ['a null byte', 'a\0b', { kind: 'binary' }],
+    ['a PNG', '\x89PNG\r\n\x1a\n', { kind: 'image', mimeType: 'image/png' }],
+    ['a JPEG', '\xff\xd8\xff\xe0', { kind: 'image', mimeType: 'image/jpeg' }],
+    ['a GIF', 'GIF89a', { kind: 'image', mimeType: 'image/gif' }],
+    ['a WebP', 'RIFF\x00\x00\x00\x00WEBPVP8 ', { kind: 'image', mimeType: 'image/webp' }],
+    ['half of a signature', '\x89PN', { kind: 'text' }],
+  ])('%s', (_, text, kind) => {
+    expect(fileKind(Uint8Array.from(text, (char) => char.charCodeAt(0)))).toEqual(kind)
+  })
+})

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { collectLines } from '../../src/read/lines.ts'
+
+async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text)
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+const collect = (text: string, range: Partial<Parameters<typeof collectLines>[1]> = {}, size = 3) =>
+  collectLines(pieces(text, size), { from: 1, limit: Infinity, maxBytes: 1e6, ...range })
+
+describe('collecting lines', () => {
+  it.each([
+    ['an empty file', '', { text: '', from: 1, to: 0, total: 0, cut: false }],
+    ['a last line without its end', 'a\nb', { text: 'a\nb', from: 1, to: 2, total: 2, cut: false }],
+    ['a last line with its end', 'a\nb\n', { text: 'a\nb\n', from: 1, to: 2, total: 2, cut: false }],
+    ['line ends of both kinds', 'a\r\nb\n\nc', { text: 'a\r\nb\n\nc', from: 1, to: 4, total: 4, cut: false }],
+  ])('reads %s', async (_, text, lines) => {
+    expect(await collect(text)).toEqual(lines)
+  })
+
+  it('takes a range and still counts all lines', async () => {
+    expect(await collect('1\n2\n3\n4\n', { from: 2, limit: 2 })).toEqual({ text: '2\n3\n', from: 2, to: 3, total: 4, cut: false })
+    expect(await collect('1\n2\n', { from: 5 })).toEqual({ text: '', from: 5, to: 4, total: 2, cut: false })
+  })
+
+  it('cuts between characters and says so', async () => {
+    expect(await collect('aé€😀', { maxBytes: 8 })).toEqual({ text: 'aé€', from: 1, to: 1, total: 1, cut: true })
+    expect(await collect('ab\ncd\nef', { maxBytes: 4 })).toEqual({ text: 'ab\nc', from: 1, to: 2, total: 3, cut: true })
+  })
+
+  it('does not depend on how the file is split into chunks', async () => {
+    const text = 'zürich\r\n€uro\n\n😀😀\nend'
+    const whole = await collect(text, {}, 1e6)
+    for (const size of [1, 2, 3, 4, 5, 7]) expect(await collect(text, {}, size)).toEqual(whole)
+    expect(whole.text).toBe(text)
+  })
+})

@@ -1,0 +1,96 @@
+/**
+ * The part of vitest's JSON report that is counted.
+ * @typedef {object} TestReport
+ * @property {number} startTime
+ * @property {boolean} success
+ * @property {TestFile[]} testResults
+ *
+ * @typedef {object} TestFile
+ * @property {string} name
+ * @property {string} status
+ * @property {number} endTime
+ * @property {{ fullName: string, status: string }[]} assertionResults
+ */
+
+/**
+ * @typedef {object} PackageTests
+ * @property {string} name
+ * @property {TestReport | undefined} report undefined: the package has tests and this run left no report of them
+ */
+
+/**
+ * @typedef {object} Counts
+ * @property {string} name
+ * @property {number} passed
+ * @property {number} failed
+ * @property {number} skipped
+ * @property {number} seconds
+ * @property {string[]} problems what failed, by name
+ */
+
+/**
+ * @param {PackageTests} tests
+ * @returns {Counts}
+ */
+export function countTests({ name, report }) {
+  if (!report) {
+    const problem = `${name}: its tests left no report, so they did not run to their end`
+    return { name, passed: 0, failed: 1, skipped: 0, seconds: 0, problems: [problem] }
+  }
+  const tests = report.testResults.flatMap(file => file.assertionResults)
+  const passed = tests.filter(({ status }) => status === 'passed').length
+  const problems = report.testResults.flatMap(file => problemsOf(name, file))
+  if (tests.length === 0 && problems.length === 0) problems.push(`${name}: ran no test at all`)
+  if (!report.success && problems.length === 0) problems.push(`${name}: an error outside of any test`)
+  const end = Math.max(report.startTime, ...report.testResults.map(({ endTime }) => endTime))
+  const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed').length
+  return { name, passed, failed: problems.length, skipped, seconds: (end - report.startTime) / 1000, problems }
+}
+
+/**
+ * A file that fails without a failing test (an import that throws, a hook) is one failure of its own.
+ * @param {string} name
+ * @param {TestFile} file
+ * @returns {string[]}
+ */
+function problemsOf(name, file) {
+  const failed = file.assertionResults.filter(({ status }) => status === 'failed')
+  if (failed.length > 0) return failed.map(({ fullName }) => `${name}: ${fullName}`)
+  return file.status === 'failed' ? [`${name}: ${file.name} failed outside of its tests`] : []
+}
+
+/**
+ * @param {readonly Counts[]} counts
+ * @returns {string[]} lines: one for each package, what failed, and the totals alone on the last one
+ */
+export function describeCounts(counts) {
+  const width = Math.max(0, ...counts.map(({ name }) => name.length))
+  const problems = counts.flatMap(each => each.problems).map(problem => `  ✗ ${problem}`)
+  const { passed, failed } = totals(counts)
+  return [
+    ...['', 'Tests', ...counts.map(each => describePackage(each, width))],
+    ...(problems.length > 0 ? ['', 'Failed', ...problems] : []),
+    ...['', `${passed} passed, ${failed} failed`],
+  ]
+}
+
+/**
+ * @param {Counts} counts
+ * @param {number} width of the longest name
+ * @returns {string}
+ */
+function describePackage({ name, passed, failed, skipped, seconds }, width) {
+  const numbers = `${String(passed).padStart(5)} passed ${String(failed).padStart(4)} failed ${seconds.toFixed(1).padStart(7)} s`
+  return `  ${failed > 0 ? '✗' : '✓'} ${name.padEnd(width)} ${numbers}${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
+
+/**
+ * @param {readonly Counts[]} counts
+ * @returns {{ passed: number, failed: number }}
+ */
+export function totals(counts) {
+  return {
+    passed: counts.reduce((sum, each) => sum + each.passed, 0),
+    failed: counts.reduce((sum, each) => sum + each.failed, 0),
+  }
+}

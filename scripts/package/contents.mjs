@@ -1,0 +1,104 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * @typedef {object} PackedManifest
+ * @property {string} name
+ * @property {string} version
+ * @property {unknown} [exports]
+ * @property {string | Record<string, string>} [bin]
+ * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [peerDependencies]
+ * @property {Record<string, string>} [optionalDependencies]
+ * @property {Record<string, string>} [devDependencies]
+ */
+
+/**
+ * What a published package must not contain or lack, seen from its unpacked tarball.
+ * @param {string} folder
+ * @returns {{ manifest: PackedManifest, files: string[], problems: string[] }}
+ */
+export function inspectContents(folder) {
+  /** @type {PackedManifest} */
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const files = globSync('**', { cwd: folder, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
+  const problems = [
+    ...files.flatMap(strayFile),
+    ...targetsOf(manifest.exports).flatMap(target => missingTarget(folder, target)),
+    ...executablesOf(manifest).flatMap(target => badExecutable(folder, target)),
+    ...unpublishableVersions(manifest),
+    ...files.filter(file => file.endsWith('.js')).flatMap(file => sourceUrls(folder, file)),
+  ]
+  return { manifest, files, problems }
+}
+
+/**
+ * @param {string} file
+ * @returns {string[]}
+ */
+function strayFile(file) {
+  if (/^(src|test|scripts)\//.test(file)) return [`${file} is packed although it belongs to the workspace only`]
+  if (/\.test\./.test(file)) return [`${file} is a test and is packed`]
+  return /(?<!\.d)\.ts$/.test(file) ? [`${file} is a TypeScript source, which Node refuses to run from node_modules`] : []
+}
+
+/**
+ * @param {unknown} exports
+ * @returns {string[]} every path in it, whatever its conditions
+ */
+function targetsOf(exports) {
+  if (typeof exports === 'string') return [exports]
+  return typeof exports === 'object' && exports !== null ? Object.values(exports).flatMap(targetsOf) : []
+}
+
+/**
+ * @param {string} folder
+ * @param {string} target
+ * @returns {string[]}
+ */
+function missingTarget(folder, target) {
+  const found = target.includes('*') ? globSync(target, { cwd: folder }).length > 0 : existsSync(join(folder, target))
+  return found ? [] : [`exports names ${target}, which is not in the package (was it built?)`]
+}
+
+/**
+ * @param {PackedManifest} manifest
+ * @returns {string[]}
+ */
+function executablesOf({ bin = {} }) {
+  return typeof bin === 'string' ? [bin] : Object.values(bin)
+}
+
+/**
+ * @param {string} folder
+ * @param {string} target
+ * @returns {string[]}
+ */
+function badExecutable(folder, target) {
+  if (!existsSync(join(folder, target))) return [`bin names ${target}, which is not in the package (was it built?)`]
+  const startsNode = readFileSync(join(folder, target), 'utf8').startsWith('#!/usr/bin/env node\n')
+  return startsNode ? [] : [`${target} is a bin and does not begin with #!/usr/bin/env node`]
+}
+
+/**
+ * @param {PackedManifest} manifest
+ * @returns {string[]}
+ */
+function unpublishableVersions({ dependencies, peerDependencies, optionalDependencies, devDependencies }) {
+  return Object.entries({ ...devDependencies, ...dependencies, ...peerDependencies, ...optionalDependencies })
+    .filter(([, version]) => /^(workspace|catalog|link|file):/.test(version))
+    .map(([name, version]) => `the dependency ${name} is left as ${version}, which means nothing outside of the workspace`)
+}
+
+/**
+ * See tsdown.shared.ts: a URL that still ends in `.ts` would be looked for in vain once published.
+ * @param {string} folder
+ * @param {string} file
+ * @returns {string[]}
+ */
+function sourceUrls(folder, file) {
+  const [found] = /['"`][^'"`\n]*\.ts['"`]\s*,\s*import\.meta\.url/.exec(readFileSync(join(folder, file), 'utf8')) ?? []
+  return found === undefined ? [] : [`${file} refers to a source file by URL: ${found}`]
+}
