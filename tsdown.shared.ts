@@ -11,7 +11,7 @@ import { defineConfig } from 'tsdown'
 export default defineConfig({
   // The folder of the package: by default it would be that of this file.
   cwd: process.cwd(),
-  entry: 'src/**/*.ts',
+  entry: ['src/**/*.ts', '!src/**/*.d.ts'],
   root: 'src',
   unbundle: true,
   format: 'esm',
@@ -24,6 +24,7 @@ export default defineConfig({
   failOnWarn: true,
   suppressWarnings: /TypeScript 7\.0 does not yet have a stable API/,
   report: false,
+  logLevel: 'warn',
   plugins: [{ name: 'urls-of-built-files', transform: { filter: { code: 'import.meta.url' }, handler: pointAtBuiltFiles } }],
 })
 

@@ -12,7 +12,8 @@ import { inspectContents } from './package/contents.mjs'
  */
 function run(command, args) {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' })
-  return { failed: status !== 0, output: error ? `${command} could not be started: ${error.message}` : `${stdout}${stderr}`.trim() }
+  if (error) return { failed: true, output: `${command} could not be started: ${error.message}` }
+  return { failed: status !== 0, output: `${stdout}${stderr}`.trim() }
 }
 
 /**
@@ -41,7 +42,7 @@ function checkPackage(folder) {
 const folder = mkdtempSync(join(tmpdir(), 'bulkhead-package-'))
 try {
   const { summary, problems } = checkPackage(folder)
-  console.log([`${problems.length > 0 ? '✗' : '✓'} ${summary}`, ...problems.map(problem => `  - ${problem}`)].join('\n'))
+  console.log([`${problems.length > 0 ? '✗' : '✓'} ${summary}`, ...problems.map((problem) => `  - ${problem}`)].join('\n'))
   process.exitCode = problems.length > 0 ? 1 : 0
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -30,7 +30,7 @@ export function runChild(command, args, { cwd, env, capture = false, onStart }) 
     let output = ''
 
     /** @param {NodeJS.Signals} signal */
-    const forward = signal => {
+    const forward = (signal) => {
       interruptedBy = signal
       // A terminal sends Ctrl-C to the whole foreground group: forwarding would make the child see it twice.
       if (signal === 'SIGINT' && process.stdin.isTTY) return
@@ -42,12 +42,12 @@ export function runChild(command, args, { cwd, env, capture = false, onStart }) 
     }
 
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', chunk => {
+      stream?.setEncoding('utf8').on('data', (chunk) => {
         process.stderr.write(chunk)
         output = (output + chunk).slice(-KEPT_OUTPUT)
       })
     }
-    child.once('error', error => {
+    child.once('error', (error) => {
       stopForwarding()
       reject(error)
     })

@@ -46,7 +46,7 @@ function withoutNpm(environment) {
  */
 export function installEnvironment(environment) {
   const result = withoutNpm(environment)
-  const present = new Set(Object.keys(result).map(name => name.toLowerCase()))
+  const present = new Set(Object.keys(result).map((name) => name.toLowerCase()))
   for (const [key, value] of Object.entries(PATIENCE)) {
     if (!present.has(`npm_config_${key}`)) result[`npm_config_${key}`] = value
   }

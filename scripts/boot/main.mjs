@@ -46,7 +46,7 @@ async function setUp(root, manifest) {
   }
 
   const lockFile = join(root, '.tools', 'boot.lock')
-  const lock = await acquireLock(lockFile, pid => {
+  const lock = await acquireLock(lockFile, (pid) => {
     say(`Waiting for another setup of this folder (process ${pid ?? 'unknown'}; its lock is ${lockFile}) …`)
   })
   try {

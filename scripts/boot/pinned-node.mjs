@@ -11,7 +11,7 @@ import { SetupFailure } from './failure.mjs'
  * @returns {string}
  */
 export function pinnedNode({ optionalDependencies = {} }, platform, arch) {
-  const binaries = Object.entries(optionalDependencies).filter(([name]) => /^node-/.test(name))
+  const binaries = Object.entries(optionalDependencies).filter(([name]) => name.startsWith('node-'))
   const [, version] = binaries.find(([name]) => name.endsWith(`-${platform}-${arch}`)) ?? []
   if (version !== undefined) return version
   const known = binaries.map(([name]) => name.replace(/^node-(bin-)?/, '')).join(', ')

@@ -75,7 +75,7 @@ function removePartial(tools) {
  */
 async function npmInstall(folder, version, { env, onStart }) {
   const args = ['install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error']
-  const ended = await runChild('npm', args, { cwd: folder, env, capture: true, onStart }).catch(error => {
+  const ended = await runChild('npm', args, { cwd: folder, env, capture: true, onStart }).catch((error) => {
     throw new SetupFailure(
       `npm could not be started (${error.message}).`,
       'npm comes with Node; reinstall Node from https://nodejs.org, then run the same command again.',

@@ -9,7 +9,7 @@ import { readManifest, workspaceFolders } from './workspace.mjs'
  * @param {string} root
  * @returns {string}
  */
-const stampFile = root => join(root, 'node_modules', '.bulkhead-setup')
+const stampFile = (root) => join(root, 'node_modules', '.bulkhead-setup')
 
 /**
  * Everything that decides what `pnpm install` would put on this machine.
@@ -18,7 +18,7 @@ const stampFile = root => join(root, 'node_modules', '.bulkhead-setup')
  */
 export function fingerprint(root) {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}\n`)
-  const manifests = ['.', ...workspaceFolders(root)].map(folder => join(folder, 'package.json'))
+  const manifests = ['.', ...workspaceFolders(root)].map((folder) => join(folder, 'package.json'))
   for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', ...manifests]) {
     const content = readFileSync(join(root, file))
     hash.update(`${file} ${content.length}\n`).update(content)
@@ -34,7 +34,7 @@ export function fingerprint(root) {
 export function isSetUp(root, pnpm) {
   const stamp = stampFile(root)
   if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== fingerprint(root)) return false
-  return existsSync(pnpm) && expectedPaths(root).every(path => existsSync(join(root, path)))
+  return existsSync(pnpm) && expectedPaths(root).every((path) => existsSync(join(root, path)))
 }
 
 /**
@@ -43,11 +43,11 @@ export function isSetUp(root, pnpm) {
  * @returns {string[]}
  */
 function expectedPaths(root) {
-  const linked = workspaceFolders(root).filter(folder => {
+  const linked = workspaceFolders(root).filter((folder) => {
     const { dependencies = {}, devDependencies = {} } = readManifest(join(root, folder))
     return Object.keys({ ...dependencies, ...devDependencies }).length > 0
   })
-  return ['node_modules/.bin/node', 'node_modules/.bin/turbo', ...linked.map(folder => `${folder}/node_modules`)]
+  return ['node_modules/.bin/node', 'node_modules/.bin/turbo', ...linked.map((folder) => `${folder}/node_modules`)]
 }
 
 /** @param {string} root */

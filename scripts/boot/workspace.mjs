@@ -27,8 +27,8 @@ export function readManifest(folder) {
  */
 export function workspaceFolders(root) {
   return packagePatterns(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8'))
-    .flatMap(pattern => expand(root, pattern))
-    .filter(folder => existsSync(join(root, folder, 'package.json')))
+    .flatMap((pattern) => expand(root, pattern))
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
     .toSorted()
 }
 
@@ -40,8 +40,8 @@ export function workspaceFolders(root) {
 function packagePatterns(yaml) {
   const lines = yaml.split(/\r?\n/)
   const start = lines.indexOf('packages:') + 1
-  const length = lines.slice(start).findIndex(line => !/^\s+- /.test(line))
-  return lines.slice(start, start + length).map(line => line.replace(/^\s+- /, '').trim().replace(/^(['"])(.*)\1$/, '$2'))
+  const length = lines.slice(start).findIndex((line) => !/^\s+- /.test(line))
+  return lines.slice(start, start + length).map((line) => line.replace(/^\s+- /, '').trim().replace(/^(['"])(.*)\1$/, '$2'))
 }
 
 /**
@@ -54,7 +54,7 @@ function expand(root, pattern) {
   if (parent !== undefined) {
     if (!existsSync(join(root, parent))) return []
     const entries = readdirSync(join(root, parent), { withFileTypes: true })
-    return entries.filter(entry => entry.isDirectory()).map(entry => `${parent}/${entry.name}`)
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => `${parent}/${entry.name}`)
   }
   if (!/[*!{]/.test(pattern)) return [pattern]
   throw new SetupFailure(

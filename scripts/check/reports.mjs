@@ -10,7 +10,7 @@ import { readManifest, workspaceFolders } from '../boot/workspace.mjs'
  */
 function testedPackages(root) {
   return workspaceFolders(root)
-    .map(folder => ({ folder: join(root, folder), manifest: readManifest(join(root, folder)) }))
+    .map((folder) => ({ folder: join(root, folder), manifest: readManifest(join(root, folder)) }))
     .filter(({ manifest }) => manifest.scripts?.['test'] !== undefined)
     .map(({ folder, manifest }) => ({ folder, name: manifest.name ?? folder }))
 }

@@ -37,9 +37,9 @@ export function countTests({ name, report }) {
     const problem = `${name}: its tests left no report, so they did not run to their end`
     return { name, passed: 0, failed: 1, skipped: 0, seconds: 0, problems: [problem] }
   }
-  const tests = report.testResults.flatMap(file => file.assertionResults)
+  const tests = report.testResults.flatMap((file) => file.assertionResults)
   const passed = tests.filter(({ status }) => status === 'passed').length
-  const problems = report.testResults.flatMap(file => problemsOf(name, file))
+  const problems = report.testResults.flatMap((file) => problemsOf(name, file))
   if (tests.length === 0 && problems.length === 0) problems.push(`${name}: ran no test at all`)
   if (!report.success && problems.length === 0) problems.push(`${name}: an error outside of any test`)
   const end = Math.max(report.startTime, ...report.testResults.map(({ endTime }) => endTime))
@@ -65,10 +65,10 @@ function problemsOf(name, file) {
  */
 export function describeCounts(counts) {
   const width = Math.max(0, ...counts.map(({ name }) => name.length))
-  const problems = counts.flatMap(each => each.problems).map(problem => `  ✗ ${problem}`)
+  const problems = counts.flatMap((each) => each.problems).map((problem) => `  ✗ ${problem}`)
   const { passed, failed } = totals(counts)
   return [
-    ...['', 'Tests', ...counts.map(each => describePackage(each, width))],
+    ...['', 'Tests', ...counts.map((each) => describePackage(each, width))],
     ...(problems.length > 0 ? ['', 'Failed', ...problems] : []),
     ...['', `${passed} passed, ${failed} failed`],
   ]

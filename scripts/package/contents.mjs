@@ -22,14 +22,14 @@ export function inspectContents(folder) {
   /** @type {PackedManifest} */
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const files = globSync('**', { cwd: folder, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
   const problems = [
     ...files.flatMap(strayFile),
-    ...targetsOf(manifest.exports).flatMap(target => missingTarget(folder, target)),
-    ...executablesOf(manifest).flatMap(target => badExecutable(folder, target)),
+    ...targetsOf(manifest.exports).flatMap((target) => missingTarget(folder, target)),
+    ...executablesOf(manifest).flatMap((target) => badExecutable(folder, target)),
     ...unpublishableVersions(manifest),
-    ...files.filter(file => file.endsWith('.js')).flatMap(file => sourceUrls(folder, file)),
+    ...files.filter((file) => file.endsWith('.js')).flatMap((file) => sourceUrls(folder, file)),
   ]
   return { manifest, files, problems }
 }

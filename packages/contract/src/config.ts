@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { DEFAULT_LIMITS } from './limits.ts'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, LAYERS, TOOL_NAME_PATTERN } from './names.ts'
+import type { CompartmentLimits } from './limits.ts'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
 import { requirementSet } from './requirements.ts'
 import { ruleSchema } from './rules.ts'
@@ -13,89 +13,142 @@ export type SecurityMode = (typeof SECURITY_MODES)[number]
 const placement = z.enum(PLACEMENTS)
 /** Strangers never run inline, whatever a file says. */
 const strangerPlacement = z.enum(['thread', 'process'])
-const toolName = z.string().regex(TOOL_NAME_PATTERN)
-const secretName = z.string().regex(ENV_NAME_PATTERN).describe('Name of an environment variable. Values are never written here.')
+const toolName = z.string().regex(TOOL_NAME_PATTERN, 'a letter, then up to 63 letters, digits, _ or -')
+const envName = z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')
+const secretName = envName.describe('Name of an environment variable. Values are never written here.')
 const policyLevel = z.enum(['require', 'warn', 'off'])
 const positive = z.int().positive()
+const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 
-const limits = z.strictObject(Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, positive.optional()])) as
-  Record<keyof typeof DEFAULT_LIMITS, z.ZodOptional<typeof positive>>).describe('Bounds on one compartment.')
+const LIMIT_DESCRIPTIONS: Readonly<Record<keyof CompartmentLimits, string>> = {
+  heapMb: 'Heap of the thread of a tool, in MB.',
+  memoryMb: 'Resident memory of the whole child process, in MB.',
+  phaseMs: 'Time for one lifecycle phase, in milliseconds.',
+  startMs: 'Time until the code is imported, in milliseconds.',
+  graceMs: 'Time for a cancelled or overdue call to end by itself, in milliseconds.',
+  concurrentCalls: 'Calls running at once.',
+  messageBytes: 'One message across the boundary, in bytes.',
+  messagesPerSecond: 'Messages from the code in one second.',
+  outstandingRequests: 'Capability calls of the code waiting at once.',
+  outputBytes: 'One result, in bytes of JSON.',
+  logBytes: 'Log text that is kept, in bytes.',
+}
 
-const toolConfig = z.looseObject({ enabled: z.boolean().optional(), timeoutMs: positive.optional() })
-  .describe('Configuration of one tool: its own keys, enabled, timeoutMs.')
+const limits = z.strictObject(Object.fromEntries(
+  Object.entries(LIMIT_DESCRIPTIONS).map(([name, text]) => [name, positive.optional().describe(text)]),
+) as Record<keyof CompartmentLimits, z.ZodOptional<typeof positive>>)
+
+const toolConfig = z.looseObject({
+  enabled: z.boolean().optional().describe('Whether the tool is offered.'),
+  timeoutMs: positive.optional().describe('Deadline of a call, in milliseconds.'),
+}).describe('Configuration of one tool: its own keys, enabled, timeoutMs.')
 
 const extensionConfig = z.strictObject({
-  enabled: z.boolean().optional(),
+  enabled: z.boolean().optional().describe('Whether the extension is loaded.'),
   isolation: strangerPlacement.optional().describe('Where its code runs.'),
-  activation: z.enum(['first-call', 'eager']).optional(),
+  activation: z.enum(['first-call', 'eager']).optional().describe('Whether it is started by its first call or with the host.'),
   config: z.record(z.string(), z.json()).optional().describe('Configuration of the extension, by its configSchema.'),
-  limits: limits.optional(),
-})
+  limits: limits.optional().describe('Bounds on its compartment.'),
+}).describe('What the operator says of one extension.')
 
 const identity = z.strictObject({
-  issuer: z.string().optional(), repository: z.string().optional(), workflow: z.string().optional(), ref: z.string().optional(),
+  issuer: z.string().optional().describe('Who vouches for the signer: the issuer of the certificate.'),
+  repository: z.string().optional().describe('The repository it must be built from.'),
+  workflow: z.string().optional().describe('The workflow it must be built by.'),
+  ref: z.string().optional().describe('The branch or tag it must be built from.'),
 }).describe('Who must have signed.')
 
-const perLayer = <T extends z.ZodType>(schema: T) => z.strictObject({ bundled: schema.optional(), global: schema.optional(), project: schema.optional() })
+const perLayer = <Ours extends z.ZodType, Strangers extends z.ZodType>(ours: Ours, strangers: Strangers) => z.strictObject({
+  bundled: ours.optional().describe('For what ships with the host.'),
+  global: strangers.optional().describe('For what the user installed.'),
+  project: strangers.optional().describe('For what the project brings.'),
+} satisfies Record<Layer, z.ZodType>)
 
 const policy = z.strictObject({
-  integrity: perLayer(policyLevel).optional(),
-  signature: perLayer(policyLevel).optional(),
+  integrity: perLayer(policyLevel, policyLevel).optional().describe('Whether packages must carry an integrity file.'),
+  signature: perLayer(policyLevel, policyLevel).optional().describe('Whether packages must be signed.'),
   identities: z.record(z.string(), identity).optional().describe('Pinned signers by extension id or by package scope.'),
-  update: z.strictObject({ widening: z.enum(['refuse', 'consent', 'major']).optional() }).optional(),
+  update: z.strictObject({
+    widening: z.enum(['refuse', 'consent', 'major']).optional().describe('What an update that wants more powers needs.'),
+  }).optional().describe('How updates are judged.'),
   ceiling: requirementSet.optional().describe('The most any tool may be granted.'),
 })
 
-const mcpServer = z.strictObject({
-  type: z.enum(['local', 'remote']),
-  command: z.array(z.string()).min(1).optional(),
-  url: z.url().optional(),
-  headers: z.record(z.string(), z.strictObject({ secret: secretName })).optional(),
-  env: z.array(z.string().regex(ENV_NAME_PATTERN)).optional(),
-  enabled: z.boolean().optional(),
-  timeoutMs: positive.optional(),
-})
+const remoteCall = {
+  enabled: z.boolean().optional().describe('Whether its tools are offered.'),
+  timeoutMs: positive.optional().describe('Deadline of a call, in milliseconds.'),
+}
+
+const mcpServer = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('local').describe('A process that is started here and speaks over its standard streams.'),
+    command: z.array(z.string()).min(1).describe('The executable and its arguments.'),
+    env: z.array(envName).optional().describe('Names of environment variables the process is given.'),
+    ...remoteCall,
+  }),
+  z.strictObject({
+    type: z.literal('remote').describe('A server that is reached over HTTP.'),
+    url: webUrl.describe('Where it is.'),
+    headers: z.record(z.string(), z.strictObject({ secret: secretName })).optional().describe('Headers whose values are secrets.'),
+    ...remoteCall,
+  }),
+])
 
 const openapiSource = z.strictObject({
-  document: z.string().min(1),
-  baseUrl: z.url().optional(),
-  prefix: toolName.optional(),
-  operations: z.array(z.string()).optional(),
-  tags: z.array(z.string()).optional(),
-  auth: z.strictObject({ type: z.enum(['bearer', 'apiKey']), header: z.string().optional(), secret: secretName }).optional(),
-  timeoutMs: positive.optional(),
+  document: z.string().min(1).describe('Path or URL of the document.'),
+  baseUrl: webUrl.optional().describe('Where the operations are reached; by default the first server of the document.'),
+  prefix: toolName.optional().describe('Put in front of the name of each tool.'),
+  operations: z.array(z.string()).optional().describe('Only these operationIds.'),
+  tags: z.array(z.string()).optional().describe('Only operations with one of these tags.'),
+  auth: z.strictObject({
+    type: z.enum(['bearer', 'apiKey']).describe('How the secret is sent.'),
+    header: z.string().optional().describe('The header of an apiKey.'),
+    secret: secretName,
+  }).optional().describe('How requests are authorised.'),
+  ...remoteCall,
 })
 
 const search = z.strictObject({
   providers: z.array(z.strictObject({
-    type: z.enum(['searxng', 'json']), url: z.url(), secret: secretName.optional(), resultsPath: z.string().optional(),
-  })).optional(),
-  callsPerSession: positive.optional(),
-  timeoutMs: positive.optional(),
+    type: z.enum(['searxng', 'json']).describe('What the provider speaks.'),
+    url: webUrl.describe('Where it is; {query} stands for the query.'),
+    secret: secretName.optional(),
+    resultsPath: z.string().optional().describe('JSON Pointer to the list of results.'),
+  })).optional().describe('Providers; each session uses one of them throughout.'),
+  callsPerSession: positive.optional().describe('Searches one session may make.'),
+  timeoutMs: positive.optional().describe('Deadline of a search, in milliseconds.'),
 })
 
 export const configFileSchema = z.strictObject({
-  $schema: z.string().optional(),
+  $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new.'),
   allowlist: z.array(z.string().min(1).max(1024)).optional().describe('Entries such as read, bash:git status or fetch:*.example.com.'),
   rules: z.array(ruleSchema).optional().describe('Permission rules of this layer.'),
   roles: z.record(z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean()).optional()
     .describe('Flags allow_<tool> and allow_<tool>_<role>.'),
   toolsEnabled: z.boolean().optional().describe('false switches every tool off.'),
-  tools: z.record(toolName, toolConfig).optional(),
-  extensions: z.record(z.string().regex(EXTENSION_ID_PATTERN), extensionConfig).optional(),
+  tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
+  extensions: z.record(z.string().regex(EXTENSION_ID_PATTERN, 'an extension id'), extensionConfig).optional()
+    .describe('What the operator says of extensions, by id.'),
   packages: z.array(z.string().min(1).max(214)).optional().describe('npm packages in node_modules to load extensions from.'),
-  isolation: z.strictObject(Object.fromEntries(LAYERS.map((layer) => [layer, (layer === 'bundled' ? placement : strangerPlacement).optional()])) as {
-    bundled: z.ZodOptional<typeof placement>; global: z.ZodOptional<typeof strangerPlacement>; project: z.ZodOptional<typeof strangerPlacement>
-  }).optional().describe('Where code of each layer runs.'),
-  policy: policy.optional(),
+  isolation: perLayer(placement, strangerPlacement).optional().describe('Where code of each layer runs.'),
+  policy: policy.optional().describe('What packages must prove before they are used.'),
   mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name.'),
   openapi: z.record(toolName, openapiSource).optional().describe('OpenAPI documents by name.'),
-  search: search.optional(),
-  skills: z.strictObject({ paths: z.array(z.string()).optional(), enabled: z.boolean().optional() }).optional(),
-  limits: limits.optional(),
-  budget: z.strictObject({ tokens: positive.optional(), calls: positive.optional() }).optional().describe('What one workflow may use.'),
-  audit: z.strictObject({ enabled: z.boolean().optional(), arguments: z.boolean().optional() }).optional(),
+  search: search.optional().describe('Where web_search searches.'),
+  skills: z.strictObject({
+    paths: z.array(z.string()).optional().describe('Further folders to look for skills in.'),
+    enabled: z.boolean().optional().describe('Whether skills are offered.'),
+  }).optional().describe('Where skills come from.'),
+  limits: limits.optional().describe('Bounds on every compartment.'),
+  budget: z.strictObject({
+    tokens: positive.optional().describe('Tokens.'),
+    calls: positive.optional().describe('Calls of tools.'),
+  }).optional().describe('What one workflow may use.'),
+  audit: z.strictObject({
+    enabled: z.boolean().optional().describe('Whether decisions and calls are recorded.'),
+    arguments: z.boolean().optional().describe('Whether the arguments of calls are recorded too.'),
+  }).optional().describe('What is kept of what happened.'),
 })
 
 /** One layer's configuration, as written. */

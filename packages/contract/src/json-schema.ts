@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { JsonObject } from './json.ts'
 
 /** A JSON Schema 2020-12 for an object. Compiled under limits by whoever uses it; here only its outline is checked. */
-export const objectSchema = z.looseObject({ type: z.literal('object') }).describe('A JSON Schema (2020-12) of type object.') as unknown as z.ZodType<JsonObject>
+export const objectSchema = z.looseObject({ type: z.literal('object').describe('Always object.') }).describe('A JSON Schema (2020-12) of type object.') as unknown as z.ZodType<JsonObject>
 export const anySchema = z.looseObject({}).describe('A JSON Schema (2020-12).') as unknown as z.ZodType<JsonObject>
 
 /** For the configuration of extensions and tools: closed, and open to what every tool accepts. */
 export const configSchema = z.looseObject({
-  type: z.literal('object'),
-  additionalProperties: z.literal(false),
+  type: z.literal('object').describe('Always object.'),
+  additionalProperties: z.literal(false).describe('Always false: an unknown key is refused.'),
 }).describe('A JSON Schema (2020-12) of type object with additionalProperties false.') as unknown as z.ZodType<JsonObject>
 
 /** Keys every tool configuration accepts besides its own. */

@@ -13,8 +13,8 @@ const hostPattern = z.string().min(1).max(253)
   .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/, 'a host in lower case, such as api.example.com, *.example.com or localhost:8080')
 const argPattern = z.union([
   z.string().max(4096).describe('Exactly this argument.'),
-  z.strictObject({ wildcard: z.literal(true) }).describe('Any one argument.'),
-  z.strictObject({ prefix: z.string().min(1).max(4096) }).describe('An argument that starts so.'),
+  z.strictObject({ wildcard: z.literal(true).describe('Whatever it is.') }).describe('Any one argument.'),
+  z.strictObject({ prefix: z.string().min(1).max(4096).describe('How it starts.') }).describe('An argument that starts so.'),
 ])
 const shellRequirement = z.strictObject({
   cmd: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable').describe('Name of an executable, without a path.'),
@@ -23,9 +23,13 @@ const shellRequirement = z.strictObject({
 
 /** What a tool needs of the world. Nothing that is not named here is given. */
 export const requirementSet = z.strictObject({
-  fs: z.strictObject({ read: z.array(pathPattern).max(64).optional(), write: z.array(pathPattern).max(64).optional() }).optional()
-    .describe('Files and folders.'),
-  net: z.strictObject({ hosts: z.array(hostPattern).max(64).optional() }).optional().describe('Hosts that may be reached.'),
+  fs: z.strictObject({
+    read: z.array(pathPattern).max(64).optional().describe('What may be read.'),
+    write: z.array(pathPattern).max(64).optional().describe('What may be written, created and removed.'),
+  }).optional().describe('Files and folders.'),
+  net: z.strictObject({
+    hosts: z.array(hostPattern).max(64).optional().describe('Names of hosts, *. in front for everything below one, :port behind for one port.'),
+  }).optional().describe('Hosts that may be reached.'),
   shell: z.array(shellRequirement).max(64).optional().describe('Commands that may be run, without a shell.'),
   capabilities: z.array(z.enum(CAPABILITY_NAMES)).max(CAPABILITY_NAMES.length).optional().describe('Powers not covered above.'),
 })

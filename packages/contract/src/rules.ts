@@ -13,7 +13,7 @@ export type RuleCapability = (typeof RULE_CAPABILITIES)[number]
 export const ruleSchema = z.strictObject({
   permission: z.string().min(1).max(128).describe('A tool name, a tool name ending in *, a capability such as fs.write, or *.'),
   pattern: z.string().min(1).max(1024).default('*').describe('What the rule applies to: an approval key, a path, a host or a command; * and ** as in paths.'),
-  action: z.enum(RULE_ACTIONS),
+  action: z.enum(RULE_ACTIONS).describe('What happens to a call it applies to.'),
 })
 export type Rule = z.output<typeof ruleSchema>
 export interface ScopedRule extends Rule {

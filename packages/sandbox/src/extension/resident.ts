@@ -4,6 +4,7 @@ import { toPlainJson } from '../wire/plain-json.ts'
 import { CodedError } from '../wire/remote-error.ts'
 import type { Ask } from './ask.ts'
 import { askPlainly } from './ask.ts'
+import { LazySignal } from './lazy-signal.ts'
 import { LogSender } from './log.ts'
 import { buildRuntime } from './runtime.ts'
 import { describeExtension } from './shape.ts'
@@ -15,6 +16,8 @@ export interface ResidentOptions {
   readonly ask: Ask
   readonly output: PlainLimits
 }
+
+const NO_POWERS: ReadonlySet<Power> = new Set()
 
 /** The methods of a compartment once its code is there, as promises: what crosses a wire does so later. */
 export type ResidentMethods = {
@@ -31,7 +34,7 @@ export class Resident implements ResidentMethods {
   readonly #options: ResidentOptions
   readonly #ask: Ask
   readonly #log: LogSender
-  readonly #running = new Map<string, AbortController>()
+  readonly #running = new Map<string, LazySignal>()
 
   /** Contract: throws ExportsMismatch when the module is not of the form of an extension. */
   constructor(options: ResidentOptions) {
@@ -51,17 +54,10 @@ export class Resident implements ResidentMethods {
 
   async execute(callId: string, name: string, args: JsonObject): Promise<Json> {
     const tool = this.#tool(name)
-    const controller = new AbortController()
-    this.#running.set(callId, controller)
+    const cancel = new LazySignal()
+    this.#running.set(callId, cancel)
     try {
-      const runtime = buildRuntime({
-        callId,
-        toolName: name,
-        powers: this.#powers.get(name) ?? new Set(),
-        signal: controller.signal,
-        ask: this.#ask,
-        log: this.#log,
-      })
+      const runtime = buildRuntime({ callId, toolName: name, powers: this.#powers.get(name) ?? NO_POWERS, cancel, ask: this.#ask, log: this.#log })
       return this.#plain(await tool.execute(args as never, runtime as never))
     } finally {
       this.#running.delete(callId)
@@ -75,7 +71,7 @@ export class Resident implements ResidentMethods {
   }
 
   async abort(callId: string, reason: string): Promise<void> {
-    this.#running.get(callId)?.abort(new DOMException(reason, 'AbortError'))
+    this.#running.get(callId)?.abort(reason)
   }
 
   #tool(name: string): ModuleTool {

@@ -2,13 +2,14 @@ import type { AnyRuntime, BaseRuntime, BrokerMethod, Json, Power } from '@bulkhe
 import type { Ask } from './ask.ts'
 import { fileAccess } from './file-access.ts'
 import { interaction } from './interaction.ts'
+import type { LazySignal } from './lazy-signal.ts'
 import type { LogSender } from './log.ts'
 
 export interface RuntimeParts {
   readonly callId: string
   readonly toolName: string
   readonly powers: ReadonlySet<Power>
-  readonly signal: AbortSignal
+  readonly cancel: LazySignal
   readonly ask: Ask
   readonly log: LogSender
 }
@@ -20,30 +21,35 @@ export type AskForCall = (method: BrokerMethod, ...args: readonly unknown[]) => 
  * What `execute` is given beside its arguments: only what was granted is there. Nothing in it is a check; a tool that
  * gets around it meets the broker.
  */
-export function buildRuntime({ callId, toolName, powers, signal, ask, log }: RuntimeParts): AnyRuntime {
+export function buildRuntime({ callId, toolName, powers, cancel, ask, log }: RuntimeParts): AnyRuntime {
   const askForCall: AskForCall = (method, ...args) => ask(method, callId, ...args)
   const tell = (method: BrokerMethod, value: unknown): void => {
     // Nobody waits for these; one that is refused has nobody to tell either.
     askForCall(method, value).catch(() => undefined)
   }
-  const base: BaseRuntime = {
+  return Object.freeze({
     callId,
     toolName,
-    signal,
-    progress: (text) => tell('progress', String(text)),
-    update: (partial) => tell('update', partial),
+    get signal() {
+      return cancel.signal
+    },
+    progress: (text: string) => tell('progress', String(text)),
+    update: (partial: Json) => tell('update', partial),
     log: log.forCall(callId),
-  }
-  return Object.freeze({
-    ...base,
-    ...((powers.has('fs.read') || powers.has('fs.write')) && { fs: fileAccess(powers, askForCall) }),
-    ...(powers.has('env') && { env: Object.freeze({ get: (name: string) => askForCall('env.get', name) as Promise<string> }) }),
+    ...(powers.size > 0 && granted(powers, askForCall)),
+  })
+}
+
+function granted(powers: ReadonlySet<Power>, ask: AskForCall): Omit<AnyRuntime, keyof BaseRuntime> {
+  return {
+    ...((powers.has('fs.read') || powers.has('fs.write')) && { fs: fileAccess(powers, ask) }),
+    ...(powers.has('env') && { env: Object.freeze({ get: (name: string) => ask('env.get', name) as Promise<string> }) }),
     ...(powers.has('state') && {
       state: Object.freeze({
-        read: () => askForCall('state.read'),
-        write: async (data: Json) => void await askForCall('state.write', data),
+        read: () => ask('state.read'),
+        write: async (data: Json) => void await ask('state.write', data),
       }),
     }),
-    ...(powers.has('interact') && { interact: interaction(askForCall) }),
-  })
+    ...(powers.has('interact') && { interact: interaction(ask) }),
+  }
 }

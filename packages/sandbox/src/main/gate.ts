@@ -1,7 +1,7 @@
-import type { Channel, CompartmentLimits, WireError } from '@bulkhead/contract'
-import { BROKER_METHODS, BulkheadError, JSON_LIMITS, parseJson, WIRE_LIMITS } from '@bulkhead/contract'
+import type { Channel, CompartmentLimits, JsonLimits, WireError } from '@bulkhead/contract'
+import { BROKER_METHODS, BulkheadError, JSON_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
 import type { Envelope, Inspector } from '../wire/link.ts'
-import { outgrows } from './json-budget.ts'
+import { parsePacket } from './packet.ts'
 
 const MAX_ARGUMENTS = 8
 const WINDOW_MS = 1_000
@@ -14,6 +14,7 @@ const methods: ReadonlySet<string> = new Set(Object.keys(BROKER_METHODS))
  */
 export class Gate implements Inspector {
   readonly #limits: CompartmentLimits
+  readonly #json: JsonLimits
   /** Calls of ours the compartment has not answered yet. */
   readonly #questions = new Set<string>()
   /** Requests of the compartment we have not answered yet. */
@@ -23,6 +24,7 @@ export class Gate implements Inspector {
 
   constructor(limits: CompartmentLimits) {
     this.#limits = limits
+    this.#json = { maxDepth: WIRE_LIMITS.jsonDepth, maxNodes: JSON_LIMITS.maxNodes, maxChars: limits.messageBytes }
   }
 
   sent(channel: Channel, message: unknown): void {
@@ -34,10 +36,8 @@ export class Gate implements Inspector {
   /** Contract: throws BoundaryViolation, and nothing else, for a packet that may not be delivered. */
   received(packet: unknown): readonly Envelope[] {
     if (typeof packet !== 'string') throw violation('posted something that is not a text')
-    const limits = { ...JSON_LIMITS, maxDepth: WIRE_LIMITS.jsonDepth, maxChars: this.#limits.messageBytes }
-    if (outgrows(packet, limits)) throw violation('sent a packet with too many values or too much nesting')
-    const parsed = parseJson(packet, limits)
-    if (!parsed.ok) throw violation(`sent a packet that ${parsed.fault.message} at "${parsed.fault.path}"`)
+    const parsed = parsePacket(packet, this.#json)
+    if (!parsed.ok) throw violation(`sent a packet that ${parsed.why}`)
     if (!Array.isArray(parsed.value)) throw violation('sent a packet that is not a list of messages')
     for (const envelope of parsed.value as unknown[]) this.#admit(envelope)
     return parsed.value as unknown as readonly Envelope[]

@@ -94,7 +94,7 @@ function collect(stream: Readable): () => string {
 
 /** The hull's main thread is ours, but it shares a process with a stranger: what it says is read with care. */
 function lastReport(text: string): HullReport | undefined {
-  for (const line of text.split('\n').reverse()) {
+  for (const line of text.split('\n').toReversed()) {
     try {
       const report = JSON.parse(line) as Partial<HullReport> | null
       if (report?.type === 'memory' || report?.type === 'crashed') return { type: report.type, text: String(report.text).slice(0, 2_000) }

@@ -7,16 +7,29 @@ import { Gate } from './gate.ts'
 import type { Hull, HullExit } from './hull.ts'
 import type { Peer } from './peer.ts'
 
+/** A worker that ends hangs up a little before its hull can say why. */
+const LAST_WORDS_MS = 1_000
+
 /** The code in a hull, behind the gate: Comlink for the conversation, nothing it says taken on trust. */
 export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits): Peer {
-  let violation: BulkheadError | undefined
+  const ended = Promise.withResolvers<BulkheadError | undefined>()
+  let hangUp: NodeJS.Timeout | undefined
   const link = new Link(hull.transport, {
     inspector: new Gate(limits),
     maxQueuedBytes: 4 * limits.messageBytes,
     closed(reason) {
-      if (reason !== undefined) violation = BulkheadError.from(reason, 'BoundaryViolation')
+      if (reason === undefined) {
+        hangUp = setTimeout(() => hull.kill(), LAST_WORDS_MS)
+        return
+      }
+      ended.resolve(BulkheadError.from(reason, 'BoundaryViolation'))
       hull.kill()
     },
+  })
+  const gone = hull.exited.then((exit) => {
+    clearTimeout(hangUp)
+    link.close()
+    ended.resolve(exitError(exit))
   })
   expose(broker.methods, link.broker)
   const remote = wrap(link.call)
@@ -26,24 +39,24 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     execute: (callId, tool, args) => remote('execute')(callId, tool, args),
     deriveApprovalKey: (tool, args) => remote('deriveApprovalKey')(tool, args),
     abort: (callId, reason) => remote('abort')(callId, reason),
-    ended: hull.exited.then((exit) => {
-      link.close()
-      return violation ?? exitError(exit)
-    }),
+    killable: true,
+    ended: ended.promise,
+    gone,
     kill() {
+      ended.resolve(undefined)
       link.close()
       hull.kill()
     },
   }
 }
 
-function exitError(exit: HullExit): BulkheadError | undefined {
+function exitError(exit: HullExit): BulkheadError {
   switch (exit.kind) {
-    case 'killed':
-      return undefined
     case 'memory':
       return new BulkheadError('CompartmentOutOfMemory', `The compartment used too much memory: ${exit.text}. Ask for less, or raise its limits.`)
     case 'crashed':
       return new BulkheadError('CompartmentCrashed', `The compartment ended by itself: ${exit.text}.`)
+    case 'killed':
+      return new BulkheadError('CompartmentCrashed', 'The compartment hung up.')
   }
 }

@@ -23,7 +23,7 @@ const FROZEN: readonly object[] = [
   SyntaxError, TypeError, URIError, ArrayBuffer, DataView, TypedArray, Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array,
   BigUint64Array, BigInt64Array, Uint8ClampedArray, Float32Array, Float64Array, Buffer, Iterator, ArrayIterator, EventEmitter, EventTarget, Event,
   AbortController, AbortSignal, MessagePort, URL, URLSearchParams, TextEncoder, TextDecoder, ReadableStream, WritableStream, TransformStream,
-  new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error.prototype,
+  new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
 ]
 
 /** Freezes what the thread's own machinery runs on, so that code of the extension cannot put itself in between. */
@@ -34,17 +34,30 @@ export function freezeIntrinsics(more: readonly object[]): void {
     freezeChain(object, done)
     if (typeof object === 'function') freezeChain(object.prototype as object | undefined, done)
   }
-  // A library may still set how long its stack traces are: the constructor of errors keeps that one knob.
-  Object.preventExtensions(Error)
-  for (const key of Reflect.ownKeys(Error)) {
-    if (key !== 'stackTraceLimit') Object.defineProperty(Error, key, { writable: false, configurable: false })
-  }
 }
 
 function freezeChain(object: object | null | undefined, done: Set<object>): void {
-  for (let at = object; at && !done.has(at) && at !== Error; at = Object.getPrototypeOf(at) as object | null) {
+  for (let at = object; at && !done.has(at); at = Object.getPrototypeOf(at) as object | null) {
     done.add(at)
-    Object.freeze(at)
+    freezeBut(at, EXCEPT.get(at))
+  }
+}
+
+/** Single properties that are assigned in good faith and lead nowhere. */
+const EXCEPT: ReadonlyMap<object, (key: string | symbol) => boolean> = new Map<object, (key: string | symbol) => boolean>([
+  // Libraries set how long their stack traces are.
+  [Error, (key) => key === 'stackTraceLimit'],
+  // Every new emitter assigns its copy of this one, and Node made it in a way that cannot become an accessor.
+  [EventEmitter.prototype, (key) => typeof key === 'symbol' && key.description === 'kCapture'],
+])
+
+function freezeBut(object: object, except: ((key: string | symbol) => boolean) | undefined): void {
+  if (except === undefined) return void Object.freeze(object)
+  Object.preventExtensions(object)
+  for (const key of Reflect.ownKeys(object)) {
+    if (except(key)) continue
+    const accessor = 'get' in Object.getOwnPropertyDescriptor(object, key)!
+    Object.defineProperty(object, key, accessor ? { configurable: false } : { configurable: false, writable: false })
   }
 }
 

@@ -91,4 +91,6 @@ function gutProcess(): void {
   for (const name of Object.getOwnPropertyNames(process)) {
     if (!KEPT_OF_PROCESS.has(name)) Reflect.deleteProperty(process, name)
   }
+  // The module loader looks for a variable here.
+  Object.defineProperty(process, 'env', { value: Object.freeze({ __proto__: null }), writable: false, configurable: false })
 }

@@ -16,9 +16,10 @@ export async function probeLockdown(): Promise<void> {
   }
   denied('a folder can be opened', () => openSync('/', 'r'))
   denied('a thread can be started', () => new Worker('0', { eval: true }))
-  for (const name of ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', 'report', 'loadEnvFile', 'env', 'mainModule']) {
+  for (const name of ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', 'report', 'loadEnvFile', 'mainModule']) {
     if (name in process) throw failed(`process.${name} is still there`)
   }
+  if (Reflect.ownKeys(process.env).length > 0) throw failed('variables of the host are still there')
   for (const name of Object.getOwnPropertyNames(globalThis)) {
     if (!ADMITTED_GLOBALS.has(name)) throw failed(`the global ${name} is still there`)
   }

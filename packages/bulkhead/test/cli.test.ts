@@ -1,0 +1,122 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bulkhead } from './command.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-cli-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const global = () => join(folder, 'home/.bulkhead')
+const project = () => join(folder, '.bulkhead')
+const greet = (version: string) => `export default { tools: { greet: { execute: ({ name }) => 'hello ' + name + ' from ${version}' } } }`
+const greetTool = { name: 'greet', inputSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } } as const
+
+describe('bulkhead tools', () => {
+  it('lists what is there, with where it comes from and what it may do', async () => {
+    writeExtension(global(), { id: 'greeter', version: '2.1.0', tools: [{ ...greetTool, requires: { fs: { read: ['{workspace}/*.txt'] } } }] }, greet('global'))
+    const { code, stdout } = await bulkhead(['tools'], folder)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/NAME +LAYER +EXTENSION +STATE +MODE +GATED +INTEGRITY +SHADOWS +MAY/)
+    expect(stdout).toMatch(/greet +global +greeter@2\.1\.0 +validated +read +no +unpinned +- +reads \{workspace\}\/\*\.txt/)
+    expect(stdout).toMatch(/read +bundled +read@1\.0\.0 +validated +read +no +bundled +- +reads \{workspace\}/)
+  })
+
+  it('tells scripts the same as JSON, with shadowing', async () => {
+    writeExtension(global(), { id: 'greeter', version: '1.0.0', tools: [greetTool] }, greet('global'))
+    writeExtension(project(), { id: 'greeter', version: '2.0.0', tools: [greetTool] }, greet('project'))
+    const { stdout } = await bulkhead(['tools', '--json', '--trust-project'], folder)
+    const { tools, diagnostics } = JSON.parse(stdout) as { tools: Record<string, unknown>[]; diagnostics: unknown[] }
+    expect(diagnostics).toEqual([])
+    expect(tools.find((tool) => tool['name'] === 'greet')).toMatchObject({
+      layer: 'project', extension: 'greeter', version: '2.0.0', mode: 'read', gated: false, integrity: 'unpinned', state: 'validated',
+      shadows: [{ layer: 'global', extension: 'greeter', version: '1.0.0' }],
+    })
+  })
+
+  it('says what was disabled, at which stage, and what cures it', async () => {
+    writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
+    const { code, stdout } = await bulkhead(['tools'], folder)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/error ShapeInvalid \(shape\) in broken/)
+    expect(stdout).toContain('/tools/0/name')
+    expect(stdout).toMatch(/cure: +\S/)
+  })
+
+  it('reads nothing of a project nobody trusted, and says so', async () => {
+    writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
+    const { stdout } = await bulkhead(['tools'], folder)
+    expect(stdout).not.toContain('greeter@')
+    expect(stdout).toContain('ProjectTrustRequired (trust)')
+  })
+})
+
+describe('bulkhead call', () => {
+  it('prints output and exits with 0', async () => {
+    writeFileSync(join(folder, 'a.txt'), 'first\nsecond\n')
+    const { code, stdout } = await bulkhead(['call', 'read', '--args', '{"path":"a.txt","limit":1}'], folder)
+    expect(JSON.parse(stdout)).toEqual({ path: 'a.txt', content: 'first\n', lines: { from: 1, to: 1, total: 2 } })
+    expect(code).toBe(0)
+  })
+
+  it('runs a stranger’s tool of a trusted project', async () => {
+    writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
+    const { code, stdout } = await bulkhead(['call', 'greet', '--args', '{"name":"you"}', '--trust-project'], folder)
+    expect(stdout).toBe('hello you from project\n')
+    expect(code).toBe(0)
+  })
+
+  it('prints the whole outcome as JSON, errors included, and exits with 1', async () => {
+    const { code, stdout } = await bulkhead(['call', 'read', '--args', '{}', '--json'], folder)
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'error', error: { code: 'InputInvalid' }, metadata: { tool: 'read', call_id: 'cli' } })
+  })
+
+  it('denies what needs a person when there is none, and lets yolo pass', async () => {
+    writeExtension(global(), { id: 'greeter', tools: [{ ...greetTool, gated: true }] }, greet('global'))
+    const asked = await bulkhead(['call', 'greet', '--args', '{"name":"you"}'], folder)
+    expect(asked).toMatchObject({ code: 1, stdout: '' })
+    expect(asked.stderr).toContain('ApprovalDenied')
+    expect(await bulkhead(['call', 'greet', '--args', '{"name":"you"}', '--mode', 'yolo'], folder)).toMatchObject({ code: 0, stdout: 'hello you from global\n' })
+  })
+
+  it('makes escape sequences of a tool visible', async () => {
+    writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
+    expect((await bulkhead(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
+  })
+})
+
+describe('wrong usage exits with 2 and does nothing', () => {
+  it.each([
+    ['nothing at all', [], /Commands/],
+    ['an unknown command', ['fly'], /no command "fly"/],
+    ['an unknown option', ['tools', '--fast'], /--fast/],
+    ['a word too many', ['tools', 'all'], /takes no further words/],
+    ['no tool', ['call'], /Which tool/],
+    ['arguments that are not JSON', ['call', 'read', '--args', '{'], /--args is not JSON/],
+    ['poisoned arguments', ['call', 'read', '--args', '{"__proto__":1}'], /--args at \/__proto__/],
+    ['an unknown mode', ['call', 'read', '--mode', 'wild'], /ask, allowlist, yolo/],
+    ['a time that is none', ['call', 'read', '--timeout', 'soon'], /whole number/],
+  ])('%s', async (_, args, message) => {
+    const { code, stdout, stderr } = await bulkhead(args, folder)
+    expect(code).toBe(2)
+    expect(stdout + stderr).toMatch(message)
+  })
+
+  it('but help and version exit with 0', async () => {
+    expect(await bulkhead(['--version'], folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+    expect(await bulkhead(['call', '--help'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('--args') })
+  })
+
+  it('a workspace that is not there is an error with its code', async () => {
+    const ran = await bulkhead(['tools', '--workspace', join(folder, 'nowhere')], folder)
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('ProjectPathInvalid') })
+  })
+})
+
+it('an empty home and an empty project are fine', async () => {
+  mkdirSync(join(folder, 'home'))
+  expect(await bulkhead(['tools', '--json'], folder)).toMatchObject({ code: 0, stderr: '' })
+})

@@ -1,0 +1,22 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+export interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The real command in a real process, without a terminal and without an environment. */
+export async function bulkhead(args: readonly string[], cwd: string): Promise<Ran> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
+    cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home') }, stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, stdout, stderr }
+}

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+const project = mkdtempSync(join(tmpdir(), 'bulkhead-readme-'))
+afterAll(() => rmSync(project, { recursive: true }))
+
+/** The code blocks of the README by the file name behind their language. */
+const block = (info: string): string => {
+  const found = new RegExp('^```' + info.replace('.', '\\.') + '\\n([\\s\\S]*?)^```', 'm').exec(README)
+  if (!found) throw new Error(`The README has no block "${info}".`)
+  return found[1]!
+}
+
+it('the examples of the README do what the README says', async () => {
+  const extension = join(project, '.bulkhead/tools/word-count')
+  mkdirSync(extension, { recursive: true })
+  mkdirSync(join(project, 'node_modules'))
+  symlinkSync(join(ROOT, 'packages/bulkhead'), join(project, 'node_modules/bulkhead'))
+  writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(project, 'notes.md'), 'one two three four\n')
+  writeFileSync(join(extension, 'bulkhead.json'), block('json bulkhead.json'))
+  writeFileSync(join(extension, 'index.js'), block('js index.js'))
+  writeFileSync(join(project, 'agent.ts'), block('ts agent.ts'))
+
+  const agent = spawn(process.execPath, ['agent.ts'], { cwd: project, env: { NO_COLOR: '1', HOME: project }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let printed = ''
+  agent.stdout.on('data', (chunk) => { printed += chunk })
+  agent.stderr.on('data', (chunk) => { printed += chunk })
+  const [code] = await once(agent, 'close')
+  expect(printed).toBe(block('text'))
+  expect(code).toBe(0)
+})
+
+it('its examples stay short enough to be read at a glance', () => {
+  for (const info of ['json bulkhead.json', 'js index.js', 'ts agent.ts']) {
+    expect(block(info).trimEnd().split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(20)
+  }
+})
+
+it('every file it links to exists', () => {
+  for (const [, target] of README.matchAll(/\]\(([^)#]+)\)/g)) {
+    expect(() => readFileSync(join(ROOT, target!, target!.endsWith('decisions') ? '0001-sources-run-as-they-are.md' : '')), target).not.toThrow()
+  }
+})

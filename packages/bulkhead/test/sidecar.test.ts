@@ -1,0 +1,20 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { expect, it } from 'vitest'
+import { createSidecar } from '../src/sidecar.ts'
+
+it('keeps long results per session, for this user alone, and removes them with it', async () => {
+  const sidecar = createSidecar()
+  const path = await sidecar.save('s1', '../../../etc/c1', 'the whole')
+  const other = await sidecar.save('s2', 'c1', 'another')
+  expect(readFileSync(path, 'utf8')).toBe('the whole')
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(path).not.toContain('etc')
+  expect(dirname(await sidecar.save('s1', 'c2', ''))).toBe(dirname(path))
+  await sidecar.remove('s1')
+  await sidecar.remove('s1')
+  expect(existsSync(path)).toBe(false)
+  expect(existsSync(other)).toBe(true)
+  await sidecar.remove('s2')
+  expect(existsSync(dirname(other))).toBe(false)
+})

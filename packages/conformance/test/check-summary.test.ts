@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { countTests, describeCounts, totals } from '../../../scripts/check/summary.mjs'
+
+const file = (status: string, tests: Readonly<Record<string, string>>) => ({
+  name: `test/${status}.test.ts`,
+  status,
+  endTime: 3_500,
+  assertionResults: Object.entries(tests).map(([fullName, result]) => ({ fullName, status: result })),
+})
+const report = (...testResults: ReturnType<typeof file>[]) => ({
+  startTime: 1_000,
+  success: testResults.every(({ status }) => status === 'passed'),
+  testResults,
+})
+
+describe('a package’s tests are counted', () => {
+  it('as passed, failed by name, and skipped', () => {
+    const mixed = file('failed', { 'a works': 'passed', 'b works': 'failed', 'c works': 'skipped' })
+    expect(countTests({ name: 'one', report: report(mixed, file('passed', { d: 'passed' })) })).toEqual({
+      name: 'one', passed: 2, failed: 1, skipped: 1, seconds: 2.5, problems: ['one: b works'],
+    })
+  })
+
+  it('as one failure for a file that failed without a failing test', () => {
+    const { failed, problems } = countTests({ name: 'one', report: report(file('failed', {})) })
+    expect([failed, problems]).toEqual([1, ['one: test/failed.test.ts failed outside of its tests']])
+  })
+
+  it('as one failure for an error outside of every file', () => {
+    const { passed, failed } = countTests({ name: 'one', report: { ...report(file('passed', { a: 'passed' })), success: false } })
+    expect([passed, failed]).toEqual([1, 1])
+  })
+
+  it('as one failure where there is no report', () => {
+    const { failed, problems } = countTests({ name: 'one', report: undefined })
+    expect([failed, problems]).toEqual([1, ['one: its tests left no report, so they did not run to their end']])
+  })
+
+  it('as one failure where nothing ran', () => {
+    expect(countTests({ name: 'one', report: report() })).toMatchObject({ passed: 0, failed: 1 })
+  })
+})
+
+describe('the summary', () => {
+  const counts = [
+    countTests({ name: 'one', report: report(file('passed', { a: 'passed', b: 'passed' })) }),
+    countTests({ name: 'longer', report: report(file('failed', { c: 'passed', d: 'failed', e: 'skipped' })) }),
+  ]
+
+  it('adds up', () => {
+    expect(totals(counts)).toEqual({ passed: 3, failed: 1 })
+  })
+
+  it('has a line for each package, names what failed, and ends with the totals alone on a line', () => {
+    expect(describeCounts(counts)).toEqual([
+      '',
+      'Tests',
+      '  ✓ one        2 passed    0 failed     2.5 s',
+      '  ✗ longer     1 passed    1 failed     2.5 s, 1 skipped',
+      '',
+      'Failed',
+      '  ✗ longer: d',
+      '',
+      '3 passed, 1 failed',
+    ])
+  })
+})

@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import { configFileSchema } from '../src/config.ts'
+import { manifestSchema } from '../src/manifest.ts'
+import { editorSchema } from './editor-schema.ts'
+import { errorsPage } from './errors-page.ts'
+
+/** Every generated file, by its absolute path, with the text it must have. */
+export function generatedFiles(root: string): ReadonlyMap<string, string> {
+  const schema = (name: string): string => join(root, 'packages', 'contract', 'schema', name)
+  return new Map([
+    [schema('manifest.schema.json'), editorSchema(manifestSchema, {
+      name: 'manifest', title: 'Bulkhead extension manifest', description: 'bulkhead.json: what an extension is, offers and needs.',
+    })],
+    [schema('config.schema.json'), editorSchema(configFileSchema, {
+      name: 'config', title: 'Bulkhead configuration', description: 'config.json of one layer: what the operator allows and sets.',
+    })],
+    [join(root, 'docs', 'errors.md'), errorsPage()],
+  ])
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import type { Json } from '../json.ts'
+import type { Content } from '../outcome.ts'
+import { FAILED_WITHOUT_TEXT, textOfContent } from './content.ts'
+import { errorOf, json, type Reading } from './reading.ts'
+
+/** Blocks may carry annotations and later fields; only what is named here is used. */
+const block = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string() }),
+  z.looseObject({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
+  z.looseObject({ type: z.literal('audio'), data: z.string(), mimeType: z.string() }),
+  z.looseObject({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
+  z.looseObject({ type: z.literal('resource'), resource: z.looseObject({ uri: z.string(), text: z.string().exactOptional() }) }),
+])
+const callToolResult = z.strictObject({
+  content: z.array(block),
+  structuredContent: z.record(z.string(), json).exactOptional(),
+  isError: z.boolean().exactOptional(),
+  _meta: z.record(z.string(), json).exactOptional(),
+})
+
+/**
+ * What an MCP server, or a tool written like one, returns; undefined when it is not that. Loses _meta, annotations and
+ * the bytes of audio and binary resources.
+ */
+export function fromMcp(value: unknown): Reading | undefined {
+  const parsed = callToolResult.safeParse(value)
+  if (!parsed.success) return undefined
+  const { structuredContent, isError } = parsed.data
+  const content = parsed.data.content.map(shown)
+  const text = textOfContent(content)
+  return {
+    body: isError
+      ? { type: 'error', error_text: text ?? FAILED_WITHOUT_TEXT, error: failed(structuredContent), content }
+      : { type: 'output', data: structuredContent ?? text ?? null, content },
+    metadata: {},
+  }
+}
+
+const failed = (data: Json | undefined) => errorOf('ToolExecutionFailed', data)
+
+function shown(part: z.infer<typeof block>): Content {
+  switch (part.type) {
+    case 'text': return { type: 'text', text: part.text }
+    case 'image': return { type: 'image', data: part.data, mimeType: part.mimeType }
+    case 'audio': return { type: 'text', text: `[audio of type ${part.mimeType}]` }
+    case 'resource_link': return { type: 'text', text: `${part.name}: ${part.uri}` }
+    case 'resource': return { type: 'text', text: part.resource.text ?? `[binary resource ${part.resource.uri}]` }
+  }
+}

@@ -1,0 +1,69 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import type { LockedTool } from '../names.ts'
+
+/** Names that other agents taught models, and what they are here. They lead to a tool and are never registered. */
+const TOOL_ALIASES: ReadonlyMap<string, LockedTool> = new Map<string, LockedTool>([
+  ['read_file', 'read'],
+  ['file_manager.read', 'read'],
+  ['write_file', 'write'],
+  ['file_manager.write', 'write'],
+  ['edit_file', 'edit'],
+  ['list_files', 'glob'],
+  ['search', 'grep'],
+  ['code_search', 'grep'],
+  ['bash_manager', 'bash'],
+  ['ask-user', 'question'],
+  ['ask_user', 'question'],
+  ['ask_clarification', 'question'],
+  ['web-fetch', 'web_fetch'],
+  ['web-search', 'web_search'],
+  ['tool-search', 'tool_search'],
+])
+
+const ARGUMENT_ALIASES: ReadonlyMap<string, string> = new Map([
+  ['file_path', 'path'],
+  ['filepath', 'path'],
+  ['cmd', 'command'],
+  ['old_text', 'old_string'],
+  ['old_str', 'old_string'],
+  ['new_text', 'new_string'],
+  ['new_str', 'new_string'],
+])
+
+/**
+ * The registered name that is meant. A registered name means itself, so an alias never reaches past a tool that has it;
+ * a name that leads nowhere is returned as it is, for the error to name.
+ */
+export function canonicalToolName(name: string, has: (name: string) => boolean): string {
+  if (has(name)) return name
+  return candidates(name).find(has) ?? name
+}
+
+const MCP_FORMS = [/^mcp:([^.]+)\.(.+)$/s, /^(?:mcp__)?(.+?)__(.+)$/s, /^mcp_([^_]+)_(.+)$/s]
+
+/** `mcp:server.tool`, `mcp_server_tool`, `server__tool` and `mcp__server__tool` are `server_tool`. */
+function candidates(name: string): readonly string[] {
+  const alias = TOOL_ALIASES.get(name)
+  if (alias !== undefined) return [alias]
+  const match = MCP_FORMS.map((form) => form.exec(name)).find((found) => found !== null)
+  if (!match) return []
+  const id = `${match[1]}_${match[2]}`
+  return [id, id.replaceAll(/[^A-Za-z0-9_]/g, '_')]
+}
+
+/**
+ * Arguments under the names this tool knows: one is renamed only where the schema does not have the foreign name, has
+ * ours, and ours was not given. Anything else is left for the validation to judge.
+ */
+export function renameArguments(args: JsonObject, inputSchema: JsonObject): JsonObject {
+  const known: Json | undefined = inputSchema['properties']
+  if (!isJsonObject(known)) return args
+  const taken = new Set(Object.keys(args))
+  const renamed = Object.entries(args).map(([name, value]): readonly [string, Json] => {
+    const ours = ARGUMENT_ALIASES.get(name)
+    if (ours === undefined || Object.hasOwn(known, name) || !Object.hasOwn(known, ours) || taken.has(ours)) return [name, value]
+    taken.add(ours)
+    return [ours, value]
+  })
+  return renamed.every(([name]) => Object.hasOwn(args, name)) ? args : Object.fromEntries(renamed)
+}

@@ -1,0 +1,106 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fromMorphix, toMorphix, type MorphixFailure, type MorphixSuccess } from '../../src/dialects/morphix.ts'
+import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
+import type { ErrorCode } from '../../src/errors.ts'
+import type { Outcome } from '../../src/outcome.ts'
+import { anyJson } from '../samples/json.ts'
+import { anyOutcome, anyOutput, anyText, base, plainRecord } from '../samples/outcomes.ts'
+
+const STRINGS = [
+  'tools_disabled', 'tool_not_found', 'permission_denied', 'approval_denied', 'token_budget_exceeded', 'tool_reported_failure', 'tests_failed',
+  'max_retries_exceeded', 'empty_tool_name', 'missing_required_param', 'mcp_client_not_found', 'tool_timeout',
+]
+const failed = (code: ErrorCode): Outcome => ({ type: 'error', error_text: 'no', error: errorOf(code), metadata: base })
+
+const anySuccess: fc.Arbitrary<MorphixSuccess> = fc.record({
+  success: fc.constant(true as const), tool: anyText, output: anyJson, tokens_used: fc.nat(),
+  duration: fc.nat(10_000_000).map((ms) => ms / 1000), attempt: fc.integer({ min: 1, max: 3 }),
+}, plainRecord)
+const anyFailure: fc.Arbitrary<MorphixFailure> = fc.record({
+  success: fc.constant(false as const), tool: anyText, error: fc.oneof(fc.constantFrom(...STRINGS), anyText), output: fc.oneof(anyText, anyJson),
+}, plainRecord)
+
+describe("morphix's result", () => {
+  it('has exactly the documented fields', () => {
+    expect(toMorphix({ type: 'output', data: [1], metadata: { ...base, duration_ms: 1234, attempt: 2, tokens_used: 9 } })).toStrictEqual({
+      success: true, tool: 'base', output: [1], tokens_used: 9, duration: 1.234, attempt: 2,
+    })
+    expect(toMorphix(failed('ToolNotRegistered'))).toStrictEqual({ success: false, tool: 'base', error: 'tool_not_found', output: 'no' })
+  })
+
+  it.each<[ErrorCode, string]>([
+    ['ToolsDisabled', 'tools_disabled'],
+    ['ToolNotRegistered', 'tool_not_found'],
+    ['RoleDenied', 'permission_denied'],
+    ['ApprovalDenied', 'approval_denied'],
+    ['BudgetExhausted', 'token_budget_exceeded'],
+    ['InputInvalid', 'missing_required_param'],
+    ['ExecutionTimeout', 'tool_timeout'],
+    ['MaxRetriesExceeded', 'max_retries_exceeded'],
+    ['ToolExecutionFailed', 'tool_reported_failure'],
+  ])('says %s as %s and reads it back', (code, string) => {
+    expect(toMorphix(failed(code))).toMatchObject({ error: string })
+    expect(fromMorphix({ success: false, error: string, output: 'no' })?.body).toStrictEqual({ type: 'error', error_text: 'no', error: errorOf(code) })
+  })
+
+  it.each<[ErrorCode, string]>([
+    ['CapabilityDenied', 'permission_denied'], ['RuleDenied', 'permission_denied'], ['WatchdogDenied', 'permission_denied'],
+    ['GuardDenied', 'permission_denied'], ['CommandRejected', 'permission_denied'], ['HookVetoed', 'permission_denied'],
+    ['CompartmentCrashed', 'tool_reported_failure'], ['SessionCancelled', 'tool_reported_failure'],
+  ])('says %s, for which it has no string, as %s', (code, string) => {
+    expect(toMorphix(failed(code))).toMatchObject({ error: string })
+  })
+
+  it.each([
+    ['tests_failed', 'ToolExecutionFailed'], ['empty_tool_name', 'ToolNotRegistered'], ['mcp_client_not_found', 'ToolNotRegistered'],
+    ['ValueError: boom', 'ToolExecutionFailed'],
+  ])('reads %s as %s and remembers how it was said', (string, code) => {
+    const read = fromMorphix({ success: false, error: string, output: 'no' })!
+    expect(read.body).toMatchObject({ error: { code, data: { morphix: { error: string } } } })
+    expect(toMorphix(completeOutcome(read, base))).toMatchObject({ error: string })
+  })
+
+  it('quotes a string only where it means the code the host settled on', () => {
+    const outcome: Outcome = { type: 'error', error_text: 'no', error: errorOf('RuleDenied', { morphix: { error: 'tests_failed' } }), metadata: base }
+    expect(toMorphix(outcome)).toMatchObject({ error: 'permission_denied' })
+  })
+
+  it('gives back what it carries of any output', () => {
+    fc.assert(fc.property(anyOutput, (outcome) => {
+      const { tool, duration_ms, attempt, tokens_used = 0 } = outcome.metadata
+      const carried: Reading = { body: { type: 'output', data: outcome.data }, metadata: { tool, tokens_used, duration_ms, attempt } }
+      expect(fromMorphix(toMorphix(outcome))).toStrictEqual(carried)
+    }))
+  })
+
+  it('settles after one turn: what it gives back of any outcome comes back the same again', () => {
+    fc.assert(fc.property(anyOutcome, (outcome) => {
+      const once = toMorphix(outcome)
+      expect(toMorphix(completeOutcome(fromMorphix(once)!, base))).toStrictEqual(once)
+    }))
+  })
+
+  it('gives back any result unchanged', () => {
+    fc.assert(fc.property(fc.oneof(anySuccess, anyFailure), (result) => {
+      expect(toMorphix(completeOutcome(fromMorphix(result)!, base))).toStrictEqual(result)
+    }))
+  })
+
+  it('always has something to tell the model', () => {
+    expect(fromMorphix({ success: false, error: 'tests_failed', output: null })?.body).toMatchObject({ error_text: 'The tool failed: tests_failed.' })
+    expect(fromMorphix({ success: false, error: 'tests_failed', output: { failed: 2 } })?.body).toMatchObject({ error_text: 'The tool failed: tests_failed. {"failed":2}' })
+    expect(fromMorphix({ success: false, error: '', output: '' })?.body).toMatchObject({ error_text: 'The tool failed and did not say why.' })
+  })
+
+  it.each([
+    ['no output', { success: true, tool: 'x' }],
+    ['an unknown key', { success: true, output: 1, rows: 2 }],
+    ['a failure without an error', { success: false, output: 'x' }],
+    ['a negative duration', { success: true, output: 1, duration: -1 }],
+    ['an attempt of zero', { success: true, output: 1, attempt: 0 }],
+    ['success that is no boolean', { success: 1, output: 1 }],
+  ])('is not one with %s', (_, value) => {
+    expect(fromMorphix(value)).toBeUndefined()
+  })
+})

@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { ERRORS, type ErrorCode } from '../../src/errors.ts'
+import { errorOf } from '../../src/dialects/reading.ts'
+import type { Completion, Content, ErrorOutcome, OutcomeMetadata, OutputOutcome } from '../../src/outcome.ts'
+import { anyJson } from './json.ts'
+
+const text = fc.string({ unit: 'grapheme', maxLength: 20 })
+const plain = { noNullPrototype: true } as const
+
+export const anyCode = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]))
+
+export const anyContent: fc.Arbitrary<readonly Content[]> = fc.array(fc.oneof(
+  fc.record({ type: fc.constant('text' as const), text }, plain),
+  fc.record({ type: fc.constant('image' as const), data: fc.base64String({ maxLength: 12 }), mimeType: fc.constant('image/png') }, plain),
+), { maxLength: 3 })
+
+export const anyCompletion: fc.Arbitrary<Completion> = fc.record(
+  { terminal: fc.boolean(), needsFollowup: fc.boolean(), nextAction: text, message: text }, { requiredKeys: [], ...plain },
+)
+
+const anyMetadata: fc.Arbitrary<OutcomeMetadata> = fc.record({
+  call_id: text,
+  tool: text,
+  origin: fc.option(fc.record({
+    layer: fc.constantFrom('bundled' as const, 'global' as const, 'project' as const), extension: text, version: text, digest: text,
+  }, plain)),
+  duration_ms: fc.nat(10_000_000),
+  attempt: fc.integer({ min: 1, max: 3 }),
+  truncated: fc.boolean(),
+  output_path: text,
+  tokens_used: fc.nat(100_000),
+  child_loop_id: text,
+}, { requiredKeys: ['call_id', 'tool', 'origin', 'duration_ms', 'attempt'], ...plain })
+
+const around = { content: anyContent, details: anyJson, completion: anyCompletion, metadata: anyMetadata }
+
+export const anyOutput: fc.Arbitrary<OutputOutcome> = fc.record(
+  { type: fc.constant('output' as const), data: anyJson, ...around }, { requiredKeys: ['type', 'data', 'metadata'], ...plain },
+)
+export const anyError: fc.Arbitrary<ErrorOutcome> = fc.record({
+  type: fc.constant('error' as const),
+  error_text: text,
+  error: fc.tuple(anyCode, fc.option(anyJson, { nil: undefined })).map(([code, data]) => errorOf(code, data)),
+  ...around,
+}, { requiredKeys: ['type', 'error_text', 'error', 'metadata'], ...plain })
+
+export const anyOutcome = fc.oneof(anyOutput, anyError)
+
+/** What stands in for everything a dialect does not carry. */
+export const base: OutcomeMetadata = { call_id: 'c0', tool: 'base', origin: null, duration_ms: 0, attempt: 1 }
+
+/** For results that a dialect's own world wrote. */
+export const anyText = text
+export const plainRecord = plain

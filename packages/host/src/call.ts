@@ -1,0 +1,83 @@
+import type { BulkheadError, JsonObject, OutcomeBody, ToolDefinition, OutcomeOrigin } from '@bulkhead/contract'
+import type { Reservation } from './budget.ts'
+import type { Decision } from './permissions/verdict.ts'
+import type { SessionScope } from './session-scope.ts'
+import type { ToolEntry } from './tool-entry.ts'
+
+/** A call gains something with each stage it passes; a later stage cannot be given an earlier call. */
+export interface RawCall {
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+  readonly timeoutMs: number | undefined
+  readonly session: SessionScope
+  /** Aborted with a BulkheadError as its reason: ToolCancelled, SessionCancelled or HostClosed. */
+  readonly signal: AbortSignal
+  readonly progress: CallProgress
+}
+
+/** Exists, is enabled, and is this one of this origin. */
+export interface ResolvedCall extends RawCall {
+  readonly tool: ToolEntry
+}
+
+/** The arguments are plain JSON within limits and satisfy the schema. They are a frozen copy: nobody can change them any more. */
+export interface ValidatedCall extends ResolvedCall {
+  readonly args: JsonObject
+  readonly argsText: string
+}
+
+/** Every policy agrees, and so does a person where one had to be asked. */
+export interface AuthorizedCall extends ValidatedCall {
+  readonly decision: Decision
+}
+
+export interface BudgetedCall extends AuthorizedCall {
+  readonly reservation: Reservation
+}
+
+/** No before-hook skipped it: it may run. */
+export interface ClearedCall extends BudgetedCall {
+  readonly cleared: true
+}
+
+export interface ExecutedCall extends ClearedCall {
+  readonly body: OutcomeBody
+}
+
+/** How far a call came, for whoever settles it after a throw. Written by the pipeline and its stages alone. */
+export interface CallProgress {
+  readonly startedAt: number
+  tool: ToolEntry | undefined
+  budgeted: BudgetedCall | undefined
+  /** 0 until the tool is run. */
+  attempt: number
+}
+
+/** A stage's no: a value, not a throw. */
+export class Refusal {
+  readonly error: BulkheadError
+
+  constructor(error: BulkheadError) {
+    this.error = error
+  }
+}
+
+/** A call as watchdogs, guards and hooks are shown it. */
+export interface CallView {
+  readonly sessionId: string
+  readonly callId: string
+  readonly tool: ToolDefinition
+  readonly origin: OutcomeOrigin
+  readonly args: JsonObject
+  readonly approvalKey: string
+}
+
+export const viewOf = (call: ValidatedCall, approvalKey: string): CallView => ({
+  sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args, approvalKey,
+})
+
+/** The fields every event of a call carries. */
+export const eventFields = (call: RawCall) => ({
+  sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.progress.tool?.origin ?? null,
+})

@@ -1,0 +1,90 @@
+import {
+  BulkheadError, compileGrant, intersectGrant, type CompartmentTool, type Diagnostic, ERRORS, type ExtensionDescriptor, type JsonObject,
+  type Layer, type VariableValues, isJsonObject,
+} from '@bulkhead/contract'
+import { Extension, type ExtensionParts } from './extension.ts'
+import { arrange } from './placement.ts'
+import { RunningCalls } from './running-calls.ts'
+import { createServices, type ServiceSources } from './services.ts'
+import type { Settings } from './settings.ts'
+import { compileTool, type ToolEntry } from './tool-entry.ts'
+import type { Validators } from './validators.ts'
+
+/** An extension that could be offered: compiled, not started, not yet chosen over others of its name. */
+export interface Candidate {
+  readonly descriptor: ExtensionDescriptor
+  readonly generation: number
+  readonly extension: Extension
+  readonly tools: readonly ToolEntry[]
+}
+
+export interface CandidateSources extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck'>, Pick<ExtensionParts, 'sandbox'> {
+  readonly validators: Validators
+  readonly settings: Settings
+  readonly variables: VariableValues
+  readonly extensionById: (id: string) => Extension | undefined
+}
+
+/** All of an extension's tools or none: throws the first fault, with its place in the manifest in `data.path`. */
+export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
+  const { settings, validators, sandbox, events, clock } = sources
+  const { manifest } = descriptor
+  const grants = manifest.tools.map((tool) => grantOf(tool.requires, sources))
+  const running = new RunningCalls()
+  const slotCheck = manifest.stateSlot === null ? undefined : located('/stateSlot/schema', () => validators.compile(manifest.stateSlot!.schema))
+  const extension = new Extension({
+    descriptor,
+    arrangement: arrange(descriptor, settings),
+    tools: manifest.tools.map((tool, index): CompartmentTool => ({
+      name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema, requires: tool.requires as unknown as JsonObject,
+    })),
+    services: createServices({ ...sources, descriptor, running, slotCheck }),
+    running,
+    dependencies: () => manifest.dependsOn.map((id) => dependency(descriptor.id, id, sources)),
+    sandbox,
+    events,
+    clock,
+  })
+  const tools = manifest.tools.map((tool, index) => located(`/tools/${index}`, () =>
+    compileTool({ manifest: tool, descriptor, grant: grants[index]!, extension }, validators, settings)))
+  return { descriptor, generation, extension, tools }
+}
+
+/** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */
+function grantOf(requires: ExtensionDescriptor['manifest']['tools'][number]['requires'], { settings, variables }: CandidateSources) {
+  const grant = compileGrant(requires, variables)
+  const ceiling = settings.file.policy?.ceiling
+  return ceiling === undefined ? grant : intersectGrant(grant, compileGrant(ceiling, variables))
+}
+
+function dependency(dependent: string, id: string, { extensionById }: CandidateSources): Extension {
+  const extension = extensionById(id)
+  if (extension) return extension
+  throw new BulkheadError('DependencyMissing', `The extension "${dependent}" depends on "${id}", which is no longer loaded.`, { data: { extension: id } })
+}
+
+function located<Value>(base: string, work: () => Value): Value {
+  try {
+    return work()
+  } catch (thrown) {
+    const error = BulkheadError.from(thrown)
+    const below = isJsonObject(error.data) && typeof error.data['path'] === 'string' ? error.data['path'] : ''
+    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path: base + below } })
+  }
+}
+
+/** Why an extension is not offered, for the list that people read. */
+export function registrationDiagnostic(descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer): Diagnostic {
+  return {
+    severity: 'error',
+    stage: 'register',
+    code: error.code,
+    layer: descriptor.layer,
+    extensionId: descriptor.id,
+    location: descriptor.location,
+    path: isJsonObject(error.data) && typeof error.data['path'] === 'string' ? error.data['path'] : '',
+    message: error.message,
+    cure: ERRORS[error.code].cure,
+    ...(fallbackTo === undefined ? {} : { fallbackTo }),
+  }
+}

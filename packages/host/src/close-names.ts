@@ -1,0 +1,29 @@
+/** Beyond this a name is not a slip of one that exists, and comparing it would only cost time. */
+const LONGEST = 64
+const SUGGESTIONS = 3
+
+/** Names a caller may have meant, nearest first. */
+export function closeNames(wanted: string, names: Iterable<string>): readonly string[] {
+  if (wanted.length > LONGEST) return []
+  const lower = wanted.toLowerCase()
+  const allowed = Math.max(1, Math.floor(wanted.length / 3))
+  return [...names]
+    .map((name) => ({ name, distance: distance(lower, name.toLowerCase()) }))
+    .filter(({ name, distance: steps }) => steps <= allowed || (lower.length >= 3 && name.toLowerCase().includes(lower)))
+    .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
+    .slice(0, SUGGESTIONS)
+    .map(({ name }) => name)
+}
+
+/** Levenshtein's. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[to.length]!
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '@bulkhead/contract'
+
+/** Time that runs out once, and stands still while somebody else is waited for. */
+export class Deadline {
+  readonly #clock: Clock
+  readonly #expire: () => void
+  #leftMs: number
+  #since = 0
+  #pauses = 0
+  #stopTimer: (() => void) | undefined
+  #over = false
+
+  constructor(clock: Clock, ms: number, expire: () => void) {
+    this.#clock = clock
+    this.#leftMs = ms
+    this.#expire = expire
+    this.#run()
+  }
+
+  /** Pauses overlap: time goes on when each was resumed. Returns what resumes it; doing so twice is once. */
+  pause(): () => void {
+    if (this.#pauses++ === 0 && !this.#over) {
+      this.#stopTimer?.()
+      this.#leftMs -= this.#clock.monotonic() - this.#since
+    }
+    let paused = true
+    return () => {
+      if (!paused) return
+      paused = false
+      if (--this.#pauses === 0 && !this.#over) this.#run()
+    }
+  }
+
+  /** Idempotent. Afterwards it never expires. */
+  stop(): void {
+    this.#over = true
+    this.#stopTimer?.()
+  }
+
+  #run(): void {
+    this.#since = this.#clock.monotonic()
+    this.#stopTimer = this.#clock.after(Math.max(0, this.#leftMs), () => {
+      this.#over = true
+      this.#expire()
+    })
+  }
+}

@@ -1,0 +1,227 @@
+import {
+  BulkheadError, type Clock, type CompartmentEnd, type CompartmentServices, type CompartmentSession, type CompartmentTool,
+  type ExtensionDescriptor, type LifecyclePhase, type LifecycleState, type Sandbox,
+} from '@bulkhead/contract'
+import { settlesWithin } from './bounded-wait.ts'
+import type { EventBus } from './events.ts'
+import { Lifecycle } from './lifecycle.ts'
+import type { Arrangement } from './placement.ts'
+import { Restarts } from './restarts.ts'
+import type { RunningCalls } from './running-calls.ts'
+
+export interface ExtensionParts {
+  readonly descriptor: ExtensionDescriptor
+  readonly arrangement: Arrangement
+  readonly tools: readonly CompartmentTool[]
+  readonly services: CompartmentServices
+  readonly running: RunningCalls
+  /** Those it depends on, looked up when it starts: they may have been replaced since. */
+  readonly dependencies: () => readonly Extension[]
+  readonly sandbox: Sandbox
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+/**
+ * One loaded extension and, while it is active, its compartment.
+ *
+ *   validated ─ first call ─▶ initialising ▶ loaded ▶ activating ▶ active ─ stop ─▶ draining ▶ inactive ▶ disposed
+ *                                   └───────────┴──────────┴──────────┴─ throws, dies ─▶ failed ─ next call ─▶ initialising
+ */
+export class Extension {
+  readonly #parts: ExtensionParts
+  readonly #lifecycle: Lifecycle
+  readonly #restarts = new Restarts()
+  readonly #dead = new WeakSet<CompartmentSession>()
+  #compartment: CompartmentSession | undefined
+  #starting: Promise<CompartmentSession> | undefined
+  #opening: AbortController | undefined
+  #stopReason: BulkheadError | undefined
+  #stopping: Promise<BulkheadError | undefined> | undefined
+
+  constructor(parts: ExtensionParts) {
+    this.#parts = parts
+    this.#lifecycle = new Lifecycle(parts.descriptor.id, parts.events)
+  }
+
+  get descriptor(): ExtensionDescriptor {
+    return this.#parts.descriptor
+  }
+
+  get state(): LifecycleState {
+    return this.#lifecycle.state
+  }
+
+  get running(): RunningCalls {
+    return this.#parts.running
+  }
+
+  /** Set while calls may go there without waiting. */
+  get compartment(): CompartmentSession | undefined {
+    return this.#stopReason ? undefined : this.#compartment
+  }
+
+  /** Callers that come while it starts share the one start and its outcome. */
+  start(): Promise<CompartmentSession> {
+    if (this.#stopReason) return Promise.reject(this.#stopReason)
+    if (this.#compartment) return Promise.resolve(this.#compartment)
+    this.#starting ??= this.#activate().finally(() => {
+      this.#starting = undefined
+    })
+    return this.#starting
+  }
+
+  /**
+   * Refuses new calls at once, lets running ones end within `drainMs`, then takes it down. Resolves with what kept it
+   * from stopping cleanly; never rejects. Idempotent.
+   */
+  stop(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {
+    this.#stopReason ??= reason
+    this.#stopping ??= this.#stop(reason, drainMs).catch((thrown: unknown) => BulkheadError.from(thrown))
+    return this.#stopping
+  }
+
+  async #activate(): Promise<CompartmentSession> {
+    this.#refuseWhileResting()
+    for (const dependency of this.#parts.dependencies()) await dependency.start()
+    this.#goOn()
+    this.#lifecycle.signal('init')
+    let compartment: CompartmentSession | undefined
+    try {
+      compartment = await this.#open()
+      this.#goOn()
+      await this.#phase(compartment, 'init')
+      this.#goOn()
+      this.#lifecycle.signal('initialised')
+      this.#lifecycle.signal('activate')
+      await this.#phase(compartment, 'activate')
+      if (this.#dead.has(compartment)) throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" ended while it was activated.`)
+      this.#lifecycle.signal('activated')
+      this.#compartment = compartment
+      return compartment
+    } catch (thrown) {
+      const error = BulkheadError.from(thrown, 'CompartmentStartFailed')
+      this.#fail()
+      if (compartment) this.#discard(compartment, error)
+      throw error
+    }
+  }
+
+  async #open(): Promise<CompartmentSession> {
+    const { descriptor, arrangement, tools, services, sandbox } = this.#parts
+    const { code, id, version, layer, manifest } = descriptor
+    this.#opening = new AbortController()
+    const files = code.kind === 'files' ? await code.readFiles() : undefined
+    this.#goOn()
+    const compartment = await sandbox.open({
+      extension: { id, version, layer },
+      placement: arrangement.placement,
+      code: code.kind === 'files' ? { kind: 'files', main: manifest.main.slice('./'.length), files: files! } : code,
+      tools,
+      config: arrangement.config,
+      limits: arrangement.limits,
+      services,
+      signal: this.#opening.signal,
+    })
+    this.#opening = undefined
+    void compartment.ended.then((end) => this.#ended(compartment, end))
+    return compartment
+  }
+
+  async #phase(compartment: CompartmentSession, phase: LifecyclePhase): Promise<void> {
+    const { events, clock } = this.#parts
+    const extensionId = this.descriptor.id
+    const began = clock.monotonic()
+    const end = (ok: boolean) => events.emit({ type: 'LifecyclePhaseEnd', extensionId, phase, durationMs: clock.monotonic() - began, ok })
+    events.emit({ type: 'LifecyclePhaseStart', extensionId, phase })
+    try {
+      await compartment.lifecycle(phase)
+      end(true)
+    } catch (thrown) {
+      end(false)
+      throw BulkheadError.from(thrown, 'LifecycleFailure')
+    }
+  }
+
+  #ended(compartment: CompartmentSession, end: CompartmentEnd): void {
+    this.#dead.add(compartment)
+    const error = end.kind === 'failed' ? end.error : undefined
+    this.#parts.events.emit({
+      type: 'CompartmentEnded', extensionId: this.descriptor.id, errorCode: error?.code ?? null, message: error?.message ?? 'It was closed.',
+    })
+    if (this.#compartment !== compartment) return
+    this.#compartment = undefined
+    this.#fail()
+  }
+
+  #fail(): void {
+    this.#lifecycle.signal('fail')
+    if (!this.#stopReason) this.#restarts.died(this.#parts.clock.monotonic())
+  }
+
+  #discard(compartment: CompartmentSession, reason: BulkheadError): void {
+    compartment.close(reason).catch((thrown: unknown) => this.#parts.events.suppressed(`close of ${this.descriptor.id}`, thrown))
+  }
+
+  #goOn(): void {
+    if (this.#stopReason) throw this.#stopReason
+  }
+
+  #refuseWhileResting(): void {
+    const now = this.#parts.clock.monotonic()
+    const restMs = Math.ceil(this.#restarts.restMs(now))
+    if (restMs === 0) return
+    const until = new Date(this.#parts.clock.now() + restMs).toISOString()
+    throw new BulkheadError(
+      'CompartmentQuarantined',
+      `The extension "${this.descriptor.id}" died ${this.#restarts.deaths(now)} times and rests until ${until}.`,
+      { data: { extension: this.descriptor.id, retryAfterMs: restMs, until } },
+    )
+  }
+
+  async #stop(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {
+    const { clock, arrangement } = this.#parts
+    if (this.#starting) {
+      this.#opening?.abort(reason)
+      const starting = this.#starting
+      if (!await settlesWithin(clock, drainMs, starting)) {
+        // It cannot come to life any more; what it ends in is tidied whenever that is.
+        void starting.catch(() => this.#lifecycle.signal('dispose'))
+        return this.#stuck('is still starting')
+      }
+    }
+    const compartment = this.#compartment
+    if (!compartment) {
+      this.#lifecycle.signal('dispose')
+      return undefined
+    }
+    this.#lifecycle.signal('drain')
+    const drained = await settlesWithin(clock, drainMs, this.running.whenIdle())
+    const fault = await this.#takeDown(compartment)
+    const closed = await settlesWithin(clock, arrangement.limits.phaseMs, compartment.close(reason))
+    this.#lifecycle.signal('dispose')
+    if (!closed) return this.#stuck('did not close its compartment')
+    return drained ? fault : this.#stuck('had calls running that did not end')
+  }
+
+  /** Its own farewell: a failing phase is reported and does not keep it alive. */
+  async #takeDown(compartment: CompartmentSession): Promise<BulkheadError | undefined> {
+    if (this.#compartment !== compartment) return undefined
+    try {
+      await this.#phase(compartment, 'deactivate')
+      this.#lifecycle.signal('drained')
+      await this.#phase(compartment, 'dispose')
+      return undefined
+    } catch (thrown) {
+      // It may have died meanwhile, which has moved the state already.
+      if (this.#compartment === compartment) this.#lifecycle.signal('fail')
+      return BulkheadError.from(thrown)
+    } finally {
+      this.#compartment = undefined
+    }
+  }
+
+  #stuck(what: string): BulkheadError {
+    return new BulkheadError('LifecycleTimeout', `The extension "${this.descriptor.id}" ${what}.`, { data: { extension: this.descriptor.id } })
+  }
+}

@@ -1,0 +1,40 @@
+import { BulkheadError, checkApprovalKey, messageOf, type Clock, type CompartmentSession } from '@bulkhead/contract'
+import type { ValidatedCall } from '../call.ts'
+import { onAbort, untilAborted } from '../cancellation.ts'
+
+/** Deriving a key is a look at the arguments; what takes longer is doing something else. */
+const DERIVATION_MS = 1_000
+
+/**
+ * What an approval of this call would stand for. A template is filled in here; code derives its key in the compartment,
+ * which starts it; else the name is the key. Throws ApprovalKeyInvalid or ApprovalKeyDerivationFailed.
+ */
+export function approvalKeyOf(call: ValidatedCall, clock: Clock): string | Promise<string> {
+  const { tool, args } = call
+  if (tool.approvalKey) return tool.approvalKey(args)
+  const { compartment } = tool.extension
+  if (compartment) return keyFrom(compartment, call, clock)
+  return untilAborted(tool.extension.start(), call.signal).then((started) => keyFrom(started, call, clock))
+}
+
+function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): string | Promise<string> {
+  return compartment.offers.approvalKeys.has(call.tool.name) ? derive(compartment, call, clock) : call.tool.name
+}
+
+async function derive(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): Promise<string> {
+  const limit = new AbortController()
+  const stopTimer = clock.after(DERIVATION_MS, () => limit.abort(failed(call, `took longer than ${DERIVATION_MS} ms`)))
+  const forget = onAbort(call.signal, () => limit.abort(call.signal.reason))
+  try {
+    return checkApprovalKey(await untilAborted(compartment.deriveApprovalKey(call.tool.name, call.args, limit.signal), limit.signal))
+  } catch (thrown) {
+    // The code's own throw arrives as a failed execution, which it is not: nothing was executed.
+    throw BulkheadError.is(thrown) && thrown.code !== 'ToolExecutionFailed' ? thrown : failed(call, `threw: ${messageOf(thrown)}`)
+  } finally {
+    stopTimer()
+    forget()
+  }
+}
+
+const failed = (call: ValidatedCall, why: string) =>
+  new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of "${call.tool.name}" ${why}.`, { data: { tool: call.tool.name } })

@@ -1,0 +1,108 @@
+import {
+  compileGrant, intersectGrant, matchSegment, judgeRules, type Grant, type RequirementSet, type RuleQuestion, type ScopedRule,
+  type SecurityMode, type VariableValues,
+} from '@bulkhead/contract'
+import type { CallView } from '../call.ts'
+import type { Settings } from '../settings.ts'
+import type { ToolEntry } from '../tool-entry.ts'
+import { describeGrant } from './describe-grant.ts'
+import { expandRule, touchesOf } from './touches.ts'
+import { allow, ask, deny, type Verdict } from './verdict.ts'
+
+/** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny. */
+export type Judge = (call: CallView, signal: AbortSignal) => JudgeAnswer | undefined | void | Promise<JudgeAnswer | undefined | void>
+export type JudgeAnswer =
+  | { readonly action: 'allow' }
+  | { readonly action: 'deny' | 'ask'; readonly reason: string }
+
+export interface PolicySources {
+  readonly mode: SecurityMode
+  readonly allowlist: readonly string[]
+  /** Of the session; those of the configuration come from the settings. */
+  readonly rules: readonly ScopedRule[]
+  readonly role: string | undefined
+  readonly ceiling: RequirementSet | undefined
+  readonly watchdog: Judge | undefined
+  readonly guards: readonly Judge[]
+  readonly settings: Settings
+  readonly variables: VariableValues
+}
+
+/** What follows for a tool from the session alone, whatever the arguments. Worked out once per tool. */
+export interface Standing {
+  readonly denied: Verdict | undefined
+  readonly floor: Verdict | undefined
+  readonly touches: RuleQuestion['touches']
+}
+
+/** The policy one session lives under. Fixed when it opens. */
+export class SessionPolicy {
+  readonly mode: SecurityMode
+  readonly rules: readonly ScopedRule[]
+  readonly watchdog: Judge | undefined
+  readonly guards: readonly Judge[]
+  readonly #sources: PolicySources
+  readonly #ceiling: Grant | undefined
+  readonly #standings = new WeakMap<ToolEntry, Standing>()
+
+  /** Throws RequirementInvalid for a pattern that cannot be compiled. */
+  constructor(sources: PolicySources) {
+    this.mode = sources.mode
+    this.watchdog = sources.watchdog
+    this.guards = sources.guards
+    this.rules = [...sources.settings.rules, ...sources.rules].flatMap((rule) => expandRule(rule, sources.variables))
+    this.#sources = sources
+    this.#ceiling = sources.ceiling && compileGrant(sources.ceiling, sources.variables)
+  }
+
+  standing(tool: ToolEntry): Standing {
+    const known = this.#standings.get(tool)
+    if (known) return known
+    const standing: Standing = {
+      denied: this.#capability(tool) ?? this.#role(tool),
+      floor: tool.definition.mode === 'local' ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
+      touches: touchesOf(tool.grant, this.rules),
+    }
+    this.#standings.set(tool, standing)
+    return standing
+  }
+
+  /** The rule that decides, or undefined when none speaks of the call. */
+  judgeRules(tool: ToolEntry, approvalKey: string): Verdict | undefined {
+    if (this.rules.length === 0) return undefined
+    const question = { tool: tool.name, approvalKey, touches: this.standing(tool).touches }
+    const verdict = judgeRules(this.rules, question)
+    if (!verdict) return undefined
+    const { action, rule } = verdict
+    const source = `${rule.scope} rule ${rule.permission} ${rule.pattern} (${rule.source})`
+    if (action === 'deny') return deny('rules', 'RuleDenied', source, `the rule "${rule.permission} ${rule.pattern}" of ${rule.source} forbids it`)
+    if (action === 'ask') return ask('rules', source, `the rule "${rule.permission} ${rule.pattern}" of ${rule.source} asks`, true)
+    return this.#allowsAll(question) ? allow('rules', source, 'a rule allows it') : undefined
+  }
+
+  /** In allowlist mode: `name` stands for every key of the tool, `name:glob` for those that match. */
+  allowlisted(tool: ToolEntry, approvalKey: string): boolean {
+    return this.mode === 'allowlist' && this.#sources.allowlist.some((entry) => {
+      const colon = entry.indexOf(':')
+      return colon < 0 ? entry === tool.name : entry.slice(0, colon) === tool.name && matchSegment(entry.slice(colon + 1), approvalKey)
+    })
+  }
+
+  #capability(tool: ToolEntry): Verdict | undefined {
+    if (!this.#ceiling) return undefined
+    const within = intersectGrant(tool.grant, this.#ceiling)
+    const beyond = describeGrant(tool.grant).filter((line) => !describeGrant(within).includes(line))
+    return beyond.length === 0 ? undefined : deny('capability', 'CapabilityDenied', 'ceiling of the session', `it may reach beyond the ceiling of the session: ${beyond.join('; ')}`)
+  }
+
+  #role(tool: ToolEntry): Verdict | undefined {
+    const flag = this.#sources.settings.roleFlag(tool.name, this.#sources.role)
+    if (!flag || flag.allowed) return undefined
+    return deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
+  }
+
+  /** A rule for one capability must not let a tool past that also has others: each thing it may touch needs its own allow. */
+  #allowsAll(question: RuleQuestion): boolean {
+    return question.touches.every((touch) => judgeRules(this.rules, { ...question, touches: [touch] }) !== undefined)
+  }
+}

@@ -1,0 +1,60 @@
+import { BulkheadError, type Outcome } from '@bulkhead/contract'
+import { eventFields, Refusal, type ExecutedCall, type RawCall } from './call.ts'
+import type { HostContext } from './host-context.ts'
+import { authorize } from './stages/authorize.ts'
+import { runBeforeHooks } from './stages/before-hooks.ts'
+import { reserve } from './stages/budget.ts'
+import { execute } from './stages/execute.ts'
+import { readWords, receive, repeatable, type Words } from './stages/receive.ts'
+import { resolve } from './stages/resolve.ts'
+import { settle } from './stages/settle.ts'
+import { validate } from './stages/validate.ts'
+
+/** A call as it comes in: the caller's words, and where and until when it is made. */
+export interface Proposal extends Pick<RawCall, 'session' | 'signal' | 'progress'> {
+  readonly call: unknown
+  readonly timeoutMs: unknown
+}
+
+/**
+ * One call from the caller's words to its one outcome. The only place where a throw becomes an outcome. Contract: never
+ * rejects.
+ */
+export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
+  const { session, signal, progress } = proposal
+  const words = readWords(proposal.call)
+  const call: RawCall = { id: repeatable(words.id), name: repeatable(words.name), input: undefined, timeoutMs: undefined, session, signal, progress }
+  let ended: ExecutedCall | Refusal
+  try {
+    ended = await throughStages(words, proposal, host)
+  } catch (thrown) {
+    ended = new Refusal(BulkheadError.from(thrown))
+  }
+  return settle(call, ended, host)
+}
+
+async function throughStages(words: Words, { session, signal, progress, timeoutMs }: Proposal, host: HostContext): Promise<ExecutedCall | Refusal> {
+  signal.throwIfAborted()
+
+  const received = receive(words, timeoutMs, { session, signal, progress })
+  if (received instanceof Refusal) return received
+
+  const resolved = resolve(received, host.registry)
+  if (resolved instanceof Refusal) return resolved
+
+  const validated = validate(resolved)
+  if (validated instanceof Refusal) return validated
+  host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args: validated.args })
+
+  const authorized = await authorize(validated, host)
+  if (authorized instanceof Refusal) return authorized
+
+  const budgeted = reserve(authorized)
+  if (budgeted instanceof Refusal) return budgeted
+  progress.budgeted = budgeted
+
+  const cleared = await runBeforeHooks(budgeted)
+  if (cleared instanceof Refusal) return cleared
+
+  return execute(cleared, host)
+}

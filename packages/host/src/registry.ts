@@ -1,0 +1,121 @@
+import { BulkheadError, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing } from '@bulkhead/contract'
+import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
+import { closeNames } from './close-names.ts'
+import { compose, type Composition, type Offer } from './composition.ts'
+import type { Extension } from './extension.ts'
+import type { Settings } from './settings.ts'
+import type { ToolEntry } from './tool-entry.ts'
+
+/** Which tool answers to a name, where it comes from, and what it hides. Owns no code: extensions are started elsewhere. */
+export class Registry {
+  readonly #sources: Omit<CandidateSources, 'extensionById'>
+  readonly #settings: Settings
+  readonly #unprepared: { readonly descriptor: ExtensionDescriptor; readonly error: BulkheadError }[] = []
+  #candidates: readonly Candidate[] = []
+  #composition: Composition = compose([])
+  #generation = 0
+
+  constructor(sources: Omit<CandidateSources, 'extensionById'>) {
+    this.#sources = sources
+    this.#settings = sources.settings
+  }
+
+  /** Adds all, then decides once who is offered. Never throws for what it is given: a fault becomes a diagnostic. */
+  register(descriptors: readonly ExtensionDescriptor[]): void {
+    const enabled = descriptors.filter(({ id }) => this.#settings.extension(id).enabled !== false)
+    this.#candidates = [...this.#candidates, ...enabled.flatMap((descriptor) => this.#prepare(descriptor) ?? [])]
+    this.#composition = compose(this.#candidates)
+  }
+
+  /** What it hid is offered again. Returns the extension, for whoever must stop it; undefined when there is none. */
+  unregister(id: string, layer: Layer): Extension | undefined {
+    const gone = this.#candidates.find(({ descriptor }) => descriptor.id === id && descriptor.layer === layer)
+    this.#candidates = this.#candidates.filter((candidate) => candidate !== gone)
+    this.#composition = compose(this.#candidates)
+    return gone?.extension
+  }
+
+  /** Forgets everything. Returns the extensions, in the order to stop them. */
+  clear(): readonly Extension[] {
+    const all = this.extensions()
+    this.#candidates = []
+    this.#composition = compose([])
+    return all.toReversed()
+  }
+
+  get(name: string): ToolEntry | undefined {
+    return this.#composition.offers.get(name)?.tool
+  }
+
+  /** Rises with every registration of whatever answers to the name. */
+  generation(name: string): number | undefined {
+    return this.#composition.offers.get(name)?.generation
+  }
+
+  extension(id: string): Extension | undefined {
+    return this.#composition.extensions.get(id)?.extension
+  }
+
+  /** Every loaded extension, hidden ones too, each after those it depends on. */
+  extensions(): readonly Extension[] {
+    const { extensions, startOrder } = this.#composition
+    const offered = new Set(startOrder.map((id) => extensions.get(id)!.extension))
+    const hidden = this.#candidates.map(({ extension }) => extension).filter((extension) => !offered.has(extension))
+    return [...hidden, ...offered]
+  }
+
+  /** Why the configuration does not let the tool be called, or undefined. */
+  switchedOff(name: string): string | undefined {
+    if (this.#settings.file.toolsEnabled === false) return 'Tools are switched off by the configuration.'
+    return this.#settings.tool(name).enabled === false ? `The tool "${name}" is switched off by the configuration.` : undefined
+  }
+
+  /** Enabled tools in the order of their names. */
+  tools(): readonly ToolEntry[] {
+    return this.#enabledOffers().map(({ tool }) => tool)
+  }
+
+  list(): readonly ToolListing[] {
+    return this.#enabledOffers().map(toListing)
+  }
+
+  closeNames(name: string): readonly string[] {
+    return closeNames(name, this.tools().map((tool) => tool.name))
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    const refused = this.#composition.refused.map(({ candidate: { descriptor }, error }) => ({ descriptor, error }))
+    return [...this.#unprepared, ...refused].map(({ descriptor, error }) =>
+      registrationDiagnostic(descriptor, error, this.extension(descriptor.id)?.descriptor.layer))
+  }
+
+  #prepare(descriptor: ExtensionDescriptor): Candidate | undefined {
+    try {
+      return prepareCandidate(descriptor, ++this.#generation, { ...this.#sources, extensionById: (id) => this.extension(id) })
+    } catch (thrown) {
+      this.#unprepared.push({ descriptor, error: BulkheadError.from(thrown) })
+      return undefined
+    }
+  }
+
+  #enabledOffers(): readonly Offer[] {
+    return [...this.#composition.offers.values()]
+      .filter(({ tool }) => this.switchedOff(tool.name) === undefined)
+      .toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
+  }
+}
+
+function toListing({ tool, hides }: Offer): ToolListing {
+  const { descriptor, state } = tool.extension
+  return {
+    ...tool.definition,
+    layer: descriptor.layer,
+    extension: descriptor.id,
+    version: descriptor.version,
+    state,
+    integrity: descriptor.integrity,
+    packageDigest: descriptor.digests.package,
+    shadows: hides.map(({ origin: { layer, extension, version } }) => ({ layer, extension, version })),
+    gatedByHost: tool.gatedByHost,
+  }
+}

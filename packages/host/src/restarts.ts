@@ -1,0 +1,29 @@
+/** Rest after so many deaths within the window; the last entry holds for all beyond it. */
+const REST_MS = [0, 0, 0, 1_000, 5_000, 15_000, 60_000] as const
+const WINDOW_MS = 120_000
+
+/** How long an extension that keeps dying rests before it is started again. The first two deaths cost no wait. */
+export class Restarts {
+  #deaths: number[] = []
+
+  /** `now` in monotonic milliseconds. */
+  died(now: number): void {
+    this.#deaths = [...this.#recent(now), now]
+  }
+
+  restMs(now: number): number {
+    const deaths = this.#recent(now)
+    const last = deaths.at(-1)
+    if (last === undefined) return 0
+    const rest = REST_MS[Math.min(deaths.length, REST_MS.length - 1)]!
+    return Math.max(0, last + rest - now)
+  }
+
+  deaths(now: number): number {
+    return this.#recent(now).length
+  }
+
+  #recent(now: number): number[] {
+    return this.#deaths.filter((at) => now - at < WINDOW_MS)
+  }
+}

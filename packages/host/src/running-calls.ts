@@ -1,0 +1,51 @@
+import type { Deadline } from './deadline.ts'
+import type { ClearedCall } from './call.ts'
+
+/** A call while its tool runs: whom the compartment's questions on its behalf go to. */
+export interface RunningCall {
+  readonly call: ClearedCall
+  readonly deadline: Deadline
+}
+
+/** The calls one extension is busy with, by the id its compartment knows them under. */
+export class RunningCalls {
+  readonly #calls = new Map<string, RunningCall>()
+  #idle: PromiseWithResolvers<void> | undefined
+  #repeats = 0
+
+  /**
+   * Returns the id to run under: the model's own where it is free. Two sessions may use one id at once, and a second
+   * attempt must not be taken for the first that has not ended yet.
+   */
+  enter(running: RunningCall, attempt: number): string {
+    let id = running.call.id
+    while (attempt > 1 || this.#calls.has(id)) {
+      id = `${running.call.id.slice(0, 100)}#${++this.#repeats}`
+      if (!this.#calls.has(id)) break
+    }
+    this.#calls.set(id, running)
+    return id
+  }
+
+  leave(id: string): void {
+    this.#calls.delete(id)
+    if (this.#calls.size > 0) return
+    this.#idle?.resolve()
+    this.#idle = undefined
+  }
+
+  get(id: string): RunningCall | undefined {
+    return this.#calls.get(id)
+  }
+
+  get size(): number {
+    return this.#calls.size
+  }
+
+  /** Resolves when nothing runs, at once if nothing does. */
+  whenIdle(): Promise<void> {
+    if (this.#calls.size === 0) return Promise.resolve()
+    this.#idle ??= Promise.withResolvers<void>()
+    return this.#idle.promise
+  }
+}

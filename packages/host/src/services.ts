@@ -1,0 +1,53 @@
+import {
+  BulkheadError, TOOL_INTERACTION_KINDS, type Clock, type CompartmentServices, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse,
+  type Store,
+} from '@bulkhead/contract'
+import type { EventBus } from './events.ts'
+import type { RunningCalls } from './running-calls.ts'
+import { openSlot } from './state-slot.ts'
+import type { SchemaCheck } from './validators.ts'
+
+export interface ServiceSources {
+  readonly descriptor: ExtensionDescriptor
+  readonly running: RunningCalls
+  readonly slotCheck: SchemaCheck | undefined
+  readonly store: Store
+  readonly workspace: string
+  readonly env: (name: string) => string | undefined
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+/** What the broker of one extension may ask the host for: only what its manifest declares. */
+export function createServices(sources: ServiceSources): CompartmentServices {
+  const { descriptor: { id, manifest }, slotCheck, env, events } = sources
+  const declared = new Set(manifest.env)
+  const values = [...declared].flatMap((name) => {
+    const value = env(name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return {
+    log: ({ level, text, callId }) => events.emit({ type: 'ExtensionLog', extensionId: id, level, text, callId }),
+    env: new Map(values),
+    envDeclared: declared,
+    ...(manifest.stateSlot === null || !slotCheck ? {} : { state: openSlot({ ...sources, slot: manifest.stateSlot, check: slotCheck }) }),
+    ...(manifest.tools.some(({ requires }) => requires.capabilities?.includes('interact')) ? { interact: interactFor(sources) } : {}),
+  }
+}
+
+const ofTools: ReadonlySet<string> = new Set(TOOL_INTERACTION_KINDS)
+
+/** Goes to the person of the session whose call asks; that call's time stands still meanwhile. */
+function interactFor({ descriptor: { id }, running }: ServiceSources) {
+  return async (callId: string, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse> => {
+    if (!ofTools.has(request.kind)) throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked for an interaction of kind "${request.kind}", which belongs to the host.`)
+    const current = running.get(callId)
+    if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)
+    const resume = current.deadline.pause()
+    try {
+      return await current.call.session.interactions.ask(request, `extension ${id}`, signal)
+    } finally {
+      resume()
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import type { ConfigFile, ExtensionConfig, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig } from '@bulkhead/contract'
+
+/** The merged configuration, its records as maps: the names that look things up here are strangers'. */
+export class Settings {
+  readonly file: ConfigFile
+  /** Rules of every layer, in the order of their scopes. */
+  readonly rules: readonly ScopedRule[]
+  readonly #tools: ReadonlyMap<string, ToolConfig>
+  readonly #extensions: ReadonlyMap<string, ExtensionConfig>
+  readonly #roles: ReadonlyMap<string, boolean>
+
+  constructor({ merged, layers }: ResolvedConfig) {
+    this.file = merged
+    this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
+    this.#tools = new Map(Object.entries(merged.tools ?? {}))
+    this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
+    this.#roles = new Map(Object.entries(merged.roles ?? {}))
+  }
+
+  tool(name: string): ToolConfig {
+    return this.#tools.get(name) ?? {}
+  }
+
+  extension(id: string): ExtensionConfig {
+    return this.#extensions.get(id) ?? {}
+  }
+
+  /** The flag that decides, or undefined when none speaks of the tool. */
+  roleFlag(tool: string, role: string | undefined): { readonly name: string; readonly allowed: boolean } | undefined {
+    const names = role === undefined ? [`allow_${tool}`] : [`allow_${tool}_${role}`, `allow_${tool}`]
+    const name = names.find((candidate) => this.#roles.has(candidate))
+    return name === undefined ? undefined : { name, allowed: this.#roles.get(name)! }
+  }
+}
+
+/**
+ * What ships with the host and what its embedder passes is the author's word: a deny there is final. The two files of
+ * the person who uses it are the project's scope.
+ */
+const SCOPES: Readonly<Record<LayerConfig['layer'], RuleScope>> = { bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project' }
+const SCOPE_ORDER: Readonly<Record<LayerConfig['layer'], number>> = { bundled: 0, embedder: 1, global: 2, project: 3 }
+
+const scopedRules = ({ layer, location, config }: LayerConfig): ScopedRule[] =>
+  (config.rules ?? []).map((rule, index) => ({ ...rule, scope: SCOPES[layer], source: `${location}#/rules/${index}` }))

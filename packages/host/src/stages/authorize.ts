@@ -1,0 +1,54 @@
+import type { ApprovalAnswer } from '@bulkhead/contract'
+import { eventFields, Refusal, type AuthorizedCall, type ValidatedCall } from '../call.ts'
+import type { HostContext } from '../host-context.ts'
+import { approvalKeyOf } from '../permissions/approval-key.ts'
+import { approvalRequest } from '../permissions/approval-request.ts'
+import { judge } from '../permissions/judgement.ts'
+import { deny, refusalOf, strictest, type Decision, type Verdict } from '../permissions/verdict.ts'
+
+/** Who must agree, agrees. The strictest verdict holds, and where that is `ask`, one person is asked one question. */
+export async function authorize(call: ValidatedCall, host: HostContext): Promise<AuthorizedCall | Refusal> {
+  const { tool, session: { policy } } = call
+  const standing = policy.standing(tool)
+  if (standing.denied) return refuse(call, host, standing.denied, tool.name)
+  const key = needsKey(call) ? approvalKeyOf(call, host.clock) : tool.name
+  const approvalKey = typeof key === 'string' ? key : await key
+  const verdicts = await judge(call, approvalKey)
+  const verdict = strictest(verdicts)
+  if (verdict?.action === 'deny') return refuse(call, host, verdict, approvalKey)
+  if (verdict?.action !== 'ask') return permit(call, host, { stage: verdict?.stage ?? 'rules', source: verdict?.source ?? 'no rule', reason: verdict?.reason ?? 'nothing asks', approvalKey })
+  return settleAsk(call, host, approvalKey, verdicts.filter(({ action }) => action === 'ask'))
+}
+
+/** A key that nobody would look at is not worth starting a compartment for. */
+function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
+  return tool.definition.gated || policy.rules.length > 0 || policy.watchdog !== undefined || policy.standing(tool).floor !== undefined
+}
+
+async function settleAsk(call: ValidatedCall, host: HostContext, approvalKey: string, asks: readonly Verdict[]): Promise<AuthorizedCall | Refusal> {
+  const { tool, session: { policy, approvals, interactions } } = call
+  const permitted = (source: string, reason: string) => permit(call, host, { stage: 'approval', source, reason, approvalKey })
+  if (policy.mode === 'yolo') return permitted('mode yolo', 'the mode turns ask into allow')
+  const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
+  if (answerable && policy.allowlisted(tool, approvalKey)) return permitted('allowlist', 'the key is on the allowlist')
+  if (answerable && approvals.has(tool, approvalKey)) return permitted('approval', 'the key was approved before')
+  if (!interactions.canApprove) return refuse(call, host, rejection('headless', 'a person would have to agree and nobody is there to be asked'), approvalKey)
+  const before = (): ApprovalAnswer | undefined => answerable && approvals.has(tool, approvalKey) ? { decision: 'once' } : undefined
+  const { decision, reason } = await interactions.approve(approvalRequest(call, approvalKey, asks), call.signal, before)
+  if (decision === 'reject') return refuse(call, host, rejection('person', reason ?? 'a person said no'), approvalKey)
+  if (decision !== 'once') approvals.remember(tool, approvalKey, decision)
+  return permitted('person', reason ?? `approved: ${decision}`)
+}
+
+const rejection = (source: string, reason: string): Verdict => deny('approval', 'ApprovalDenied', source, reason)
+
+function permit(call: ValidatedCall, host: HostContext, decision: Omit<Decision, 'action'>): AuthorizedCall {
+  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'allow', ...decision })
+  return { ...call, decision: { action: 'allow', ...decision } }
+}
+
+function refuse(call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Refusal {
+  const { stage, source, reason } = verdict
+  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'deny', stage, source, reason, approvalKey })
+  return new Refusal(refusalOf(verdict, call.tool.name))
+}

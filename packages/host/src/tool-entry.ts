@@ -1,0 +1,86 @@
+import {
+  BulkheadError, classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, isLockedTool, parseByteSize,
+  type ApprovalKeyTemplate, type ExtensionDescriptor, type Grant, type LockedTool, type OutcomeOrigin, type ToolDefinition, type ToolKind, type ToolManifest,
+} from '@bulkhead/contract'
+import type { Extension } from './extension.ts'
+import type { Settings } from './settings.ts'
+import type { SchemaCheck, Validators } from './validators.ts'
+
+/** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
+export interface ToolEntry {
+  readonly name: string
+  readonly definition: ToolDefinition
+  readonly extension: Extension
+  readonly origin: OutcomeOrigin
+  /** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what. */
+  readonly identity: string
+  readonly grant: Grant
+  readonly check: SchemaCheck
+  /** Absent: code derives the key if it offers to, else the tool's name is the key. */
+  readonly approvalKey: ApprovalKeyTemplate | undefined
+  readonly timeoutMs: number
+  readonly maxOutputBytes: number
+  /** The manifest said `gated: false` and is not believed. */
+  readonly gatedByHost: boolean
+  /** Whether a call may be tried again although it may have begun to act. */
+  readonly repeatable: boolean
+}
+
+const DEFAULT_OUTPUT_BYTES = 200 * 1024
+const LOCKED_TIMEOUTS: ReadonlyMap<string, number> = new Map<LockedTool, number>([['bash', 120_000], ['web_search', 15_000]])
+const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind>([
+  ['read', 'read'], ['write', 'edit'], ['edit', 'edit'], ['glob', 'search'], ['grep', 'search'], ['tool_search', 'search'],
+  ['bash', 'execute'], ['web_search', 'fetch'], ['web_fetch', 'fetch'], ['skill', 'think'],
+])
+
+export interface ToolSource {
+  readonly manifest: ToolManifest
+  readonly descriptor: ExtensionDescriptor
+  readonly grant: Grant
+  readonly extension: Extension
+}
+
+/** Throws ConfigSchemaInvalid or ApprovalKeyInvalid, with the field below the tool's in `data.path`. */
+export function compileTool({ manifest, descriptor, grant, extension }: ToolSource, validators: Validators, settings: Settings): ToolEntry {
+  const { id, version, layer, digests } = descriptor
+  const mode = classifyToolMode(manifest)
+  // What ships with the host is believed: it is reviewed with the host.
+  const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
+  return Object.freeze({
+    name: manifest.name,
+    definition: Object.freeze({
+      name: manifest.name,
+      label: manifest.label ?? manifest.name,
+      description: manifest.description,
+      inputSchema: manifest.inputSchema,
+      ...(manifest.outputSchema === undefined ? {} : { outputSchema: manifest.outputSchema }),
+      requires: manifest.requires,
+      mode,
+      kind: manifest.kind ?? LOCKED_KINDS.get(manifest.name) ?? 'other',
+      gated: manifest.gated || gatedByHost,
+      idempotent: manifest.idempotent,
+      executor: 'local',
+    } satisfies ToolDefinition),
+    extension,
+    origin: Object.freeze({ layer, extension: id, version, digest: digests.package }),
+    identity: [manifest.name, id, layer, digests.package, digests.tools.get(manifest.name) ?? '', digests.capability].join('\0'),
+    grant,
+    check: at('/inputSchema', () => validators.compile(manifest.inputSchema)),
+    approvalKey: manifest.approvalKey === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(manifest.approvalKey!)),
+    timeoutMs: Math.min(settings.tool(manifest.name).timeoutMs ?? manifest.timeoutMs ?? defaultTimeout(manifest.name), CALL_LIMITS.maxTimeoutMs),
+    maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),
+    gatedByHost,
+    repeatable: manifest.idempotent || mode === 'read',
+  })
+}
+
+const defaultTimeout = (name: string): number => (isLockedTool(name) ? LOCKED_TIMEOUTS.get(name) : undefined) ?? CALL_LIMITS.defaultTimeoutMs
+
+function at<Value>(path: string, compile: () => Value): Value {
+  try {
+    return compile()
+  } catch (thrown) {
+    const error = BulkheadError.from(thrown)
+    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path } })
+  }
+}

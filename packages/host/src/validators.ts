@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import addFormats from 'ajv-formats'
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { BulkheadError, canonicalJson, messageOf, type Json, type JsonObject } from '@bulkhead/contract'
+import { linearRegExp } from './linear-regexp.ts'
+
+export interface SchemaFault {
+  /** JSON Pointer to the value. */
+  readonly path: string
+  readonly keyword: string
+  /** What the schema wants there. */
+  readonly message: string
+}
+
+/** The first fault of a value, or undefined. Contract: never throws, changes nothing. */
+export type SchemaCheck = (value: Json) => SchemaFault | undefined
+
+/** Formats whose check is quick for every text. An unknown one is a fault of the schema, never silently ignored. */
+const FORMATS = [
+  'date', 'time', 'date-time', 'duration', 'uri', 'uri-reference', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'json-pointer',
+  'int32', 'int64', 'float', 'double', 'password', 'binary',
+] as const
+
+/** Compiles each JSON Schema once, by its content. Compiling costs a thousand times what checking does. */
+export class Validators {
+  // Schemas stay apart although they share one compiler: none can be reached by `$ref` from another.
+  readonly #ajv = new Ajv2020({ strict: true, logger: false, addUsedSchema: false, allErrors: false, code: { regExp: linearRegExp } })
+  readonly #checks = new Map<string, SchemaCheck>()
+
+  constructor() {
+    addFormats.default(this.#ajv, [...FORMATS])
+  }
+
+  /** Throws ConfigSchemaInvalid. */
+  compile(schema: JsonObject): SchemaCheck {
+    const digest = createHash('sha256').update(canonicalJson(schema)).digest('hex')
+    const known = this.#checks.get(digest)
+    if (known) return known
+    const check = this.#compile(schema)
+    this.#checks.set(digest, check)
+    return check
+  }
+
+  #compile(schema: JsonObject): SchemaCheck {
+    const validate = attempt(() => this.#ajv.compile<Json>(schema))
+    // Such a validator answers with a promise, which is truthy for every value and ends the process when it rejects.
+    if ('$async' in validate && validate.$async) throw new BulkheadError('ConfigSchemaInvalid', 'The schema uses $async, which JSON Schema does not have.')
+    return (value) => validate(value) ? undefined : toFault(validate.errors?.[0])
+  }
+}
+
+function attempt<Value>(compile: () => Value): Value {
+  try {
+    return compile()
+  } catch (thrown) {
+    throw new BulkheadError('ConfigSchemaInvalid', `The schema cannot be compiled: ${messageOf(thrown)}.`, { cause: thrown })
+  }
+}
+
+function toFault(error: ErrorObject | undefined): SchemaFault {
+  if (!error) return { path: '', keyword: '', message: 'does not satisfy the schema' }
+  return { path: error.instancePath, keyword: error.keyword, message: `${error.message ?? 'does not satisfy the schema'}${detail(error)}` }
+}
+
+/** What the validator knows and its message leaves out. */
+function detail({ keyword, params }: ErrorObject): string {
+  const facts = params as Readonly<Record<string, unknown>>
+  if (keyword === 'additionalProperties') return ` (${JSON.stringify(facts['additionalProperty'])})`
+  if (keyword === 'unevaluatedProperties') return ` (${JSON.stringify(facts['unevaluatedProperty'])})`
+  if (keyword === 'enum') return ` ${JSON.stringify(facts['allowedValues'])}`
+  if (keyword === 'const') return ` ${JSON.stringify(facts['allowedValue'])}`
+  return ''
+}

@@ -1,0 +1,36 @@
+import { isJsonObject, type ConfigFile, type Json, type JsonObject } from '@bulkhead/contract'
+import { deepFreeze } from '../freeze.ts'
+
+/**
+ * Maps that are merged key by key; `*` stands for any name. Everything else is replaced as a whole: half of one layer's
+ * server with half of another's would send the secrets of the first to the second.
+ */
+const MERGED_MAPS: ReadonlySet<string> = new Set([
+  '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation', 'policy',
+  'policy/integrity', 'policy/signature', 'policy/identities', 'policy/update', 'mcp', 'openapi', 'search', 'skills', 'limits', 'budget', 'audit',
+])
+/** Lists whose entries of every layer count. */
+const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist'])
+
+/** Later over earlier. The maps of the result have no prototype: a tool may be called `constructor`. */
+export function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
+  return deepFreeze(configs.reduce<Json>((merged, config) => merge(merged, config as unknown as Json, ''), {}) as ConfigFile)
+}
+
+function merge(earlier: Json | undefined, later: Json, place: string): Json {
+  if (JOINED_LISTS.has(place) && Array.isArray(later)) return [...(Array.isArray(earlier) ? earlier : []), ...later]
+  if (!isJsonObject(later) || !MERGED_MAPS.has(place)) return later
+  const merged: Record<string, Json> = Object.assign(Object.create(null), isJsonObject(earlier) ? earlier : {})
+  for (const [key, value] of Object.entries(later)) {
+    merged[key] = merge(Object.hasOwn(merged, key) ? merged[key] : undefined, value, placeBelow(place, key))
+  }
+  return merged
+}
+
+function placeBelow(place: string, key: string): string {
+  if (place === 'tools' || place === 'extensions') return `${place}/*`
+  return place === '' ? key : `${place}/${key}`
+}
+
+/** Only for types: what is merged is data. */
+export type MergedConfig = ConfigFile & JsonObject

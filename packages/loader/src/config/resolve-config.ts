@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import { CONFIG_FILE, findJsonFault, type ConfigFile, type Diagnostic, type JsonObject, type Layer, type LayerConfig, type ResolvedConfig } from '@bulkhead/contract'
+import { diagnose } from '../diagnose.ts'
+import { deepFreeze } from '../freeze.ts'
+import type { Settings } from '../options.ts'
+import type { Fault } from '../result.ts'
+import { configWarnings } from './config-warnings.ts'
+import { mergeConfigs } from './merge-config.ts'
+import { readConfigFile, type WrittenConfig } from './read-config.ts'
+import { validateConfig } from './validate-config.ts'
+
+interface Source {
+  readonly layer: LayerConfig['layer']
+  readonly location: string
+  readonly written: WrittenConfig
+}
+
+export interface ConfigResolution {
+  readonly config: ResolvedConfig
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/**
+ * bundled < global < project < what the embedder passes. `projectRoot` is null until the project is trusted, so that
+ * whatever its file loosens counts for a trusted project only.
+ */
+export function resolveConfig({ defaults, globalRoot, limits }: Settings, projectRoot: string | null, overrides: ConfigFile | undefined): ConfigResolution {
+  const maxBytes = limits.manifestBytes
+  const file = (layer: Layer, root: string, followLinks: boolean): Source => {
+    const location = join(root, CONFIG_FILE)
+    return { layer, location, written: readConfigFile(location, { maxBytes, followLinks }) }
+  }
+  const sources: readonly Source[] = [
+    { layer: 'bundled', location: 'bundled', written: given(defaults) },
+    // People keep their own settings elsewhere and link to them; a project's link could lead anywhere.
+    ...(globalRoot === null ? [] : [file('global', globalRoot, true)]),
+    ...(projectRoot === null ? [] : [file('project', projectRoot, false)]),
+    ...(overrides === undefined ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: given(overrides) }]),
+  ]
+  const validated = sources.map(({ layer, location, written }) => ({ layer, location, written, ...validateConfig(written.value) }))
+  const layers = validated.map(({ layer, location, config }): LayerConfig => deepFreeze({ layer, location, config }))
+  return {
+    config: Object.freeze({ merged: mergeConfigs(layers.map(({ config }) => config)), layers: Object.freeze(layers) }),
+    diagnostics: [
+      ...validated.flatMap(({ layer, location, written, faults }) => [...written.faults, ...faults].map((fault) => report(layer, location, fault, 'error'))),
+      ...configWarnings(layers).map(({ source, fault }) => report(source.layer, source.location, fault, 'warning')),
+    ],
+  }
+}
+
+/** What a program passes is checked like a file. */
+function given(config: ConfigFile): WrittenConfig {
+  const fault = findJsonFault(config)
+  if (fault === undefined) return { value: structuredClone(config) as unknown as JsonObject, faults: [] }
+  return { value: {}, faults: [{ stage: 'configSchema', code: 'ConfigInvalid', path: fault.path, message: `The configuration has a value that ${fault.message}.` }] }
+}
+
+/** The embedder stands with the host it ships. */
+const report = (layer: LayerConfig['layer'], location: string, fault: Fault, severity: Diagnostic['severity']): Diagnostic =>
+  diagnose({ layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null, location }, { ...fault, location }, severity)

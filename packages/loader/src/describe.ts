@@ -1,0 +1,28 @@
+import type { ExtensionCode, ExtensionDescriptor } from '@bulkhead/contract'
+import { bundledDigest, capabilityDigest, packageDigest, toolDigests } from './digest.ts'
+import type { Terms, Vouched } from './extension.ts'
+import { coveredFiles } from './files/integrity-file.ts'
+import { readVerifiedFiles } from './files/verified-files.ts'
+
+/** What is known of an extension that has passed every stage. Its bytes are read again when its code is needed. */
+export function describe(vouched: Vouched, { coreVersion, limits }: Terms): ExtensionDescriptor {
+  const { layer, location, manifest, origin, integrity } = vouched
+  const files = origin.kind === 'files' ? coveredFiles(origin.contents.digests) : undefined
+  const code: ExtensionCode = origin.kind === 'module'
+    ? { kind: 'module', module: origin.module }
+    : { kind: 'files', readFiles: () => readVerifiedFiles(manifest.id, location, coveredFiles(origin.contents.digests), limits) }
+  return Object.freeze({
+    id: manifest.id,
+    version: manifest.version,
+    layer,
+    location,
+    manifest,
+    digests: Object.freeze({
+      package: files === undefined ? bundledDigest(manifest, coreVersion) : packageDigest(files),
+      capability: capabilityDigest(manifest),
+      tools: toolDigests(manifest),
+    }),
+    integrity,
+    code: Object.freeze(code),
+  })
+}

@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import { ERRORS, layerRank, MANIFEST_FILE, type Diagnostic, type ExtensionDescriptor, type Layer } from '@bulkhead/contract'
+import type { Fault } from './result.ts'
+
+/** Whom a diagnostic is about. */
+export interface Subject {
+  readonly layer: Layer
+  readonly extensionId: string | null
+  readonly location: string
+}
+
+/** The one place where a fault gets its layer, its location and its cure. */
+export function diagnose(subject: Subject, fault: Fault, severity: Diagnostic['severity'] = 'error'): Diagnostic {
+  return Object.freeze({
+    severity,
+    stage: fault.stage,
+    code: fault.code,
+    layer: subject.layer,
+    extensionId: subject.extensionId,
+    location: placeOf(subject, fault),
+    path: fault.path,
+    message: fault.message,
+    cure: fault.cure ?? ERRORS[fault.code].cure,
+  })
+}
+
+function placeOf({ layer, location }: Subject, fault: Fault): string {
+  if (fault.location !== undefined) return fault.location
+  if (fault.file !== undefined) return join(location, fault.file)
+  // A pointer that names no file points into the manifest, which a bundled extension has in memory only.
+  return fault.path === '' || layer === 'bundled' ? location : join(location, MANIFEST_FILE)
+}
+
+/** A refused override takes nothing away when a lower layer has the same id: it is a warning that says who serves instead. */
+export function withFallbacks(diagnostics: readonly Diagnostic[], loaded: readonly ExtensionDescriptor[]): readonly Diagnostic[] {
+  const layersById = Map.groupBy(loaded, ({ id }) => id)
+  return diagnostics.map((diagnostic) => {
+    if (diagnostic.severity === 'warning' || diagnostic.extensionId === null) return diagnostic
+    const serving = layersById.get(diagnostic.extensionId)?.findLast(({ layer }) => layerRank(layer) < layerRank(diagnostic.layer))
+    return serving === undefined ? diagnostic : Object.freeze({ ...diagnostic, severity: 'warning' as const, fallbackTo: serving.layer })
+  })
+}

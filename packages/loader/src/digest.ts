@@ -1,0 +1,27 @@
+import { hash } from 'node:crypto'
+import { canonicalJson, type Json, type Manifest } from '@bulkhead/contract'
+import { byteOrder } from './byte-order.ts'
+
+/** Lower-case hex. */
+export const sha512 = (data: string | Uint8Array): string => hash('sha512', data, 'hex')
+
+/** Over one line for each file, `path NUL digest LF`, in byte order. What an integrity file calls its root. */
+export function packageDigest(files: ReadonlyMap<string, string>): string {
+  return sha512([...files.keys()].toSorted(byteOrder).map((path) => `${path}\0${files.get(path)}\n`).join(''))
+}
+
+/** A bundled extension has no files: it is the host's own code of that version, with that manifest. */
+export function bundledDigest(manifest: Manifest, coreVersion: string): string {
+  return sha512(`bundled\0${coreVersion}\0${canonicalJson(manifest as unknown as Json)}`)
+}
+
+/** Over what the whole extension may do: the requirements of every tool and the names of its variables. */
+export function capabilityDigest(manifest: Manifest): string {
+  const tools = manifest.tools.map(({ name, requires }) => ({ name, requires })).toSorted((left, right) => byteOrder(left.name, right.name))
+  return sha512(canonicalJson({ env: manifest.env.toSorted(byteOrder), tools } as unknown as Json))
+}
+
+/** Per tool, over everything a model or a policy is told of it. */
+export function toolDigests(manifest: Manifest): ReadonlyMap<string, string> {
+  return new Map(manifest.tools.map((tool) => [tool.name, sha512(canonicalJson(tool as unknown as Json))]))
+}

@@ -1,0 +1,48 @@
+import type { ExtensionModule, IntegrityStatus, Json, Layer, Manifest, ResolvedConfig } from '@bulkhead/contract'
+import type { PackageContents } from './files/read-package.ts'
+import type { LoaderLimits } from './limits.ts'
+import type { Pace } from './pace.ts'
+import type { SchemaCompiler } from './schema/schema-compiler.ts'
+import type { SchemaFault } from './schema/schema-rules.ts'
+
+/** A folder that may hold an extension. Nothing of it has been opened. */
+export interface Located {
+  readonly layer: Layer
+  readonly location: string
+}
+
+/** Where the code of an extension comes from. */
+export type Origin =
+  | { readonly kind: 'files'; readonly contents: PackageContents }
+  | { readonly kind: 'module'; readonly module: ExtensionModule }
+
+/** Its manifest has been read as data, and may say anything. */
+export interface Written extends Located {
+  readonly origin: Origin
+  readonly json: Json
+}
+
+/** The manifest is of the declared form. */
+export interface Shaped extends Located {
+  readonly origin: Origin
+  readonly manifest: Manifest
+}
+
+/** Its schemas compile, and its configuration can be checked. */
+export interface Compiled extends Shaped {
+  readonly checkConfig: (value: Json) => SchemaFault | undefined
+}
+
+/** Somebody has said what the bytes should be, or nobody has. */
+export interface Vouched extends Compiled {
+  readonly integrity: IntegrityStatus
+}
+
+/** What the stages measure an extension by. */
+export interface Terms {
+  readonly coreVersion: string
+  readonly config: ResolvedConfig
+  readonly limits: LoaderLimits
+  readonly schemas: SchemaCompiler
+  readonly pace: Pace
+}

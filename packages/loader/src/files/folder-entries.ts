@@ -1,0 +1,35 @@
+import { opendirSync, type Dirent } from 'node:fs'
+import { messageOf } from '@bulkhead/contract'
+import { byteOrder } from '../byte-order.ts'
+
+export interface FolderEntry {
+  readonly name: string
+  readonly kind: 'file' | 'folder' | 'link' | 'special'
+}
+
+export type FolderListing =
+  | { readonly ok: true; readonly entries: readonly FolderEntry[] }
+  | { readonly ok: false; readonly problem: 'missing' | 'too-many' | 'unreadable'; readonly message: string }
+
+/** Lists a folder in byte order, and stops at a folder that has more entries than may be. Contract: never throws. */
+export function listFolder(path: string, maxEntries: number): FolderListing {
+  const entries: FolderEntry[] = []
+  try {
+    using folder = opendirSync(path)
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+      if (entries.length === maxEntries) return { ok: false, problem: 'too-many', message: `has more than ${maxEntries} entries` }
+      entries.push({ name: entry.name, kind: kindOf(entry) })
+    }
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+      ? { ok: false, problem: 'missing', message: 'does not exist' }
+      : { ok: false, problem: 'unreadable', message: `cannot be listed: ${messageOf(error)}` }
+  }
+  return { ok: true, entries: entries.sort((left, right) => byteOrder(left.name, right.name)) }
+}
+
+function kindOf(entry: Dirent): FolderEntry['kind'] {
+  if (entry.isSymbolicLink()) return 'link'
+  if (entry.isDirectory()) return 'folder'
+  return entry.isFile() ? 'file' : 'special'
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import { MANIFEST_FILE, visibleText } from '@bulkhead/contract'
+import { sha512 } from '../digest.ts'
+import type { LoaderLimits } from '../limits.ts'
+import type { Pace } from '../pace.ts'
+import { pass, refuse, type Fault, type StageResult } from '../result.ts'
+import { INTEGRITY_FILE } from './integrity-file.ts'
+import { listFolder } from './folder-entries.ts'
+import { findNameFault, foldName } from './portable-name.ts'
+import { readRegularFile } from './read-file.ts'
+
+/** Every file of a package by its path, `/` between segments. */
+export interface PackageContents {
+  readonly digests: ReadonlyMap<string, string>
+  /** The bytes the digests were taken over, of the files that were asked for. */
+  readonly bytes: ReadonlyMap<string, Uint8Array>
+}
+
+/**
+ * Reads and hashes everything below a folder: nothing is skipped, so nothing can hide. Links, special files, names that
+ * collide or cannot be carried, and whatever is beyond the limits refuse the whole package.
+ */
+export async function readPackage(
+  folder: string, limits: LoaderLimits, pace: Pace, keep: (path: string) => boolean,
+): Promise<StageResult<PackageContents>> {
+  const digests = new Map<string, string>()
+  const bytes = new Map<string, Uint8Array>()
+  const namesByFold = new Map<string, string>()
+  let entriesLeft = limits.files
+  let bytesLeft = limits.packageBytes
+
+  const folders = ['']
+  for (let parent = folders.pop(); parent !== undefined; parent = folders.pop()) {
+    const listing = listFolder(join(folder, parent), entriesLeft)
+    if (!listing.ok && listing.problem === 'too-many') return unsafe('', `holds more than ${limits.files} files and folders`)
+    if (!listing.ok) return unsafe(parent, listing.message)
+    entriesLeft -= listing.entries.length
+
+    for (const { name, kind } of listing.entries) {
+      const path = parent === '' ? name : `${parent}/${name}`
+      const twin = namesByFold.get(foldName(path))
+      namesByFold.set(foldName(path), path)
+      const fault = findNameFault(name) ?? (twin === undefined ? undefined : `collides with "${visibleText(twin)}" where case is ignored`)
+      if (fault !== undefined) return unsafe(path, fault)
+      if (kind === 'link') return unsafe(path, 'is a link')
+      if (kind === 'special') return unsafe(path, 'is not a plain file')
+      if (kind === 'folder') {
+        if (path.split('/').length > limits.folderDepth) return unsafe(path, `lies more than ${limits.folderDepth} folders deep`)
+        folders.push(path)
+        continue
+      }
+      const file = readRegularFile(join(folder, path), { maxBytes: boundOf(path, limits) })
+      if (!file.ok) return unsafe(path, file.message)
+      bytesLeft -= file.bytes.length
+      if (bytesLeft < 0) return unsafe('', `holds more than ${limits.packageBytes} bytes`)
+      digests.set(path, sha512(file.bytes))
+      if (keep(path)) bytes.set(path, file.bytes)
+      await pace.breathe()
+    }
+  }
+  return pass({ digests, bytes })
+}
+
+function boundOf(path: string, limits: LoaderLimits): number {
+  if (path === MANIFEST_FILE) return limits.manifestBytes
+  return path === INTEGRITY_FILE ? limits.integrityBytes : limits.fileBytes
+}
+
+function unsafe(file: string, what: string): StageResult<never> {
+  const name = file === '' ? 'The folder of the extension' : `The file "${visibleText(file)}" of the package`
+  const fault: Fault = { stage: 'read', code: 'PackageUnsafe', path: '', message: `${name} ${what}.`, ...(file !== '' && { file }) }
+  return refuse(fault)
+}

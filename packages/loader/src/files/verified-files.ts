@@ -1,0 +1,29 @@
+import { BulkheadError } from '@bulkhead/contract'
+import type { LoaderLimits } from '../limits.ts'
+import { Pace } from '../pace.ts'
+import { coveredFiles, INTEGRITY_FILE } from './integrity-file.ts'
+import { differenceInWords, packageDifferences } from './package-difference.ts'
+import { readPackage } from './read-package.ts'
+
+/**
+ * Reads a proven package again, when its code is needed. Bytes need not stay in memory until then: only bytes with the
+ * digests that were proven are ever returned. Rejects with IntegrityFailed, which names the first file that differs.
+ */
+export async function readVerifiedFiles(
+  id: string, folder: string, proven: ReadonlyMap<string, string>, limits: LoaderLimits,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const read = await readPackage(folder, limits, new Pace(), (path) => path !== INTEGRITY_FILE)
+  if (!read.ok) throw failed(id, read.faults[0]!.message, [])
+  const differences = packageDifferences(proven, coveredFiles(read.value.digests))
+  const [first, ...others] = differences
+  if (first !== undefined) {
+    const rest = others.length === 0 ? '' : `, and ${others.length} more differ`
+    throw failed(id, `${differenceInWords(first)}${rest}.`, differences.slice(0, 100).map(({ path, change }) => ({ path, change })))
+  }
+  return read.value.bytes
+}
+
+const failed = (id: string, what: string, differences: { path: string; change: string }[]) =>
+  new BulkheadError('IntegrityFailed', `The extension "${id}" is no longer what was loaded: ${what} Load again to accept the change.`, {
+    data: { extension: id, differences },
+  })

@@ -1,0 +1,38 @@
+import { pointerStep, type manifestSchema } from '@bulkhead/contract'
+
+/** What a schema of the contract reports, by the path and the words it gives. */
+export type SchemaIssue = NonNullable<ReturnType<typeof manifestSchema.safeParse>['error']>['issues'][number]
+
+export interface PlacedIssue {
+  readonly steps: readonly (string | number)[]
+  readonly message: string
+}
+
+export const pointerOf = (steps: readonly (string | number)[]): string => steps.map(pointerStep).join('')
+
+/** One entry for each thing that is wrong, at the member it is about rather than at the object around it. */
+export function placeIssues(issues: readonly SchemaIssue[], above: readonly (string | number)[] = []): readonly PlacedIssue[] {
+  return issues.flatMap((issue): readonly PlacedIssue[] => {
+    const steps = [...above, ...issue.path.map((step) => typeof step === 'symbol' ? String(step) : step)]
+    switch (issue.code) {
+      case 'unrecognized_keys':
+        return issue.keys.map((key) => ({ steps: [...steps, key], message: 'is not a known key' }))
+      case 'invalid_key':
+        return [{ steps, message: `is not a key that can stand here: ${issue.issues.map(({ message }) => message).join('; ')}` }]
+      case 'invalid_format':
+        return [{ steps, message: `must be ${issue.message}` }]
+      case 'invalid_union':
+        return placeUnion(issue.errors, steps)
+      default:
+        return [{ steps, message: `is wrong: ${issue.message}` }]
+    }
+  })
+}
+
+/** The branch that fits the kind of value is the one the author meant; where none does, each says what it expects. */
+function placeUnion(branches: readonly (readonly SchemaIssue[])[], steps: readonly (string | number)[]): readonly PlacedIssue[] {
+  const meant = branches.find((issues) => issues.length > 0 && issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'))
+  if (meant !== undefined) return placeIssues(meant, steps)
+  const expectations = branches.flatMap((issues) => issues.map(({ message }) => message))
+  return [{ steps, message: `fits none of the allowed forms: ${expectations.join('; ')}` }]
+}

@@ -1,0 +1,51 @@
+import { isAbsolute } from 'node:path'
+import { BulkheadError, type ConfigFile, type ExtensionModule } from '@bulkhead/contract'
+import { valid } from 'semver'
+import { LOADER_LIMITS, type LoaderLimits } from './limits.ts'
+
+/** Where a project keeps its own layer unless the embedder says otherwise. */
+export const PROJECT_FOLDER = '.bulkhead'
+
+/** An extension that ships with the host. Its manifest passes the same stages as a stranger's. */
+export interface BundledExtension {
+  readonly manifest: unknown
+  readonly module: ExtensionModule
+}
+
+export interface LoaderOptions {
+  /** What `requiredCoreVersion` of a manifest is compared with. */
+  readonly coreVersion: string
+  readonly roots: {
+    /** The folder of the global layer, such as ~/.bulkhead; null: there is none. */
+    readonly global: string | null
+    /** Name of the folder below a workspace. `.stud` works as it is. */
+    readonly projectFolder?: string
+  }
+  readonly bundled: readonly BundledExtension[]
+  /** What holds where no file says otherwise. */
+  readonly defaults?: ConfigFile
+  readonly limits?: Partial<LoaderLimits>
+}
+
+export interface Settings {
+  readonly coreVersion: string
+  readonly globalRoot: string | null
+  readonly projectFolder: string
+  readonly bundled: readonly BundledExtension[]
+  readonly defaults: ConfigFile
+  readonly limits: LoaderLimits
+}
+
+/** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
+export function settle(options: LoaderOptions): Settings {
+  const { coreVersion, roots, bundled, defaults = {}, limits = {} } = options
+  const { global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
+  if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
+  if (globalRoot !== null && !isAbsolute(globalRoot)) throw wrong('/roots/global', `"${globalRoot}" must be an absolute path, or null.`)
+  if (!/^[^/\\\0]+$/.test(projectFolder) || projectFolder === '.' || projectFolder === '..') {
+    throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
+  }
+  return { coreVersion, globalRoot, projectFolder, bundled, defaults, limits: { ...LOADER_LIMITS, ...limits } }
+}
+
+const wrong = (path: string, message: string) => new BulkheadError('ConfigInvalid', `The option ${path} of createLoader: ${message}`, { data: { path } })

@@ -1,0 +1,81 @@
+import { basename } from 'node:path'
+import { EXTENSION_ID_PATTERN, isJsonObject, MANIFEST_FILE, type ExtensionDescriptor, type Json, type Manifest } from '@bulkhead/contract'
+import { ownMember } from './config/own-member.ts'
+import { describe } from './describe.ts'
+import type { Located, Shaped, Terms, Vouched, Written } from './extension.ts'
+import { INTEGRITY_FILE } from './files/integrity-file.ts'
+import { readPackage } from './files/read-package.ts'
+import type { BundledExtension } from './options.ts'
+import { next, type Fault, type StageResult } from './result.ts'
+import { approvalKeys } from './stages/approval-keys.ts'
+import { configured } from './stages/configured.ts'
+import { contractVersion } from './stages/contract-version.ts'
+import { integrity } from './stages/integrity.ts'
+import { mainFile } from './stages/main-file.ts'
+import { manifestForm } from './stages/manifest-form.ts'
+import { manifestText, manifestValue } from './stages/manifest-text.ts'
+import { requiredCoreVersion } from './stages/required-core-version.ts'
+import { requirements } from './stages/requirements.ts'
+import { schemas } from './stages/schemas.ts'
+import { signaturePolicy } from './stages/signature-policy.ts'
+import { toolNames } from './stages/tool-names.ts'
+
+/** What became of one extension before it is seen beside the others. */
+export type Proof =
+  | { readonly kind: 'proven'; readonly descriptor: ExtensionDescriptor; readonly warnings: readonly Fault[] }
+  | { readonly kind: 'refused'; readonly id: string | null; readonly faults: readonly Fault[] }
+  /** The configuration says no. Nothing is wrong with it as far as it was looked at. */
+  | { readonly kind: 'disabled'; readonly manifest: Manifest }
+
+const isMetadata = (path: string): boolean => path === MANIFEST_FILE || path === INTEGRITY_FILE
+
+export async function proveFolder(located: Located, terms: Terms): Promise<Proof> {
+  const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
+  const written = next(contents, (read) => manifestText(located, read))
+  return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
+}
+
+export async function proveBundled({ manifest, module }: BundledExtension, located: Located, terms: Terms): Promise<Proof> {
+  const written = manifestValue(located, manifest, module)
+  return written.ok ? prove(written.value, terms) : { kind: 'refused', id: null, faults: written.faults }
+}
+
+/** The stages in their order. The first that refuses ends it. */
+async function prove(written: Written, terms: Terms): Promise<Proof> {
+  const shaped = shape(written)
+  if (!shaped.ok) return { kind: 'refused', id: idOfManifest(written.json) ?? idOfFolder(written), faults: shaped.faults }
+  const { manifest } = shaped.value
+  if (ownMember(terms.config.merged.extensions, manifest.id)?.enabled === false) return { kind: 'disabled', manifest }
+
+  const vouched = await vouch(shaped.value, terms)
+  if (!vouched.ok) return { kind: 'refused', id: manifest.id, faults: vouched.faults }
+  return { kind: 'proven', descriptor: describe(vouched.value, terms), warnings: vouched.warnings }
+}
+
+function shape(written: Written): StageResult<Shaped> {
+  const formed = manifestForm(written)
+  const named = next(formed, toolNames)
+  const bounded = next(named, requirements)
+  const keyed = next(bounded, approvalKeys)
+  return next(keyed, mainFile)
+}
+
+async function vouch(shaped: Shaped, terms: Terms): Promise<StageResult<Vouched>> {
+  const spoken = contractVersion(shaped)
+  const hosted = next(spoken, (value) => requiredCoreVersion(value, terms))
+  const compiled = hosted.ok ? await schemas(hosted.value, terms) : hosted
+  const settled = next(compiled, (value) => configured(value, terms))
+  const intact = next(settled, (value) => integrity(value, terms))
+  return next(intact, (value) => signaturePolicy(value, terms))
+}
+
+function idOfManifest(json: Json): string | null {
+  const id = isJsonObject(json) ? json['id'] : undefined
+  return typeof id === 'string' && EXTENSION_ID_PATTERN.test(id) ? id : null
+}
+
+/** Folders are named after their extension as a rule: the best guess while no manifest can be read. */
+function idOfFolder({ layer, location }: Located): string | null {
+  const name = basename(location)
+  return layer !== 'bundled' && EXTENSION_ID_PATTERN.test(name) ? name : null
+}

@@ -1,0 +1,63 @@
+import { lstatSync, statSync, type Stats } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { BulkheadError, messageOf, type ProjectTrust } from '@bulkhead/contract'
+import type { Settings } from './options.ts'
+import type { Fault } from './result.ts'
+
+/** What a workspace has of its own, as far as it can be known without opening it. */
+export type ProjectLayer =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'folder'; readonly root: string }
+  | { readonly kind: 'unusable'; readonly root: string; readonly what: string }
+
+/**
+ * Exactly `<workspace>/<project folder>`; parents are not searched. Looks at the folder and opens nothing.
+ * Throws ProjectPathInvalid for a workspace that is not a folder.
+ */
+export function locateProjectLayer(workspace: string, { projectFolder, globalRoot }: Settings): ProjectLayer {
+  if (!isAbsolute(workspace)) throw invalid(workspace, 'is not an absolute path')
+  const root = join(workspace, projectFolder)
+  let stat: Stats | undefined
+  try {
+    if (!statSync(workspace).isDirectory()) throw invalid(workspace, 'is not a folder')
+    stat = lstatSync(root, { throwIfNoEntry: false })
+  } catch (error) {
+    throw BulkheadError.is(error) ? error : invalid(workspace, `cannot be opened: ${messageOf(error)}`)
+  }
+  if (stat === undefined) return { kind: 'none' }
+  if (stat.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }
+  if (!stat.isDirectory()) return { kind: 'unusable', root, what: 'is not a folder' }
+  // In a home folder the two roots are one, and what is there is the global layer.
+  return isSameFolder(stat, globalRoot) ? { kind: 'none' } : { kind: 'folder', root }
+}
+
+/** Why the layer is not read although it is there, or undefined when it may be. The gate before any open. */
+export function findProjectFault(layer: ProjectLayer, trust: ProjectTrust): Fault | undefined {
+  switch (layer.kind) {
+    case 'none':
+      return undefined
+    case 'unusable':
+      return {
+        stage: 'locate', code: 'PackageUnsafe', path: '', location: layer.root, message: `The project's own folder ${layer.what}; nothing in it was read.`,
+        cure: 'Put a folder there, or remove it.',
+      }
+    case 'folder':
+      return trust !== 'declined' ? undefined : {
+        stage: 'trust', code: 'ProjectTrustRequired', path: '', location: layer.root,
+        message: 'The project has tools or settings of its own and is not trusted; nothing in its folder was read.',
+      }
+  }
+}
+
+function isSameFolder(stat: Stats, other: string | null): boolean {
+  if (other === null) return false
+  try {
+    const against = statSync(other)
+    return against.dev === stat.dev && against.ino === stat.ino
+  } catch {
+    return false
+  }
+}
+
+const invalid = (workspace: string, what: string) =>
+  new BulkheadError('ProjectPathInvalid', `The workspace "${workspace}" ${what}.`, { data: { workspace } })

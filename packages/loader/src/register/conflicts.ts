@@ -1,0 +1,28 @@
+import type { ExtensionDescriptor } from '@bulkhead/contract'
+import type { Fault } from '../result.ts'
+import type { RegistrationRule } from './rule.ts'
+
+/** Two of one layer with one id: nobody can say which is meant, so neither is. */
+export const sameId: RegistrationRule = (candidates) => new Map(
+  [...Map.groupBy(candidates, ({ id }) => id).values()].filter(({ length }) => length > 1).flatMap((claimants) =>
+    claimants.map((claimant) => [claimant, conflict('/id', `the id "${claimant.id}"`, claimant, claimants)] as const)),
+)
+
+/** Two extensions of one layer that offer a tool of one name. Across layers the later one shadows, which is no conflict. */
+export const sameToolName: RegistrationRule = (candidates) => {
+  const claims = candidates.flatMap((claimant) => claimant.manifest.tools.map(({ name }, index) => ({ claimant, name, index })))
+  const contested = [...Map.groupBy(claims, ({ name }) => name).values()].filter(({ length }) => length > 1).flat()
+  // The first contested name of an extension is reason enough.
+  return new Map(contested.toReversed().map(({ claimant, name, index }) => {
+    const claimants = claims.filter((claim) => claim.name === name).map((claim) => claim.claimant)
+    return [claimant, conflict(`/tools/${index}/name`, `the tool name "${name}"`, claimant, claimants)]
+  }))
+}
+
+function conflict(path: string, what: string, claimant: ExtensionDescriptor, claimants: readonly ExtensionDescriptor[]): Fault {
+  const others = claimants.filter((other) => other !== claimant).map(({ location }) => location)
+  return {
+    stage: 'register', code: 'RegistrationConflict', path,
+    message: `The ${claimant.layer} layer has ${what} more than once, also in ${others.join(', ')}; none of them is used.`,
+  }
+}

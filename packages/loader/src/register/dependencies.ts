@@ -1,0 +1,48 @@
+import type { ExtensionDescriptor } from '@bulkhead/contract'
+import type { Fault } from '../result.ts'
+import type { RegistrationRule } from './rule.ts'
+
+/** Every dependency is there: in the same layer, or admitted below it. A layer cannot lean on one above. */
+export const missingDependencies = (below: ReadonlyMap<string, ExtensionDescriptor>): RegistrationRule => (candidates) => {
+  const ids = new Set([...below.keys(), ...candidates.map(({ id }) => id)])
+  return new Map(candidates.flatMap((candidate) => {
+    const index = candidate.manifest.dependsOn.findIndex((id) => !ids.has(id))
+    if (index < 0) return []
+    const message = `The extension "${candidate.id}" depends on "${candidate.manifest.dependsOn[index]}", which is not loaded.`
+    return [[candidate, fault('DependencyMissing', index, message)] as const]
+  }))
+}
+
+/**
+ * Nobody waits for itself. What is below has no circle of its own, so each has a member in this layer: those are
+ * refused, and what they had hidden below serves again. One circle at a time, since breaking it may break others.
+ */
+export const circularDependencies = (below: ReadonlyMap<string, ExtensionDescriptor>): RegistrationRule => (candidates) => {
+  const view = new Map([...below, ...candidates.map((candidate) => [candidate.id, candidate] as const)])
+  const circle = findCircle(view)
+  const names = [...circle, ...circle.slice(0, 1)].map(({ id }) => id).join(' → ')
+  return new Map(circle.filter((member) => candidates.includes(member)).map((member) => {
+    const onto = circle[(circle.indexOf(member) + 1) % circle.length]!
+    return [member, fault('DependencyCycle', member.manifest.dependsOn.indexOf(onto.id), `Extensions depend on each other in a circle: ${names}.`)]
+  }))
+}
+
+/** Kahn: takes away whatever waits for nothing. From what remains, following what still waits must come around. */
+function findCircle(view: ReadonlyMap<string, ExtensionDescriptor>): readonly ExtensionDescriptor[] {
+  const waiting = new Map(view)
+  const waitsFor = ({ manifest }: ExtensionDescriptor) => manifest.dependsOn.find((id) => waiting.has(id))
+  for (let before = Infinity; waiting.size < before;) {
+    before = waiting.size
+    for (const extension of waiting.values()) if (waitsFor(extension) === undefined) waiting.delete(extension.id)
+  }
+  const path: ExtensionDescriptor[] = []
+  let current = waiting.values().next().value
+  while (current !== undefined && !path.includes(current)) {
+    path.push(current)
+    current = waiting.get(waitsFor(current)!)
+  }
+  return current === undefined ? [] : path.slice(path.indexOf(current))
+}
+
+const fault = (code: 'DependencyMissing' | 'DependencyCycle', index: number, message: string): Fault =>
+  ({ stage: 'register', code, path: `/dependsOn/${index}`, message })

@@ -1,0 +1,42 @@
+import { LAYERS, type ExtensionDescriptor, type ToolManifest } from '@bulkhead/contract'
+import { byteOrder } from '../byte-order.ts'
+import type { Fault } from '../result.ts'
+import { sameId, sameToolName } from './conflicts.ts'
+import { circularDependencies, missingDependencies } from './dependencies.ts'
+import { lockedTools } from './locked-tools.ts'
+import type { RegistrationRule } from './rule.ts'
+
+export interface Registration {
+  /** By layer, then by id. */
+  readonly admitted: readonly ExtensionDescriptor[]
+  readonly refused: ReadonlyMap<ExtensionDescriptor, Fault>
+}
+
+/**
+ * Looks at proven extensions beside each other, layer by layer from the bottom: whatever a layer brings, it takes
+ * nothing away from those below. `bundled` are the tools that ship with the host, also where they are switched off.
+ */
+export function register(proven: readonly ExtensionDescriptor[], bundled: ReadonlyMap<string, ToolManifest>): Registration {
+  const admitted: ExtensionDescriptor[] = []
+  const refused = new Map<ExtensionDescriptor, Fault>()
+  for (const layer of LAYERS) {
+    const below = new Map(admitted.map((extension) => [extension.id, extension]))
+    const rules = [sameId, sameToolName, lockedTools(bundled), missingDependencies(below), circularDependencies(below)]
+    const candidates = proven.filter((extension) => extension.layer === layer)
+    admitted.push(...admit(candidates, rules, refused).toSorted((left, right) => byteOrder(left.id, right.id)))
+  }
+  return { admitted, refused }
+}
+
+/** Applies the rules until none objects: a refusal can leave somebody else without a dependency. */
+function admit(
+  candidates: readonly ExtensionDescriptor[], rules: readonly RegistrationRule[], refused: Map<ExtensionDescriptor, Fault>,
+): readonly ExtensionDescriptor[] {
+  for (const rule of rules) {
+    const objections = rule(candidates)
+    if (objections.size === 0) continue
+    for (const [extension, fault] of objections) refused.set(extension, fault)
+    return admit(candidates.filter((extension) => !objections.has(extension)), rules, refused)
+  }
+  return candidates
+}

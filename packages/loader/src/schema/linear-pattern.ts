@@ -1,0 +1,39 @@
+import { messageOf } from '@bulkhead/contract'
+import { RE2JS } from 're2js'
+
+/** What Ajv asks of a regular expression engine. */
+interface Pattern {
+  test(text: string): boolean
+  toString(): string
+}
+
+const compile = (source: string) => RE2JS.compile(RE2JS.translateRegExp(source))
+
+/**
+ * For Ajv's `code.regExp`: a stranger's pattern in time linear in the text. `^(a+)+$` against forty characters would
+ * otherwise hold the host for hours. Compiled when first used, since a schema that is only told to a model never runs.
+ */
+export const linearEngine = Object.assign((source: string): Pattern => {
+  let engine: RE2JS | undefined
+  return {
+    test: (text) => (engine ??= compile(source)).test(text),
+    // Ajv tells patterns apart by their text; two that print alike would be taken for one.
+    toString: () => `linear ${JSON.stringify(source)}`,
+  }
+}, { code: 'linearEngine' })
+
+/** Why a pattern cannot be used, or undefined. It must be valid for JSON Schema, and for the linear engine where values are checked with it. */
+export function findPatternFault(source: string, checksValues: boolean): string | undefined {
+  try {
+    new RegExp(source, 'u')
+  } catch (error) {
+    return messageOf(error)
+  }
+  if (!checksValues) return undefined
+  try {
+    compile(source)
+    return undefined
+  } catch (error) {
+    return `${messageOf(error)} (patterns run in linear time, without looking around or referring back)`
+  }
+}

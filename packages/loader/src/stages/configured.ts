@@ -1,0 +1,36 @@
+import { visibleText, type Json, type JsonObject, type ResolvedConfig } from '@bulkhead/contract'
+import { ownMember } from '../config/own-member.ts'
+import type { Compiled, Terms } from '../extension.ts'
+import { pointerOf } from '../json/schema-issues.ts'
+import { passUnless, refuse, type Fault, type StageResult } from '../result.ts'
+import type { SchemaFault } from '../schema/schema-rules.ts'
+
+/** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
+export function configured(compiled: Compiled, { config }: Terms): StageResult<Compiled> {
+  const { manifest: { id, tools }, checkConfig } = compiled
+  const ofExtension: JsonObject = ownMember(config.merged.extensions, id)?.config ?? {}
+  const fault = checkConfig(ofExtension)
+  if (fault !== undefined) return refuse(violation(config, ['extensions', id, 'config'], fault))
+
+  return passUnless(tools.flatMap(({ name }): Fault[] => {
+    const ofTool = ownMember(config.merged.tools, name) as JsonObject | undefined
+    const toolFault = ofTool === undefined ? undefined : checkConfig({ ...ofExtension, ...ofTool })
+    return toolFault === undefined ? [] : [violation(config, ['tools', name], toolFault)]
+  }), compiled)
+}
+
+function violation(config: ResolvedConfig, steps: readonly string[], fault: SchemaFault): Fault {
+  const path = pointerOf(steps) + fault.path
+  // The last layer that speaks of it; none does when something that must be set is not.
+  const source = config.layers.findLast((layer) => speaksOf(layer.config as Json, steps))
+  return {
+    stage: 'configSchema', code: 'ConfigSchemaViolation', path, message: `The configuration at ${visibleText(path)} ${fault.message}.`,
+    ...(source !== undefined && { location: source.location }),
+  }
+}
+
+function speaksOf(value: Json | undefined, steps: readonly string[]): boolean {
+  const [first, ...rest] = steps
+  if (first === undefined || value === undefined) return value !== undefined
+  return typeof value === 'object' && value !== null && speaksOf(ownMember(value as JsonObject, first), rest)
+}

@@ -1,0 +1,30 @@
+import { contractCompatible, CONTRACT_VERSION, isJsonObject, manifestSchema, visibleText, type Json } from '@bulkhead/contract'
+import type { Shaped, Written } from '../extension.ts'
+import { deepFreeze } from '../freeze.ts'
+import { placeIssues, pointerOf } from '../json/schema-issues.ts'
+import { pass, type StageResult } from '../result.ts'
+
+/** Beyond this a longer list helps nobody. */
+const MAX_FAULTS = 20
+
+/** The manifest against its schema, defaults filled in. */
+export function manifestForm(written: Written): StageResult<Shaped> {
+  const { layer, location, origin, json } = written
+  const parsed = manifestSchema.safeParse(json)
+  if (parsed.success) return pass({ layer, location, origin, manifest: deepFreeze(parsed.data) })
+  const newer = cureForOtherContract(json)
+  return {
+    ok: false,
+    faults: placeIssues(parsed.error.issues).slice(0, MAX_FAULTS).map(({ steps, message }) => ({
+      stage: 'shape', code: 'ShapeInvalid', path: pointerOf(steps), message: `${visibleText(pointerOf(steps)) || 'The manifest'} ${message}.`,
+      ...(newer !== undefined && { cure: newer }),
+    })),
+  }
+}
+
+/** A key this host does not know is most often a key of a later contract. */
+function cureForOtherContract(json: Json): string | undefined {
+  const wanted = isJsonObject(json) ? json['contractVersion'] : undefined
+  if (typeof wanted !== 'string' || !/^\d+\.\d+\.\d+$/.test(wanted) || contractCompatible(wanted)) return undefined
+  return `The manifest is written for contract ${wanted} and this host speaks ${CONTRACT_VERSION}: use a host that has it.`
+}

@@ -1,0 +1,1 @@
+export { createSandbox, type SandboxOptions } from './main/sandbox.ts'

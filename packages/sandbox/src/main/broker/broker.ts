@@ -1,0 +1,84 @@
+import type { BrokerMethod, CompartmentRequest, Json, Power } from '@bulkhead/contract'
+import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
+import { CodedError } from '../../wire/remote-error.ts'
+import { powersOf } from '../powers.ts'
+import type { Capabilities, OpenCall } from './capability.ts'
+import { envCapability } from './env.ts'
+import { fsCapability } from './fs.ts'
+import { interactCapability } from './interact.ts'
+import { logCapability } from './log.ts'
+import { progressCapability } from './progress.ts'
+import { stateCapability } from './state.ts'
+import { updateCapability } from './update.ts'
+
+export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
+
+/**
+ * The only authority over what a compartment does outside itself. Every capability call names the tool call it belongs
+ * to, and is judged by the grant of that call's tool, for as long as that call runs.
+ */
+export class Broker {
+  /** What is exposed to the compartment. It has no prototype: a name is one of the table or nothing. */
+  readonly methods: BrokerMethods
+  readonly #powers: ReadonlyMap<string, ReadonlySet<Power>>
+  readonly #capabilities: Capabilities
+  readonly #log: (callId: string | null, args: readonly Json[]) => void
+  readonly #calls = new Map<string, OpenCall>()
+
+  constructor({ tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string) {
+    this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
+    this.#log = logCapability(services, limits.logBytes)
+    this.#capabilities = {
+      ...fsCapability(workspace),
+      ...envCapability(services),
+      ...stateCapability(services),
+      ...interactCapability(services),
+      ...progressCapability(),
+      ...updateCapability(),
+    }
+    const names = Object.keys(BROKER_METHODS) as BrokerMethod[]
+    this.methods = Object.assign(Object.create(null) as object, Object.fromEntries(names.map((method) =>
+      [method, (callId: unknown, ...args: readonly Json[]) => this.#answer(method, callId, args)]))) as BrokerMethods
+  }
+
+  /** The grant of a tool call holds from here until what is returned is called. */
+  open(call: OpenCall): () => void {
+    this.#calls.set(call.callId, call)
+    return () => void this.#calls.delete(call.callId)
+  }
+
+  isOpen(callId: string): boolean {
+    return this.#calls.has(callId)
+  }
+
+  async #answer(method: BrokerMethod, callId: unknown, args: readonly Json[]): Promise<Json> {
+    try {
+      if (method === 'log') return this.#takeLog(callId, args)
+      const call = typeof callId === 'string' ? this.#calls.get(callId) : undefined
+      if (call === undefined) throw new BulkheadError('CapabilityDenied', `${method} was called outside a tool call. A tool has its powers while its call runs.`)
+      if (call.signal.aborted) throw BulkheadError.from(call.signal.reason, 'ToolCancelled')
+      const power = BROKER_METHODS[method]
+      if (power !== null && this.#powers.get(call.tool.name)?.has(power) !== true) {
+        throw new BulkheadError('CapabilityDenied', `The tool ${call.tool.name} called ${method} without declaring ${power}. Declare it in \`requires\`.`, { data: { power } })
+      }
+      const capability = this.#capabilities[method]
+      if (capability === undefined) throw new BulkheadError('CapabilityUnavailable', `${method} cannot be enforced by this sandbox, so it is not given.`)
+      return await capability(call, args)
+    } catch (error) {
+      throw told(error)
+    }
+  }
+
+  #takeLog(callId: unknown, args: readonly Json[]): null {
+    this.#log(typeof callId === 'string' && this.#calls.has(callId) ? callId : null, args)
+    return null
+  }
+}
+
+/** What a compartment is told of a failure: the sentence and the code, never causes or traces of the host. */
+function told(error: unknown): CodedError {
+  const { code, message, data } = BulkheadError.is(error) ? error : new BulkheadError('InternalError', 'The broker failed while answering.')
+  const answer = new CodedError(code, message, data === undefined ? {} : { data })
+  delete answer.stack
+  return answer
+}

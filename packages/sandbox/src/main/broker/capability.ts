@@ -1,0 +1,21 @@
+import type { BrokerMethod, CompartmentTool, Json } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+
+/** A tool call in flight: what it may do, and who hears of it. */
+export interface OpenCall {
+  readonly callId: string
+  readonly tool: CompartmentTool
+  readonly signal: AbortSignal
+  readonly onProgress?: ((text: string) => void) | undefined
+  readonly onUpdate?: ((partial: Json) => void) | undefined
+}
+
+/** One capability call: judged by the grant of the call it is made in, its arguments still a stranger's. */
+export type Capability = (call: OpenCall, args: readonly Json[]) => Json | Promise<Json>
+export type Capabilities = Partial<Readonly<Record<BrokerMethod, Capability>>>
+
+export function textArgument(args: readonly Json[], index: number, name: string, maxChars = 1024 * 1024): string {
+  const value = args[index]
+  if (typeof value === 'string' && value.length <= maxChars) return value
+  throw new BulkheadError('InputInvalid', `${name} must be a text of at most ${maxChars} characters.`)
+}

@@ -1,0 +1,34 @@
+import type { ErrorCode } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+
+const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = new Map([
+  ['ENOENT', ['NotFound', 'does not exist']],
+  ['ENOTDIR', ['NotFound', 'lies below something that is not a folder, or is not a folder itself']],
+  ['EISDIR', ['InputInvalid', 'is a folder']],
+  // The last name is never followed: a link there can only have been put after the path was judged, or leads nowhere.
+  ['ELOOP', ['CapabilityDenied', 'is a link that leads nowhere or in a circle']],
+  ['EACCES', ['ToolExecutionFailed', 'may not be touched by the user the host runs as']],
+  ['EPERM', ['ToolExecutionFailed', 'may not be touched by the user the host runs as']],
+  ['ENOSPC', ['ToolExecutionFailed', 'finds no room on its disk']],
+  ['EROFS', ['ToolExecutionFailed', 'lies on a disk that cannot be written']],
+  ['EBUSY', ['ResourceBusy', 'is busy']],
+  ['EMFILE', ['ResourceBusy', 'could not be opened because too many files are']],
+])
+
+export const isMissing = (error: unknown): boolean => {
+  const { code } = error as { readonly code?: unknown }
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+/** Runs file work and names its failures in the tool's terms: the path as the tool wrote it, nothing of the host. */
+export async function fileFault<T>(given: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (BulkheadError.is(error)) throw error
+    const { code } = error as { readonly code?: unknown }
+    const fault = typeof code === 'string' ? FAULTS.get(code) : undefined
+    if (fault === undefined) throw new BulkheadError('ToolExecutionFailed', `"${given}" could not be used${typeof code === 'string' ? ` (${code})` : ''}.`, { cause: error })
+    throw new BulkheadError(fault[0], `"${given}" ${fault[1]}.`, { cause: error, data: { path: given } })
+  }
+}

@@ -1,0 +1,52 @@
+import type { CompartmentServices, InteractionOption, InteractionRequest, Json, JsonObject } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+import type { Capabilities } from './capability.ts'
+
+const PROMPT_CHARS = 10_000
+const OPTIONS = 100
+
+/** Questions to a person, as the few kinds a tool may raise; each is rebuilt from its known fields. */
+export function interactCapability(services: CompartmentServices): Capabilities {
+  return {
+    async interact(call, args) {
+      const request = readRequest(args[0])
+      if (services.interact === undefined) {
+        throw new BulkheadError('InteractionUnavailable', 'Nobody is there to be asked. Go on with a best guess, or run with a person present.')
+      }
+      return await services.interact(call.callId, request, call.signal) as unknown as JsonObject
+    },
+  }
+}
+
+function readRequest(given: Json | undefined): InteractionRequest {
+  if (!isJsonObject(given)) throw invalid('the request is not an object')
+  const { kind } = given
+  switch (kind) {
+    case 'Ask':
+    case 'Confirm':
+    case 'Auth.Password':
+      return { kind, prompt: text(given, 'prompt') }
+    case 'Select':
+      return { kind, prompt: text(given, 'prompt'), options: options(given['options']), multiple: given['multiple'] === true }
+    case 'Auth.DeviceCode':
+      return { kind, url: text(given, 'url'), code: text(given, 'code'), expiresAt: text(given, 'expiresAt') }
+    default:
+      throw invalid('a tool may raise Ask, Select, Confirm, Auth.DeviceCode and Auth.Password only')
+  }
+}
+
+function options(given: Json | undefined): readonly InteractionOption[] {
+  if (!Array.isArray(given) || given.length === 0 || given.length > OPTIONS) throw invalid(`options must be a list of 1 to ${OPTIONS}`)
+  return given.map((option: Json) => {
+    if (!isJsonObject(option)) throw invalid('an option is not an object')
+    return { label: text(option, 'label'), ...(option['description'] !== undefined && { description: text(option, 'description') }) }
+  })
+}
+
+function text(given: JsonObject, key: string): string {
+  const value = given[key]
+  if (typeof value === 'string' && value.length <= PROMPT_CHARS) return value
+  throw invalid(`${key} must be a text of at most ${PROMPT_CHARS} characters`)
+}
+
+const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The question cannot be asked: ${why}.`)

@@ -1,0 +1,17 @@
+import type { CompartmentServices, Json, LogEntry } from '@bulkhead/contract'
+
+const LEVELS: ReadonlySet<unknown> = new Set<LogEntry['level']>(['debug', 'info', 'warn', 'error'])
+
+/** Lines of the code to the host's log, until the compartment has used up its share; that it has is said once. */
+export function logCapability(services: CompartmentServices, maxBytes: number): (callId: string | null, args: readonly Json[]) => void {
+  let left = maxBytes
+  return (callId, [level, text]) => {
+    if (left <= 0 || typeof text !== 'string') return
+    left -= Buffer.byteLength(text)
+    services.log({
+      level: LEVELS.has(level) ? level as LogEntry['level'] : 'info',
+      text: left > 0 ? text : `The extension has logged more than ${maxBytes} bytes; what it logs from here on is dropped.`,
+      callId: callId ?? undefined,
+    })
+  }
+}

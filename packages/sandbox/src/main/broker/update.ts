@@ -1,0 +1,11 @@
+import type { Capabilities } from './capability.ts'
+
+/** A partial result for whoever watches the call. */
+export function updateCapability(): Capabilities {
+  return {
+    update(call, args) {
+      call.onUpdate?.(args[0] ?? null)
+      return null
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { CompartmentCode, CompartmentLoadRequest, CompartmentRequest, CompartmentSession, Json, LifecyclePhase } from '@bulkhead/contract'
+import { BulkheadError, canonicalJson, isJsonObject, LIFECYCLE_PHASES } from '@bulkhead/contract'
+import { powersOf } from './powers.ts'
+
+/** What a compartment can run; other files of a package stay with the host. */
+const CODE_FILE = /\.(?:m?js|json|wasm)$/
+
+/** The question a compartment is opened with. */
+export function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): CompartmentLoadRequest {
+  return {
+    id: extension.id,
+    config,
+    tools: tools.map((tool) => ({ name: tool.name, powers: [...powersOf(tool, services)] })),
+    ...sources(code),
+  }
+}
+
+function sources(code: CompartmentCode): Pick<CompartmentLoadRequest, 'main' | 'files'> {
+  if (code.kind === 'module') return { main: '', files: [] }
+  return {
+    main: code.main,
+    files: [...code.files].filter(([path]) => CODE_FILE.test(path)).map(([path, bytes]) => [path, Buffer.from(bytes).toString('base64')] as const),
+  }
+}
+
+/**
+ * What the code says it offers, held against the manifest. Contract: throws ExportsMismatch when they differ, and
+ * BoundaryViolation when it is not an answer to the question.
+ */
+export function judgeOffers(reply: Json, { extension, tools }: CompartmentRequest): CompartmentSession['offers'] {
+  const { tools: offered, phases } = readReply(reply)
+  const declared = new Map(tools.map((tool) => [tool.name, tool]))
+  const missing = [...declared.keys()].filter((name) => !offered.has(name))
+  const extra = [...offered.keys()].filter((name) => !declared.has(name))
+  if (missing.length > 0 || extra.length > 0) {
+    throw mismatch(extension.id, [
+      ...missing.map((name) => `the manifest declares ${name}, which the code does not offer`),
+      ...extra.map((name) => `the code offers ${name}, which the manifest does not declare`),
+    ].join('; '))
+  }
+  for (const [name, { input, requires }] of offered) {
+    const { inputSchema, requires: needs } = declared.get(name)!
+    if (input !== undefined && canonicalJson(input) !== canonicalJson(inputSchema)) throw mismatch(extension.id, `the input schema of ${name} differs from the manifest's`)
+    if (requires !== undefined && canonicalJson(requires) !== canonicalJson(needs)) throw mismatch(extension.id, `the requirements of ${name} differ from the manifest's`)
+  }
+  return { phases, approvalKeys: new Set([...offered].filter(([, tool]) => tool.approvalKey).map(([name]) => name)) }
+}
+
+interface OfferedTool {
+  readonly approvalKey: boolean
+  readonly input: Json | undefined
+  readonly requires: Json | undefined
+}
+
+function readReply(reply: Json): { readonly tools: ReadonlyMap<string, OfferedTool>; readonly phases: ReadonlySet<LifecyclePhase> } {
+  if (!isJsonObject(reply) || !Array.isArray(reply['tools']) || !Array.isArray(reply['phases'])) throw malformed()
+  const tools = new Map<string, OfferedTool>()
+  for (const tool of reply['tools'] as readonly Json[]) {
+    if (!isJsonObject(tool) || typeof tool['name'] !== 'string') throw malformed()
+    tools.set(tool['name'], { approvalKey: tool['approvalKey'] === true, input: tool['input'], requires: tool['requires'] })
+  }
+  const named: ReadonlySet<Json> = new Set(reply['phases'] as readonly Json[])
+  return { tools, phases: new Set(LIFECYCLE_PHASES.filter((phase) => named.has(phase))) }
+}
+
+const mismatch = (id: string, what: string): BulkheadError =>
+  new BulkheadError('ExportsMismatch', `The code of ${id} is not what its manifest says: ${what}. Make both name the same.`, { data: { extension: id } })
+
+const malformed = (): BulkheadError => new BulkheadError('BoundaryViolation', 'The compartment answered the request to load with something else. It was killed.')

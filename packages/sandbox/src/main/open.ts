@@ -1,0 +1,59 @@
+import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { Broker } from './broker/broker.ts'
+import { loadImage } from './image.ts'
+import { inlinePeer } from './inline-peer.ts'
+import { judgeError, LOAD_CODES } from './judged-error.ts'
+import { judgeOffers, loadRequest } from './load.ts'
+import type { Peer } from './peer.ts'
+import { refuseUnenforceable } from './powers.ts'
+import { startProcessHull } from './process-hull.ts'
+import { remotePeer } from './remote-peer.ts'
+import { Session } from './session.ts'
+import { startThreadHull } from './thread-hull.ts'
+
+/** From a request to a running session. Rejects with the reason and leaves nothing behind. */
+export async function openCompartment(request: CompartmentRequest, workspace: string): Promise<CompartmentSession> {
+  request.tools.forEach(refuseUnenforceable)
+  const broker = new Broker(request, workspace)
+  return startSession(request, broker, await place(request, broker))
+}
+
+/** Loads the code into a peer that was started for it, and judges what it offers. */
+export async function startSession(request: CompartmentRequest, broker: Broker, peer: Peer): Promise<CompartmentSession> {
+  const { limits, extension, signal } = request
+  const stop = Promise.withResolvers<never>()
+  stop.promise.catch(() => undefined)
+  const abort = (): void => stop.reject(BulkheadError.from(signal?.reason, 'ToolCancelled'))
+  const late = setTimeout(() => {
+    stop.reject(new BulkheadError('LifecycleTimeout', `The code of ${extension.id} was not imported within ${limits.startMs} ms.`))
+  }, limits.startMs)
+  signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted === true) abort()
+  const died = peer.ended.then((error): never => {
+    throw error ?? new BulkheadError('CompartmentCrashed', 'The compartment ended before its code was imported.')
+  })
+  died.catch(() => undefined)
+  try {
+    const reply = await Promise.race([peer.load(loadRequest(request)), died, stop.promise])
+    return new Session({ request, peer, broker, offers: judgeOffers(reply, request) })
+  } catch (error) {
+    peer.kill()
+    await peer.gone
+    throw judgeError(error, 'CompartmentStartFailed', LOAD_CODES)
+  } finally {
+    clearTimeout(late)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+async function place(request: CompartmentRequest, broker: Broker): Promise<Peer> {
+  const { placement, code, limits, extension } = request
+  if (placement === 'inline') {
+    if (code.kind !== 'module') throw new BulkheadError('CompartmentStartFailed', `${extension.id} is not a module of ours and is never run in the host's own thread.`)
+    return inlinePeer(code.module, broker, request)
+  }
+  if (code.kind !== 'files') throw new BulkheadError('CompartmentStartFailed', `${extension.id} has no files to run in a ${placement}.`)
+  const image = await loadImage()
+  return remotePeer(placement === 'thread' ? startThreadHull(image, limits) : startProcessHull(image, limits), broker, limits)
+}

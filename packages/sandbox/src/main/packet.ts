@@ -1,0 +1,73 @@
+import type { Json, JsonLimits } from '@bulkhead/contract'
+import { parseJson } from '@bulkhead/contract'
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** Without these no key of the text can be __proto__ and no string half of a surrogate pair, however it is escaped. */
+const NEEDS_A_LOOK = /__proto__|\\u/
+
+export type ParsedPacket = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string }
+
+/**
+ * Text of a stranger as JSON under limits. Depth and number of values are told from the text, before any of them is
+ * built: a few megabytes of brackets would become hundreds of megabytes of arrays. Contract: never throws.
+ */
+export function parsePacket(text: string, limits: JsonLimits): ParsedPacket {
+  if (text.length > limits.maxChars) return { ok: false, why: `is longer than ${limits.maxChars} characters` }
+  if (outgrows(text, limits)) return { ok: false, why: 'has too many values or too much nesting' }
+  if (NEEDS_A_LOOK.test(text) || !text.isWellFormed()) {
+    const parsed = parseJson(text, limits)
+    return parsed.ok ? parsed : { ok: false, why: `has a value that ${parsed.fault.message}` }
+  }
+  try {
+    return { ok: true, value: JSON.parse(text) as Json }
+  } catch {
+    return { ok: false, why: 'is not JSON' }
+  }
+}
+
+function outgrows(text: string, { maxDepth, maxNodes }: JsonLimits): boolean {
+  let nodes = 1
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at)
+        if (at < 0) return false
+        break
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        if (++depth > maxDepth) return true
+        if (!closes(text.charCodeAt(at + 1)) && ++nodes > maxNodes) return true
+        break
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth--
+        break
+      case COMMA:
+        if (++nodes > maxNodes) return true
+        break
+    }
+  }
+  return false
+}
+
+const closes = (char: number): boolean => char === CLOSE_ARRAY || char === CLOSE_OBJECT
+
+/** The index of the closing quote, or -1. Most of a large text is strings, and this steps over them at native speed. */
+function endOfString(text: string, open: number): number {
+  let end = text.indexOf('"', open + 1)
+  while (end >= 0) {
+    let escapes = end
+    while (text.charCodeAt(escapes - 1) === BACKSLASH) escapes--
+    if ((end - escapes) % 2 === 0) return end
+    end = text.indexOf('"', end + 1)
+  }
+  return -1
+}

@@ -1,0 +1,32 @@
+import type { CompartmentServices, CompartmentTool, JsonObject, Power } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+
+/**
+ * The parts of `runtime` a tool is given: those it declared, also where the grant behind them came out empty, because a
+ * refusal says more than a missing object.
+ */
+export function powersOf({ grant, requires }: CompartmentTool, services: CompartmentServices): ReadonlySet<Power> {
+  const fs = isJsonObject(requires['fs']) ? requires['fs'] : ({} satisfies JsonObject as JsonObject)
+  const powers = new Set<Power>()
+  if (grant.fs.read.length > 0 || Array.isArray(fs['read'])) powers.add('fs.read')
+  if (grant.fs.write.length > 0 || Array.isArray(fs['write'])) powers.add('fs.write')
+  if (grant.capabilities.includes('interact')) powers.add('interact')
+  if (services.envDeclared.size > 0) powers.add('env')
+  if (services.state !== undefined) powers.add('state')
+  return powers
+}
+
+/** A power that is declared but cannot be enforced here is an error, never a warning. */
+export function refuseUnenforceable({ name, grant }: CompartmentTool): void {
+  const missing = [
+    ...(grant.net.hosts.length > 0 ? ['net'] : []),
+    ...(grant.shell.length > 0 ? ['shell'] : []),
+    ...(grant.capabilities.includes('tools.call') ? ['tools.call'] : []),
+  ]
+  if (missing.length === 0) return
+  throw new BulkheadError(
+    'CapabilityUnavailable',
+    `The tool ${name} declares ${missing.join(', ')}, which this sandbox cannot enforce, so its compartment was not opened. Drop the declaration, or use a host that enforces it.`,
+    { data: { tool: name, missing } },
+  )
+}

@@ -1,0 +1,74 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, Json, JsonObject, LogEntry, Placement, Sandbox, ToolInvocation } from '@bulkhead/contract'
+import { BulkheadError, compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
+import { onTestFinished } from 'vitest'
+import { createSandbox } from '../src/index.ts'
+
+export const REMOTE = ['process', 'thread'] as const satisfies readonly Placement[]
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sandbox-')))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export function newSandbox(workspace = '/'): Sandbox {
+  const sandbox = createSandbox({ workspace })
+  onTestFinished(() => sandbox.close())
+  return sandbox
+}
+
+export function toolOf(name: string, requires: JsonObject = {}, workspace = '/'): CompartmentTool {
+  return { name, requires, inputSchema: { type: 'object' }, grant: compileGrant(requirementSet.parse(requires), { workspace: [workspace] }) }
+}
+
+export interface RequestOptions {
+  readonly placement: Placement
+  /** The main file, or every file by path with `index.js` the main one. */
+  readonly source: string | Readonly<Record<string, string | Uint8Array>>
+  readonly tools?: readonly CompartmentTool[]
+  readonly limits?: Partial<CompartmentLimits>
+  readonly services?: Partial<CompartmentServices>
+  readonly config?: JsonObject
+  readonly id?: string
+  readonly signal?: AbortSignal
+}
+
+export function requestOf({ placement, source, tools, limits, services, config, id, signal }: RequestOptions): CompartmentRequest & { readonly logged: LogEntry[] } {
+  const logged: LogEntry[] = []
+  const files = typeof source === 'string' ? { 'index.js': source } : source
+  return {
+    extension: { id: id ?? 'example', version: '1.0.0', layer: 'global' },
+    placement,
+    code: { kind: 'files', main: './index.js', files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text as string)])) },
+    tools: tools ?? [toolOf('run')],
+    config: config ?? {},
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    services: { log: (entry) => void logged.push(entry), env: new Map(), envDeclared: new Set(), ...services },
+    ...(signal && { signal }),
+    logged,
+  }
+}
+
+let calls = 0
+
+export function invocation(args: JsonObject = {}, more: Partial<ToolInvocation> = {}): ToolInvocation {
+  return { callId: `call-${++calls}`, tool: 'run', args, signal: new AbortController().signal, ...more }
+}
+
+/** An extension with one tool `run` of this body; `args` and `runtime` are in scope. */
+export const running = (body: string): string => `export default { tools: { run: { async execute(args, runtime) { ${body} } } } }`
+
+/** The error something was refused with; fails when it was not refused, or not with one of ours. */
+export async function refusal(promise: Promise<unknown>): Promise<BulkheadError> {
+  const outcome: { readonly value: unknown } | { readonly error: unknown } = await promise.then((value) => ({ value }), (error: unknown) => ({ error }))
+  if ('value' in outcome) throw new Error(`not refused: ${JSON.stringify(outcome.value)}`)
+  if (!BulkheadError.is(outcome.error)) throw outcome.error
+  return outcome.error
+}
+
+export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).code
+
+export type { Json }

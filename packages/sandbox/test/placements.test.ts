@@ -1,0 +1,188 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CompartmentRequest, ExtensionModule, InteractionRequest, Json } from '@bulkhead/contract'
+import { BulkheadError, PLACEMENTS } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { codeOf, invocation, newSandbox, refusal, requestOf, running, temporaryFolder, toolOf } from './fixture.ts'
+import type { RequestOptions } from './fixture.ts'
+
+/** The same source in every placement: inline gets it as a module of ours would be given. */
+async function requestIn(options: RequestOptions): Promise<ReturnType<typeof requestOf>> {
+  const request = requestOf(options)
+  if (options.placement !== 'inline' || typeof options.source !== 'string') return request
+  const { default: module } = await import(`data:text/javascript,${encodeURIComponent(options.source)}#${Math.random()}`) as { default: ExtensionModule }
+  return { ...request, code: { kind: 'module', module } }
+}
+
+describe.each(PLACEMENTS)('in the placement %s', (placement) => {
+  it('answers a call with the value of the tool', async () => {
+    const session = await newSandbox().open(await requestIn({ placement, source: running('return { sum: args.a + args.b, tool: runtime.toolName }') }))
+    expect(session.placement).toBe(placement)
+    expect(await session.call(invocation({ a: 2, b: 3 }))).toEqual({ sum: 5, tool: 'run' })
+    expect(session.inFlight).toBe(0)
+  })
+
+  it('gives a runtime that is frozen and has only what every call has', async () => {
+    const session = await newSandbox().open(await requestIn({ placement, source: running('return { keys: Object.keys(runtime).sort(), frozen: Object.isFrozen(runtime) }') }))
+    expect(await session.call(invocation())).toEqual({ keys: ['callId', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true })
+  })
+
+  it('carries progress, updates and logs to who waits for them', async () => {
+    const heard: Json[] = []
+    const request = await requestIn({
+      placement,
+      source: running('runtime.progress("half"); runtime.update({ done: 1 }); runtime.log.warn("careful"); await null; return null'),
+    })
+    const session = await newSandbox().open(request)
+    await session.call(invocation({}, { callId: 'c1', onProgress: (text) => heard.push(text), onUpdate: (partial) => heard.push(partial) }))
+    expect(heard).toEqual(['half', { done: 1 }])
+    expect(request.logged).toEqual([{ level: 'warn', text: 'careful', callId: 'c1' }])
+  })
+
+  it('runs the phases the code has, with its configuration, and skips the others', async () => {
+    const request = await requestIn({
+      placement,
+      config: { greeting: 'hello' },
+      source: `export default {
+        init({ config, log }) { log.info('init ' + config.greeting) },
+        dispose({ log }) { throw new Error('cannot go') },
+        tools: { run: { execute() {} } },
+      }`,
+    })
+    const session = await newSandbox().open(request)
+    expect([...session.offers.phases]).toEqual(['init', 'dispose'])
+    await session.lifecycle('init')
+    await session.lifecycle('activate')
+    expect(request.logged.map((entry) => entry.text)).toEqual(['init hello'])
+    const error = await refusal(session.lifecycle('dispose'))
+    expect([error.code, error.message]).toEqual(['LifecycleFailure', 'cannot go'])
+  })
+
+  it('derives approval keys where the code offers to', async () => {
+    const source = `export default { tools: {
+      run: { execute() {}, deriveApprovalKey: (args) => 'city:' + args.city },
+      odd: { execute() {}, deriveApprovalKey: () => 7 },
+    } }`
+    const session = await newSandbox().open(await requestIn({ placement, source, tools: [toolOf('run'), toolOf('odd')] }))
+    const { signal } = new AbortController()
+    expect([...session.offers.approvalKeys]).toEqual(['run', 'odd'])
+    expect(await session.deriveApprovalKey('run', { city: 'Oslo' }, signal)).toBe('city:Oslo')
+    expect(await codeOf(session.deriveApprovalKey('odd', {}, signal))).toBe('ApprovalKeyDerivationFailed')
+  })
+
+  it('reads and writes files inside the grant and nothing outside', async () => {
+    const workspace = await temporaryFolder()
+    await writeFile(join(workspace, 'note.txt'), 'grüße')
+    const tools = [toolOf('run', { fs: { read: ['**'], write: ['out.txt'] } }, workspace)]
+    const source = running(`
+      const { fs } = runtime
+      const read = await fs.readText('note.txt')
+      const bytes = (await fs.read('note.txt', { start: 2, end: 4 })).length
+      const written = await fs.write('out.txt', read + '!')
+      const refused = await fs.write('other.txt', 'x').then(() => 'written', (error) => error.code)
+      return { read, bytes, written, refused, kind: (await fs.stat('out.txt')).kind, names: (await fs.list('.')).map((entry) => entry.name) }
+    `)
+    const session = await newSandbox(workspace).open(await requestIn({ placement, source, tools }))
+    expect(await session.call(invocation())).toEqual({
+      read: 'grüße', bytes: 2, written: { bytes: 8, created: true }, refused: 'CapabilityDenied', kind: 'file', names: ['note.txt', 'out.txt'],
+    })
+    expect(await readFile(join(workspace, 'out.txt'), 'utf8')).toBe('grüße!')
+  })
+
+  it('reads declared variables by name and refuses the others', async () => {
+    const source = running('return Promise.all(args.names.map((name) => runtime.env.get(name).catch((error) => error.code)))')
+    const services = { env: new Map([['TOKEN', 'abc']]), envDeclared: new Set(['TOKEN', 'UNSET']) }
+    const session = await newSandbox().open(await requestIn({ placement, source, services }))
+    expect(await session.call(invocation({ names: ['TOKEN', 'UNSET', 'PATH'] }))).toEqual(['abc', 'EnvNameNotSet', 'EnvNameUndeclared'])
+  })
+
+  it('keeps state through the access it is given', async () => {
+    let slot: Json = null
+    const services = { state: { read: async () => slot, write: async (data: Json) => void (slot = data) } }
+    const source = running('const before = await runtime.state.read(); await runtime.state.write({ count: (before?.count ?? 0) + 1 }); return before')
+    const session = await newSandbox().open(await requestIn({ placement, source, services }))
+    expect(await session.call(invocation())).toBeNull()
+    expect(await session.call(invocation())).toEqual({ count: 1 })
+    expect(slot).toEqual({ count: 2 })
+  })
+
+  it('asks a person through the host, and says so when nobody is there', async () => {
+    const tools = [toolOf('run', { capabilities: ['interact'] })]
+    const source = running('return { name: await runtime.interact.ask("Who?"), sure: await runtime.interact.confirm("Sure?") }')
+    const asked: InteractionRequest[] = []
+    const interact: NonNullable<CompartmentRequest['services']['interact']> = async (_callId, question) => {
+      asked.push(question)
+      return { status: 'accepted', value: question.kind === 'Confirm' ? true : 'Ada' }
+    }
+    const session = await newSandbox().open(await requestIn({ placement, source, tools, services: { interact } }))
+    expect(await session.call(invocation())).toEqual({ name: 'Ada', sure: true })
+    expect(asked).toEqual([{ kind: 'Ask', prompt: 'Who?' }, { kind: 'Confirm', prompt: 'Sure?' }])
+    const alone = await newSandbox().open(await requestIn({ placement, source, tools }))
+    expect(await codeOf(alone.call(invocation()))).toBe('InteractionUnavailable')
+  })
+
+  it('keeps the code a tool throws where it may use it, and its own where it may not', async () => {
+    const source = running('throw Object.assign(new Error("no"), { code: args.code, data: { at: 1 }, cause: new Error("deeper") })')
+    const session = await newSandbox().open(await requestIn({ placement, source }))
+    expect(await refusal(session.call(invocation({ code: 'ResourceBusy' })))).toMatchObject({ code: 'ResourceBusy', message: 'no', data: { at: 1 } })
+    expect(await refusal(session.call(invocation({ code: 'SessionCancelled' })))).toMatchObject({ code: 'ToolExecutionFailed', data: { code: 'SessionCancelled' } })
+  })
+
+  it('refuses what is not JSON, and what is too much of it', async () => {
+    const source = running('return { map: new Map(), big: "x".repeat(5000), cycle: (() => { const a = {}; a.a = a; return a })(), gone: { a: undefined } }[args.what]')
+    const session = await newSandbox().open(await requestIn({ placement, source, limits: { outputBytes: 4096 } }))
+    expect(await codeOf(session.call(invocation({ what: 'map' })))).toBe('OutputMalformed')
+    expect(await codeOf(session.call(invocation({ what: 'cycle' })))).toBe('OutputMalformed')
+    expect(await codeOf(session.call(invocation({ what: 'big' })))).toBe('OutputTooLarge')
+    expect(await session.call(invocation({ what: 'gone' }))).toEqual({})
+    expect(await session.call(invocation({ what: 'absent' }))).toBeNull()
+  })
+
+  it('rejects an aborted caller at once with its reason and tells the tool', async () => {
+    const request = await requestIn({
+      placement,
+      source: running('runtime.progress("waiting"); await new Promise((resolve) => runtime.signal.addEventListener("abort", resolve)); runtime.log.info("noticed")'),
+    })
+    const session = await newSandbox().open(request)
+    const controller = new AbortController()
+    const answer = session.call(invocation({}, {
+      signal: controller.signal,
+      onProgress: () => controller.abort(new BulkheadError('TurnCancelled', 'enough')),
+    }))
+    expect(await refusal(answer)).toMatchObject({ code: 'TurnCancelled', message: 'enough' })
+    await expect.poll(() => request.logged.map((entry) => entry.text)).toEqual(['noticed'])
+    await expect.poll(() => session.inFlight).toBe(0)
+  })
+
+  it('has no more calls at once than it may', async () => {
+    const source = running('await new Promise((resolve) => runtime.signal.addEventListener("abort", resolve))')
+    const session = await newSandbox().open(await requestIn({ placement, source, limits: { concurrentCalls: 2 } }))
+    const controller = new AbortController()
+    const waiting = [1, 2].map(() => session.call(invocation({}, { signal: controller.signal })))
+    expect(await codeOf(session.call(invocation()))).toBe('TooManyCalls')
+    controller.abort()
+    expect(await Promise.all(waiting.map(codeOf))).toEqual(['ToolCancelled', 'ToolCancelled'])
+  })
+
+  it('ends what is pending when it is closed, and refuses what comes after', async () => {
+    const session = await newSandbox().open(await requestIn({ placement, source: running('runtime.progress("on"); await new Promise(() => {})') }))
+    const started = Promise.withResolvers<void>()
+    const answer = codeOf(session.call(invocation({}, { onProgress: () => started.resolve() })))
+    await started.promise
+    await session.close(new BulkheadError('HostClosed', 'bye'))
+    expect(await answer).toBe('HostClosed')
+    expect(await session.ended).toEqual({ kind: 'closed' })
+    expect(await codeOf(session.call(invocation()))).toBe('HostClosed')
+    await session.close()
+  })
+
+  it('is not opened when the code is not what the manifest says', async () => {
+    const sandbox = newSandbox()
+    const open = async (source: string, tools = [toolOf('run')]): Promise<string> => codeOf(sandbox.open(await requestIn({ placement, source, tools })))
+    expect(await open('export default { tools: { other: { execute() {} } } }')).toBe('ExportsMismatch')
+    expect(await open('export default { tools: { run: {} } }')).toBe('ExportsMismatch')
+    expect(await open('export default 1')).toBe('ExportsMismatch')
+    expect(await open('export default { tools: { run: { requires: { fs: { read: ["**"] } }, execute() {} } } }')).toBe('ExportsMismatch')
+    expect(await open('export default { tools: { run: { input: { type: "array" }, execute() {} } } }')).toBe('ExportsMismatch')
+  })
+})
