@@ -109,6 +109,13 @@ describe('runSubject', () => {
     expect(stopped).toEqual(['b', 'a'])
   })
 
+  it('tells what failed first when stopping fails too', async () => {
+    const stop = () => Promise.reject(new Error('stuck'))
+    const run = runSubject(among(spinning('a', 1, { stop }), spinning('b', 1, { stop, run: async () => 'nonsense' })), QUICK)
+    await expect(run).rejects.toThrow(`The side "b" answered 'nonsense'`)
+    await expect(runSubject(among(spinning('a', 1, { stop })), QUICK)).rejects.toThrow('The side "a" failed in its end: stuck')
+  })
+
   it('tells each round', async () => {
     const told: string[] = []
     await runSubject(among(spinning('a', 1)), QUICK, (done, all) => told.push(`${done}/${all}`))

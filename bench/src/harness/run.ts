@@ -32,6 +32,14 @@ export type OnRound = (done: number, all: number) => void
 
 /** Start, check, warm up, then rounds in which every side has its turn. However it ends, what was started is stopped. */
 export async function runSubject(subject: Subject, pace: Pace, onRound?: OnRound): Promise<Recording> {
+  try {
+    return await record(subject, pace, onRound)
+  } catch (error) {
+    throw firstFault(error)
+  }
+}
+
+async function record(subject: Subject, pace: Pace, onRound?: OnRound): Promise<Recording> {
   await using started = new AsyncDisposableStack()
   const contestants = new Map<string, Contestant>()
   for (const side of subject.sides) {
@@ -60,4 +68,9 @@ export async function runSubject(subject: Subject, pace: Pace, onRound?: OnRound
   const seconds = (performance.now() - begin) / 1000
   const series = new Map(Array.from(contestants, ([name, contestant]) => [name, contestant.results()]))
   return { rounds, seconds, series, machine: meter.read() }
+}
+
+/** What failed first: that sides then could not be stopped either is mostly its consequence, and never the news. */
+function firstFault(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstFault(error.suppressed) : error
 }

@@ -40,14 +40,26 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   })
   const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
   const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
-  const sidecar = createSidecar()
   const sandbox = createSandbox({ workspace })
-  return createHostCore({
-    report, sandbox, sidecar, workspace,
-    store: createMemoryStore(),
+  const store = createMemoryStore()
+  const host = createHostCore({
+    report, sandbox, store, workspace,
+    sidecar: createSidecar(),
     userData: home,
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
   })
+  return {
+    tools: () => host.tools(),
+    diagnostics: host.diagnostics,
+    openSession: (session) => host.openSession(session),
+    on: (listener) => host.on(listener),
+    async close() {
+      const closed = await host.close()
+      await sandbox.close()
+      await store.close()
+      return closed
+    },
+  }
 }
 
 async function canonicalFolder(path: string): Promise<string> {

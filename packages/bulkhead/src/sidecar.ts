@@ -21,7 +21,7 @@ export function createSidecar() {
       await writeFile(path, text, { mode: 0o600, flag: 'wx' })
       return path
     },
-    async remove(sessionId: string): Promise<void> {
+    async discard(sessionId: string): Promise<void> {
       const folder = folders.get(sessionId)
       folders.delete(sessionId)
       if (folder) await rm(await folder, { recursive: true, force: true })

@@ -24,10 +24,16 @@ function patternCovers(wide: string, narrow: string): boolean {
   }
 }
 
-/** `*.example.com` covers every name below example.com but not example.com itself; a port, when given, must be equal. */
+const HOST_AND_PORT = /^([^:]+)(?::(\d+))?$/
+
+/**
+ * `*.example.com` covers every name below example.com but not example.com itself; a port, when given, must be equal.
+ * What is not a host with or without a port covers nothing and is covered by nothing.
+ */
 export function hostCovers(wide: string, narrow: string): boolean {
-  const [wideHost = '', widePort] = wide.split(':')
-  const [narrowHost = '', narrowPort] = narrow.split(':')
+  const [, wideHost, widePort] = HOST_AND_PORT.exec(wide) ?? []
+  const [, narrowHost, narrowPort] = HOST_AND_PORT.exec(narrow) ?? []
+  if (wideHost === undefined || narrowHost === undefined) return false
   if (widePort !== undefined && widePort !== narrowPort) return false
   if (!wideHost.startsWith('*.')) return wideHost === narrowHost
   return narrowHost === wideHost || (narrowHost.endsWith(wideHost.slice(1)) && narrowHost.length > wideHost.length - 1)

@@ -1,4 +1,5 @@
-import type { BulkheadError, JsonObject, OutcomeBody, ToolDefinition, OutcomeOrigin } from '@bulkhead/contract'
+import type { BulkheadError, Clock, JsonObject, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
+import type { Reading } from '@bulkhead/contract/dialects'
 import type { Reservation } from './budget.ts'
 import type { Decision } from './permissions/verdict.ts'
 import type { SessionScope } from './session-scope.ts'
@@ -14,6 +15,16 @@ export interface RawCall {
   /** Aborted with a BulkheadError as its reason: ToolCancelled, SessionCancelled or HostClosed. */
   readonly signal: AbortSignal
   readonly progress: CallProgress
+  /** Set when another tool makes the call. */
+  readonly parent: ParentCall | undefined
+}
+
+/** A tool that calls a tool: the called one may have no power that the caller lacks. */
+export interface ParentCall {
+  readonly tool: ToolEntry
+  readonly depth: number
+  /** Stops the time of every call that waits for this one. Returns what lets it go on. */
+  pause(): () => void
 }
 
 /** Exists, is enabled, and is this one of this origin. */
@@ -41,8 +52,9 @@ export interface ClearedCall extends BudgetedCall {
   readonly cleared: true
 }
 
+/** The tool has answered, in whichever of the accepted shapes; here it is read. */
 export interface ExecutedCall extends ClearedCall {
-  readonly body: OutcomeBody
+  readonly reading: Reading
 }
 
 /** How far a call came, for whoever settles it after a throw. Written by the pipeline and its stages alone. */
@@ -53,6 +65,8 @@ export interface CallProgress {
   /** 0 until the tool is run. */
   attempt: number
 }
+
+export const beginning = (clock: Clock): CallProgress => ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0 })
 
 /** A stage's no: a value, not a throw. */
 export class Refusal {

@@ -30,6 +30,8 @@ export function onAbort(signal: AbortSignal, cancel: () => void): () => void {
     cancel()
     return () => {}
   }
-  signal.addEventListener('abort', cancel, { once: true })
-  return () => signal.removeEventListener('abort', cancel)
+  // A function of its own: the same one twice would be one listener, and disposing of one would silence both.
+  const listener = () => cancel()
+  signal.addEventListener('abort', listener, { once: true })
+  return () => signal.removeEventListener('abort', listener)
 }

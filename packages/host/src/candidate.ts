@@ -18,7 +18,7 @@ export interface Candidate {
   readonly tools: readonly ToolEntry[]
 }
 
-export interface CandidateSources extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck'>, Pick<ExtensionParts, 'sandbox'> {
+export interface CandidateSources extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck'>, Pick<ExtensionParts, 'sandbox' | 'clock'> {
   readonly validators: Validators
   readonly settings: Settings
   readonly variables: VariableValues

@@ -52,6 +52,10 @@ export class Extension {
     return this.#lifecycle.state
   }
 
+  get activation(): Arrangement['activation'] {
+    return this.#parts.arrangement.activation
+  }
+
   get running(): RunningCalls {
     return this.#parts.running
   }

@@ -4,10 +4,12 @@ import {
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
+import { createNestedCaller } from './nested-calls.ts'
 import { ProjectApprovals } from './permissions/approvals.ts'
 import { Registry } from './registry.ts'
 import { HostSession, type Session, type SessionOptions } from './session.ts'
 import { Settings } from './settings.ts'
+import { stopAll } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
 import { Validators } from './validators.ts'
 
@@ -74,9 +76,14 @@ class ToolHost implements Host {
     this.#projectApprovals = new ProjectApprovals(store, workspace, events, () => clock.now())
     const registry = new Registry({
       settings: this.#settings, variables: this.#variables, validators: new Validators(), store, sandbox, workspace, env, events, clock,
+      callTool: createNestedCaller(() => this.#context),
     })
     registry.register(report.extensions)
     this.#context = { registry, events, clock, sidecar: options.sidecar }
+    // Later, so that whoever subscribes first hears of it. A failure shows as its state; its first call tries again.
+    queueMicrotask(() => {
+      for (const extension of registry.eager()) extension.start().catch(() => {})
+    })
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -119,14 +126,7 @@ class ToolHost implements Host {
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
     for (const session of sessions) session.cancel(closed())
     await Promise.all(sessions.map((session) => session.close()))
-    const stopped: string[] = []
-    const faults: { extension: string; error: BulkheadError }[] = []
-    for (const extension of registry.clear()) {
-      const ran = extension.compartment !== undefined
-      const error = await extension.stop(closed(), drainMs)
-      if (error) faults.push({ extension: extension.descriptor.id, error })
-      else if (ran) stopped.push(extension.descriptor.id)
-    }
+    const { stopped, faults } = await stopAll(registry.clear(), closed(), drainMs)
     return { stopped, faults, cancelledCalls }
   }
 }

@@ -1,4 +1,4 @@
-import { BulkheadError, ERRORS, type ErrorOutcome } from '@bulkhead/contract'
+import { ERRORS, type BulkheadError, type ErrorOutcome } from '@bulkhead/contract'
 
 /** An error of the host's making, or of a tool's, as what a model is told: what happened, where, and what to do. */
 export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> {
@@ -21,5 +21,6 @@ function errorText(error: BulkheadError): string {
   return `${error.message.replace(/\s+$/, '')}${/[.!?:]\s*$/.test(error.message) ? '' : '.'} ${ERRORS[error.code].cure}`
 }
 
-/** Everything else goes back to the model, which may do better. */
-const endsTheRun = (error: BulkheadError): boolean => error.class === 'Cancellation' || error.code === 'HostClosed'
+/** A call that gave way to a message of the user ends nothing: the run goes on with that. */
+const endsTheRun = ({ code, class: errorClass }: BulkheadError): boolean =>
+  code === 'HostClosed' || (errorClass === 'Cancellation' && code !== 'SkippedBySteering')

@@ -5,13 +5,14 @@ import { authorize } from './stages/authorize.ts'
 import { runBeforeHooks } from './stages/before-hooks.ts'
 import { reserve } from './stages/budget.ts'
 import { execute } from './stages/execute.ts'
-import { readWords, receive, repeatable, type Words } from './stages/receive.ts'
+import { readWords, receive, repeatable, type CallScope, type Words } from './stages/receive.ts'
 import { resolve } from './stages/resolve.ts'
 import { settle } from './stages/settle.ts'
 import { validate } from './stages/validate.ts'
 
 /** A call as it comes in: the caller's words, and where and until when it is made. */
-export interface Proposal extends Pick<RawCall, 'session' | 'signal' | 'progress'> {
+export interface Proposal {
+  readonly scope: CallScope
   readonly call: unknown
   readonly timeoutMs: unknown
 }
@@ -21,9 +22,8 @@ export interface Proposal extends Pick<RawCall, 'session' | 'signal' | 'progress
  * rejects.
  */
 export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
-  const { session, signal, progress } = proposal
   const words = readWords(proposal.call)
-  const call: RawCall = { id: repeatable(words.id), name: repeatable(words.name), input: undefined, timeoutMs: undefined, session, signal, progress }
+  const call: RawCall = { ...proposal.scope, id: repeatable(words.id), name: repeatable(words.name), input: undefined, timeoutMs: undefined }
   let ended: ExecutedCall | Refusal
   try {
     ended = await throughStages(words, proposal, host)
@@ -33,10 +33,10 @@ export async function runCall(proposal: Proposal, host: HostContext): Promise<Ou
   return settle(call, ended, host)
 }
 
-async function throughStages(words: Words, { session, signal, progress, timeoutMs }: Proposal, host: HostContext): Promise<ExecutedCall | Refusal> {
-  signal.throwIfAborted()
+async function throughStages(words: Words, { scope, timeoutMs }: Proposal, host: HostContext): Promise<ExecutedCall | Refusal> {
+  scope.signal.throwIfAborted()
 
-  const received = receive(words, timeoutMs, { session, signal, progress })
+  const received = receive(words, timeoutMs, scope)
   if (received instanceof Refusal) return received
 
   const resolved = resolve(received, host.registry)
@@ -51,7 +51,7 @@ async function throughStages(words: Words, { session, signal, progress, timeoutM
 
   const budgeted = reserve(authorized)
   if (budgeted instanceof Refusal) return budgeted
-  progress.budgeted = budgeted
+  scope.progress.budgeted = budgeted
 
   const cleared = await runBeforeHooks(budgeted)
   if (cleared instanceof Refusal) return cleared

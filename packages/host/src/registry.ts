@@ -64,6 +64,11 @@ export class Registry {
     return [...hidden, ...offered]
   }
 
+  /** Those to start without waiting for a call. */
+  eager(): readonly Extension[] {
+    return this.extensions().filter((extension) => extension.activation === 'eager' && this.extension(extension.descriptor.id) === extension)
+  }
+
   /** Why the configuration does not let the tool be called, or undefined. */
   switchedOff(name: string): string | undefined {
     if (this.#settings.file.toolsEnabled === false) return 'Tools are switched off by the configuration.'

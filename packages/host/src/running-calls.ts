@@ -5,6 +5,16 @@ import type { ClearedCall } from './call.ts'
 export interface RunningCall {
   readonly call: ClearedCall
   readonly deadline: Deadline
+  /** Aborted when this attempt is over, whatever ends it early. */
+  readonly signal: AbortSignal
+}
+
+/** Stops the time of a call, and of those that wait for it. Returns what lets it go on. */
+export function pauseFor({ call, deadline }: RunningCall): () => void {
+  const resumes = [deadline.pause(), call.parent?.pause()]
+  return () => {
+    for (const resume of resumes) resume?.()
+  }
 }
 
 /** The calls one extension is busy with, by the id its compartment knows them under. */
@@ -18,11 +28,8 @@ export class RunningCalls {
    * attempt must not be taken for the first that has not ended yet.
    */
   enter(running: RunningCall, attempt: number): string {
-    let id = running.call.id
-    while (attempt > 1 || this.#calls.has(id)) {
-      id = `${running.call.id.slice(0, 100)}#${++this.#repeats}`
-      if (!this.#calls.has(id)) break
-    }
+    let id = attempt === 1 ? running.call.id : this.#anotherId(running)
+    while (this.#calls.has(id)) id = this.#anotherId(running)
     this.#calls.set(id, running)
     return id
   }
@@ -47,5 +54,10 @@ export class RunningCalls {
     if (this.#calls.size === 0) return Promise.resolve()
     this.#idle ??= Promise.withResolvers<void>()
     return this.#idle.promise
+  }
+
+  /** Never longer than an id may be. */
+  #anotherId({ call }: RunningCall): string {
+    return `${call.id.slice(0, 100)}#${++this.#repeats}`
   }
 }

@@ -1,9 +1,10 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type Clock, type CompartmentServices, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse,
-  type Store,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CompartmentServices, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Json,
+  type Outcome, type Store,
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
-import type { RunningCalls } from './running-calls.ts'
+import { pauseFor, type RunningCalls } from './running-calls.ts'
+import type { NestedCaller } from './nested-calls.ts'
 import { openSlot } from './state-slot.ts'
 import type { SchemaCheck } from './validators.ts'
 
@@ -15,7 +16,7 @@ export interface ServiceSources {
   readonly workspace: string
   readonly env: (name: string) => string | undefined
   readonly events: EventBus
-  readonly clock: Clock
+  readonly callTool: NestedCaller
 }
 
 /** What the broker of one extension may ask the host for: only what its manifest declares. */
@@ -32,6 +33,7 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     envDeclared: declared,
     ...(manifest.stateSlot === null || !slotCheck ? {} : { state: openSlot({ ...sources, slot: manifest.stateSlot, check: slotCheck }) }),
     ...(manifest.tools.some(({ requires }) => requires.capabilities?.includes('interact')) ? { interact: interactFor(sources) } : {}),
+    ...(manifest.tools.some(({ requires }) => requires.capabilities?.includes('tools.call')) ? { callTool: callToolFor(sources) } : {}),
   }
 }
 
@@ -43,11 +45,20 @@ function interactFor({ descriptor: { id }, running }: ServiceSources) {
     if (!ofTools.has(request.kind)) throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked for an interaction of kind "${request.kind}", which belongs to the host.`)
     const current = running.get(callId)
     if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)
-    const resume = current.deadline.pause()
+    const resume = pauseFor(current)
     try {
       return await current.call.session.interactions.ask(request, `extension ${id}`, signal)
     } finally {
       resume()
     }
+  }
+}
+
+/** A call made by a tool goes the way of every other, under the policy of the session it is made in. */
+function callToolFor({ descriptor: { id }, running, callTool }: ServiceSources) {
+  return async (callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome> => {
+    const current = running.get(callId)
+    if (!current) throw new BulkheadError('CapabilityDenied', `The extension "${id}" called a tool outside of a call.`)
+    return callTool(current, { name, arguments: args }, signal)
   }
 }

@@ -4,6 +4,7 @@ import {
   type SecurityMode, type ToolDefinition, type VariableValues,
 } from '@bulkhead/contract'
 import { Budget, type BudgetLimits } from './budget.ts'
+import { beginning } from './call.ts'
 import { onAbort } from './cancellation.ts'
 import type { Hooks } from './hooks.ts'
 import type { HostContext } from './host-context.ts'
@@ -89,8 +90,8 @@ export class HostSession implements Session {
     const { signal: given } = options
     const forget = given === undefined ? undefined : onAbort(given, () => controller.abort(new BulkheadError('ToolCancelled', 'The call was cancelled.', { cause: given.reason })))
     const { host } = this.#sources
-    const progress = { startedAt: host.clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0 }
-    const outcome = runCall({ call, timeoutMs: options.timeoutMs, session: this.#scope, signal: controller.signal, progress }, host)
+    const scope = { session: this.#scope, signal: controller.signal, progress: beginning(host.clock), parent: undefined }
+    const outcome = runCall({ scope, call, timeoutMs: options.timeoutMs }, host)
     this.#open.set(controller, outcome)
     return outcome.finally(() => {
       forget?.()
@@ -98,9 +99,14 @@ export class HostSession implements Session {
     })
   }
 
+  /** Lets what runs go on; calls to come end with this reason. */
+  refuse(reason: BulkheadError): void {
+    this.#cancelled ??= reason
+  }
+
   /** Ends every call with this reason, those to come too. */
   cancel(reason: BulkheadError): void {
-    this.#cancelled ??= reason
+    this.refuse(reason)
     for (const controller of this.#open.keys()) controller.abort(reason)
   }
 

@@ -17,7 +17,7 @@ export function truncate(body: OutcomeBody, maxBytes: number): Truncated {
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
   return {
     body: body.type === 'output'
-      ? { ...body, ...content, data: headOf(main, { left: maxBytes }) }
+      ? { ...body, ...content, data: typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null }
       : { ...body, ...content, error_text: headOfText(body.error_text, maxBytes) },
     whole: typeof main === 'string' ? main : JSON.stringify(main, null, 2),
   }
@@ -41,42 +41,60 @@ function upperBound(value: Json, enough: number): number {
   return bytes
 }
 
+/** Bytes of JSON that may still be written. */
 interface Room {
   left: number
 }
 
-function headOf(value: Json, room: Room): Json {
-  if (typeof value === 'string') {
-    const head = headOfText(value, room.left)
-    room.left -= Buffer.byteLength(head)
-    return head
-  }
-  if (typeof value !== 'object' || value === null) {
-    room.left -= 8
-    return value
-  }
+/** undefined: not even the beginning of it fits. */
+function headOf(value: Json, room: Room): Json | undefined {
+  if (typeof value === 'string') return headOfString(value, room)
+  if (typeof value !== 'object' || value === null) return take(room, JSON.stringify(value).length) ? value : undefined
+  if (!take(room, 2)) return undefined
   return Array.isArray(value) ? headOfList(value, room) : headOfObject(value as JsonObject, room)
+}
+
+function headOfString(text: string, room: Room): string | undefined {
+  if (room.left < 2) return undefined
+  let head = headOfText(text, room.left - 2)
+  for (;;) {
+    const over = Buffer.byteLength(JSON.stringify(head)) - room.left
+    if (over <= 0) break
+    // Escaping made it longer than it is. What is cut off takes at least one byte each, so this ends.
+    head = headOfText(head, Math.max(0, Buffer.byteLength(head) - over))
+  }
+  take(room, Buffer.byteLength(JSON.stringify(head)))
+  return head
 }
 
 function headOfList(list: readonly Json[], room: Room): Json {
   const head: Json[] = []
   for (const item of list) {
-    if (room.left <= 0) break
-    head.push(headOf(item, room))
+    if (!take(room, 1)) break
+    const fitting = headOf(item, room)
+    if (fitting === undefined) break
+    head.push(fitting)
   }
   return head
 }
 
-/** Every member stays as long as it is short: a count or a flag behind a long text is worth more than the text's end. */
+/** Short members first: a count or a flag behind a long text is worth more than the text's end. Their order stays. */
 function headOfObject(object: JsonObject, room: Room): Json {
+  const heads = new Map<string, Json>()
   const entries = Object.entries(object)
-  const small = entries.filter(([, value]) => typeof value !== 'object' && typeof value !== 'string')
-  for (const [key] of small) room.left -= key.length + 8
-  return Object.fromEntries(entries.flatMap(([key, value]) => {
-    if (typeof value !== 'object' && typeof value !== 'string') return [[key, value]]
-    room.left -= key.length + 4
-    return room.left <= 0 ? [] : [[key, headOf(value, room)]]
-  }))
+  const isShort = ([, value]: readonly [string, Json]) => typeof value !== 'string' && (typeof value !== 'object' || value === null)
+  for (const [key, value] of [...entries.filter(isShort), ...entries.filter((entry) => !isShort(entry))]) {
+    if (!take(room, Buffer.byteLength(JSON.stringify(key)) + 2)) continue
+    const fitting = headOf(value, room)
+    if (fitting !== undefined) heads.set(key, fitting)
+  }
+  return Object.fromEntries(entries.flatMap(([key]) => heads.has(key) ? [[key, heads.get(key)!]] : []))
+}
+
+function take(room: Room, bytes: number): boolean {
+  if (bytes > room.left) return false
+  room.left -= bytes
+  return true
 }
 
 function headOfContent(content: readonly Content[], maxBytes: number): readonly Content[] {

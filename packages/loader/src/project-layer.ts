@@ -6,7 +6,7 @@ import type { Fault } from './result.ts'
 
 /** What a workspace has of its own, as far as it can be known without opening it. */
 export type ProjectLayer =
-  | { readonly kind: 'none' }
+  | { readonly kind: 'none'; readonly root: string }
   | { readonly kind: 'folder'; readonly root: string }
   | { readonly kind: 'unusable'; readonly root: string; readonly what: string }
 
@@ -24,11 +24,11 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
   } catch (error) {
     throw BulkheadError.is(error) ? error : invalid(workspace, `cannot be opened: ${messageOf(error)}`)
   }
-  if (stat === undefined) return { kind: 'none' }
+  if (stat === undefined) return { kind: 'none', root }
   if (stat.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }
   if (!stat.isDirectory()) return { kind: 'unusable', root, what: 'is not a folder' }
   // In a home folder the two roots are one, and what is there is the global layer.
-  return isSameFolder(stat, globalRoot) ? { kind: 'none' } : { kind: 'folder', root }
+  return isSameFolder(stat, globalRoot) ? { kind: 'none', root } : { kind: 'folder', root }
 }
 
 /** Why the layer is not read although it is there, or undefined when it may be. The gate before any open. */

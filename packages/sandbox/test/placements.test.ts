@@ -141,7 +141,10 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
   it('rejects an aborted caller at once with its reason and tells the tool', async () => {
     const request = await requestIn({
       placement,
-      source: running('runtime.progress("waiting"); await new Promise((resolve) => runtime.signal.addEventListener("abort", resolve)); runtime.log.info("noticed")'),
+      source: running(`
+        await new Promise((resolve) => { runtime.signal.addEventListener('abort', resolve); runtime.progress('waiting') })
+        runtime.log.info('noticed')
+      `),
     })
     const session = await newSandbox().open(request)
     const controller = new AbortController()

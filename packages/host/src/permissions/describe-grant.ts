@@ -1,4 +1,4 @@
-import type { Grant } from '@bulkhead/contract'
+import { intersectGrant, type Grant } from '@bulkhead/contract'
 
 /** A grant for people, one line for each thing in it. */
 export function describeGrant(grant: Grant): readonly string[] {
@@ -9,4 +9,16 @@ export function describeGrant(grant: Grant): readonly string[] {
     ...grant.shell.map(({ cmd, args = [] }) => `run ${[cmd, ...args.map((arg) => typeof arg === 'string' ? arg : 'prefix' in arg ? `${arg.prefix}…` : '…')].join(' ')}`),
     ...grant.capabilities.map((name) => `use ${name}`),
   ]
+}
+
+/** What of a grant lies outside another, one line for each. Compared as grants: two things may read alike. */
+export function outside(grant: Grant, ceiling: Grant): readonly string[] {
+  const within = intersectGrant(grant, ceiling)
+  const gone = <Item>(list: readonly Item[], kept: readonly Item[]) => list.filter((item) => !kept.includes(item))
+  return describeGrant({
+    fs: { read: gone(grant.fs.read, within.fs.read), write: gone(grant.fs.write, within.fs.write) },
+    net: { hosts: gone(grant.net.hosts, within.net.hosts) },
+    shell: gone(grant.shell, within.shell),
+    capabilities: gone(grant.capabilities, within.capabilities),
+  })
 }

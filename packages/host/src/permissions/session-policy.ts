@@ -1,11 +1,11 @@
 import {
-  compileGrant, intersectGrant, matchSegment, judgeRules, type Grant, type RequirementSet, type RuleQuestion, type ScopedRule,
+  compileGrant, matchSegment, judgeRules, type Grant, type RequirementSet, type RuleQuestion, type ScopedRule,
   type SecurityMode, type VariableValues,
 } from '@bulkhead/contract'
 import type { CallView } from '../call.ts'
 import type { Settings } from '../settings.ts'
 import type { ToolEntry } from '../tool-entry.ts'
-import { describeGrant } from './describe-grant.ts'
+import { outside } from './describe-grant.ts'
 import { expandRule, touchesOf } from './touches.ts'
 import { allow, ask, deny, type Verdict } from './verdict.ts'
 
@@ -90,8 +90,7 @@ export class SessionPolicy {
 
   #capability(tool: ToolEntry): Verdict | undefined {
     if (!this.#ceiling) return undefined
-    const within = intersectGrant(tool.grant, this.#ceiling)
-    const beyond = describeGrant(tool.grant).filter((line) => !describeGrant(within).includes(line))
+    const beyond = outside(tool.grant, this.#ceiling)
     return beyond.length === 0 ? undefined : deny('capability', 'CapabilityDenied', 'ceiling of the session', `it may reach beyond the ceiling of the session: ${beyond.join('; ')}`)
   }
 

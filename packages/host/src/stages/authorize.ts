@@ -1,16 +1,17 @@
-import type { ApprovalAnswer } from '@bulkhead/contract'
+import { CALL_LIMITS, type ApprovalAnswer } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { approvalKeyOf } from '../permissions/approval-key.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
+import { outside } from '../permissions/describe-grant.ts'
 import { judge } from '../permissions/judgement.ts'
 import { deny, refusalOf, strictest, type Decision, type Verdict } from '../permissions/verdict.ts'
 
 /** Who must agree, agrees. The strictest verdict holds, and where that is `ask`, one person is asked one question. */
 export async function authorize(call: ValidatedCall, host: HostContext): Promise<AuthorizedCall | Refusal> {
   const { tool, session: { policy } } = call
-  const standing = policy.standing(tool)
-  if (standing.denied) return refuse(call, host, standing.denied, tool.name)
+  const denied = policy.standing(tool).denied ?? beyondParent(call)
+  if (denied) return refuse(call, host, denied, tool.name)
   const key = needsKey(call) ? approvalKeyOf(call, host.clock) : tool.name
   const approvalKey = typeof key === 'string' ? key : await key
   const verdicts = await judge(call, approvalKey)
@@ -18,6 +19,14 @@ export async function authorize(call: ValidatedCall, host: HostContext): Promise
   if (verdict?.action === 'deny') return refuse(call, host, verdict, approvalKey)
   if (verdict?.action !== 'ask') return permit(call, host, { stage: verdict?.stage ?? 'rules', source: verdict?.source ?? 'no rule', reason: verdict?.reason ?? 'nothing asks', approvalKey })
   return settleAsk(call, host, approvalKey, verdicts.filter(({ action }) => action === 'ask'))
+}
+
+/** A tool cannot gain power by calling another: what that one may reach must lie within its own. */
+function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
+  if (!parent) return undefined
+  if (parent.depth > CALL_LIMITS.subagentDepth) return deny('capability', 'CapabilityDenied', 'depth', `tools call each other ${CALL_LIMITS.subagentDepth} deep at most`)
+  const more = outside(tool.grant, parent.tool.grant)
+  return more.length === 0 ? undefined : deny('capability', 'CapabilityDenied', `powers of ${parent.tool.name}`, `"${parent.tool.name}", which calls it, may not ${more.join('; ')}`)
 }
 
 /** A key that nobody would look at is not worth starting a compartment for. */
@@ -34,7 +43,8 @@ async function settleAsk(call: ValidatedCall, host: HostContext, approvalKey: st
   if (answerable && approvals.has(tool, approvalKey)) return permitted('approval', 'the key was approved before')
   if (!interactions.canApprove) return refuse(call, host, rejection('headless', 'a person would have to agree and nobody is there to be asked'), approvalKey)
   const before = (): ApprovalAnswer | undefined => answerable && approvals.has(tool, approvalKey) ? { decision: 'once' } : undefined
-  const { decision, reason } = await interactions.approve(approvalRequest(call, approvalKey, asks), call.signal, before)
+  const resume = call.parent?.pause()
+  const { decision, reason } = await interactions.approve(approvalRequest(call, approvalKey, asks), call.signal, before).finally(resume)
   if (decision === 'reject') return refuse(call, host, rejection('person', reason ?? 'a person said no'), approvalKey)
   if (decision !== 'once') approvals.remember(tool, approvalKey, decision)
   return permitted('person', reason ?? `approved: ${decision}`)

@@ -1,5 +1,5 @@
-import { BulkheadError, CALL_LIMITS, type OutcomeBody } from '@bulkhead/contract'
-import { acceptReturn } from '@bulkhead/contract/dialects'
+import { BulkheadError, CALL_LIMITS, type Json } from '@bulkhead/contract'
+import { readReturn, type Reading } from '@bulkhead/contract/dialects'
 import { attemptsSpent, backOffMs, mayTryAgain, rest } from '../attempts.ts'
 import { eventFields, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { onAbort, untilAborted } from '../cancellation.ts'
@@ -7,7 +7,7 @@ import { Deadline } from '../deadline.ts'
 import type { HostContext } from '../host-context.ts'
 
 /** What one attempt came to: an answer, which may itself report an error, or what ended it. */
-type Attempt = { readonly body: OutcomeBody } | { readonly error: BulkheadError }
+type Attempt = { readonly reading: Reading } | { readonly error: BulkheadError }
 
 /** Runs the tool in its compartment, again where that does no harm. Throws what ended the last attempt. */
 export async function execute(call: ClearedCall, host: HostContext): Promise<ExecutedCall> {
@@ -19,7 +19,7 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     const failure = failureIn(result)
     if (!failure || !mayTryAgain(failure, call.tool.repeatable)) {
       if ('error' in result) throw result.error
-      return { ...call, body: result.body }
+      return { ...call, reading: result.reading }
     }
     if (attempt === CALL_LIMITS.attempts) throw attemptsSpent(call.name, failure)
     await rest(host.clock, backOffMs(attempt), call.signal)
@@ -28,14 +28,14 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
 
 async function attemptOnce(call: ClearedCall, host: HostContext, attempt: number): Promise<Attempt> {
   try {
-    return { body: acceptReturn(await callCompartment(call, host, attempt)) }
+    return { reading: readReturn(await callCompartment(call, host, attempt)) }
   } catch (thrown) {
     call.signal.throwIfAborted()
     return { error: attributed(BulkheadError.from(thrown)) }
   }
 }
 
-async function callCompartment(call: ClearedCall, host: HostContext, attempt: number): Promise<unknown> {
+async function callCompartment(call: ClearedCall, host: HostContext, attempt: number): Promise<Json> {
   const { tool, signal } = call
   const { running } = tool.extension
   const compartment = tool.extension.compartment ?? await untilAborted(tool.extension.start(), signal)
@@ -43,7 +43,7 @@ async function callCompartment(call: ClearedCall, host: HostContext, attempt: nu
   const timeoutMs = call.timeoutMs ?? tool.timeoutMs
   const deadline = new Deadline(host.clock, timeoutMs, () => ending.abort(overdue(tool.name, timeoutMs)))
   const forget = onAbort(signal, () => ending.abort(signal.reason))
-  const callId = running.enter({ call, deadline }, attempt)
+  const callId = running.enter({ call, deadline, signal: ending.signal }, attempt)
   try {
     return await untilAborted(compartment.call({
       callId,
@@ -68,7 +68,7 @@ function attributed(error: BulkheadError): BulkheadError {
 
 function failureIn(attempt: Attempt) {
   if ('error' in attempt) return attempt.error
-  const { body } = attempt
+  const { body } = attempt.reading
   return body.type === 'error' ? { ...body.error, message: body.error_text } : undefined
 }
 

@@ -13,6 +13,9 @@ export interface CallOptions {
   readonly timeoutMs?: number
 }
 
+/** Where a call is made from. */
+export type CallScope = Pick<RawCall, 'session' | 'signal' | 'progress' | 'parent'>
+
 /** A call's own words, read once. */
 export interface Words {
   readonly id: unknown
@@ -34,7 +37,7 @@ export function readWords(proposal: unknown): Words {
 export const repeatable = (word: unknown): string => typeof word === 'string' ? word.slice(0, WIRE_LIMITS.idChars).toWellFormed() : ''
 
 /** The outline of a call: an id to answer under, a name to look up, a deadline that makes sense. */
-export function receive({ id, name, input }: Words, timeoutMs: unknown, scope: Pick<RawCall, 'session' | 'signal' | 'progress'>): RawCall | Refusal {
+export function receive({ id, name, input }: Words, timeoutMs: unknown, scope: CallScope): RawCall | Refusal {
   if (typeof id !== 'string' || id === '' || id.length > WIRE_LIMITS.idChars || !id.isWellFormed()) {
     return malformed(`The call needs an id: a text of 1 to ${WIRE_LIMITS.idChars} characters`, '/id')
   }

@@ -1,4 +1,5 @@
 import type { Outcome, OutcomeBody, OutcomeMetadata } from '@bulkhead/contract'
+import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { errorBody } from '../outcome.ts'
@@ -9,9 +10,9 @@ export async function settle(call: RawCall, ended: ExecutedCall | Refusal, host:
   const { attempt, budgeted } = call.progress
   // What never ran costs nothing.
   if (attempt === 0) budgeted?.reservation.release()
-  const body = ended instanceof Refusal ? errorBody(ended.error) : ended.body
+  const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: {} } : ended.reading
   const limited = await limit(call, body, host)
-  const outcome = complete(limited, metadataOf(call, limited, host))
+  const outcome = complete(limited, metadataOf(call, limited, claimed, host))
   announce(call, outcome, host)
   if (attempt > 0 && budgeted) tellAfterHook(budgeted, outcome, host)
   return outcome
@@ -35,7 +36,8 @@ async function limit(call: RawCall, body: OutcomeBody, { sidecar, events }: Host
   }
 }
 
-function metadataOf(call: RawCall, { truncated, outputPath }: Limited, { clock }: HostContext): OutcomeMetadata {
+/** Of what the tool claims, only what the host cannot know better is believed. */
+function metadataOf(call: RawCall, { truncated, outputPath }: Limited, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
   const { tool, startedAt, attempt, budgeted } = call.progress
   return {
     call_id: call.id,
@@ -45,7 +47,8 @@ function metadataOf(call: RawCall, { truncated, outputPath }: Limited, { clock }
     attempt,
     ...(truncated ? { truncated } : {}),
     ...(outputPath === undefined ? {} : { output_path: outputPath }),
-    ...(attempt > 0 && budgeted ? { tokens_used: budgeted.reservation.tokens } : {}),
+    ...(attempt > 0 && budgeted ? { tokens_used: claimed.tokens_used ?? budgeted.reservation.tokens } : {}),
+    ...(claimed.child_loop_id === undefined ? {} : { child_loop_id: claimed.child_loop_id }),
   }
 }
 

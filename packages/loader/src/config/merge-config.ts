@@ -1,4 +1,4 @@
-import { isJsonObject, type ConfigFile, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type ConfigFile, type Json } from '@bulkhead/contract'
 import { deepFreeze } from '../freeze.ts'
 
 /**
@@ -31,6 +31,3 @@ function placeBelow(place: string, key: string): string {
   if (place === 'tools' || place === 'extensions') return `${place}/*`
   return place === '' ? key : `${place}/${key}`
 }
-
-/** Only for types: what is merged is data. */
-export type MergedConfig = ConfigFile & JsonObject

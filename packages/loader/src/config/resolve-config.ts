@@ -48,10 +48,11 @@ export function resolveConfig({ defaults, globalRoot, limits }: Settings, projec
   }
 }
 
-/** What a program passes is checked like a file. */
+/** What a program passes is checked like a file, and an option that is undefined is one that was not passed. */
 function given(config: ConfigFile): WrittenConfig {
-  const fault = findJsonFault(config)
-  if (fault === undefined) return { value: structuredClone(config) as unknown as JsonObject, faults: [] }
+  const passed = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
+  const fault = findJsonFault(passed)
+  if (fault === undefined) return { value: structuredClone(passed) as JsonObject, faults: [] }
   return { value: {}, faults: [{ stage: 'configSchema', code: 'ConfigInvalid', path: fault.path, message: `The configuration has a value that ${fault.message}.` }] }
 }
 

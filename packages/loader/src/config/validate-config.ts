@@ -1,4 +1,4 @@
-import { configFileSchema, visibleText, type ConfigFile, type Json, type JsonObject } from '@bulkhead/contract'
+import { configFileSchema, LAYERS, visibleText, type ConfigFile, type Json, type JsonObject } from '@bulkhead/contract'
 import { placeIssues, pointerOf } from '../json/schema-issues.ts'
 import type { Fault } from '../result.ts'
 
@@ -12,8 +12,14 @@ const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4], ['policy', 3],
   ['isolation', 2], ['limits', 2], ['search', 2], ['skills', 2], ['budget', 2], ['audit', 2],
 ])
-/** What stands in for a part that must not be left out. A ceiling that cannot be read allows nothing, rather than everything. */
-const STAND_INS: ReadonlyMap<string, Json> = new Map([['/policy/ceiling', {}]])
+/** What stands in for a bound that cannot be read: the strictest there is. Leaving it out would lift it. */
+const STAND_INS: ReadonlyMap<string, Json> = new Map<string, Json>([
+  ['/policy/ceiling', {}],
+  ...['/policy/integrity', '/policy/signature'].flatMap((policy) => [
+    [policy, { global: 'require', project: 'require' }] as const,
+    ...LAYERS.map((layer) => [`${policy}/${layer}`, 'require'] as const),
+  ]),
+])
 
 export interface ValidConfig {
   readonly config: ConfigFile
@@ -35,7 +41,8 @@ export function validateConfig(written: JsonObject): ValidConfig {
 }
 
 function partOf(steps: Steps): Steps {
-  if (STAND_INS.has(pointerOf(steps.slice(0, 2)))) return steps.slice(0, 2)
+  // A ceiling is one part: half of it would be another ceiling.
+  if (pointerOf(steps.slice(0, 2)) === '/policy/ceiling') return steps.slice(0, 2)
   return steps.slice(0, PART_DEPTH.get(steps[0] ?? '') ?? 1)
 }
 

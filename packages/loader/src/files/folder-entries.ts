@@ -25,7 +25,7 @@ export function listFolder(path: string, maxEntries: number): FolderListing {
       ? { ok: false, problem: 'missing', message: 'does not exist' }
       : { ok: false, problem: 'unreadable', message: `cannot be listed: ${messageOf(error)}` }
   }
-  return { ok: true, entries: entries.sort((left, right) => byteOrder(left.name, right.name)) }
+  return { ok: true, entries: entries.toSorted((left, right) => byteOrder(left.name, right.name)) }
 }
 
 function kindOf(entry: Dirent): FolderEntry['kind'] {

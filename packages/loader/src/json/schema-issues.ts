@@ -34,5 +34,5 @@ function placeUnion(branches: readonly (readonly SchemaIssue[])[], steps: readon
   const meant = branches.find((issues) => issues.length > 0 && issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'))
   if (meant !== undefined) return placeIssues(meant, steps)
   const expectations = branches.flatMap((issues) => issues.map(({ message }) => message))
-  return [{ steps, message: `fits none of the allowed forms: ${expectations.join('; ')}` }]
+  return [{ steps, message: ['fits none of the allowed forms', ...expectations].join('; ') }]
 }

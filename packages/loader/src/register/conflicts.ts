@@ -1,4 +1,4 @@
-import type { ExtensionDescriptor } from '@bulkhead/contract'
+import { visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
 import type { Fault } from '../result.ts'
 import type { RegistrationRule } from './rule.ts'
 
@@ -11,18 +11,20 @@ export const sameId: RegistrationRule = (candidates) => new Map(
 /** Two extensions of one layer that offer a tool of one name. Across layers the later one shadows, which is no conflict. */
 export const sameToolName: RegistrationRule = (candidates) => {
   const claims = candidates.flatMap((claimant) => claimant.manifest.tools.map(({ name }, index) => ({ claimant, name, index })))
-  const contested = [...Map.groupBy(claims, ({ name }) => name).values()].filter(({ length }) => length > 1).flat()
-  // The first contested name of an extension is reason enough.
+  const claimsByName = Map.groupBy(claims, ({ name }) => name)
+  const contested = claims.filter(({ name }) => claimsByName.get(name)!.length > 1)
+  // Reversed, since the first contested name of an extension is reason enough and the last entry of a Map stays.
   return new Map(contested.toReversed().map(({ claimant, name, index }) => {
-    const claimants = claims.filter((claim) => claim.name === name).map((claim) => claim.claimant)
+    const claimants = claimsByName.get(name)!.map((claim) => claim.claimant)
     return [claimant, conflict(`/tools/${index}/name`, `the tool name "${name}"`, claimant, claimants)]
   }))
 }
 
 function conflict(path: string, what: string, claimant: ExtensionDescriptor, claimants: readonly ExtensionDescriptor[]): Fault {
-  const others = claimants.filter((other) => other !== claimant).map(({ location }) => location)
+  const others = claimants.filter((other) => other !== claimant).map(({ location }) => visibleText(location))
+  const shown = others.length > 3 ? [...others.slice(0, 3), `${others.length - 3} more places`] : others
   return {
     stage: 'register', code: 'RegistrationConflict', path,
-    message: `The ${claimant.layer} layer has ${what} more than once, also in ${others.join(', ')}; none of them is used.`,
+    message: `The ${claimant.layer} layer has ${what} more than once, also in ${shown.join(', ')}; none of them is used.`,
   }
 }

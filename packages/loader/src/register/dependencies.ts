@@ -27,21 +27,33 @@ export const circularDependencies = (below: ReadonlyMap<string, ExtensionDescrip
   }))
 }
 
-/** Kahn: takes away whatever waits for nothing. From what remains, following what still waits must come around. */
+/** Who is left when all that wait for nothing are taken away, again and again, waits in a circle or for one. */
 function findCircle(view: ReadonlyMap<string, ExtensionDescriptor>): readonly ExtensionDescriptor[] {
-  const waiting = new Map(view)
-  const waitsFor = ({ manifest }: ExtensionDescriptor) => manifest.dependsOn.find((id) => waiting.has(id))
-  for (let before = Infinity; waiting.size < before;) {
-    before = waiting.size
-    for (const extension of waiting.values()) if (waitsFor(extension) === undefined) waiting.delete(extension.id)
-  }
-  const path: ExtensionDescriptor[] = []
+  const waiting = takeAwayReady(view)
+  const path = new Set<ExtensionDescriptor>()
   let current = waiting.values().next().value
-  while (current !== undefined && !path.includes(current)) {
-    path.push(current)
-    current = waiting.get(waitsFor(current)!)
+  while (current !== undefined && !path.has(current)) {
+    path.add(current)
+    current = waiting.get(current.manifest.dependsOn.find((id) => waiting.has(id))!)
   }
-  return current === undefined ? [] : path.slice(path.indexOf(current))
+  return current === undefined ? [] : [...path].slice([...path].indexOf(current))
+}
+
+function takeAwayReady(view: ReadonlyMap<string, ExtensionDescriptor>): ReadonlyMap<string, ExtensionDescriptor> {
+  const waiting = new Map(view)
+  const edges = [...view.values()].flatMap(({ id, manifest }) => [...new Set(manifest.dependsOn)].map((onto) => ({ id, onto })))
+  const dependents = Map.groupBy(edges, ({ onto }) => onto)
+  const open = new Map([...Map.groupBy(edges, ({ id }) => id)].map(([id, own]) => [id, own.length]))
+  const ready = [...view.keys()].filter((id) => !open.has(id))
+  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
+    waiting.delete(id)
+    for (const dependent of dependents.get(id) ?? []) {
+      const left = open.get(dependent.id)! - 1
+      open.set(dependent.id, left)
+      if (left === 0) ready.push(dependent.id)
+    }
+  }
+  return waiting
 }
 
 const fault = (code: 'DependencyMissing' | 'DependencyCycle', index: number, message: string): Fault =>

@@ -32,11 +32,11 @@ export function register(proven: readonly ExtensionDescriptor[], bundled: Readon
 function admit(
   candidates: readonly ExtensionDescriptor[], rules: readonly RegistrationRule[], refused: Map<ExtensionDescriptor, Fault>,
 ): readonly ExtensionDescriptor[] {
-  for (const rule of rules) {
-    const objections = rule(candidates)
-    if (objections.size === 0) continue
+  let remaining = candidates
+  for (;;) {
+    const objections = rules.values().map((rule) => rule(remaining)).find(({ size }) => size > 0)
+    if (objections === undefined) return remaining
     for (const [extension, fault] of objections) refused.set(extension, fault)
-    return admit(candidates.filter((extension) => !objections.has(extension)), rules, refused)
+    remaining = remaining.filter((extension) => !objections.has(extension))
   }
-  return candidates
 }

@@ -24,16 +24,17 @@ export const linearEngine = Object.assign((source: string): Pattern => {
 
 /** Why a pattern cannot be used, or undefined. It must be valid for JSON Schema, and for the linear engine where values are checked with it. */
 export function findPatternFault(source: string, checksValues: boolean): string | undefined {
+  const invalid = thrownBy(() => new RegExp(source, 'u'))
+  if (invalid !== undefined || !checksValues) return invalid
+  const unsupported = thrownBy(() => compile(source))
+  return unsupported === undefined ? undefined : `${unsupported} (patterns run in linear time, without looking around or referring back)`
+}
+
+function thrownBy(work: () => unknown): string | undefined {
   try {
-    new RegExp(source, 'u')
-  } catch (error) {
-    return messageOf(error)
-  }
-  if (!checksValues) return undefined
-  try {
-    compile(source)
+    work()
     return undefined
   } catch (error) {
-    return `${messageOf(error)} (patterns run in linear time, without looking around or referring back)`
+    return messageOf(error)
   }
 }

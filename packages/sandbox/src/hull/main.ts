@@ -13,38 +13,19 @@ const control = new Socket({ fd: CONTROL_FD })
 control.on('error', die)
 control.on('close', die)
 
-function report(message: HullReport): void {
-  control.write(`${JSON.stringify(message)}\n`)
-}
+const reportAndDie = (report: HullReport): void => void control.write(`${JSON.stringify(report)}\n`, die)
 
-function reportAndDie(message: HullReport): void {
-  control.write(`${JSON.stringify(message)}\n`, die)
-}
-
-function start({ boot, worker: workerData, limits }: HullStart): void {
-  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(boot)}`), {
-    // -i: without it the permission set silently includes the working folder.
-    execArgv: ['-i', '--permission'],
-    env: {},
-    argv: [],
-    stdin: false,
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
-    workerData,
-  })
+function start({ boot, options, workerData, memoryMb }: HullStart): void {
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(boot)}`), { ...options, workerData })
   worker.on('error', (error: unknown) => {
     const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-    reportAndDie(code === 'ERR_WORKER_OUT_OF_MEMORY'
-      ? { type: 'memory', text: `more than ${limits.heapMb} MB of heap` }
-      : { type: 'crashed', text: `an error nobody caught: ${String(message ?? error).slice(0, 2_000)}` })
+    reportAndDie({ type: 'error', ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message: message.slice(0, 2_000) }) })
   })
-  worker.on('exit', (code) => reportAndDie({ type: 'crashed', text: `its thread ended with code ${code}` }))
+  worker.on('exit', (code) => reportAndDie({ type: 'exit', code }))
   setInterval(() => {
-    const rss = process.memoryUsage.rss()
-    if (rss > limits.memoryMb * MB) reportAndDie({ type: 'memory', text: `${Math.round(rss / MB)} of ${limits.memoryMb} MB of memory` })
+    const used = process.memoryUsage.rss()
+    if (used > memoryMb * MB) reportAndDie({ type: 'memory', usedMb: Math.round(used / MB) })
   }, MEMORY_POLL_MS)
-  report({ type: 'started' })
 }
 
 let received = ''

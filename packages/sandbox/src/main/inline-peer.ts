@@ -1,6 +1,7 @@
 import type { CompartmentLoadRequest, CompartmentRequest, ExtensionModule, Json } from '@bulkhead/contract'
 import { BulkheadError, JSON_LIMITS } from '@bulkhead/contract'
 import { Resident } from '../extension/resident.ts'
+import { RemoteError, toWireError } from '../wire/remote-error.ts'
 import type { Broker } from './broker/broker.ts'
 import type { Peer } from './peer.ts'
 
@@ -23,13 +24,22 @@ export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: 
       })
       return resident.reply as unknown as Json
     },
-    lifecycle: async (phase) => loaded().lifecycle(phase),
-    execute: async (callId, tool, args) => loaded().execute(callId, tool, args),
-    deriveApprovalKey: async (tool, args) => loaded().deriveApprovalKey(tool, args),
-    abort: async (callId, reason) => loaded().abort(callId, reason),
+    lifecycle: (phase) => asFromAfar(() => loaded().lifecycle(phase)),
+    execute: (callId, tool, args) => asFromAfar(() => loaded().execute(callId, tool, args)),
+    deriveApprovalKey: (tool, args) => asFromAfar(() => loaded().deriveApprovalKey(tool, args)),
+    abort: (callId, reason) => asFromAfar(() => loaded().abort(callId, reason)),
     killable: false,
     ended: ended.promise,
     gone: ended.promise.then(() => undefined),
     kill: () => ended.resolve(undefined),
+  }
+}
+
+/** What is thrown looks the same as if it had crossed a boundary, so that it is judged the same. */
+async function asFromAfar<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new RemoteError(toWireError(error))
   }
 }

@@ -6,6 +6,7 @@ import type { CompartmentLimits } from '@bulkhead/contract'
 import type { HullReport, HullStart } from '../hull/protocol.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
 import type { Hull, HullExit } from './hull.ts'
+import { exitOf, workerOptions } from './hull.ts'
 import type { Image } from './image.ts'
 
 const FLAGS = [
@@ -21,8 +22,8 @@ const DIAGNOSTIC_CHARS = 4_096
 const OUT_OF_MEMORY = /heap out of memory|allocation failed|out of memory/i
 
 /** A child process of its own: whatever happens in it, ending it takes one signal. */
-export function startProcessHull(image: Image, limits: CompartmentLimits): Hull {
-  const child = spawn(process.execPath, [...FLAGS, '--eval', image.hull], {
+export function startProcessHull({ hull, boot, modules, entry, authorUrl }: Image, limits: CompartmentLimits): Hull {
+  const child = spawn(process.execPath, [...FLAGS, '--eval', hull], {
     cwd: '/',
     env: {},
     // A process group of its own, so that a signal to the host's group leaves the ending to the host.
@@ -33,17 +34,13 @@ export function startProcessHull(image: Image, limits: CompartmentLimits): Hull 
   const channel = child.stdio[4] as Socket
   let killed = false
 
-  const start: HullStart = {
-    boot: image.boot,
-    worker: { modules: image.modules, entry: image.entry, authorUrl: image.authorUrl, limits },
-    limits,
-  }
+  const start: HullStart = { boot, options: workerOptions(limits), workerData: { modules, entry, authorUrl, limits }, memoryMb: limits.memoryMb }
   control.on('error', () => undefined)
   control.write(`${JSON.stringify(start)}\n`)
 
   return {
     transport: socketTransport(channel, { maxFrameBytes: limits.messageBytes, readOnlyWhenDrained: true }),
-    exited: ended(child, control, channel, () => killed),
+    exited: exitOfProcess(child, control, channel, limits, () => killed),
     kill() {
       killed = true
       killGroup(child)
@@ -60,7 +57,7 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-async function ended(child: ChildProcess, control: Socket, channel: Socket, wasKilled: () => boolean): Promise<HullExit> {
+async function exitOfProcess(child: ChildProcess, control: Socket, channel: Socket, limits: CompartmentLimits, wasKilled: () => boolean): Promise<HullExit> {
   const said = [collect(child.stdout!), collect(child.stderr!)]
   const reports = collect(control)
   const [code, signal] = await new Promise<readonly [code: number | null, signal: string | null]>((resolve) => {
@@ -74,8 +71,8 @@ async function ended(child: ChildProcess, control: Socket, channel: Socket, wasK
       resolve([null, null])
     })
   })
-  const last = lastReport(reports())
-  if (last !== undefined) return { kind: last.type === 'memory' ? 'memory' : 'crashed', text: last.text ?? '' }
+  const cause = firstReport(reports())
+  if (cause !== undefined) return exitOf(cause, limits)
   if (wasKilled()) return { kind: 'killed' }
   const words = said.map((text) => text()).join('\n').trim()
   if (OUT_OF_MEMORY.test(words)) return { kind: 'memory', text: 'more heap than it may' }
@@ -92,15 +89,15 @@ function collect(stream: Readable): () => string {
   return () => text
 }
 
-/** The hull's main thread is ours, but it shares a process with a stranger: what it says is read with care. */
-function lastReport(text: string): HullReport | undefined {
-  for (const line of text.split('\n').toReversed()) {
-    try {
-      const report = JSON.parse(line) as Partial<HullReport> | null
-      if (report?.type === 'memory' || report?.type === 'crashed') return { type: report.type, text: String(report.text).slice(0, 2_000) }
-    } catch {
-      continue
-    }
+/** The main thread of a hull is ours, but shares a process with a stranger, so what it says is read with care. */
+function firstReport(text: string): HullReport | undefined {
+  try {
+    const { type, code, message, usedMb } = JSON.parse(text.split('\n', 1)[0] ?? '') as Record<string, unknown>
+    if (type === 'memory') return { type, usedMb: Number(usedMb) }
+    if (type === 'exit') return { type, code: Number(code) }
+    if (type === 'error') return { type, ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message }) }
+  } catch {
+    // It ended without a word, or in the middle of one.
   }
   return undefined
 }

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { BulkheadError, messageOf } from '../src/bulkhead-error.ts'
+import { ERRORS, type ErrorCode } from '../src/errors.ts'
+
+const hostile: readonly [string, unknown][] = [
+  ['undefined', undefined],
+  ['null', null],
+  ['a symbol', Symbol('x')],
+  ['an object without a prototype', Object.create(null)],
+  ['a proxy whose every trap throws', new Proxy({}, {
+    has: () => { throw new Error('has') }, get: () => { throw new Error('get') }, getPrototypeOf: () => { throw new Error('proto') },
+  })],
+  ['a revoked proxy', (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy as unknown })()],
+  ['an object whose text throws', { toString: () => { throw new Error('no') } }],
+  ['an error whose message is an accessor that throws', Object.defineProperty(new Error('x'), 'message', { get: () => { throw new Error('no') } })],
+  ['an error whose message is no text', Object.assign(new Error('x'), { message: 5 })],
+  ['an error without a message', new Error('')], // eslint-disable-line unicorn/error-message
+  ['one of our errors whose code throws', Object.defineProperty({ [Symbol.for('bulkhead.error')]: true }, 'code', { get: () => { throw new Error('no') } })],
+  ['a pretender with an unknown code', { [Symbol.for('bulkhead.error')]: true, code: 'constructor' }],
+]
+
+describe('our error', () => {
+  it.each(Object.keys(ERRORS) as ErrorCode[])('%s follows the table', (code) => {
+    const error = new BulkheadError(code, 'It happened.')
+    expect({ class: error.class, fault: error.fault, retryable: error.retryable })
+      .toEqual({ class: ERRORS[code].class, fault: ERRORS[code].fault, retryable: ERRORS[code].retryable })
+  })
+
+  it('has a name, a message, data and a cause', () => {
+    const cause = new Error('under it')
+    const error = new BulkheadError('NotFound', 'No file.', { cause, data: { path: '/x' } })
+    expect(error).toMatchObject({ name: 'BulkheadError', code: 'NotFound', message: 'No file.', data: { path: '/x' }, cause })
+    expect(new BulkheadError('NotFound', 'No file.')).not.toHaveProperty('cause')
+    expect(error).toBeInstanceOf(Error)
+  })
+
+  it('is known across copies of the package', async () => {
+    const copy = '../src/bulkhead-error.ts?copy'
+    const other = await import(/* @vite-ignore */ copy) as typeof import('../src/bulkhead-error.ts')
+    const theirs = new other.BulkheadError('NotFound', 'x')
+    expect(theirs).not.toBeInstanceOf(BulkheadError)
+    expect(BulkheadError.is(theirs)).toBe(true)
+    expect(BulkheadError.from(theirs)).toBe(theirs)
+  })
+
+  it('does not travel in its JSON as more than its data', () => {
+    expect(JSON.parse(JSON.stringify(new BulkheadError('NotFound', 'x', { data: 1 })))).toEqual({ name: 'BulkheadError', code: 'NotFound', data: 1 })
+  })
+
+  it.each(hostile)('is made of %s without throwing', (_, thrown) => {
+    expect(BulkheadError.is(thrown)).toBe(false)
+    const error = BulkheadError.from(thrown, 'ToolExecutionFailed')
+    expect(error.code).toBe('ToolExecutionFailed')
+    expect(error.message).not.toBe('')
+  })
+
+  it('is made of an error with that error as its cause', () => {
+    const cause = new TypeError('bad')
+    expect(BulkheadError.from(cause)).toMatchObject({ code: 'InternalError', message: 'bad', cause })
+  })
+})
+
+describe('the text of what was thrown', () => {
+  it.each<[string, unknown, string]>([
+    ['an error', new Error('boom'), 'boom'],
+    ['a text', 'boom', 'boom'],
+    ['a number', 5, 'threw 5'],
+    ['nothing', undefined, 'threw undefined'],
+    ['an empty text', '', 'threw an error without a message'],
+    ['what cannot be printed', Object.create(null), 'threw something that cannot be printed'],
+  ])('for %s', (_, thrown, text) => {
+    expect(messageOf(thrown)).toBe(text)
+  })
+
+  it('is cut, and well formed where it was cut inside a character', () => {
+    const text = messageOf(new Error('x'.repeat(9_999) + '😀😀'))
+    expect(text).toHaveLength(10_000)
+    expect(text.isWellFormed()).toBe(true)
+  })
+})

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { CONFIG_FILE, configFileSchema, SECURITY_MODES } from '../src/config.ts'
+import { DEFAULT_LIMITS } from '../src/limits.ts'
+import { invalidConfigs, validConfigs, wholeConfig } from './samples/configs.ts'
+
+const pathsOf = (value: unknown) => configFileSchema.safeParse(value).error?.issues.map((issue) => issue.path.join('/'))
+
+describe('a configuration file', () => {
+  it('lies in config.json and knows these modes', () => {
+    expect(CONFIG_FILE).toBe('config.json')
+    expect(SECURITY_MODES).toEqual(['ask', 'allowlist', 'yolo'])
+  })
+
+  it.each(validConfigs)('is taken: %s', (_, value) => {
+    expect(pathsOf(value)).toBeUndefined()
+  })
+
+  it.each(invalidConfigs)('is refused, at its path: %s', (_, value, path) => {
+    expect(pathsOf(value)).toEqual([path])
+  })
+
+  it('is as it was written, but for the pattern of a rule', () => {
+    expect(configFileSchema.parse(wholeConfig)).toEqual({ ...wholeConfig, rules: [{ permission: 'bash', pattern: '*', action: 'ask' }] })
+  })
+
+  it('can set every limit, and no other', () => {
+    expect(pathsOf({ limits: DEFAULT_LIMITS })).toBeUndefined()
+    expect(pathsOf({ limits: { ...DEFAULT_LIMITS, fork: 1 } })).toEqual(['limits'])
+    expect(Object.keys(configFileSchema.shape.limits.unwrap().shape)).toEqual(Object.keys(DEFAULT_LIMITS))
+  })
+})

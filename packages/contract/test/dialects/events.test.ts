@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { toPhiEvent, toSteerableEvent, toStudEvent } from '../../src/dialects/events.ts'
+import { errorOf } from '../../src/dialects/reading.ts'
+import type { BulkheadEvent, EventBody, EventType } from '../../src/events.ts'
+import { base } from '../samples/outcomes.ts'
+
+const at = '2026-05-15T12:00:00.000Z'
+const origin = { layer: 'project' as const, extension: 'weather', version: '1.0.0', digest: 'd' }
+const call = { sessionId: 's1', callId: 'c1', tool: 'forecast', origin }
+const failure = { durationMs: 5, errorClass: 'ToolTerminal' as const, message: 'no' }
+const ext = 'weather'
+
+/** One of each, so that an event without a decision here does not compile. */
+const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
+  ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } },
+  ToolInvocationDecided: { type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k' },
+  ToolInvocationStarted: { type: 'ToolInvocationStarted', ...call, attempt: 1 },
+  ToolInvocationProgress: { type: 'ToolInvocationProgress', ...call, text: 'half' },
+  ToolInvocationUpdated: { type: 'ToolInvocationUpdated', ...call, partial: [1] },
+  ToolInvocationSucceeded: { type: 'ToolInvocationSucceeded', ...call, durationMs: 5 },
+  ToolInvocationFailed: { type: 'ToolInvocationFailed', ...call, ...failure, errorCode: 'ToolExecutionFailed' },
+  ToolInvocationCancelled: { type: 'ToolInvocationCancelled', ...call, durationMs: 5, errorCode: 'TurnCancelled', reason: 'stop' },
+  LifecyclePhaseStart: { type: 'LifecyclePhaseStart', extensionId: ext, phase: 'init' },
+  LifecyclePhaseEnd: { type: 'LifecyclePhaseEnd', extensionId: ext, phase: 'init', durationMs: 2, ok: true },
+  LifecycleStateChanged: { type: 'LifecycleStateChanged', extensionId: ext, from: 'loaded', to: 'activating' },
+  CompartmentEnded: { type: 'CompartmentEnded', extensionId: ext, errorCode: null, message: '' },
+  ExtensionReloaded: { type: 'ExtensionReloaded', extensionId: ext, generation: 2 },
+  ExtensionReloadRefused: { type: 'ExtensionReloadRefused', extensionId: ext, reason: 'never' },
+  ExtensionLog: { type: 'ExtensionLog', extensionId: ext, level: 'info', text: 'x', callId: undefined },
+  InteractionRaised: { type: 'InteractionRaised', correlationId: 'i1', kind: 'Ask', source: ext },
+  InteractionAnswered: { type: 'InteractionAnswered', correlationId: 'i1', status: 'accepted' },
+  TrustDecision: { type: 'TrustDecision', path: '/p', decision: 'trusted' },
+  StateSlotDrift: { type: 'StateSlotDrift', extensionId: ext, storedVersion: '1', currentVersion: '2', decision: 'warn' },
+  SessionOpened: { type: 'SessionOpened', sessionId: 's1' },
+  SessionClosed: { type: 'SessionClosed', sessionId: 's1' },
+  TurnBegan: { type: 'TurnBegan', sessionId: 's1', turn: 1 },
+  TurnEnded: { type: 'TurnEnded', sessionId: 's1', turn: 1 },
+  SuppressedError: { type: 'SuppressedError', source: 'hook', message: 'threw' },
+}
+const stamp = (body: EventBody): BulkheadEvent => ({ ...body, at }) as BulkheadEvent
+const names = (project: (event: BulkheadEvent) => string | undefined) =>
+  Object.fromEntries(Object.values(every).map((body) => [body.type, project(stamp(body))]).filter(([, name]) => name !== undefined))
+
+describe('events in other words', () => {
+  it('have these names in phi', () => {
+    expect(names((event) => toPhiEvent(event)?.type)).toStrictEqual({
+      ToolInvocationStarted: 'ToolExecutionStart', ToolInvocationUpdated: 'ToolExecutionUpdate', ToolInvocationProgress: 'ProgressMessage',
+      ToolInvocationSucceeded: 'ToolExecutionEnd', ToolInvocationFailed: 'ToolExecutionEnd', ToolInvocationCancelled: 'ToolExecutionEnd',
+    })
+  })
+
+  it('have these names in steerable', () => {
+    expect(names((event) => toSteerableEvent(event)?.type)).toStrictEqual({
+      ToolInvocationProposed: 'tool_call', ToolInvocationSucceeded: 'tool_result', ToolInvocationFailed: 'tool_result',
+      ToolInvocationCancelled: 'tool_result', ToolInvocationProgress: 'loader-hint', SuppressedError: 'error', TurnEnded: 'done',
+    })
+  })
+
+  it('have these names in stud', () => {
+    expect(names((event) => toStudEvent(event)?.name)).toStrictEqual({
+      ...Object.fromEntries([
+        'ToolInvocationProposed', 'ToolInvocationStarted', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
+        'LifecyclePhaseStart', 'LifecyclePhaseEnd', 'ExtensionReloaded', 'ExtensionReloadRefused', 'InteractionRaised', 'InteractionAnswered',
+        'TrustDecision', 'StateSlotDrift', 'SuppressedError',
+      ].map((name) => [name, name])),
+      TurnEnded: 'SessionTurnEnd',
+    })
+  })
+})
+
+describe('events of phi', () => {
+  it('carry the call, and what was at hand', () => {
+    const ids = { loop_id: 's1', tool_call_id: 'c1', tool_name: 'forecast' }
+    expect(toPhiEvent(stamp(every.ToolInvocationStarted), { args: { city: 'Oslo' } })).toStrictEqual({ type: 'ToolExecutionStart', ...ids, args: { city: 'Oslo' } })
+    expect(toPhiEvent(stamp(every.ToolInvocationSucceeded), { outcome: { type: 'output', data: 'hi', metadata: { ...base, child_loop_id: 'l1' } } })).toStrictEqual({
+      type: 'ToolExecutionEnd', ...ids, is_error: false, child_loop_id: 'l1',
+      result: { content: [{ type: 'text', text: 'hi' }], details: null, child_loop_id: 'l1' },
+    })
+    expect(toPhiEvent(stamp(every.ToolInvocationFailed))).toStrictEqual({ type: 'ToolExecutionEnd', ...ids, is_error: true, child_loop_id: null, result: null })
+  })
+
+  it('are absent for a call that a before-hook vetoed', () => {
+    expect(toPhiEvent(stamp({ ...every.ToolInvocationFailed, errorCode: 'HookVetoed' }))).toBeUndefined()
+    expect(toPhiEvent(stamp({ ...every.ToolInvocationCancelled, errorCode: 'HookVetoed' }))).toBeUndefined()
+  })
+})
+
+describe('events of steerable', () => {
+  it('carry a closed call and a result', () => {
+    expect(toSteerableEvent(stamp(every.ToolInvocationProposed)))
+      .toStrictEqual({ type: 'tool_call', toolCall: { id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } } })
+    expect(toSteerableEvent(stamp({ ...every.ToolInvocationProposed, args: [1] }))).toMatchObject({ toolCall: { arguments: { value: [1] } } })
+    const outcome = { type: 'error' as const, error_text: 'no', error: errorOf('InputInvalid'), metadata: base }
+    expect(toSteerableEvent(stamp(every.ToolInvocationFailed), { outcome }))
+      .toStrictEqual({ type: 'tool_result', id: 'c1', name: 'forecast', result: { success: false, needsFollowup: true, error: 'no' } })
+  })
+
+  it('end the run for a cancelled call, and not for a failed or a steered one', () => {
+    expect(toSteerableEvent(stamp(every.ToolInvocationFailed))).toMatchObject({ result: { success: false, needsFollowup: true, error: 'no' } })
+    expect(toSteerableEvent(stamp(every.ToolInvocationCancelled))).toMatchObject({ result: { success: false, terminal: true, error: 'stop' } })
+    expect(toSteerableEvent(stamp({ ...every.ToolInvocationCancelled, errorCode: 'SkippedBySteering' }))).toMatchObject({ result: { needsFollowup: true } })
+  })
+})
+
+describe('events of stud', () => {
+  it('carry the call with the layer it came from', () => {
+    expect(toStudEvent(stamp(every.ToolInvocationFailed))?.payload).toStrictEqual({
+      toolCallId: 'c1', toolName: 'forecast', layer: 'project', ...failure, errorCode: 'ToolExecutionFailed',
+    })
+    expect(toStudEvent(stamp({ ...every.ToolInvocationStarted, origin: null }))?.payload).toMatchObject({ layer: null })
+  })
+
+  it.each([
+    ['ApprovalDenied', 'approval-denied'], ['RuleDenied', 'approval-denied'], ['HookVetoed', 'approval-denied'], ['GuardDenied', 'approval-denied'],
+    ['ToolNotRegistered', 'tool-not-available'], ['ToolsDisabled', 'tool-not-available'],
+  ] as const)('call what never ran because of %s cancelled: %s', (errorCode, reason) => {
+    const cancelled = { name: 'ToolInvocationCancelled', payload: { toolCallId: 'c1', toolName: 'forecast', layer: 'project', durationMs: 5, reason } }
+    expect(toStudEvent(stamp({ ...every.ToolInvocationFailed, errorCode }))).toStrictEqual(cancelled)
+    expect(toStudEvent(stamp({ ...every.ToolInvocationCancelled, errorCode }))).toStrictEqual(cancelled)
+  })
+
+  it('give a cancelled call the reason stud has for it', () => {
+    expect(toStudEvent(stamp(every.ToolInvocationCancelled))?.payload).toMatchObject({ reason: 'session-cancelled' })
+  })
+})

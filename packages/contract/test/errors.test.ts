@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { ERRORS, isErrorCode } from '../src/errors.ts'
+
+describe('the table of errors', () => {
+  it('has exactly these codes', () => {
+    expect(Object.keys(ERRORS)).toEqual([
+      'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'ConfigInvalid', 'ConfigSchemaViolation',
+      'RequirementInvalid', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing', 'DependencyCycle', 'IntegrityFailed',
+      'IntegrityTokenMissing', 'SignatureInvalid', 'PackageUnsafe', 'DuplicateJsonKey', 'ExtensionNotFound', 'InstallSourceInvalid',
+      'ConsentRequired', 'ProjectTrustRequired', 'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'AllowlistWithoutMode',
+      'ToolNotRegistered', 'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',
+      'WatchdogDenied', 'GuardDenied', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed', 'CommandRejected',
+      'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy', 'NotFound', 'OutputMalformed',
+      'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'TooManyCalls', 'SessionCancelled', 'TurnCancelled', 'ToolCancelled',
+      'HostClosed', 'CompartmentStartFailed', 'CompartmentCrashed', 'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentQuarantined',
+      'LockdownFailed', 'BoundaryViolation', 'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
+      'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed',
+      'StateInvalid', 'EnvNameUndeclared', 'EnvNameNotSet', 'InteractionUnavailable', 'InteractionTimeout', 'InteractionAlreadyAnswered',
+      'StoreUnavailable', 'InternalError',
+    ])
+  })
+
+  it('says of each what it means and what cures it, in whole sentences', () => {
+    for (const [code, row] of Object.entries(ERRORS)) {
+      expect(code).toMatch(/^[A-Z][A-Za-z]+$/)
+      for (const text of [row.meaning, row.cure]) expect(text).toMatch(/^[A-Za-z`].*\.$/)
+    }
+  })
+
+  it('lets only what may pass be tried again', () => {
+    for (const row of Object.values(ERRORS)) {
+      if (row.class === 'ToolTransient') expect(row.retryable).toBe(true)
+      if (row.class === 'ToolTerminal' || row.class === 'Validation' || row.class === 'Cancellation') expect(row.retryable).toBe(false)
+    }
+  })
+
+  it('cannot be changed', () => {
+    expect(Object.isFrozen(ERRORS)).toBe(true)
+    expect(Object.values(ERRORS).every((row) => Object.isFrozen(row))).toBe(true)
+  })
+
+  it('knows its own codes and no inherited name', () => {
+    expect(Object.keys(ERRORS).every(isErrorCode)).toBe(true)
+    for (const other of ['constructor', '__proto__', 'toString', '', 'shapeInvalid', 1, null, undefined, ['NotFound']]) expect(isErrorCode(other)).toBe(false)
+  })
+})

@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { globCovers, matchGlob, matchSegment } from '../src/glob.ts'
+
+/** The same meaning by another way: one regular expression over segments that each begin with a slash. */
+function oracle(pattern: string, path: string): boolean {
+  const slashed = (text: string) => text.split('/').filter((part, index) => index === 0 || part !== '').map((part) => '/' + part)
+  const literal = (text: string) => text.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`)
+  const source = slashed(pattern).map((part) => part === '/**' ? '(?:/[^/]*)*' : part.split('*').map(literal).join('[^/]*')).join('')
+  return new RegExp(`^${source}(?:/[^/]*)*$`, 's').test(slashed(path).join(''))
+}
+
+const join = (parts: readonly string[]) => parts.join('/')
+const anyPattern = fc.array(fc.oneof(
+  { weight: 3, arbitrary: fc.string({ unit: fc.constantFrom('a', 'b', '*', '.'), maxLength: 4 }) }, { weight: 1, arbitrary: fc.constant('**') },
+), { maxLength: 5 }).map(join)
+const anyPath = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 4 }), { maxLength: 6 }).map(join)
+
+describe('path patterns', () => {
+  it.each<[string, string, boolean]>([
+    ['src/a.ts', 'src/a.ts', true],
+    ['src', 'src/deep/a.ts', true],
+    ['src/', 'src', true],
+    ['src', 'srcs', false],
+    ['*.ts', 'a.ts', true],
+    ['*.ts', 'src/a.ts', false],
+    ['**/*.ts', 'a.ts', true],
+    ['**/*.ts', 'src/deep/a.ts', true],
+    ['src/**', 'src', true],
+    ['src/**/a', 'src/a', true],
+    ['src/**/a', 'src/x/y/a', true],
+    ['src/*/a', 'src/a', false],
+    ['a//b', 'a/b', true],
+    ['/a', 'a', false],
+    ['a', '/a', false],
+    ['/', '/anything', true],
+    ['**', '', true],
+    ['a.c', 'abc', false],
+    ['[a]', 'a', false],
+    ['a?', 'ab', false],
+    ['{a,b}', 'a', false],
+    ['a*b*c', 'a/b/c', false],
+    ['a*b*c', 'aXbYc', true],
+    ['A', 'a', false],
+    ['a\nb', 'a\nb', true],
+  ])('%j on %j: %s', (pattern, path, matches) => {
+    expect(matchGlob(pattern, path)).toBe(matches)
+    expect(oracle(pattern, path)).toBe(matches)
+  })
+
+  it('mean what an independent reading of them means', () => {
+    fc.assert(fc.property(anyPattern, anyPath, (pattern, path) => {
+      expect(matchGlob(pattern, path)).toBe(oracle(pattern, path))
+    }), { numRuns: 2_000 })
+  })
+
+  it('take no more than linear time where a regular expression would not return', () => {
+    const begun = performance.now()
+    expect(matchGlob('*a'.repeat(500) + 'b', 'a'.repeat(5_000))).toBe(false)
+    expect(matchGlob('**/'.repeat(200) + 'x', 'a/'.repeat(1_000))).toBe(false)
+    expect(performance.now() - begun).toBeLessThan(5_000)
+  })
+})
+
+describe('a pattern inside one text', () => {
+  it('crosses anything, slashes too', () => {
+    expect(matchSegment('git *', 'git log a/b')).toBe(true)
+    expect(matchSegment('*', '')).toBe(true)
+    expect(matchSegment('', 'a')).toBe(false)
+    expect(matchSegment('a**b', 'ab')).toBe(true)
+  })
+
+  it('means what a regular expression with .* means', () => {
+    const text = (units: readonly string[]) => fc.string({ unit: fc.constantFrom(...units), maxLength: 8 })
+    fc.assert(fc.property(text(['a', 'b', '*']), text(['a', 'b', '/']), (pattern, subject) => {
+      expect(matchSegment(pattern, subject)).toBe(new RegExp(`^${pattern.replaceAll('*', '.*')}$`, 's').test(subject))
+    }), { numRuns: 2_000 })
+  })
+})
+
+describe('one pattern within another', () => {
+  it.each<[string, string, boolean]>([
+    ['src/**', 'src/a/b', true],
+    ['src', 'src/**', true],
+    ['src/**', 'src', true],
+    ['**', 'a/**/b', true],
+    ['src/*', 'src/*.ts', true],
+    ['src/*.ts', 'src/a.ts', true],
+    ['*.ts', '*.ts', true],
+    ['src/a', 'src', false],
+    ['src/*', 'src/**', false],
+    ['src/*', 'src', false],
+    ['src', 'srcs', false],
+    ['**/a', 'b/a', false],
+  ])('%j over %j: %s', (wide, narrow, covers) => {
+    expect(globCovers(wide, narrow)).toBe(covers)
+  })
+
+  it('never says yes wrongly', () => {
+    fc.assert(fc.property(anyPattern, anyPattern, anyPath, (wide, narrow, path) => {
+      fc.pre(globCovers(wide, narrow))
+      if (matchGlob(narrow, path)) expect(matchGlob(wide, path)).toBe(true)
+    }), { numRuns: 2_000 })
+  })
+
+  it('never says yes wrongly for paths made to match the narrow one', () => {
+    const filled = fc.tuple(anyPattern, fc.array(fc.constantFrom('a', 'b', '.', 'a/b'), { minLength: 8, maxLength: 8 }))
+      .map(([narrow, fills]) => ({ narrow, path: narrow.replaceAll('**', () => fills.pop() ?? 'a').replaceAll('*', () => fills.pop()?.replaceAll('/', '') ?? 'a') }))
+    fc.assert(fc.property(anyPattern, filled, (wide, { narrow, path }) => {
+      if (globCovers(wide, narrow) && matchGlob(narrow, path)) expect(matchGlob(wide, path)).toBe(true)
+    }), { numRuns: 5_000 })
+  })
+})

@@ -1,0 +1,165 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { canonicalJson, findJsonFault, isJsonObject, parseJson, pointerStep, type Json } from '../src/json.ts'
+import { anyJson } from './samples/json.ts'
+
+const nested = (depth: number): unknown => depth === 0 ? 1 : [nested(depth - 1)]
+const shared = (levels: number): unknown => {
+  let graph: unknown = 1
+  for (let level = 0; level < levels; level++) graph = [graph, graph]
+  return graph
+}
+const cycle = () => {
+  const value: { list: unknown[] } = { list: [1] }
+  value.list.push({ back: value })
+  return value
+}
+const throwing = (thrown: unknown) => new Proxy({}, { getPrototypeOf: () => { throw thrown } })
+const unprintable = Object.defineProperty(new Error('x'), 'message', { value: { toString: () => { throw new Error('no text') } } })
+class Point {
+  x = 1
+}
+class Rows extends Array<unknown> {}
+const LIMITS = { maxDepth: 3, maxNodes: 10, maxChars: 20 }
+
+describe('hostile values', () => {
+  it.each<[string, unknown, string, string]>([
+    ['undefined', undefined, '', 'kind'],
+    ['a function inside', { a: [() => 1] }, '/a/0', 'kind'],
+    ['a symbol', Symbol('x'), '', 'kind'],
+    ['a bigint', { n: 1n }, '/n', 'kind'],
+    ['NaN', [Number.NaN], '/0', 'kind'],
+    ['infinity', { a: { b: -Infinity } }, '/a/b', 'kind'],
+    ['a date', { at: new Date(0) }, '/at', 'kind'],
+    ['a map', new Map([['a', 1]]), '', 'kind'],
+    ['bytes', { a: new Uint8Array(2) }, '/a', 'kind'],
+    ['shared memory', new SharedArrayBuffer(8), '', 'kind'],
+    ['an instance of a class', [new Point()], '/0', 'kind'],
+    ['a boxed text', Object('text'), '', 'kind'],
+    ['a promise', Promise.resolve(1), '', 'kind'],
+    ['an array of a class', [new Rows()], '/0', 'kind'],
+    ['an array with a prototype of its own', Object.setPrototypeOf([1], { toJSON: () => 2 }), '', 'kind'],
+    ['an array with a named property', Object.assign([1], { extra: 2 }), '', 'kind'],
+    ['an array with a symbol', Object.assign([1], { [Symbol.iterator]: 1 }), '', 'kind'],
+    ['a hole', [1, , 3], '/1', 'hole'], // eslint-disable-line no-sparse-arrays
+    ['an enormous sparse array', { a: Array.from({ length: 0 }).concat(new Array(2 ** 31)) }, '/a', 'size'],
+    ['an accessor', Object.defineProperty({}, 'a', { enumerable: true, get: () => 1 }), '/a', 'kind'],
+    ['an accessor in an array', Object.defineProperty([0], 0, { get: () => 1 }), '/0', 'kind'],
+    ['a hidden property', Object.defineProperty({}, 'a', { value: 1 }), '/a', 'kind'],
+    ['a symbol for a key', { [Symbol('x')]: 1 }, '', 'key'],
+    ['an own __proto__', JSON.parse('{"a":{"__proto__":{"admin":true}}}'), '/a/__proto__', 'key'],
+    ['half a surrogate pair in a text', { a: ['ok', 'x\ud800'] }, '/a/1', 'text'],
+    ['half a surrogate pair in a key', { '\udc00': 1 }, '/\udc00', 'text'],
+    ['a cycle', cycle(), '/list/1/back', 'cycle'],
+    ['a key to escape', { 'a/b~c': undefined }, '/a~1b~0c', 'kind'],
+    ['depth', nested(65), '/0'.repeat(64), 'depth'],
+    ['a graph shared 40 levels deep', shared(40), expect.stringMatching(/^(?:\/[01]){40}$/) as unknown as string, 'size'],
+    ['a proxy that throws', { a: throwing(new Error('boom')) }, '/a', 'kind'],
+    ['a proxy that throws nothing printable', throwing(Object.create(null)), '', 'kind'],
+    ['a proxy that throws an unprintable error', throwing(unprintable), '', 'kind'],
+    ['a revoked proxy', (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return [proxy] })(), '/0', 'kind'],
+  ])('refuses %s', (_, value, path, code) => {
+    expect(findJsonFault(value)).toEqual({ path, code, message: expect.any(String) as unknown })
+  })
+
+  it('refuses a list whose length grows while it is read, in bounded time', () => {
+    let length = 1
+    const endless = new Proxy([], {
+      get: (target, key) => key === 'length' ? length++ : Reflect.get(target, key) as unknown,
+      getOwnPropertyDescriptor: () => ({ value: 1, configurable: true, enumerable: true, writable: true }),
+    })
+    expect(findJsonFault(endless)?.code).toBe('kind')
+  })
+
+  it('calls nothing of the value and reads each property once', () => {
+    const reads: string[] = []
+    const watched = new Proxy({ a: 1, b: [2] }, {
+      getOwnPropertyDescriptor: (target, key) => { reads.push(String(key)); return Reflect.getOwnPropertyDescriptor(target, key) },
+      get: () => { throw new Error('was called') },
+    })
+    expect(findJsonFault(watched)).toBeUndefined()
+    expect(reads).toEqual(['a', 'b'])
+  })
+
+  it.each<[string, unknown, string, string]>([
+    ['one level too many', { a: [[[1]]] }, '/a/0/0', 'depth'],
+    ['one value too many', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], '/9', 'size'],
+    ['one character too many', { ['k'.repeat(10)]: 'v'.repeat(11) }, '/' + 'k'.repeat(10), 'size'],
+  ])('refuses %s and takes one less', (_, value, path, code) => {
+    expect(findJsonFault(value, LIMITS)).toMatchObject({ path, code })
+  })
+
+  it('takes what just fits', () => {
+    expect(findJsonFault({ a: [[1]] }, LIMITS)).toBeUndefined()
+    expect(findJsonFault([1, 2, 3, 4, 5, 6, 7, 8, 9], LIMITS)).toBeUndefined()
+    expect(findJsonFault({ ['k'.repeat(10)]: 'v'.repeat(10) }, LIMITS)).toBeUndefined()
+    expect(findJsonFault(nested(64))).toBeUndefined()
+  })
+
+  it('says what a class is called, within reason', () => {
+    const value = Object.create({ constructor: { ...class {}, name: 'x' } }) as object
+    expect(findJsonFault(value)?.message).toBe('a value of a class is not JSON')
+    expect(findJsonFault(new Point())?.message).toBe('a Point is not JSON')
+    const Long = Object.defineProperty(class {}, 'name', { value: 'L'.repeat(1000) })
+    expect(findJsonFault(new Long())?.message).toHaveLength(64 + 'a  is not JSON'.length)
+  })
+})
+
+describe('plain values', () => {
+  it('are accepted, whatever JSON wrote them', () => {
+    fc.assert(fc.property(fc.anything().map((value) => JSON.stringify(value)).filter((text) => text !== undefined && !text.includes('__proto__')), (text) => {
+      expect(findJsonFault(JSON.parse(text))).toBeUndefined()
+      expect(parseJson(text)).toEqual({ ok: true, value: JSON.parse(text) as unknown })
+    }))
+  })
+
+  it('may share parts and have no prototype', () => {
+    const part = { a: 1 }
+    expect(findJsonFault([part, part, Object.assign(Object.create(null) as object, { b: part })])).toBeUndefined()
+  })
+})
+
+describe('text from a stranger', () => {
+  it.each<[string, string, string, string]>([
+    ['nothing', '', '', 'kind'],
+    ['what is not JSON', '{a:1}', '', 'kind'],
+    ['more after the end', '1 2', '', 'kind'],
+    ['a number that does not fit', '[1e999]', '/0', 'kind'],
+    ['an own __proto__', '{"__proto__":1}', '/__proto__', 'key'],
+    ['half a surrogate pair', '["\\ud800"]', '/0', 'text'],
+    ['a million levels', '['.repeat(1_000_000) + ']'.repeat(1_000_000), '/0'.repeat(64), 'depth'],
+    ['a million levels left open', '['.repeat(1_000_000), '', 'kind'],
+    ['a million values', JSON.stringify(Array.from({ length: 1_000_000 }, () => 0)), '', 'size'],
+  ])('is refused for %s', (_, text, path, code) => {
+    expect(parseJson(text)).toEqual({ ok: false, fault: { path, code, message: expect.any(String) as unknown } })
+  })
+
+  it('is refused for its length before it is parsed', () => {
+    expect(parseJson(`"${'x'.repeat(20)}"`, LIMITS)).toMatchObject({ ok: false, fault: { path: '', code: 'size' } })
+  })
+})
+
+describe('canonical text', () => {
+  it('is one for equal values, whatever the order of keys, and parses to the value', () => {
+    const turned = (value: Json): Json => {
+      if (Array.isArray(value)) return value.map(turned)
+      return isJsonObject(value) ? Object.fromEntries(Object.entries(value).toReversed().map(([key, inner]) => [key, turned(inner)])) : value
+    }
+    fc.assert(fc.property(anyJson, (value) => {
+      expect(canonicalJson(turned(value))).toBe(canonicalJson(value))
+      expect(JSON.parse(canonicalJson(value))).toEqual(value)
+    }))
+  })
+
+  it('differs for different values', () => {
+    fc.assert(fc.property(anyJson, anyJson, (a, b) => {
+      fc.pre(JSON.stringify(a) !== JSON.stringify(b))
+      if (canonicalJson(a) === canonicalJson(b)) expect(a).toEqual(b)
+    }))
+    expect(canonicalJson({ b: [1, 'x'], a: null })).toBe('{"a":null,"b":[1,"x"]}')
+  })
+})
+
+it('writes steps of a JSON Pointer', () => {
+  expect([pointerStep('a'), pointerStep(3), pointerStep('~/')]).toEqual(['/a', '/3', '/~0~1'])
+})

@@ -1,0 +1,69 @@
+import { valid as validVersion } from 'semver'
+import { describe, expect, it } from 'vitest'
+import { pointerStep } from '../src/json.ts'
+import { MANIFEST_FILE, manifestSchema } from '../src/manifest.ts'
+import { invalid, smallest, valid, whole } from './samples/manifests.ts'
+
+const pathsOf = (value: unknown) => manifestSchema.safeParse(value).error?.issues.map((issue) => issue.path.map((key) => pointerStep(String(key))).join(''))
+
+describe('a manifest', () => {
+  it('lies in bulkhead.json', () => {
+    expect(MANIFEST_FILE).toBe('bulkhead.json')
+  })
+
+  it.each(valid)('is taken: %s', (_, value) => {
+    expect(pathsOf(value)).toBeUndefined()
+  })
+
+  it.each(invalid)('is refused, at its path: %s', (_, value, path) => {
+    expect(pathsOf(value)).toEqual([path])
+  })
+
+  it('has its defaults filled in', () => {
+    expect(manifestSchema.parse(smallest)).toEqual({
+      ...smallest,
+      main: './index.js',
+      configSchema: { type: 'object', additionalProperties: false, properties: {} },
+      stateSlot: null,
+      loadedCardinality: 'unlimited',
+      activeCardinality: 'unlimited',
+      discoveryRules: { folder: 'tools', activation: 'first-call' },
+      reloadBehavior: 'between-turns',
+      env: [],
+      dependsOn: [],
+      tools: [{ ...smallest.tools[0], requires: {}, gated: true, idempotent: false }],
+    })
+  })
+
+  it('is otherwise as it was written', () => {
+    expect(manifestSchema.parse(whole)).toEqual(whole)
+  })
+
+  it('has no state where it says none', () => {
+    expect(manifestSchema.parse({ ...smallest, stateSlot: 'none' }).stateSlot).toBeNull()
+    expect(manifestSchema.parse({ ...smallest, stateSlot: { slotVersion: '1', schema: {} } }).stateSlot).toMatchObject({ driftPolicy: 'reject' })
+  })
+
+  it('gives each tool a name of its own', () => {
+    const [tool] = smallest.tools
+    const issues = manifestSchema.safeParse({ ...smallest, tools: [tool, { ...tool, name: 'other' }, tool, tool] }).error?.issues
+    expect(issues?.map(({ path, message }) => [path.join('/'), message])).toEqual([
+      ['tools/2/name', 'another tool of this manifest is called forecast too'],
+      ['tools/3/name', 'another tool of this manifest is called forecast too'],
+    ])
+  })
+
+  it('names every fault at once', () => {
+    expect(pathsOf({ ...smallest, id: 'X', version: '1', tools: [{ ...smallest.tools[0], name: '1' }] })).toEqual(['/id', '/version', '/tools/0/name'])
+  })
+
+  it('has a version that semver reads too', () => {
+    for (const version of ['1.0.0', '0.0.0', '10.20.30-alpha.1.x-y+b.01', '1.0.0-0a', '1.0.0--']) {
+      expect(manifestSchema.safeParse({ ...smallest, version }).success).toBe(true)
+      expect(validVersion(version)).not.toBeNull()
+    }
+    for (const version of ['v1.0.0', '1.0.0-', '1.0.0-a..b', '1.0.0+', '1.0.0-00', ' 1.0.0']) {
+      expect(manifestSchema.safeParse({ ...smallest, version }).success).toBe(false)
+    }
+  })
+})

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import {
+  canonicalPattern, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet, type RequirementSet,
+} from '../src/requirements.ts'
+
+const reading = (...read: string[]): RequirementSet => ({ fs: { read } })
+const values = { workspace: ['/ws', '/more'], 'ad-hoc': [], 'user-data': ['/'] }
+
+describe('variables of path patterns', () => {
+  it('are these', () => {
+    expect(REQUIREMENT_VARIABLES).toEqual(['workspace', 'ad-hoc', 'user-data'])
+  })
+
+  it.each<[string, readonly string[]]>([
+    ['{workspace}/src/**', ['/ws/src/**', '/more/src/**']],
+    ['src/**', ['/ws/src/**', '/more/src/**']],
+    ['{workspace}', ['/ws', '/more']],
+    ['{workspace}/', ['/ws', '/more']],
+    ['.', ['/ws', '/more']],
+    ['./a//b/./c', ['/ws/a/b/c', '/more/a/b/c']],
+    ['{user-data}/cache', ['/cache']],
+    ['{user-data}', ['/']],
+    ['{ad-hoc}/**', []],
+  ])('expand %s', (pattern, paths) => {
+    expect(compileGrant(reading(pattern), values).fs.read).toEqual(paths)
+  })
+
+  it('without a value yield nothing', () => {
+    expect(compileGrant({ fs: { read: ['{user-data}/**'], write: ['a'] } }, {}).fs).toEqual({ read: [], write: [] })
+  })
+
+  it('whose value would be a pattern itself yield nothing', () => {
+    expect(compileGrant(reading('src'), { workspace: ['/ws*', '/ok'] }).fs.read).toEqual(['/ok/src'])
+  })
+
+  it.each([
+    ['an unknown variable', '{workspce}/a'], ['an inherited name', '{constructor}/a'], ['no name', '{}/a'], ['a variable in the middle', 'a/{workspace}'],
+    ['a variable glued to a name', '{workspace}a'], ['an absolute path', '/etc/passwd'], ['an absolute path behind the variable', '{workspace}//etc'],
+    ['a way up', '../a'], ['a way up behind the variable', '{workspace}/a/../../b'], ['a way up at the end', 'a/..'], ['a back-slash', 'a\\b'],
+    ['a NUL', 'a\0b'], ['a brace', 'a{b,c}'], ['a line break around a variable', '{work\nspace}/a'],
+  ])('refuse %s when the manifest is read', (_, pattern) => {
+    for (const requires of [reading(pattern), { fs: { write: [pattern] } }]) {
+      expect(() => checkRequirements(requires)).toThrow(expect.objectContaining({ code: 'RequirementInvalid', data: { pattern } }))
+      expect(() => compileGrant(requires, values)).toThrow(expect.objectContaining({ code: 'RequirementInvalid' }))
+    }
+    expect(() => canonicalPattern(pattern)).toThrow(expect.objectContaining({ code: 'RequirementInvalid' }))
+  })
+
+  it('have one spelling', () => {
+    expect(['src/**', './src/**', '{workspace}/src/**', '{workspace}/src//**'].map(canonicalPattern)).toEqual(Array(4).fill('{workspace}/src/**'))
+    expect(['.', '{workspace}', '{workspace}/'].map(canonicalPattern)).toEqual(Array(3).fill('{workspace}'))
+  })
+
+  it('find nothing to refuse in a good set', () => {
+    expect(() => checkRequirements({ fs: { read: ['a..b/.../**', '{ad-hoc}/*'] }, net: { hosts: ['x.example'] } })).not.toThrow()
+  })
+})
+
+describe('a grant', () => {
+  it('of nothing is nothing', () => {
+    expect(compileGrant({}, values)).toEqual(NO_GRANT)
+  })
+
+  it('holds hosts, commands and capabilities as they were written', () => {
+    const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'] }
+    expect(compileGrant(requires, values)).toEqual({ ...NO_GRANT, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'] })
+  })
+})
+
+describe('the schema of a set', () => {
+  it.each<[string, unknown]>([
+    ['nothing', {}],
+    ['everything', {
+      fs: { read: ['**'], write: ['out'] }, net: { hosts: ['api.example.com', '*.example.com', 'localhost:8080'] },
+      shell: [{ cmd: 'git' }, { cmd: 'g++', args: ['x', { wildcard: true }, { prefix: '--' }] }], capabilities: ['interact', 'tools.call'],
+    }],
+  ])('takes %s', (_, value) => {
+    expect(requirementSet.safeParse(value).success).toBe(true)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['an unknown power', { gpu: true }, ''],
+    ['an unknown key of fs', { fs: { delete: ['a'] } }, 'fs'],
+    ['an empty pattern', { fs: { read: [''] } }, 'fs.read.0'],
+    ['a host in upper case', { net: { hosts: ['API.example'] } }, 'net.hosts.0'],
+    ['a URL for a host', { net: { hosts: ['https://a.example'] } }, 'net.hosts.0'],
+    ['a star inside a host', { net: { hosts: ['a.*.example'] } }, 'net.hosts.0'],
+    ['every host', { net: { hosts: ['*'] } }, 'net.hosts.0'],
+    ['a command with a path', { shell: [{ cmd: '/bin/sh' }] }, 'shell.0.cmd'],
+    ['a command with a space', { shell: [{ cmd: 'git log' }] }, 'shell.0.cmd'],
+    ['a wildcard that is false', { shell: [{ cmd: 'a', args: [{ wildcard: false }] }] }, 'shell.0.args.0'],
+    ['an unknown capability', { capabilities: ['root'] }, 'capabilities.0'],
+  ])('refuses %s', (_, value, path) => {
+    const issues = requirementSet.safeParse(value).error?.issues.map((issue) => issue.path.join('.'))
+    expect(issues).toEqual([path])
+  })
+})
+
+describe('arguments of a command', () => {
+  it.each<[string, Parameters<typeof matchArguments>[0], readonly string[], boolean]>([
+    ['no patterns and no arguments', undefined, [], true],
+    ['no patterns and one argument', undefined, ['a'], false],
+    ['the same', ['log', '-1'], ['log', '-1'], true],
+    ['another', ['log'], ['push'], false],
+    ['one too many', ['log'], ['log', '-1'], false],
+    ['one too few', ['log', '-1'], ['log'], false],
+    ['another order', ['a', 'b'], ['b', 'a'], false],
+    ['a wildcard for one', ['log', { wildcard: true }], ['log', 'anything at all'], true],
+    ['a wildcard for none', ['log', { wildcard: true }], ['log'], false],
+    ['a prefix', [{ prefix: '--format=' }], ['--format=%h'], true],
+    ['a prefix alone', [{ prefix: '--a' }], ['--a'], true],
+    ['another prefix', [{ prefix: '--a' }], ['-a'], false],
+  ])('%s', (_, patterns, args, matches) => {
+    expect(matchArguments(patterns, args)).toBe(matches)
+  })
+})
+
+describe('effects', () => {
+  it.each<[string, RequirementSet, boolean]>([
+    ['nothing', {}, false], ['reading', reading('**'), false], ['asking', { capabilities: ['interact'] }, false],
+    ['empty lists', { fs: { write: [] }, net: { hosts: [] }, shell: [] }, false], ['writing', { fs: { write: ['a'] } }, true],
+    ['reaching', { net: { hosts: ['a.example'] } }, true], ['running', { shell: [{ cmd: 'ls' }] }, true], ['calling tools', { capabilities: ['tools.call'] }, true],
+  ])('of %s: %s', (_, requires, effects) => {
+    expect(hasEffects(requires)).toBe(effects)
+  })
+})

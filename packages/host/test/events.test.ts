@@ -1,0 +1,74 @@
+import type { BulkheadEvent, EventListener } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { EventBus } from '../src/events.ts'
+import { flush, ManualClock } from './twin/clock.ts'
+
+const opened = (sessionId: string) => ({ type: 'SessionOpened', sessionId }) as const
+
+function listening() {
+  const heard: BulkheadEvent[] = []
+  const bus = new EventBus(new ManualClock())
+  return { bus, heard, listener: ((event) => heard.push(event)) as EventListener }
+}
+
+test('an event is stamped by the clock, frozen, and told in the order of subscription', () => {
+  const { bus, heard } = listening()
+  const order: string[] = []
+  bus.on((event) => { order.push('first'); heard.push(event) })
+  bus.on(() => { order.push('second') })
+  bus.emit(opened('s'))
+  expect(heard).toEqual([{ type: 'SessionOpened', sessionId: 's', at: '2026-01-01T00:00:00.000Z' }])
+  expect(Object.isFrozen(heard[0])).toBe(true)
+  expect(order).toEqual(['first', 'second'])
+})
+
+test('on returns off, for this subscription alone', () => {
+  const { bus, heard, listener } = listening()
+  const off = bus.on(listener)
+  bus.on(listener)
+  off()
+  off()
+  bus.emit(opened('s'))
+  expect(heard).toHaveLength(1)
+})
+
+test('a listener that throws is reported, stays subscribed, and hides nothing from the others', () => {
+  const { bus, heard, listener } = listening()
+  let throws = 0
+  bus.on((event) => {
+    if (event.type === 'SuppressedError') return
+    throws += 1
+    throw new Error('broken listener')
+  })
+  bus.on(listener)
+  bus.emit(opened('a'))
+  bus.emit(opened('b'))
+  expect(throws).toBe(2)
+  expect(heard.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened', 'SuppressedError', 'SessionOpened'])
+  expect(heard[0]).toMatchObject({ source: 'listener of SessionOpened', message: 'broken listener' })
+})
+
+test('a listener that throws at every event, even at the report of it, does not keep the host busy', () => {
+  const { bus, heard, listener } = listening()
+  bus.on(() => { throw new Error('always') })
+  bus.on(listener)
+  bus.emit(opened('a'))
+  expect(heard.map(({ type }) => type)).toEqual(['SuppressedError', 'SessionOpened'])
+})
+
+test('an async listener that rejects is reported instead of ending the process', async () => {
+  const { bus, heard, listener } = listening()
+  bus.on(async (event) => { if (event.type === 'SessionOpened') throw new Error('later') })
+  bus.on(listener)
+  bus.emit(opened('a'))
+  await flush()
+  expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SuppressedError'])
+})
+
+test('whoever subscribes while an event is told hears the next one', () => {
+  const { bus, heard, listener } = listening()
+  const off = bus.on(() => { off(); bus.on(listener) })
+  bus.emit(opened('a'))
+  bus.emit(opened('b'))
+  expect(heard).toMatchObject([{ sessionId: 'b' }])
+})

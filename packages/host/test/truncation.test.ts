@@ -1,0 +1,53 @@
+import type { Json } from '@bulkhead/contract'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { truncate } from '../src/truncation.ts'
+
+const output = (data: Json) => ({ type: 'output', data }) as const
+const bytes = (value: Json): number => Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value))
+
+test('what fits is handed on as it is', () => {
+  const body = output({ a: ['x', 1, null] })
+  expect(truncate(body, 100)).toEqual({ body, whole: undefined })
+  expect(truncate(body, 100).body).toBe(body)
+})
+
+test('a text is cut between characters, and the whole is kept', () => {
+  const { body, whole } = truncate(output('ab€😀'), 5)
+  expect(body).toEqual(output('ab€'))
+  expect(whole).toBe('ab€😀')
+  expect(truncate(output('😀😀'), 7).body).toEqual(output('😀'))
+})
+
+test('a list ends after a whole item, an object keeps its form and its short members', () => {
+  const list = Array.from({ length: 1_000 }, (_, index) => ({ path: `file-${index}`, line: index }))
+  const { body } = truncate(output({ matches: list, total: 1_000, done: true }), 500)
+  if (body.type !== 'output') throw new Error('it was an output')
+  const data = body.data as { matches: readonly Json[]; total: number; done: boolean }
+  expect(data.total).toBe(1_000)
+  expect(data.done).toBe(true)
+  expect(data.matches.length).toBeGreaterThan(5)
+  expect(data.matches.length).toBeLessThan(100)
+  expect(data.matches[0]).toEqual({ path: 'file-0', line: 0 })
+})
+
+test('content and error texts are cut too, images are left alone', () => {
+  const image = { type: 'image', data: 'A'.repeat(500), mimeType: 'image/png' } as const
+  const { body } = truncate({ type: 'output', data: null, content: [{ type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(90) }, { type: 'text', text: 'z' }] }, 100)
+  expect(body.content).toEqual([{ type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(10) }])
+  const error = { code: 'ToolExecutionFailed', class: 'ToolTerminal', retryable: false } as const
+  expect(truncate({ type: 'error', error_text: 'e'.repeat(200), error }, 100).body).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
+})
+
+test('whatever the value, the head is well formed and within the limit, and nothing that fits is cut', () => {
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), fc.integer({ min: 1, max: 200 }), (value, maxBytes) => {
+    const data = JSON.parse(JSON.stringify(value)) as Json
+    const { body, whole } = truncate(output(data), maxBytes)
+    if (body.type !== 'output') throw new Error('it was an output')
+    expect(whole === undefined).toBe(bytes(data) <= maxBytes)
+    if (whole === undefined) expect(body.data).toBe(data)
+    // Where nothing fits, null is what is left.
+    expect(bytes(body.data)).toBeLessThanOrEqual(Math.max(maxBytes, 4))
+    expect(JSON.stringify(body.data).isWellFormed()).toBe(true)
+  }))
+})

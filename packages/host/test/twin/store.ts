@@ -1,0 +1,48 @@
+import { BulkheadError, type Json, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
+
+/** A store that remembers as long as it lives, and fails when it is told to. */
+export class MemoryStore implements Store {
+  readonly #records = new Map<string, Json>()
+  readonly #audit: Json[] = []
+  failing = false
+
+  async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
+    this.#check()
+    return this.#records.get(`${collection}:${key}`)
+  }
+
+  async write(collection: StoreCollection, key: string, value: Json): Promise<void> {
+    this.#check()
+    this.#records.set(`${collection}:${key}`, JSON.parse(JSON.stringify(value)) as Json)
+  }
+
+  async remove(collection: StoreCollection, key: string): Promise<void> {
+    this.#check()
+    this.#records.delete(`${collection}:${key}`)
+  }
+
+  async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {
+    this.#check()
+    const start = `${collection}:`
+    return [...this.#records]
+      .filter(([key]) => key.startsWith(start + prefix))
+      .map(([key, value]) => ({ key: key.slice(start.length), value }))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  async append(record: Json): Promise<number> {
+    this.#check()
+    return this.#audit.push(record)
+  }
+
+  async records(from = 1, limit = Infinity): Promise<readonly { readonly position: number; readonly record: Json }[]> {
+    this.#check()
+    return this.#audit.map((record, index) => ({ position: index + 1, record })).slice(from - 1, from - 1 + limit)
+  }
+
+  async close(): Promise<void> {}
+
+  #check(): void {
+    if (this.failing) throw new BulkheadError('StoreUnavailable', 'The store was told to fail.')
+  }
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import {
+  canonicalJson, manifestSchema, type BulkheadEvent, type CompartmentServices, type ConfigFile, type Diagnostic, type EventOf, type EventType,
+  type ExtensionDescriptor, type ExtensionModule, type ExtensionPhases, type Json, type JsonObject, type Layer, type LayerConfig, type ManifestInput, type Outcome,
+} from '@bulkhead/contract'
+import { createHost, type Host, type HostOptions } from '../../src/index.ts'
+import { TwinSandbox, type TwinCompartment } from './sandbox.ts'
+import { MemoryStore } from './store.ts'
+
+/** The runtime as the twin makes it: what every tool has, and the services as they came. */
+export interface TwinRuntime {
+  readonly callId: string
+  readonly signal: AbortSignal
+  progress(text: string): void
+  update(partial: Json): void
+  readonly services: CompartmentServices
+}
+
+type ToolInput = ManifestInput['tools'][number]
+export interface ToolSketch extends Partial<Omit<ToolInput, 'name'>> {
+  readonly execute?: (args: JsonObject, runtime: TwinRuntime) => unknown
+  readonly deriveApprovalKey?: (args: JsonObject) => unknown
+}
+
+export interface ExtensionSketch extends Partial<Omit<ManifestInput, 'tools'>> {
+  readonly layer?: Layer
+  readonly tools?: Readonly<Record<string, ToolSketch>>
+  readonly phases?: ExtensionPhases
+  /** As if the bytes were others. */
+  readonly bytes?: string
+  /** Ships with the host, as a module. */
+  readonly inline?: boolean
+}
+
+const READS: ToolInput['requires'] = { fs: { read: ['{workspace}'] } }
+const sha512 = (text: string): string => createHash('sha512').update(text).digest('hex')
+
+/** A proven extension and the code the twin runs for it. Its tools look at the workspace unless they say otherwise. */
+export function sketchExtension(sketch: ExtensionSketch): { readonly descriptor: ExtensionDescriptor; readonly module: ExtensionModule } {
+  const { layer = 'global', tools = { echo: {} }, phases = {}, bytes = '', inline = false, ...fields } = sketch
+  const manifest = manifestSchema.parse({
+    kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '*', id: 'sample', version: '1.0.0', ...fields,
+    tools: Object.entries(tools).map(([name, { execute: _execute, deriveApprovalKey: _derive, ...tool }]) =>
+      ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object' }, requires: READS, ...tool })),
+  })
+  const module: ExtensionModule = {
+    ...phases,
+    tools: Object.fromEntries(Object.entries(tools).map(([name, { execute = (args: JsonObject) => args, deriveApprovalKey }]) =>
+      [name, { execute: execute as never, ...(deriveApprovalKey ? { deriveApprovalKey: deriveApprovalKey as never } : {}) }])),
+  }
+  const descriptor: ExtensionDescriptor = {
+    id: manifest.id, version: manifest.version, layer, location: `/layers/${layer}/${manifest.id}`, manifest,
+    digests: {
+      package: sha512(`${manifest.id} ${manifest.version} ${bytes}`),
+      capability: sha512(canonicalJson(manifest.tools.map(({ requires }) => requires) as unknown as Json)),
+      tools: new Map(manifest.tools.map((tool) => [tool.name, sha512(canonicalJson(tool as unknown as Json))])),
+    },
+    integrity: layer === 'bundled' ? 'bundled' : 'unpinned',
+    code: inline ? { kind: 'module', module } : { kind: 'files', readFiles: async () => new Map([['index.js', new Uint8Array()]]) },
+  }
+  return { descriptor, module }
+}
+
+export interface WorldSketch extends Partial<Omit<HostOptions, 'report' | 'sandbox'>> {
+  readonly extensions?: readonly ExtensionSketch[]
+  readonly config?: ConfigFile
+  readonly layers?: readonly LayerConfig[]
+  readonly diagnostics?: readonly Diagnostic[]
+}
+
+export interface World {
+  readonly host: Host
+  readonly sandbox: TwinSandbox
+  readonly store: MemoryStore
+  readonly events: readonly BulkheadEvent[]
+  eventsOf<Type extends EventType>(type: Type): readonly EventOf<Type>[]
+  compartment(id?: string): TwinCompartment
+}
+
+/** A host over twins of its ports, with everything it tells kept. */
+export function createWorld(sketch: WorldSketch = {}): World {
+  const { extensions = [{}], config = {}, layers, diagnostics = [], store = new MemoryStore(), ...options } = sketch
+  const sketched = extensions.map(sketchExtension)
+  const sandbox = new TwinSandbox(new Map(sketched.map(({ descriptor: { layer, id, version }, module }) => [`${layer}/${id}/${version}`, module])))
+  const host = createHost({
+    report: {
+      config: { merged: config, layers: layers ?? [{ layer: 'global', location: '/layers/global/config.json', config }] },
+      extensions: sketched.map(({ descriptor }) => descriptor),
+      diagnostics,
+    },
+    sandbox, store, workspace: '/work space', userData: '/data', env: () => undefined, ...options,
+  })
+  const events: BulkheadEvent[] = []
+  host.on((event) => events.push(event))
+  return {
+    host, sandbox, store: store as MemoryStore, events,
+    eventsOf: (type) => events.filter((event): event is EventOf<typeof type> => event.type === type),
+    compartment: (id = 'sample') => sandbox.compartments.findLast((compartment) => compartment.id === id)!,
+  }
+}
+
+/** Approves everything, once. */
+export const agreeable: NonNullable<Parameters<Host['openSession']>[0]> = { approver: { approve: async () => ({ decision: 'once' }) } }
+
+/** What an outcome came to in one word: `output`, or the code of its error. */
+export const verdictOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
+

@@ -1,0 +1,72 @@
+import type { Json, JsonObject } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { linearRegExp } from '../src/linear-regexp.ts'
+import { Validators } from '../src/validators.ts'
+
+const codeOf = (compile: () => unknown): unknown => {
+  try {
+    compile()
+    return 'compiled'
+  } catch (thrown) {
+    return (thrown as { code?: unknown }).code
+  }
+}
+
+test('a fault names the place, the keyword and what the schema wants', () => {
+  const check = new Validators().compile({
+    type: 'object', additionalProperties: false, required: ['city'],
+    properties: { city: { type: 'string', minLength: 2 }, unit: { enum: ['C', 'F'] }, tags: { type: 'array', items: { type: 'string' } } },
+  })
+  const faults: readonly (readonly [Json, object | undefined])[] = [
+    [{ city: 'Oslo' }, undefined],
+    [{}, { path: '', keyword: 'required', message: "must have required property 'city'" }],
+    [{ city: 1 }, { path: '/city', keyword: 'type', message: 'must be string' }],
+    [{ city: 'Oslo', unit: 'K' }, { path: '/unit', keyword: 'enum', message: 'must be equal to one of the allowed values ["C","F"]' }],
+    [{ city: 'Oslo', tags: ['a', 2] }, { path: '/tags/1', keyword: 'type', message: 'must be string' }],
+    [{ city: 'Oslo', more: 1 }, { path: '', keyword: 'additionalProperties', message: 'must NOT have additional properties ("more")' }],
+  ]
+  for (const [value, fault] of faults) expect(check(value)).toEqual(fault)
+})
+
+test('equal schemas are compiled once, however they are written', () => {
+  const validators = new Validators()
+  const check = validators.compile({ type: 'object', properties: { a: { type: 'string' } } })
+  expect(validators.compile({ properties: { a: { type: 'string' } }, type: 'object' })).toBe(check)
+  expect(validators.compile({ type: 'object' })).not.toBe(check)
+})
+
+test('schemas cannot reach or disturb each other', () => {
+  const validators = new Validators()
+  const shared = { $id: 'https://example.com/shared', type: 'object', $defs: { word: { type: 'string' } } }
+  validators.compile(shared)
+  expect(codeOf(() => validators.compile({ ...shared, title: 'another with that id' }))).toBe('compiled')
+  expect(codeOf(() => validators.compile({ type: 'object', properties: { a: { $ref: 'https://example.com/shared#/$defs/word' } } }))).toBe('ConfigSchemaInvalid')
+})
+
+test.each<[string, JsonObject]>([
+  ['an unknown keyword', { type: 'object', propertis: {} }],
+  ['an unknown format', { type: 'string', format: 'zip-code' }],
+  ['a wrong value', { type: 'objekt' }],
+  ['a missing reference', { type: 'object', properties: { a: { $ref: '#/$defs/none' } } }],
+  ['another draft', { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object' }],
+  ['a pattern that looks around', { type: 'string', pattern: '^(?=a)b' }],
+  ['a check that would answer with a promise', { $async: true, type: 'object' }],
+])('%s is a fault of the schema', (_, schema) => {
+  expect(codeOf(() => new Validators().compile(schema))).toBe('ConfigSchemaInvalid')
+})
+
+test('a pattern made to explode takes no time', () => {
+  const check = new Validators().compile({ type: 'string', pattern: '^(a+)+$' })
+  const began = performance.now()
+  expect(check(`${'a'.repeat(5_000)}!`)).toMatchObject({ keyword: 'pattern' })
+  expect(check('aaaa')).toBeUndefined()
+  expect(performance.now() - began).toBeLessThan(2_000)
+})
+
+test('two patterns are never taken for one', () => {
+  const check = new Validators().compile({ type: 'object', properties: { a: { type: 'string', pattern: '^x$' }, b: { type: 'string', pattern: '^y$' } } })
+  expect(check({ a: 'x', b: 'y' })).toBeUndefined()
+  expect(check({ a: 'x', b: 'x' })).toMatchObject({ path: '/b' })
+  expect(check({ a: 'y' })).toMatchObject({ path: '/a' })
+  expect(String(linearRegExp('^x$', 'u'))).not.toBe(String(linearRegExp('^y$', 'u')))
+})

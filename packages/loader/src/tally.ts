@@ -1,0 +1,25 @@
+import type { Diagnostic, ExtensionDescriptor, ToolManifest } from '@bulkhead/contract'
+import { diagnose } from './diagnose.ts'
+import type { Located } from './extension.ts'
+import type { Proof } from './pipeline.ts'
+
+/** What has become of everything that was found, while it is being gone through. */
+export class Tally {
+  readonly proven: ExtensionDescriptor[] = []
+  readonly diagnostics: Diagnostic[] = []
+  /** The tools that ship with the host by name, also those of an extension that is switched off: their names stay locked. */
+  readonly bundledTools = new Map<string, ToolManifest>()
+
+  add({ layer, location }: Located, proof: Proof): void {
+    const subject = (extensionId: string | null) => ({ layer, location, extensionId })
+    if (proof.kind === 'refused') {
+      this.diagnostics.push(...proof.faults.map((fault) => diagnose(subject(proof.id), fault)))
+      return
+    }
+    const { manifest } = proof.kind === 'proven' ? proof.descriptor : proof
+    if (layer === 'bundled') for (const tool of manifest.tools) this.bundledTools.set(tool.name, tool)
+    if (proof.kind === 'disabled') return
+    this.proven.push(proof.descriptor)
+    this.diagnostics.push(...proof.warnings.map((fault) => diagnose(subject(manifest.id), fault, 'warning')))
+  }
+}

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import * as loader from '../src/index.ts'
+
+test('the public surface is exactly this', () => {
+  expect(Object.keys(loader).toSorted()).toEqual(['INTEGRITY_FILE', 'LOADER_LIMITS', 'PROJECT_FOLDER', 'createLoader'])
+})
+
+test('names that others rely on', () => {
+  expect(loader.INTEGRITY_FILE).toBe('bulkhead.integrity.json')
+  expect(loader.PROJECT_FOLDER).toBe('.bulkhead')
+})

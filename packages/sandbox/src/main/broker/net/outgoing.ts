@@ -1,0 +1,93 @@
+import type { Json, JsonObject } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+
+/** A request that may be sent: nothing in it decides where it goes or where it ends. */
+export interface Outgoing {
+  readonly method: string
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: Buffer | null
+  readonly follow: boolean
+}
+
+/** CONNECT and TRACE are absent: the one makes a tunnel, the other gives back headers that were added on the way. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+/** They say where a message goes or ends, and belong to whoever holds the connection. */
+const FORBIDDEN: ReadonlySet<string> = new Set([
+  'host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'http2-settings', 'via',
+])
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const HEADERS = 64
+const HEADER_CHARS = 16 * 1024
+const OPTIONS: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'redirect'])
+
+/** Reads what a tool wants to send. Throws InputInvalid for whatever is not of its form. */
+export function readOutgoing(given: Json | undefined, maxBytes: number): Outgoing {
+  const request = given ?? {}
+  if (!isJsonObject(request)) throw invalid('it is not an object')
+  const unknown = Object.keys(request).find((key) => !OPTIONS.has(key))
+  if (unknown !== undefined) throw invalid(`it has the unknown option "${unknown}"`)
+  const method = readMethod(request['method'])
+  const body = readBody(request['body'], maxBytes)
+  if (body !== undefined && BODILESS.has(method)) throw invalid(`${method} has no body; use another method`)
+  return { method, headers: readHeaders(request['headers'], body), body: body?.bytes ?? null, follow: readRedirect(request['redirect']) }
+}
+
+function readMethod(given: Json | undefined): string {
+  const method = typeof given === 'string' ? given.toUpperCase() : given ?? 'GET'
+  if (typeof method === 'string' && METHODS.has(method)) return method
+  throw invalid(`the method is none of ${[...METHODS].join(', ')}`)
+}
+
+function readRedirect(given: Json | undefined): boolean {
+  if (given !== undefined && given !== 'follow' && given !== 'manual') throw invalid('redirect is neither follow nor manual')
+  return given !== 'manual'
+}
+
+interface Body {
+  readonly kind: 'text' | 'bytes'
+  readonly bytes: Buffer
+}
+
+function readBody(given: Json | undefined, maxBytes: number): Body | undefined {
+  if (given === undefined || given === null) return undefined
+  if (!isJsonObject(given) || typeof given['content'] !== 'string' || (given['kind'] !== 'text' && given['kind'] !== 'bytes')) {
+    throw invalid('the body is neither a text nor bytes')
+  }
+  const bytes = Buffer.from(given['content'], given['kind'] === 'bytes' ? 'base64' : 'utf8')
+  if (bytes.length > maxBytes) throw invalid(`the body has more than ${maxBytes} bytes`)
+  return { kind: given['kind'], bytes }
+}
+
+function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyMap<string, string> {
+  if (given !== undefined && given !== null && !isJsonObject(given)) throw invalid('the headers are not an object')
+  const headers = new Map<string, string>()
+  let chars = 0
+  for (const [name, value] of Object.entries(given ?? ({} satisfies JsonObject))) {
+    const key = name.toLowerCase()
+    if (!TOKEN.test(name)) throw invalid('a header has a name that is not a token')
+    if (FORBIDDEN.has(key) || key.startsWith('proxy-')) throw invalid(`the header ${key} is not a tool's to set; leave it out`)
+    if (headers.has(key)) throw invalid(`the header ${key} is given twice`)
+    if (typeof value !== 'string' || !VALUE.test(value)) throw invalid(`the header ${key} is not a text of printable characters up to ÿ`)
+    chars += name.length + value.length
+    headers.set(key, value.trim())
+  }
+  if (headers.size > HEADERS || chars > HEADER_CHARS) throw invalid(`it has more than ${HEADERS} headers, or more than ${HEADER_CHARS} characters in them`)
+  return withDefaults(headers, body)
+}
+
+/** What is sent when the tool says nothing. A part of something is asked for as it is, since half a compressed body cannot be read. */
+function withDefaults(headers: Map<string, string>, body: Body | undefined): ReadonlyMap<string, string> {
+  return new Map([
+    ['accept', '*/*'],
+    ['accept-encoding', headers.has('range') ? 'identity' : 'gzip, br, zstd'],
+    ['user-agent', 'bulkhead'],
+    ...(body?.kind === 'text' ? [['content-type', 'text/plain;charset=UTF-8'] as const] : []),
+    ...headers,
+  ])
+}
+
+const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The request cannot be sent: ${why}.`)

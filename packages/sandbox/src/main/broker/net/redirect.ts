@@ -1,0 +1,53 @@
+import { BulkheadError } from '@bulkhead/contract'
+import type { HostScope } from './host-scope.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { Target } from './url-judge.ts'
+import { judgeParsed } from './url-judge.ts'
+
+/** One request of a fetch: the first, or where a redirect led. */
+export interface Hop {
+  readonly target: Target
+  readonly request: Outgoing
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+/**
+ * What goes along to another origin. Beside authorization and cookies, keys travel in headers of any name, so that
+ * only those are kept that are known to carry none.
+ */
+const CARRIED: ReadonlySet<string> = new Set([
+  'accept', 'accept-encoding', 'accept-language', 'cache-control', 'content-encoding', 'content-language', 'content-type', 'if-match', 'if-modified-since',
+  'if-none-match', 'if-range', 'if-unmodified-since', 'range', 'user-agent',
+])
+const OF_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-language', 'content-location', 'content-type'])
+
+/** Where a response sends its request, judged from scratch; undefined when it is an answer. */
+export function nextHop({ target, request }: Hop, status: number, location: string | undefined, scope: HostScope): Hop | undefined {
+  if (!REDIRECTS.has(status) || location === undefined) return undefined
+  const next = judgeLocation(target, location, scope)
+  const plain = becomesGet(status, request.method)
+  const abroad = next.url.origin !== target.url.origin
+  const headers = [...request.headers].filter(([name]) => (!plain || !OF_BODY.has(name)) && (!abroad || CARRIED.has(name)))
+  return { target: next, request: { ...request, headers: new Map(headers), ...(plain && { method: 'GET', body: null }) } }
+}
+
+function judgeLocation({ url, host }: Target, location: string, scope: HostScope): Target {
+  const parsed = URL.parse(location, url)
+  if (parsed === null) throw new BulkheadError('ToolExecutionFailed', `The host ${host} redirects to something that is not a URL.`)
+  if (url.protocol === 'https:' && parsed.protocol === 'http:') {
+    throw new BulkheadError('CapabilityDenied', `The host ${host} redirects from https to http, which is not followed. Fetch with redirect: 'manual' to see where it leads.`, {
+      data: { power: 'net', host },
+    })
+  }
+  try {
+    return judgeParsed(parsed, scope)
+  } catch (error) {
+    const { code, message, data } = BulkheadError.from(error)
+    throw new BulkheadError(code === 'InputInvalid' ? 'ToolExecutionFailed' : code, `The host ${host} redirects elsewhere. ${message}`, {
+      cause: error, ...(data !== undefined && { data }),
+    })
+  }
+}
+
+const becomesGet = (status: number, method: string): boolean =>
+  status === 303 ? method !== 'GET' && method !== 'HEAD' : (status === 301 || status === 302) && method === 'POST'

@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ProcessRow } from './process-table.ts'
+import { carriesMarker, processRow, processTable } from './process-table.ts'
+
+/** A process that cannot be ended, such as one that waits for a dead disk, is given up after this many looks. */
+const LOOKS = 40
+const BETWEEN_LOOKS_MS = 5
+
+/**
+ * By what the processes of one run are known: the group and session of the first one, a marker in the environment, and
+ * who is whose child. A process leaves all of these only by starting a session of its own, with another environment, and
+ * losing its parent before anyone looked. Holding that needs a process namespace, which `wrap` can put around a command.
+ */
+export interface RunTraces {
+  readonly leader: ProcessRow
+  readonly marker: string
+  /** Processes seen to belong to the run; filled by every look. */
+  readonly seen: Set<string>
+}
+
+/** Looks for what is left of runs and ends it; any number of runs share one look. */
+export class Leftovers {
+  #waiting: { readonly traces: RunTraces; readonly done: () => void; looks: number }[] = []
+  #working = false
+
+  /** Resolves when nothing of the run is found any more. Contract: never rejects. */
+  end(traces: RunTraces): Promise<void> {
+    return new Promise((done) => {
+      this.#waiting.push({ traces, done, looks: 0 })
+      if (!this.#working) void this.#work()
+    })
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      const table = await processTable()
+      for (const entry of batch) {
+        const left = await processesOf(entry.traces, table)
+        left.forEach((row) => signalProcess(row, 'SIGKILL'))
+        if (left.length === 0 || ++entry.looks >= LOOKS) entry.done()
+        else this.#waiting.push(entry)
+      }
+      if (this.#waiting.some(({ looks }) => looks > 0)) await delay(BETWEEN_LOOKS_MS)
+    }
+    this.#working = false
+  }
+}
+
+/** The processes of a run among those of a table, the first one included. Contract: never rejects. */
+export async function processesOf({ leader, marker, seen }: RunTraces, table: readonly ProcessRow[]): Promise<readonly ProcessRow[]> {
+  const young = table.filter(({ started }) => started >= leader.started)
+  const found = new Set<ProcessRow>()
+  await Promise.all(young.map(async (row) => {
+    const ours = row.group === leader.pid || row.session === leader.pid || seen.has(nameOf(row)) || await carriesMarker(row.pid, marker)
+    if (ours) found.add(row)
+  }))
+  // A Set grows while it is walked: children of children are reached too.
+  for (const parent of found) {
+    for (const row of young) if (row.parent === parent.pid) found.add(row)
+  }
+  for (const row of found) seen.add(nameOf(row))
+  return [...found]
+}
+
+/** Sends a signal to that very process, and not to another one that has got its number since. */
+export function signalProcess({ pid, started }: ProcessRow, signal: NodeJS.Signals): void {
+  if (processRow(pid)?.started !== started) return
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended in between, or runs as another user: then it is out of reach.
+  }
+}
+
+const nameOf = ({ pid, started }: ProcessRow): string => `${pid}@${started}`

@@ -1,0 +1,59 @@
+import { readlink, realpath } from 'node:fs/promises'
+import { dirname, isAbsolute, join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+
+const LINKS = 40
+
+/** Where no program may lie nor be reached through: whoever writes there would choose what runs. */
+export class OffLimits {
+  readonly #roots: readonly string[]
+
+  /** Patterns count by the folder above their first wildcard: too much rather than too little. */
+  constructor(patterns: readonly string[]) {
+    this.#roots = [...new Set(patterns.map(rootOf))]
+  }
+
+  /** Whether a path, with every link in it looked at one by one, touches any of these folders. */
+  async reaches(path: string): Promise<boolean> {
+    const roots = new Set(this.#roots)
+    for (const root of this.#roots) roots.add(await realpath(root).catch(() => root))
+    for await (const station of stations(path)) {
+      if ([...roots].some((root) => lies(station, root))) return true
+    }
+    return false
+  }
+}
+
+function rootOf(pattern: string): string {
+  const segments = pattern.split('/')
+  const wild = segments.findIndex((segment) => segment.includes('*'))
+  return (wild < 0 ? segments : segments.slice(0, wild)).join('/').replace(/\/+$/, '') || '/'
+}
+
+const lies = (path: string, root: string): boolean => path === root || path.startsWith(root === '/' ? root : `${root}/`)
+
+/** Every name a path leads over, each with the links above it followed. */
+async function* stations(path: string): AsyncGenerator<string> {
+  let ahead = path.split('/')
+  let at = '/'
+  let links = 0
+  while (ahead.length > 0) {
+    const [name = '', ...rest] = ahead
+    ahead = rest
+    if (name === '' || name === '.') continue
+    if (name === '..') {
+      at = dirname(at)
+      continue
+    }
+    const here = join(at, name)
+    yield here
+    const target = await readlink(here).catch(() => undefined)
+    if (target === undefined) {
+      at = here
+      continue
+    }
+    if (++links > LINKS) throw new BulkheadError('CapabilityDenied', 'The command is not run: its path leads over too many links.')
+    if (isAbsolute(target)) at = '/'
+    ahead = [...target.split('/'), ...ahead]
+  }
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { RUN_VARIABLE } from './environment.ts'
+
+/** A process as Linux shows it. */
+export interface ProcessRow {
+  readonly pid: number
+  readonly parent: number
+  readonly group: number
+  readonly session: number
+  /** In ticks since the system started. With the pid it names one process for ever, which the pid alone does not. */
+  readonly started: number
+}
+
+/** Undefined for a process that has ended, also while its parent has not taken notice, and where there is no /proc. */
+export function processRow(pid: number): ProcessRow | undefined {
+  try {
+    return parse(pid, readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Every process there is. Contract: never rejects; empty where there is no /proc. */
+export async function processTable(): Promise<readonly ProcessRow[]> {
+  const names = await readdir('/proc').catch(() => [])
+  const rows = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map(async (name) =>
+    parse(Number(name), await readFile(`/proc/${name}/stat`, 'latin1').catch(() => ''))))
+  return rows.filter((row) => row !== undefined)
+}
+
+/** Whether a process was started with the marker of a run in its environment. Contract: never rejects. */
+export async function carriesMarker(pid: number, marker: string): Promise<boolean> {
+  const variables = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')
+  return variables.split('\0').includes(`${RUN_VARIABLE}=${marker}`)
+}
+
+/** The name of the program stands in brackets and may hold brackets and blanks itself; what follows are plain fields. */
+function parse(pid: number, text: string): ProcessRow | undefined {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const number = (index: number): number => Number(fields[index])
+  if (fields.length < 20 || fields[0] === 'Z' || fields[0] === 'X') return undefined
+  return { pid, parent: number(1), group: number(2), session: number(3), started: number(19) }
+}

@@ -1,0 +1,58 @@
+import type { CompartmentTool, Json } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject, matchArguments } from '@bulkhead/contract'
+import { textArgument } from '../capability.ts'
+
+/** One argument alone may not be longer on Linux; here all of them together are not. */
+const ARGUMENT_BYTES = 128 * 1024 - 1
+const ARGUMENTS = 1_024
+const COMMAND_CHARS = 128
+const INPUT_CHARS = 1024 * 1024
+
+export interface ShellRequest {
+  readonly cmd: string
+  readonly args: readonly string[]
+  readonly cwd: string | undefined
+  readonly input: string | undefined
+}
+
+/** What a compartment asks to be run. Contract: throws InputInvalid for what could not be handed to a program as it stands. */
+export function readRequest(given: readonly Json[]): ShellRequest {
+  const options = given[2] ?? {}
+  if (!isJsonObject(options)) throw invalid('its options are not an object')
+  const { cwd, input } = options
+  return {
+    cmd: textArgument(given, 0, 'The name of a command', COMMAND_CHARS),
+    args: readArguments(given[1] ?? []),
+    cwd: cwd === undefined || cwd === null ? undefined : textArgument([cwd], 0, 'The working folder'),
+    input: input === undefined || input === null ? undefined : textArgument([input], 0, 'The input of a command', INPUT_CHARS),
+  }
+}
+
+function readArguments(given: Json): readonly string[] {
+  if (!Array.isArray(given) || given.length > ARGUMENTS) throw invalid(`its arguments are not a list of at most ${ARGUMENTS} texts`)
+  let bytes = 0
+  const args = given.map((arg: Json) => {
+    if (typeof arg !== 'string') throw invalid('an argument is not a text')
+    // Both would reach the program as something else than what was judged.
+    if (arg.includes('\0') || !arg.isWellFormed()) throw invalid('an argument has a NUL or half a character in it')
+    bytes += Buffer.byteLength(arg) + 1
+    return arg
+  })
+  if (bytes > ARGUMENT_BYTES) throw invalid(`its arguments are longer than ${ARGUMENT_BYTES} bytes`)
+  return args
+}
+
+/** Contract: throws CapabilityDenied unless one command of the grant allows this name with exactly these arguments. */
+export function judgeRequest({ name, grant }: Pick<CompartmentTool, 'name' | 'grant'>, { cmd, args }: ShellRequest): void {
+  const allowed = grant.shell.filter((command) => command.cmd === cmd)
+  if (allowed.some((command) => matchArguments(command.args, args))) return
+  throw new BulkheadError(
+    'CapabilityDenied',
+    allowed.length === 0
+      ? `The tool ${name} may not run "${cmd}". Declare it in \`requires.shell\` by its bare name.`
+      : `The tool ${name} may run "${cmd}", but not with these arguments. Declare their patterns in \`requires.shell\`, one for each argument.`,
+    { data: { power: 'shell', cmd } },
+  )
+}
+
+const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The command cannot be run: ${why}.`)

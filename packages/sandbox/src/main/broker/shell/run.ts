@@ -1,0 +1,206 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import type { ShellResult } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { BoundedOutput } from './bounded-output.ts'
+import type { Leftovers, RunTraces } from './leftovers.ts'
+import { processesOf, signalProcess } from './leftovers.ts'
+import type { LiveOutput, StreamName } from './live-output.ts'
+import { processRow, processTable } from './process-table.ts'
+
+/** How long output may pause, and go on, once the command has ended while something it started still holds its pipes. */
+const DRAIN_IDLE_MS = 100
+const DRAIN_MS = 1_000
+/** The look at who belongs to a run, before the first signal scatters them. */
+const LOOK_MS = 100
+/** After SIGKILL a process ends at once, but for one that waits for a dead disk. */
+const GIVE_UP_MS = 5_000
+
+const STREAMS: readonly StreamName[] = ['stdout', 'stderr']
+
+/** `truncated`: what was written beyond the limit of a stream is not in it. */
+export type BoundedShellResult = ShellResult & { readonly truncated: boolean }
+
+export interface RunParts {
+  readonly argv: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly marker: string
+  readonly input: string | undefined
+  /** Descriptors of the host that the command must not get. */
+  readonly masked: readonly number[]
+  readonly outputBytes: number
+  readonly graceMs: number
+  readonly live: LiveOutput | undefined
+  readonly leftovers: Leftovers
+}
+
+/**
+ * One command in a session of its own, from its start until nothing of it is left. Its result does not wait for whoever
+ * else holds its pipes: the end of the command itself counts, and a moment for the rest of the output.
+ */
+export class Run {
+  /** Settles once. */
+  readonly result: Promise<BoundedShellResult>
+  /** Resolves when no process of it is left, as far as they can be found. Never rejects. */
+  readonly gone: Promise<void>
+  readonly #parts: RunParts
+  readonly #child: ChildProcess
+  readonly #traces: RunTraces | undefined
+  readonly #outputs: Readonly<Record<StreamName, BoundedOutput>>
+  readonly #settled = Promise.withResolvers<BoundedShellResult>()
+  readonly #exited = Promise.withResolvers<void>()
+  readonly #gone = Promise.withResolvers<void>()
+  #exit: Pick<ShellResult, 'exitCode' | 'signal'> | undefined
+  #groupLives = true
+  #over = false
+  #received = 0
+  #drainTimer: NodeJS.Timeout | undefined
+
+  /** Contract: throws when the system refuses to start it, then or by `result`. */
+  constructor(parts: RunParts) {
+    this.#parts = parts
+    this.result = this.#settled.promise
+    this.gone = this.#gone.promise
+    this.#outputs = { stdout: new BoundedOutput(parts.outputBytes), stderr: new BoundedOutput(parts.outputBytes) }
+    this.#child = start(parts)
+    const leader = this.#child.pid === undefined ? undefined : processRow(this.#child.pid)
+    this.#traces = leader === undefined ? undefined : { leader, marker: parts.marker, seen: new Set() }
+    this.#listen()
+  }
+
+  /** Idempotent. The result is rejected at once; the processes are asked to end, and then made to. */
+  end(reason: BulkheadError): void {
+    if (this.#over) return
+    this.#close()
+    this.#parts.live?.drop()
+    this.#settled.reject(reason)
+    void this.#kill().then(this.#gone.resolve)
+  }
+
+  #listen(): void {
+    const child = this.#child
+    child.once('error', (error) => {
+      if (child.pid !== undefined || this.#over) return
+      this.#close()
+      this.#settled.reject(startFault(error))
+      this.#gone.resolve()
+    })
+    child.once('exit', (exitCode, signal) => {
+      this.#exit = { exitCode, signal }
+      this.#groupLives = signalGroup(child.pid!, 0)
+      this.#exited.resolve()
+      if (!this.#over) this.#drain(performance.now() + DRAIN_MS)
+    })
+    child.once('close', () => {
+      if (!this.#over && this.#exit !== undefined) this.#complete(this.#exit)
+    })
+    for (const name of STREAMS) {
+      child[name]?.on('error', () => undefined)
+      child[name]?.on('data', (bytes: Buffer) => {
+        this.#received += bytes.length
+        const kept = this.#outputs[name].add(bytes)
+        if (kept.length > 0) this.#parts.live?.add(name, kept)
+      })
+    }
+    // A command need not read what it is given.
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(this.#parts.input)
+  }
+
+  /** Everything that was written before the end is read, then what comes without a pause, for a bounded time. */
+  #drain(until: number): void {
+    const before = this.#received
+    this.#drainTimer = setTimeout(() => {
+      // A busy event loop runs a late timer before it reads: one round of reading comes first.
+      setImmediate(() => {
+        if (this.#over || this.#exit === undefined) return
+        if (this.#received > before && performance.now() < until) this.#drain(until)
+        else this.#complete(this.#exit)
+      })
+    }, DRAIN_IDLE_MS)
+  }
+
+  #complete(exit: Pick<ShellResult, 'exitCode' | 'signal'>): void {
+    this.#close()
+    this.#parts.live?.flush()
+    const { stdout, stderr } = this.#outputs
+    this.#settled.resolve({ ...exit, stdout: stdout.text(), stderr: stderr.text(), truncated: stdout.truncated || stderr.truncated })
+    this.#signalGroup('SIGKILL')
+    void this.#endLeftovers().then(this.#gone.resolve)
+  }
+
+  /** Nothing is read or written from here on. */
+  #close(): void {
+    this.#over = true
+    clearTimeout(this.#drainTimer)
+    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream?.destroy()
+  }
+
+  async #kill(): Promise<void> {
+    if (this.#child.pid === undefined) return
+    const leader = this.#child.pid
+    const members = this.#traces === undefined ? [] : await within(processTable().then((table) => processesOf(this.#traces!, table)), LOOK_MS) ?? []
+    this.#signalGroup('SIGTERM')
+    for (const row of members) if (row.group !== leader) signalProcess(row, 'SIGTERM')
+    await within(this.#exited.promise, this.#parts.graceMs)
+    this.#signalGroup('SIGKILL')
+    await within(this.#exited.promise, GIVE_UP_MS)
+    await this.#endLeftovers()
+  }
+
+  async #endLeftovers(): Promise<void> {
+    if (this.#traces !== undefined) await this.#parts.leftovers.end(this.#traces)
+  }
+
+  /** A group without members has no name any more: the number may be another's by then. */
+  #signalGroup(signal: NodeJS.Signals): void {
+    if (this.#child.pid !== undefined && this.#groupLives) this.#groupLives = signalGroup(this.#child.pid, signal)
+  }
+}
+
+function start({ argv, cwd, env, input, masked }: RunParts): ChildProcess {
+  const [file = '', ...args] = argv
+  const nothing = masked.length > 0 ? openSync('/dev/null', 'r') : undefined
+  try {
+    const stdio: ('pipe' | 'ignore' | number)[] = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
+    for (let descriptor = 3; descriptor <= Math.max(2, ...masked); descriptor++) {
+      // Ignoring one leaves it open in the child; only putting another in its place takes it away.
+      stdio[descriptor] = masked.includes(descriptor) ? nothing! : 'ignore'
+    }
+    return spawn(file, args, { cwd, env, stdio, detached: true, shell: false })
+  } catch (error) {
+    throw startFault(error)
+  } finally {
+    if (nothing !== undefined) closeSync(nothing)
+  }
+}
+
+function startFault(error: unknown): BulkheadError {
+  const { code } = error as { readonly code?: unknown }
+  if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM') {
+    return new BulkheadError('ResourceBusy', `The system has no room for another process (${code}). Try again a little later.`, { cause: error })
+  }
+  return new BulkheadError('ToolExecutionFailed', `The command could not be started${typeof code === 'string' ? ` (${code})` : ''}.`, { cause: error })
+}
+
+/** Returns whether the group has members. */
+function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-leader, signal)
+  } catch {
+    return false
+  }
+}
+
+/** The value when it comes in time. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => late.resolve(undefined), ms)
+  try {
+    return await Promise.race([promise, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import type { CompartmentTool, Json } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import type { Capabilities, OpenCall } from '../capability.ts'
+import { cleanEnvironment } from './environment.ts'
+import { Executables, proveUnchanged } from './executable.ts'
+import { inheritableDescriptors } from './inheritable-descriptors.ts'
+import type { Argv, Rlimits } from './launcher.ts'
+import { Launcher } from './launcher.ts'
+import { Leftovers } from './leftovers.ts'
+import { LiveOutput } from './live-output.ts'
+import { OffLimits } from './off-limits.ts'
+import type { ShellRequest } from './request.ts'
+import { judgeRequest, readRequest } from './request.ts'
+import { Run } from './run.ts'
+import { inWorkingFolder } from './working-folder.ts'
+
+/** Where commands are looked for, and what they find in PATH: folders of the system, none of a user. */
+const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
+
+export interface ShellOptions {
+  readonly workspace: string
+  /** Every tool of the compartment: what any of them may write is no place for a command. */
+  readonly tools: readonly Pick<CompartmentTool, 'grant'>[]
+  readonly path?: readonly string[]
+  /** Commands of one compartment at once, those being ended included. → TooManyCalls */
+  readonly concurrentRuns?: number
+  /** Kept of each of the two streams; the head, in bytes. */
+  readonly outputBytes?: number
+  /** Between asking a command to end and making it, in ms. */
+  readonly graceMs?: number
+  /** The shortest time between two updates with output, in ms. */
+  readonly updateMs?: number
+  readonly rlimits?: Rlimits
+  readonly wrap?: (argv: Argv) => Argv
+  readonly platform?: NodeJS.Platform
+}
+
+export interface ShellCapability {
+  readonly capabilities: Capabilities
+  /** Ends what a call has running; to be called when the call is over, however it ended. */
+  endCall(callId: string): void
+  /** Idempotent. Resolves when no process of any run is left, as far as they can be found. Never rejects. */
+  close(): Promise<void>
+}
+
+/** A command on its way: being looked for, running, or being ended. */
+interface Attempt {
+  readonly callId: string
+  readonly stop: AbortController
+  over: Promise<unknown>
+}
+
+/** Commands of the grant, by name and argument vector, without a shell. */
+export function shellCapability(options: ShellOptions): ShellCapability {
+  const { workspace, tools, path = SYSTEM_PATH, concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, updateMs = 100 } = options
+  // Without process groups and sessions a command could not be ended with what it started, so it is not given.
+  if ((options.platform ?? process.platform) === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
+
+  const offLimits = new OffLimits([workspace, ...tools.flatMap(({ grant }) => grant.fs.write)])
+  const executables = new Executables(path, offLimits)
+  const launcher = new Launcher({ executables: new Executables(SYSTEM_PATH, offLimits), rlimits: options.rlimits, wrap: options.wrap })
+  const leftovers = new Leftovers()
+  const compartment = randomUUID()
+  const attempts = new Set<Attempt>()
+  let masked: readonly number[] | undefined
+  let started = 0
+  let closed = false
+
+  const start = async (call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> => {
+    const [executable, launch] = await Promise.all([executables.find(request.cmd), launcher.prepare()])
+    masked ??= inheritableDescriptors()
+    return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
+      stop.throwIfAborted()
+      const run = ++started
+      const marker = `${compartment}.${run}`
+      const { onUpdate } = call
+      const live = onUpdate && new LiveOutput((stream, text) => onUpdate({ type: 'shell.output', run, stream, text }), updateMs)
+      proveUnchanged(executable)
+      return new Run({
+        argv: launch([executable.path, ...request.args]),
+        cwd, marker, live, leftovers, outputBytes, graceMs,
+        env: cleanEnvironment(path, marker),
+        input: request.input,
+        masked: masked ?? [],
+      })
+    })
+  }
+
+  const finish = async (call: OpenCall, request: ShellRequest, attempt: Attempt): Promise<Json> => {
+    const { signal } = attempt.stop
+    const abort = (): void => attempt.stop.abort(BulkheadError.from(call.signal.reason, 'ToolCancelled'))
+    call.signal.addEventListener('abort', abort, { once: true })
+    const starting = start(call, request, signal)
+    attempt.over = starting.then((run) => run.gone, () => undefined).finally(() => attempts.delete(attempt))
+    try {
+      if (call.signal.aborted) abort()
+      const run = await starting
+      const end = (): void => run.end(BulkheadError.from(signal.reason, 'ToolCancelled'))
+      signal.addEventListener('abort', end, { once: true })
+      if (signal.aborted) end()
+      return { ...await run.result }
+    } finally {
+      call.signal.removeEventListener('abort', abort)
+    }
+  }
+
+  const endAll = (which: (attempt: Attempt) => boolean, reason: BulkheadError): void => {
+    for (const attempt of attempts) if (which(attempt)) attempt.stop.abort(reason)
+  }
+
+  return {
+    capabilities: {
+      async 'shell.run'(call, args) {
+        const request = readRequest(args)
+        judgeRequest(call.tool, request)
+        if (closed) throw closedError()
+        if (attempts.size >= concurrentRuns) {
+          throw new BulkheadError('TooManyCalls', `The extension has ${concurrentRuns} commands running already. Wait for some of them.`)
+        }
+        const attempt: Attempt = { callId: call.callId, stop: new AbortController(), over: Promise.resolve() }
+        attempts.add(attempt)
+        return finish(call, request, attempt)
+      },
+    },
+    endCall(callId) {
+      endAll((attempt) => attempt.callId === callId, new BulkheadError('ToolCancelled', 'The command was ended because its call is over.'))
+    },
+    async close() {
+      closed = true
+      endAll(() => true, closedError())
+      await Promise.all([...attempts].map(({ over }) => over))
+    },
+  }
+}
+
+const closedError = (): BulkheadError => new BulkheadError('CompartmentKilled', 'The compartment is closed, and its commands with it.')

@@ -1,0 +1,160 @@
+import type { CompartmentLimits, CompartmentSession, Placement, Sandbox } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { codeOf, invocation, newSandbox, refusal, requestOf, REMOTE, running } from './fixture.ts'
+
+const GREETER = running('return "hello " + args.name')
+
+async function neighbourOf(sandbox: Sandbox, placement: Placement): Promise<() => Promise<void>> {
+  const neighbour = await sandbox.open(requestOf({ placement, source: GREETER, id: 'neighbour' }))
+  return async () => {
+    expect(await neighbour.call(invocation({ name: 'you' }))).toBe('hello you')
+    expect(neighbour.inFlight).toBe(0)
+  }
+}
+
+async function hostile(placement: Placement, source: string, limits: Partial<CompartmentLimits> = {}): Promise<{ session: CompartmentSession; neighbourAnswers: () => Promise<void> }> {
+  const sandbox = newSandbox()
+  const neighbourAnswers = await neighbourOf(sandbox, placement)
+  return { session: await sandbox.open(requestOf({ placement, source, limits, id: 'hostile' })), neighbourAnswers }
+}
+
+/** Aborts as a host's deadline does. */
+const deadline = (ms: number): AbortSignal => {
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(new BulkheadError('ExecutionTimeout', 'too slow')), ms)
+  return controller.signal
+}
+
+describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
+  it.each([
+    ['in JavaScript', 'for (;;);'],
+    ['in a regular expression', '/^(a+)+$/.test("a".repeat(40) + "b")'],
+    ['in microtasks', 'for (;;) await null'],
+  ])('that spins %s is killed after the deadline of its call', async (_where, body) => {
+    const { session, neighbourAnswers } = await hostile(placement, running(body), { graceMs: 50 })
+    const bystander = codeOf(session.call(invocation()))
+    expect(await codeOf(session.call(invocation({}, { signal: deadline(100) })))).toBe('ExecutionTimeout')
+    expect(await bystander).toBe('CompartmentKilled')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
+    await neighbourAnswers()
+    await session.close()
+  })
+
+  it('that spins while it is imported is killed at the limit for starting', async () => {
+    const sandbox = newSandbox()
+    const neighbourAnswers = await neighbourOf(sandbox, placement)
+    expect(await codeOf(sandbox.open(requestOf({ placement, source: 'for (;;);', limits: { startMs: 600 } })))).toBe('LifecycleTimeout')
+    await neighbourAnswers()
+  })
+
+  it('that spins in a phase is killed at the limit for phases', async () => {
+    const source = 'export default { activate() { for (;;); }, tools: { run: { execute() {} } } }'
+    const { session, neighbourAnswers } = await hostile(placement, source, { phaseMs: 100 })
+    expect(await codeOf(session.lifecycle('activate'))).toBe('LifecycleTimeout')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'LifecycleTimeout' } })
+    await neighbourAnswers()
+  })
+
+  it('that spins while an approval key is derived is killed after the deadline', async () => {
+    const source = 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }'
+    const { session, neighbourAnswers } = await hostile(placement, source, { graceMs: 50 })
+    expect(await codeOf(session.deriveApprovalKey('run', {}, deadline(100)))).toBe('ExecutionTimeout')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
+    await neighbourAnswers()
+  })
+
+  it.each([
+    ['exits', 'process.exit(3)', /code 3/],
+    ['throws where nobody catches', 'await new Promise(() => setTimeout(() => { throw new Error("boom") }))', /boom/],
+    ['leaves a rejection unhandled', 'Promise.reject(new Error("left")); await new Promise(() => {})', /left/],
+    ['throws null where nobody catches', 'await new Promise(() => setTimeout(() => { throw null }))', /ended by itself/],
+  ])('that %s ends its own compartment only', async (_what, body, message) => {
+    const { session, neighbourAnswers } = await hostile(placement, running(body))
+    const error = await refusal(session.call(invocation()))
+    expect(error.code).toBe('CompartmentCrashed')
+    expect(error.message).toMatch(message)
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentCrashed')
+    await neighbourAnswers()
+  })
+
+  it('that throws while it is imported is not opened', async () => {
+    const sandbox = newSandbox()
+    const neighbourAnswers = await neighbourOf(sandbox, placement)
+    const open = (source: string): Promise<BulkheadError> => refusal(sandbox.open(requestOf({ placement, source })))
+    expect(await open('throw new Error("not today")')).toMatchObject({ code: 'CompartmentStartFailed', message: './index.js could not be imported: not today' })
+    expect(await open('throw null')).toMatchObject({ code: 'CompartmentStartFailed' })
+    expect(await open('this is not JavaScript')).toMatchObject({ code: 'CompartmentStartFailed' })
+    expect(await open('process.exit(0)')).toMatchObject({ code: 'CompartmentCrashed' })
+    await neighbourAnswers()
+  })
+
+  it('that throws whatever can be thrown is told apart and goes on', async () => {
+    const throwers = [
+      'throw null',
+      'throw undefined',
+      'throw Symbol("s")',
+      'throw () => {}',
+      'throw new Proxy({}, new Proxy({}, { get() { throw new Error("trap") } }))',
+      'const e = new Error("x"); for (const k of ["message", "code", "cause", "data", "stack", "name"]) Object.defineProperty(e, k, { get() { throw 1 } }); throw e',
+      'const e = new Error("x"); e.cause = e; throw e',
+      'throw new Error("x".repeat(5e6))',
+      'throw Object.assign(new Error("x"), { data: { toJSON() { throw 1 } }, code: { toString() { throw 1 } } })',
+      'throw JSON.parse(\'{"message":"m","__proto__":{"code":"HostClosed"},"constructor":1}\')',
+    ]
+    const source = `const throwers = [${throwers.map((body) => `() => { ${body} }`).join(', ')}]; ${running('return throwers[args.at]?.() ?? "nothing"')}`
+    const { session, neighbourAnswers } = await hostile(placement, source)
+    for (const at of throwers.keys()) {
+      const error = await refusal(session.call(invocation({ at })))
+      expect(error.code, throwers[at]).toBe('ToolExecutionFailed')
+      expect(error.message.length).toBeLessThanOrEqual(10_000)
+    }
+    expect(await session.call(invocation({ at: -1 }))).toBe('nothing')
+    await neighbourAnswers()
+  })
+
+  it('that floods its host with requests is killed', async () => {
+    const source = running('for (let i = 0; i < 5000; i++) runtime.progress("x"); await new Promise(() => {})')
+    const { session, neighbourAnswers } = await hostile(placement, source, { messagesPerSecond: 1_000 })
+    expect(await codeOf(session.call(invocation()))).toBe('BoundaryViolation')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'BoundaryViolation' } })
+    await neighbourAnswers()
+  })
+
+  it('that logs without end is cut off, not killed', async () => {
+    const request = requestOf({ placement, source: running('for (let i = 0; i < 20000; i++) console.log("line " + i); return "done"'), limits: { logBytes: 1_000 } })
+    const session = await newSandbox().open(request)
+    expect(await session.call(invocation())).toBe('done')
+    await expect.poll(() => request.logged.at(-1)?.text ?? '').toMatch(/logged more than 1000 bytes/)
+  })
+
+  it('that asks for very much at once is made to wait, not killed', async () => {
+    const source = running('return (await Promise.all(Array.from({ length: 3000 }, () => runtime.env.get("A")))).length')
+    const services = { env: new Map([['A', '1']]), envDeclared: new Set(['A']) }
+    const session = await newSandbox().open(requestOf({ placement, source, services, limits: { outstandingRequests: 16 } }))
+    expect(await session.call(invocation())).toBe(3000)
+  })
+
+  it('that returns a thenable which never settles is ended by its deadline', async () => {
+    const { session, neighbourAnswers } = await hostile(placement, running('return { then() {} }'), { graceMs: 20 })
+    expect(await codeOf(session.call(invocation({}, { signal: deadline(50) })))).toBe('ExecutionTimeout')
+    await session.ended
+    await neighbourAnswers()
+  })
+})
+
+describe('memory', () => {
+  it.each([
+    ['an array that V8 cannot give back', 'new Array(1e9).fill(1)'],
+    ['objects', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })'],
+    ['a map', 'const all = new Map(); for (let i = 0; ; i++) all.set(i, { i })'],
+    ['buffers outside the heap', 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1))'],
+    ['memory of WebAssembly', 'const all = []; for (;;) { const m = new WebAssembly.Memory({ initial: 256 }); new Uint8Array(m.buffer).fill(1); all.push(m) }'],
+  ])('that is used up by %s ends the hull and nothing else', async (_what, body) => {
+    const { session, neighbourAnswers } = await hostile('process', running(body), { heapMb: 64, memoryMb: 320 })
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentOutOfMemory')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOutOfMemory' } })
+    await neighbourAnswers()
+  })
+})

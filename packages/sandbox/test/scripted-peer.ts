@@ -1,0 +1,79 @@
+import { MessageChannel } from 'node:worker_threads'
+import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
+import { onTestFinished } from 'vitest'
+import { Broker } from '../src/main/broker/broker.ts'
+import type { Hull, HullExit } from '../src/main/hull.ts'
+import { startSession } from '../src/main/open.ts'
+import { remotePeer } from '../src/main/remote-peer.ts'
+import { portTransport } from '../src/wire/port-transport.ts'
+
+type Message = { readonly id: string; readonly path?: readonly string[]; readonly [key: string]: unknown }
+
+/** The other side of the wire, in the hands of a test: it sees every message and can post any packet. */
+export class ScriptedPeer {
+  readonly hull: Hull
+  killed = false
+  readonly received: [channel: string, message: Message][] = []
+  readonly #port: import('node:worker_threads').MessagePort
+  readonly #exited = Promise.withResolvers<HullExit>()
+  readonly #waiting = new Set<() => void>()
+
+  constructor() {
+    const { port1: theirs, port2: ours } = new MessageChannel()
+    this.#port = ours
+    ours.on('message', (packet: string) => {
+      this.received.push(...JSON.parse(packet) as typeof this.received)
+      for (const wake of this.#waiting) wake()
+    })
+    this.hull = {
+      transport: portTransport(theirs),
+      exited: this.#exited.promise,
+      kill: () => {
+        this.killed = true
+        this.end({ kind: 'killed' })
+      },
+    }
+    onTestFinished(() => this.end({ kind: 'killed' }))
+  }
+
+  end(exit: HullExit): void {
+    this.#port.close()
+    this.#exited.resolve(exit)
+  }
+
+  post(packet: unknown): void {
+    this.#port.postMessage(packet)
+  }
+
+  send(...envelopes: readonly unknown[]): void {
+    this.post(JSON.stringify(envelopes))
+  }
+
+  /** The next message that was not looked at yet, of this method when one is named. */
+  async next(method?: string): Promise<Message> {
+    for (;;) {
+      const at = this.received.findIndex(([, message]) => method === undefined || message.path?.[0] === method)
+      if (at >= 0) return this.received.splice(at, 1)[0]![1]
+      await new Promise<void>((wake) => {
+        const once = (): void => {
+          this.#waiting.delete(once)
+          wake()
+        }
+        this.#waiting.add(once)
+      })
+    }
+  }
+
+  reply(id: string, value: unknown): void {
+    this.send(['call', { id, type: 'RAW', value }])
+  }
+
+  /** A session whose compartment is this script, loaded and ready. */
+  async session(request: CompartmentRequest): Promise<CompartmentSession> {
+    const broker = new Broker(request, '/')
+    const opening = startSession(request, broker, remotePeer(this.hull, broker, request.limits))
+    const { id } = await this.next('load')
+    this.reply(id, { tools: request.tools.map(({ name }) => ({ name, approvalKey: false })), phases: ['init'] })
+    return opening
+  }
+}
