@@ -78,6 +78,17 @@ describe('resultOf', () => {
     expect(result.noise.loadAfter).toBe(0.7)
   })
 
+  it.each([
+    ['steady sides and an idle machine', {}, true],
+    ['a calibration loop that varies', { spinMs: { median: 1, low: 1, high: 1.2, spread: 0.2 } }, false],
+    ['a load before the run', { loadBefore: 1000 }, false],
+  ])('tells whether the machine was quiet: %s', (_, machine, quiet) => {
+    const steady = series([10, 10, 10], [1, 900, 1], [100, 100, 100])
+    const sides = new Map([['ours', steady], ['theirs', steady]])
+    const calm = { ...recording.machine, loadBefore: 0, ...machine }
+    expect(resultOf(subject, FULL, { ...recording, series: sides, machine: calm }).noise.quiet).toBe(quiet)
+  })
+
   it('says where and when it was measured', () => {
     expect(result.machine.node).toBe(process.version)
     expect(result.machine.cores).toBeGreaterThan(0)

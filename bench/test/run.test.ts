@@ -45,7 +45,7 @@ describe('runSubject', () => {
     const { rounds } = await runSubject(subject, { ...QUICK, quick: false, rounds: 3, warmUpMs: 0, settleMs: 0, turnMs: 0 })
     expect(rounds).toBe(4)
     // First they are checked, then warmed up; then the rounds. No side follows itself, so each change of name is a turn.
-    expect(turns.join('')).toBe('abcd' + 'abcd' + 'adbc' + 'bacd' + 'cbda' + 'dcab')
+    expect(turns.join('')).toBe(['abcd', 'abcd', 'adbc', 'bacd', 'cbda', 'dcab'].join(''))
   })
 
   it('aborts with the name of a side that answers wrongly', async () => {

@@ -10,7 +10,7 @@ import { say } from './say.mjs'
  * @param {{ env: NodeJS.ProcessEnv, onStart: (pid: number) => void }} options
  */
 export async function installPackages(root, pnpm, { env, onStart }) {
-  say('Installing the workspace’s packages and Node 26 (the first time takes a minute or two) …')
+  say('Installing the workspace’s packages and its own Node (the first time takes a minute or so) …')
   const ended = await runChild(pnpm, ['install', '--frozen-lockfile'], { cwd: root, env, capture: true, onStart })
   if (ended.interruptedBy) throw new Interrupted(ended.interruptedBy)
   if (ended.code !== 0) {

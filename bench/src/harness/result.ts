@@ -47,10 +47,14 @@ export interface Noise extends MachineNoise {
   readonly quiet: boolean
 }
 
-/** Beyond these spreads of the calibration loop and of a typical side, absolute numbers say more of the machine's other work. */
-const QUIET = { spin: 0.1, typical: 0.2 }
+/**
+ * Beyond these, the numbers say too much of the machine's other work: the spread of the calibration loop, that of a typical
+ * side, and the load per core that was there before.
+ */
+const QUIET = { spin: 0.1, typical: 0.2, load: 1 }
 
 export function resultOf(subject: Subject, pace: Pace, recording: Recording): Result {
+  const machine = describeMachine()
   const sides = Array.from(recording.series, ([name, measures]): SideResult => ({
     name,
     measures: Array.from(measures, ([measure, { byRound, whole }]) => ({
@@ -64,13 +68,13 @@ export function resultOf(subject: Subject, pace: Pace, recording: Recording): Re
     title: subject.title,
     compares: subject.compares,
     date: new Date().toISOString(),
-    machine: describeMachine(),
+    machine,
     quick: pace.quick,
     rounds: recording.rounds,
     seconds: recording.seconds,
     sides,
     ratios: subject.goals.map((goal) => ratioOf(goal, recording)),
-    noise: noiseOf(sides, recording.machine),
+    noise: noiseOf(sides, recording.machine, machine.cores),
   }
 }
 
@@ -82,12 +86,13 @@ function ratioOf(goal: Goal, recording: Recording): RatioResult {
   return { ...goal, median, low, high, met: holds(median), clear: holds(low) === holds(high) }
 }
 
-function noiseOf(sides: readonly SideResult[], machine: MachineNoise): Noise {
+function noiseOf(sides: readonly SideResult[], machine: MachineNoise, cores: number): Noise {
   const spreads = sides.flatMap((side) => side.measures
     // A tail varies by nature: p99 of a round rests on a handful of calls and would drown the rest.
     .filter(({ measure }) => measure !== 'p99')
     .map(({ measure, spread }) => ({ side: side.name, measure, spread })))
   const typical = summarize(spreads.map(({ spread }) => spread)).median
   const widest = spreads.reduce((wider, one) => (one.spread > wider.spread ? one : wider))
-  return { ...machine, typical, widest, quiet: machine.spinMs.spread <= QUIET.spin && typical <= QUIET.typical }
+  const quiet = machine.spinMs.spread <= QUIET.spin && typical <= QUIET.typical && machine.loadBefore < QUIET.load * cores
+  return { ...machine, typical, widest, quiet }
 }

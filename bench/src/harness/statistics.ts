@@ -9,17 +9,17 @@ export interface Summary {
 }
 
 /** The q-quantile of ascending values, interpolated between neighbours (Hyndman and Fan's type 7). */
-export function quantile(ascending: ArrayLike<number>, q: number): number {
-  const position = (ascending.length - 1) * q
+export function quantile(sorted: ArrayLike<number>, q: number): number {
+  const position = (sorted.length - 1) * q
   const below = Math.floor(position)
-  const lower = ascending[below]
-  const upper = ascending[Math.ceil(position)]
-  if (lower === undefined || upper === undefined) throw new RangeError(`No quantile ${q} of ${ascending.length} values.`)
+  const lower = sorted[below]
+  const upper = sorted[Math.ceil(position)]
+  if (lower === undefined || upper === undefined) throw new RangeError(`No quantile ${q} of ${sorted.length} values.`)
   return lower + (upper - lower) * (position - below)
 }
 
 export function ascending(values: Iterable<number>): Float64Array {
-  return Float64Array.from(values).sort()
+  return Float64Array.from(values).toSorted()
 }
 
 export function summarize(values: Iterable<number>): Summary {

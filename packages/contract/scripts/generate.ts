@@ -1,24 +1,28 @@
 /**
  * Writes what is derived from the sources and committed: the JSON Schemas for editors and docs/errors.md.
- * With --check nothing is written, and the exit code is 1 when a file differs.
+ *   --check       writes nothing; the exit code is 1 when a file differs
+ *   --root FOLDER the root of the repository, by default the one this file is in
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { generatedFiles } from './generated-files.ts'
 
-const root = fileURLToPath(new URL('../../../', import.meta.url))
-const checkOnly = process.argv.includes('--check')
+const { check, root } = parseArgs({
+  options: { check: { type: 'boolean', default: false }, root: { type: 'string', default: fileURLToPath(new URL('../../../', import.meta.url)) } },
+}).values
 
 for (const [path, text] of generatedFiles(root)) {
+  const name = relative(root, path)
   const present = await readFile(path, 'utf8').catch(() => undefined)
   if (present === text) continue
-  if (checkOnly) {
-    console.error(`${relative(root, path)} differs from its source. Run \`pnpm generate\` and commit the result.`)
+  if (check) {
+    console.error(`${name} differs from its source. Run \`pnpm generate\` and commit the result.`)
     process.exitCode = 1
   } else {
     await mkdir(dirname(path), { recursive: true })
     await writeFile(path, text)
-    console.log(`wrote ${relative(root, path)}`)
+    console.log(`wrote ${name}`)
   }
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkApprovalKey, compileApprovalKey } from '../src/approval-key.ts'
 import { canonicalJson, type Json, type JsonObject } from '../src/json.ts'

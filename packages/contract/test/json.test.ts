@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson, findJsonFault, isJsonObject, parseJson, pointerStep, type Json } from '../src/json.ts'
 import { anyJson } from './samples/json.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { matchGlob } from '../src/glob.ts'
 import { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from '../src/requirement-order.ts'

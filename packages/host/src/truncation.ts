@@ -13,13 +13,14 @@ export interface Truncated {
 export function truncate(body: OutcomeBody, maxBytes: number): Truncated {
   const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
   const main: Json = body.type === 'output' ? body.data : body.error_text
-  if (fits(main, maxBytes) && fits(texts, maxBytes)) return { body, whole: undefined }
+  const tooLong = [...(fits(texts, maxBytes) ? [] : [texts.join('\n')]), ...(fits(main, maxBytes) ? [] : [main])]
+  if (tooLong.length === 0) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
   return {
     body: body.type === 'output'
       ? { ...body, ...content, data: typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null }
       : { ...body, ...content, error_text: headOfText(body.error_text, maxBytes) },
-    whole: typeof main === 'string' ? main : JSON.stringify(main, null, 2),
+    whole: tooLong.map((value) => typeof value === 'string' ? value : JSON.stringify(value, null, 2)).join('\n'),
   }
 }
 

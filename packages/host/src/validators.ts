@@ -23,8 +23,15 @@ const FORMATS = [
 
 /** Compiles each JSON Schema once, by its content. Compiling costs a thousand times what checking does. */
 export class Validators {
-  // Schemas stay apart although they share one compiler: none can be reached by `$ref` from another.
-  readonly #ajv = new Ajv2020({ strict: true, logger: false, addUsedSchema: false, allErrors: false, code: { regExp: linearRegExp } })
+  readonly #ajv = new Ajv2020({
+    // An unknown keyword or format is a typing error that would let everything pass. The other strictnesses refuse what is valid.
+    strict: true, strictTypes: false, strictTuples: false, strictRequired: false,
+    // Schemas stay apart although they share one compiler: none can be reached by `$ref` from another.
+    addUsedSchema: false,
+    allErrors: false,
+    logger: false,
+    code: { regExp: linearRegExp },
+  })
   readonly #checks = new Map<string, SchemaCheck>()
 
   constructor() {

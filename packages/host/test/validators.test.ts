@@ -55,6 +55,15 @@ test.each<[string, JsonObject]>([
   expect(codeOf(() => new Validators().compile(schema))).toBe('ConfigSchemaInvalid')
 })
 
+test.each<[string, JsonObject, Json]>([
+  ['a union of types', { type: ['string', 'null'] }, null],
+  ['a required name without a schema of its own', { type: 'object', required: ['a'] }, { a: 1 }],
+  ['an open tuple', { type: 'array', prefixItems: [{ type: 'string' }] }, ['a', 2]],
+  ['a reference to itself', { type: 'object', properties: { next: { $ref: '#' } } }, { next: { next: {} } }],
+])('%s is valid and accepted', (_, schema, value) => {
+  expect(new Validators().compile(schema)(value)).toBeUndefined()
+})
+
 test('a pattern made to explode takes no time', () => {
   const check = new Validators().compile({ type: 'string', pattern: '^(a+)+$' })
   const began = performance.now()

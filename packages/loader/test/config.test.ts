@@ -220,7 +220,7 @@ describe('the configuration of an extension', () => {
     expect(extensions).toHaveLength(path === undefined ? 1 : 0)
     expect(diagnostics).toMatchObject(path === undefined ? [] : [{
       stage: 'configSchema', code: 'ConfigSchemaViolation', extensionId: 'weather', path,
-      location: Object.keys(config).length === 0 ? join(folder, 'bulkhead.json') : location,
+      location: Object.keys(config).length === 0 ? folder : location,
     }])
   })
 

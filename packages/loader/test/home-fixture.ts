@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { ConfigFile, ExtensionModule, LoadReport, ManifestInput, ProjectTrust } from '@bulkhead/contract'
 import { createLoader, type LoaderOptions } from '../src/index.ts'
 
-export const CORE_VERSION = '1.2.3'
+const CORE_VERSION = '1.2.3'
 
 /** The smallest manifest that passes, with what a test wants over it. */
 export function manifestOf(over: Partial<ManifestInput> & Record<string, unknown> = {}): ManifestInput & Record<string, unknown> {

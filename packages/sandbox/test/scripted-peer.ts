@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import { MessageChannel } from 'node:worker_threads'
 import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
 import { onTestFinished } from 'vitest'
@@ -14,7 +15,7 @@ export class ScriptedPeer {
   readonly hull: Hull
   killed = false
   readonly received: [channel: string, message: Message][] = []
-  readonly #port: import('node:worker_threads').MessagePort
+  readonly #port: MessagePort
   readonly #exited = Promise.withResolvers<HullExit>()
   readonly #waiting = new Set<() => void>()
 
@@ -36,8 +37,12 @@ export class ScriptedPeer {
     onTestFinished(() => this.end({ kind: 'killed' }))
   }
 
-  end(exit: HullExit): void {
+  hangUp(): void {
     this.#port.close()
+  }
+
+  end(exit: HullExit): void {
+    this.hangUp()
     this.#exited.resolve(exit)
   }
 
@@ -68,10 +73,14 @@ export class ScriptedPeer {
     this.send(['call', { id, type: 'RAW', value }])
   }
 
+  open(request: CompartmentRequest): Promise<CompartmentSession> {
+    const broker = new Broker(request, '/')
+    return startSession(request, broker, remotePeer(this.hull, broker, request.limits))
+  }
+
   /** A session whose compartment is this script, loaded and ready. */
   async session(request: CompartmentRequest): Promise<CompartmentSession> {
-    const broker = new Broker(request, '/')
-    const opening = startSession(request, broker, remotePeer(this.hull, broker, request.limits))
+    const opening = this.open(request)
     const { id } = await this.next('load')
     this.reply(id, { tools: request.tools.map(({ name }) => ({ name, approvalKey: false })), phases: ['init'] })
     return opening

@@ -5,8 +5,6 @@ import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.
 import { UsageError } from './usage-error.ts'
 
 export const call: Command = {
-  name: 'call',
-  summary: 'calls one tool and prints its outcome',
   usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       the arguments, a JSON object (default: {})
   --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)

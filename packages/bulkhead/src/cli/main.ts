@@ -1,11 +1,12 @@
-import { BulkheadError, messageOf } from '@bulkhead/contract'
 import { CORE_VERSION } from '../version.ts'
-import { call } from './call.ts'
 import type { Command } from './command.ts'
-import { tools } from './tools.ts'
 import { UsageError } from './usage-error.ts'
 
-const COMMANDS: ReadonlyMap<string, Command> = new Map([tools, call].map((command) => [command.name, command]))
+/** Each is loaded when it is wanted: help and wrong usage answer at once. */
+const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
+  ['tools', { summary: 'lists the tools of this folder, where they come from and what they may do', load: async () => (await import('./tools.ts')).tools }],
+  ['call', { summary: 'calls one tool and prints its outcome', load: async () => (await import('./call.ts')).call }],
+])
 
 /** Exit codes: 0 done, 1 the answer is an error, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -18,9 +19,11 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${CORE_VERSION}\n`)
     return 0
   }
-  const command = COMMANDS.get(name)
+  let usage = help()
   try {
+    const command = await COMMANDS.get(name)?.load()
     if (!command) throw new UsageError(`There is no command "${name}".`)
+    usage = command.usage
     if (rest.includes('--help') || rest.includes('-h')) {
       process.stdout.write(`${command.usage}\n\n${command.details}\n`)
       return 0
@@ -28,16 +31,16 @@ export async function main(argv: readonly string[]): Promise<number> {
     return await command.run(rest)
   } catch (error) {
     if (error instanceof UsageError) {
-      process.stderr.write(`${error.message}\n\n${command?.usage ?? help()}\n`)
+      process.stderr.write(`${error.message}\n\n${usage}\n`)
       return 2
     }
-    const { code, message } = BulkheadError.from(error)
-    process.stderr.write(`${code}: ${messageOf(message)}\n`)
+    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+    process.stderr.write(`${String(code ?? 'InternalError')}: ${String(message ?? error)}\n`)
     return 1
   }
 }
 
 function help(): string {
-  const lines = [...COMMANDS.values()].map((command) => `  ${command.name.padEnd(8)} ${command.summary}`)
+  const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`)
   return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\nbulkhead COMMAND --help tells more.\n`
 }

@@ -7,8 +7,6 @@ import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 
 export const tools: Command = {
-  name: 'tools',
-  summary: 'lists the tools of this folder, where they come from and what they may do',
   usage: 'bulkhead tools [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: COMMON_DETAILS,
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromCanonical } from '../../src/dialects/canonical.ts'
 import { errorOf, present } from '../../src/dialects/reading.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromGrida, toGrida, type GridaEnvelope } from '../../src/dialects/grida.ts'
 import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'

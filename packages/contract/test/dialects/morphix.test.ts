@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromMorphix, toMorphix, type MorphixFailure, type MorphixSuccess } from '../../src/dialects/morphix.ts'
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiMessage, type PhiToolError, type PhiToolResult, type PhiToolResultMessage,

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
 import { fromStud, toStud, type StudResult } from '../../src/dialects/stud.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { findJsonFault, type Json, type JsonObject } from '../../src/json.ts'
 
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json

@@ -59,7 +59,7 @@ export const invalid: readonly (readonly [string, unknown, string])[] = [
   ['a state without a version', { ...smallest, stateSlot: { schema: {} } }, '/stateSlot'],
   ['a state with an unknown policy', { ...smallest, stateSlot: { slotVersion: '1', schema: {}, driftPolicy: 'ignore' } }, '/stateSlot'],
   ['a state that is a text', { ...smallest, stateSlot: 'some' }, '/stateSlot'],
-  ['a cardinality of zero', { ...smallest, loadedCardinality: { kind: 'n', n: 0 } }, '/loadedCardinality'],
+  ['a cardinality of zero', { ...smallest, loadedCardinality: { kind: 'n', n: 0 } }, '/loadedCardinality/n'],
   ['an unknown activation', { ...smallest, discoveryRules: { activation: 'lazy' } }, '/discoveryRules/activation'],
   ['another folder', { ...smallest, discoveryRules: { folder: '../tools' } }, '/discoveryRules/folder'],
   ['an unknown reload behaviour', { ...smallest, reloadBehavior: 'always' }, '/reloadBehavior'],

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { ERRORS, type ErrorCode } from '../../src/errors.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
 import type { Completion, Content, ErrorOutcome, OutcomeMetadata, OutputOutcome } from '../../src/outcome.ts'
@@ -37,7 +37,7 @@ const around = { content: anyContent, details: anyJson, completion: anyCompletio
 export const anyOutput: fc.Arbitrary<OutputOutcome> = fc.record(
   { type: fc.constant('output' as const), data: anyJson, ...around }, { requiredKeys: ['type', 'data', 'metadata'], ...plain },
 )
-export const anyError: fc.Arbitrary<ErrorOutcome> = fc.record({
+const anyError: fc.Arbitrary<ErrorOutcome> = fc.record({
   type: fc.constant('error' as const),
   error_text: text,
   error: fc.tuple(anyCode, fc.option(anyJson, { nil: undefined })).map(([code, data]) => errorOf(code, data)),

@@ -28,6 +28,7 @@ export interface ExtensionSketch extends Partial<Omit<ManifestInput, 'tools'>> {
   readonly phases?: ExtensionPhases
   /** As if the bytes were others. */
   readonly bytes?: string
+  readonly readFiles?: () => Promise<ReadonlyMap<string, Uint8Array>>
   /** Ships with the host, as a module. */
   readonly inline?: boolean
 }
@@ -37,7 +38,7 @@ const sha512 = (text: string): string => createHash('sha512').update(text).diges
 
 /** A proven extension and the code the twin runs for it. Its tools look at the workspace unless they say otherwise. */
 export function sketchExtension(sketch: ExtensionSketch): { readonly descriptor: ExtensionDescriptor; readonly module: ExtensionModule } {
-  const { layer = 'global', tools = { echo: {} }, phases = {}, bytes = '', inline = false, ...fields } = sketch
+  const { layer = 'global', tools = { echo: {} }, phases = {}, bytes = '', inline = false, readFiles = async () => new Map(), ...fields } = sketch
   const manifest = manifestSchema.parse({
     kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '*', id: 'sample', version: '1.0.0', ...fields,
     tools: Object.entries(tools).map(([name, { execute: _execute, deriveApprovalKey: _derive, ...tool }]) =>
@@ -56,7 +57,7 @@ export function sketchExtension(sketch: ExtensionSketch): { readonly descriptor:
       tools: new Map(manifest.tools.map((tool) => [tool.name, sha512(canonicalJson(tool as unknown as Json))])),
     },
     integrity: layer === 'bundled' ? 'bundled' : 'unpinned',
-    code: inline ? { kind: 'module', module } : { kind: 'files', readFiles: async () => new Map([['index.js', new Uint8Array()]]) },
+    code: inline ? { kind: 'module', module } : { kind: 'files', readFiles },
   }
   return { descriptor, module }
 }

@@ -38,8 +38,9 @@ export async function readPackage(
 
     for (const { name, kind } of listing.entries) {
       const path = parent === '' ? name : `${parent}/${name}`
-      const twin = namesByFold.get(foldName(path))
-      namesByFold.set(foldName(path), path)
+      const folded = foldName(path)
+      const twin = namesByFold.get(folded)
+      namesByFold.set(folded, path)
       const fault = findNameFault(name) ?? (twin === undefined ? undefined : `collides with "${visibleText(twin)}" where case is ignored`)
       if (fault !== undefined) return unsafe(path, fault)
       if (kind === 'link') return unsafe(path, 'is a link')

@@ -7,25 +7,25 @@ import type { SchemaFault } from '../schema/schema-rules.ts'
 
 /** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
 export function configured(compiled: Compiled, { config }: Terms): StageResult<Compiled> {
-  const { manifest: { id, tools }, checkConfig } = compiled
+  const { manifest: { id, tools }, location, checkConfig } = compiled
   const ofExtension: JsonObject = ownMember(config.merged.extensions, id)?.config ?? {}
   const fault = checkConfig(ofExtension)
-  if (fault !== undefined) return refuse(violation(config, ['extensions', id, 'config'], fault))
+  if (fault !== undefined) return refuse(violation(config, ['extensions', id, 'config'], fault, location))
 
   return passUnless(tools.flatMap(({ name }): Fault[] => {
     const ofTool = ownMember(config.merged.tools, name) as JsonObject | undefined
     const toolFault = ofTool === undefined ? undefined : checkConfig({ ...ofExtension, ...ofTool })
-    return toolFault === undefined ? [] : [violation(config, ['tools', name], toolFault)]
+    return toolFault === undefined ? [] : [violation(config, ['tools', name], toolFault, location)]
   }), compiled)
 }
 
-function violation(config: ResolvedConfig, steps: readonly string[], fault: SchemaFault): Fault {
+function violation(config: ResolvedConfig, steps: readonly string[], fault: SchemaFault, extension: string): Fault {
   const path = pointerOf(steps) + fault.path
-  // The last layer that speaks of it; none does when something that must be set is not.
+  // None speaks of it when something that must be set is not.
   const source = config.layers.findLast((layer) => speaksOf(layer.config as Json, steps))
   return {
     stage: 'configSchema', code: 'ConfigSchemaViolation', path, message: `The configuration at ${visibleText(path)} ${fault.message}.`,
-    ...(source !== undefined && { location: source.location }),
+    location: source?.location ?? extension,
   }
 }
 

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import type { DirectoryEntry, FileReader, FileStat, FileWriter, Power } from '@bulkhead/contract'
 import type { AskForCall } from './runtime.ts'
 

@@ -20,20 +20,22 @@ export interface Image {
 }
 
 const { resolve: resolvePackage } = createRequire(import.meta.url)
-/** Sources and built files lie in the same folders and differ by extension only. */
-const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-const ours = (name: string): string => fileURLToPath(new URL(`../${name}${extension}`, import.meta.url))
 
 let image: Promise<Image> | undefined
 
-/** Read once per process. */
+/** Read once per process, but for a failure, which is tried again. */
 export function loadImage(): Promise<Image> {
-  image ??= readImage()
+  image ??= readImage().catch((error: unknown) => {
+    image = undefined
+    throw error
+  })
   return image
 }
 
 async function readImage(): Promise<Image> {
-  const [hull, boot, entry] = [ours('hull/main'), ours('worker/boot'), ours('worker/main')]
+  const hull = fileURLToPath(new URL('../hull/main.ts', import.meta.url))
+  const boot = fileURLToPath(new URL('../worker/boot.ts', import.meta.url))
+  const entry = fileURLToPath(new URL('../worker/main.ts', import.meta.url))
   const files = await readGraph(entry)
   const urls = new Map([...files.keys()].map((path, index) => [path, `bulkhead:${index}/${basename(path)}`]))
   const urlOf = (path: string): string => urls.get(path)!

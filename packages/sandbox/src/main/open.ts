@@ -16,7 +16,10 @@ import { startThreadHull } from './thread-hull.ts'
 export async function openCompartment(request: CompartmentRequest, workspace: string): Promise<CompartmentSession> {
   request.tools.forEach(refuseUnenforceable)
   const broker = new Broker(request, workspace)
-  return startSession(request, broker, await place(request, broker))
+  const peer = await place(request, broker).catch((error: unknown) => {
+    throw BulkheadError.from(error, 'CompartmentStartFailed')
+  })
+  return startSession(request, broker, peer)
 }
 
 /** Loads the code into a peer that was started for it, and judges what it offers. */

@@ -30,8 +30,11 @@ export function startProcessHull({ hull, boot, modules, entry, authorUrl }: Imag
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
-  const control = child.stdio[3] as Socket
-  const channel = child.stdio[4] as Socket
+  // Heard from here on: without a listener a failure to start would end the host.
+  const failed = new Promise<Error>((resolve) => child.once('error', resolve))
+  // Without descriptors to spare there are no streams at all, whatever the types say.
+  const [, , , control, channel] = (child.stdio ?? []) as unknown as readonly [null, Readable, Readable, Socket?, Socket?]
+  if (control === undefined || channel === undefined) throw new BulkheadError('CompartmentStartFailed', 'A process for the compartment could not be started: no descriptors are left.')
   let killed = false
 
   const start: HullStart = { boot, options: workerOptions(limits), workerData: { modules, entry, authorUrl, limits }, memoryMb: limits.memoryMb }

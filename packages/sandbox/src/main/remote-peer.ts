@@ -16,6 +16,7 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
   let hangUp: NodeJS.Timeout | undefined
   const link = new Link(hull.transport, {
     inspector: new Gate(limits),
+    maxMessageBytes: Infinity,
     maxQueuedBytes: 4 * limits.messageBytes,
     closed(reason) {
       if (reason === undefined) {

@@ -27,10 +27,13 @@ export class Session implements CompartmentSession {
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
   readonly #pending = new Pending()
+  /** Ids of calls the compartment still works on, also when their callers have been answered. */
+  readonly #working = new Set<string>()
   /** Why it is being ended, once it is; what comes of it later is a consequence. */
   #reason: BulkheadError | undefined
   #closing = false
   #inFlight = 0
+  #attempts = 0
 
   constructor({ request, peer, broker, offers }: SessionParts) {
     this.id = `${request.extension.id}#${++opened}`
@@ -67,7 +70,7 @@ export class Session implements CompartmentSession {
       throw new BulkheadError('TooManyCalls', `The compartment of ${this.#request.extension.id} has ${concurrentCalls} calls in flight already. Wait for some of them.`)
     }
     // An earlier attempt of the same call may still be on its way out.
-    const id = this.#broker.isOpen(callId) ? `${callId}~${++opened}` : callId
+    const id = this.#working.has(callId) ? `${callId}~${++this.#attempts}` : callId
     const close = this.#broker.open({ callId: id, tool, signal, onProgress, onUpdate })
     return this.#abortable(signal, id, close, () => this.#asked('ToolExecutionFailed', CALL_CODES, () => this.#peer.execute(id, name, args)))
   }
@@ -116,8 +119,10 @@ export class Session implements CompartmentSession {
       }
       signal.addEventListener('abort', abort, { once: true })
       this.#inFlight++
+      if (callId !== undefined) this.#working.add(callId)
       begin().finally(() => {
         this.#inFlight--
+        if (callId !== undefined) this.#working.delete(callId)
         clearTimeout(overdue)
         signal.removeEventListener('abort', abort)
         settled()

@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer'
+
 const HEADER_BYTES = 4
 
 /** One packet as bytes: the length of its text, little-endian, then the text in UTF-8. */

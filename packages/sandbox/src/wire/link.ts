@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import type { Channel } from '@bulkhead/contract'
 import type { Endpoint, MessageListener } from './comlink.ts'
 import type { Transport } from './transport.ts'
@@ -14,6 +15,8 @@ export interface Inspector {
 
 export interface LinkOptions {
   readonly inspector: Inspector
+  /** A message larger than this is not sent: who posts it is told, instead of the other side refusing the packet. */
+  readonly maxMessageBytes: number
   /** Beyond this the other side is taken for one that does not read any more. */
   readonly maxQueuedBytes: number
   /** Called once: with the reason when this side gave up, without one when the other side is gone. */
@@ -22,6 +25,7 @@ export interface LinkOptions {
 
 /** Packets are cut near this size, so that a big batch does not become a frame the other side refuses. */
 const PACKET_CHARS = 256 * 1024
+const MAX_BYTES_PER_CHAR = 3
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
 const { parse, stringify } = JSON
@@ -68,11 +72,14 @@ export class Link {
 
   #post(channel: Channel, message: unknown): void {
     if (this.#closed) return
-    this.#options.inspector.sent(channel, message)
     const text = stringify([channel, message])
+    if (text.length * MAX_BYTES_PER_CHAR > this.#options.maxMessageBytes && Buffer.byteLength(text) > this.#options.maxMessageBytes) {
+      throw new RangeError(`The message is larger than ${this.#options.maxMessageBytes} bytes.`)
+    }
+    this.#options.inspector.sent(channel, message)
+    if (this.#chars + text.length > PACKET_CHARS) this.#flush()
     this.#texts.push(text)
     this.#chars += text.length
-    if (this.#chars >= PACKET_CHARS) return this.#flush()
     if (this.#flushing) return
     this.#flushing = true
     soon(() => {

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import type { Json } from '@bulkhead/contract'
 
 export interface PlainLimits {

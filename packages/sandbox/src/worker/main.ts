@@ -17,12 +17,20 @@ import { probeLockdown } from './probe.ts'
 import type { WorkerStart } from './start.ts'
 import { CHANNEL_FD } from './start.ts'
 
+/** What a packet costs beside its only message. */
+const PACKET_OVERHEAD_BYTES = 16
+
 const { limits, port, authorUrl } = workerData as WorkerStart
 const transport = port === undefined
   ? socketTransport(new Socket({ fd: CHANNEL_FD }), { maxFrameBytes: 0xffff_ffff, readOnlyWhenDrained: false })
   : portTransport(port)
 const { exit } = process
-const link = new Link(transport, { inspector: TRUSTING, maxQueuedBytes: Infinity, closed: () => exit(0) })
+const link = new Link(transport, {
+  inspector: TRUSTING,
+  maxMessageBytes: limits.messageBytes - PACKET_OVERHEAD_BYTES,
+  maxQueuedBytes: Infinity,
+  closed: () => exit(0),
+})
 const ask = brokerClient(link.broker, limits.outstandingRequests)
 const log = new LogSender(ask)
 

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { builtinModules, registerHooks } from 'node:module'
 import type { LoadFnOutput, ResolveFnOutput } from 'node:module'
 import { CodedError } from '../wire/remote-error.ts'

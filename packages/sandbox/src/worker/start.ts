@@ -16,6 +16,6 @@ export interface WorkerStart {
   readonly modules: readonly ImageModule[]
   readonly entry: string
   readonly authorUrl: string
-  readonly limits: Pick<CompartmentLimits, 'outputBytes' | 'outstandingRequests'>
+  readonly limits: Pick<CompartmentLimits, 'messageBytes' | 'outputBytes' | 'outstandingRequests'>
   readonly port?: MessagePort
 }

@@ -47,10 +47,6 @@ export class Broker {
     return () => void this.#calls.delete(call.callId)
   }
 
-  isOpen(callId: string): boolean {
-    return this.#calls.has(callId)
-  }
-
   async #answer(method: BrokerMethod, callId: unknown, args: readonly Json[]): Promise<Json> {
     try {
       if (method === 'log') return this.#takeLog(callId, args)

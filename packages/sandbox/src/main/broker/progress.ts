@@ -7,7 +7,8 @@ const PROGRESS_CHARS = 10_000
 export function progressCapability(): Capabilities {
   return {
     progress(call, args) {
-      call.onProgress?.(textArgument(args, 0, 'Progress', PROGRESS_CHARS))
+      const text = textArgument(args, 0, 'Progress', PROGRESS_CHARS)
+      call.onProgress?.(text)
       return null
     },
   }

@@ -57,8 +57,8 @@ export function judgeParsed(parsed: URL, scope: HostScope): Target {
 export function refuseAddress(address: string, host: string, port: number, scope: HostScope): void {
   const kind = scope.refuses(address, host, port)
   if (kind === undefined) return
-  const what = isIP(host) === 0 ? `The host ${place(host, port)} has a ${kind} address` : `${place(host, port)} is a ${kind} address`
-  throw denied(`${what}, and only public ones are reached. Declare the very address with its port in \`requires.net.hosts\` if that is meant.`, host)
+  const what = isIP(host) === 0 ? `The host ${place(host, port)} has an address` : `${place(host, port)} is an address`
+  throw denied(`${what} that is not public (${kind}). Declare the very address with its port in \`requires.net.hosts\` if that is meant.`, host)
 }
 
 const place = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -10,9 +10,9 @@ const BARE_NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/
 const SET_ID = 0o6000n
 const WRITABLE_BY_ALL = 0o002n
 
-/** ELF, Mach-O in its four forms, and scripts that name their interpreter. */
-const PROGRAM_STARTS: readonly string[] = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe']
+/** How a file starts that the system itself can execute: a script that names its interpreter, ELF, and the forms of Mach-O. */
 const SCRIPT_START = '2321'
+const PROGRAM_STARTS: ReadonlySet<string> = new Set(process.platform === 'darwin' ? ['cafebabe', 'cefaedfe', 'cffaedfe'] : ['7f454c46'])
 
 export interface Executable {
   readonly name: string
@@ -80,7 +80,7 @@ async function startsLikeProgram(path: string): Promise<boolean> {
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0)
     const start = buffer.subarray(0, bytesRead).toString('hex')
-    return PROGRAM_STARTS.includes(start) || start.startsWith(SCRIPT_START)
+    return PROGRAM_STARTS.has(start) || start.startsWith(SCRIPT_START)
   } finally {
     await file.close()
   }

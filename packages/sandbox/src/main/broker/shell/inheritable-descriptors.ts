@@ -8,18 +8,19 @@ const CLOSE_ON_EXEC = 0o2000000
  */
 export function inheritableDescriptors(): readonly number[] {
   try {
-    return readdirSync('/proc/self/fdinfo').map(Number).filter((descriptor) => descriptor > 2 && passesOn(descriptor))
+    return readdirSync('/proc/self/fdinfo').map(Number).filter((descriptor) => descriptor > 2 && isInheritable(descriptor))
   } catch {
     return []
   }
 }
 
-function passesOn(descriptor: number): boolean {
+/** Whether a child would get this descriptor as things are now. */
+export function isInheritable(descriptor: number): boolean {
   try {
     const flags = /^flags:\s+([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
   } catch {
-    // Closed since it was listed: the one that listed them.
+    // It is not open, or not any more.
     return false
   }
 }

@@ -40,7 +40,7 @@ export interface LauncherOptions {
   /** Those of the system, whatever list the commands are searched in. */
   readonly executables: Executables
   readonly rlimits?: Rlimits | undefined
-  /** Puts a sandbox of the operating system around a command; what it returns starts with an absolute path. */
+  /** Puts a sandbox of the operating system around a command. Contract: must not throw; what it returns starts with an absolute path. */
   readonly wrap?: ((argv: Argv) => Argv) | undefined
 }
 
@@ -65,10 +65,10 @@ export class Launcher {
     return (command) => {
       const wrapped = this.#options.wrap?.(command) ?? command
       if (!isAbsolute(wrapped[0] ?? '')) throw new BulkheadError('InternalError', 'The wrapper of commands did not name its program by an absolute path.')
-      return prefixes.reduceRight((argv, { executable, options }) => {
+      return [...prefixes.flatMap(({ executable, options }) => {
         proveUnchanged(executable)
-        return [executable.path, ...options, '--', ...argv]
-      }, wrapped)
+        return [executable.path, ...options, '--']
+      }), ...wrapped]
     }
   }
 

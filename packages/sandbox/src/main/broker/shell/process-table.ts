@@ -10,9 +10,11 @@ export interface ProcessRow {
   readonly session: number
   /** In ticks since the system started. With the pid it names one process for ever, which the pid alone does not. */
   readonly started: number
+  /** Only its exit code is left, until its parent asks for it. */
+  readonly ended: boolean
 }
 
-/** Undefined for a process that has ended, also while its parent has not taken notice, and where there is no /proc. */
+/** Undefined for a process that its parent has taken leave of, and where there is no /proc. */
 export function processRow(pid: number): ProcessRow | undefined {
   try {
     return parse(pid, readFileSync(`/proc/${pid}/stat`, 'latin1'))
@@ -21,12 +23,12 @@ export function processRow(pid: number): ProcessRow | undefined {
   }
 }
 
-/** Every process there is. Contract: never rejects; empty where there is no /proc. */
+/** Every process that has not ended. Contract: never rejects; empty where there is no /proc. */
 export async function processTable(): Promise<readonly ProcessRow[]> {
   const names = await readdir('/proc').catch(() => [])
   const rows = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map(async (name) =>
     parse(Number(name), await readFile(`/proc/${name}/stat`, 'latin1').catch(() => ''))))
-  return rows.filter((row) => row !== undefined)
+  return rows.filter((row) => row !== undefined).filter(({ ended }) => !ended)
 }
 
 /** Whether a process was started with the marker of a run in its environment. Contract: never rejects. */
@@ -39,6 +41,6 @@ export async function carriesMarker(pid: number, marker: string): Promise<boolea
 function parse(pid: number, text: string): ProcessRow | undefined {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const number = (index: number): number => Number(fields[index])
-  if (fields.length < 20 || fields[0] === 'Z' || fields[0] === 'X') return undefined
-  return { pid, parent: number(1), group: number(2), session: number(3), started: number(19) }
+  if (fields.length < 20) return undefined
+  return { pid, parent: number(1), group: number(2), session: number(3), started: number(19), ended: fields[0] === 'Z' || fields[0] === 'X' }
 }

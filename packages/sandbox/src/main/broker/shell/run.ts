@@ -62,6 +62,8 @@ export class Run {
   constructor(parts: RunParts) {
     this.#parts = parts
     this.result = this.#settled.promise
+    // It may be refused before anyone had the time to ask.
+    this.result.catch(() => undefined)
     this.gone = this.#gone.promise
     this.#outputs = { stdout: new BoundedOutput(parts.outputBytes), stderr: new BoundedOutput(parts.outputBytes) }
     this.#child = start(parts)

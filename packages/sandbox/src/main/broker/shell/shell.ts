@@ -4,7 +4,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { Capabilities, OpenCall } from '../capability.ts'
 import { cleanEnvironment } from './environment.ts'
 import { Executables, proveUnchanged } from './executable.ts'
-import { inheritableDescriptors } from './inheritable-descriptors.ts'
+import { inheritableDescriptors, isInheritable } from './inheritable-descriptors.ts'
 import type { Argv, Rlimits } from './launcher.ts'
 import { Launcher } from './launcher.ts'
 import { Leftovers } from './leftovers.ts'
@@ -23,7 +23,7 @@ export interface ShellOptions {
   /** Every tool of the compartment: what any of them may write is no place for a command. */
   readonly tools: readonly Pick<CompartmentTool, 'grant'>[]
   readonly path?: readonly string[]
-  /** Commands of one compartment at once, those being ended included. → TooManyCalls */
+  /** Commands of one compartment at once, those that were cancelled and have not ended yet included. → TooManyCalls */
   readonly concurrentRuns?: number
   /** Kept of each of the two streams; the head, in bytes. */
   readonly outputBytes?: number
@@ -48,6 +48,8 @@ export interface ShellCapability {
 interface Attempt {
   readonly callId: string
   readonly stop: AbortController
+  /** Until its result is there, or nothing of it is left. */
+  busy: boolean
   over: Promise<unknown>
 }
 
@@ -69,7 +71,8 @@ export function shellCapability(options: ShellOptions): ShellCapability {
 
   const start = async (call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> => {
     const [executable, launch] = await Promise.all([executables.find(request.cmd), launcher.prepare()])
-    masked ??= inheritableDescriptors()
+    masked = (masked ?? inheritableDescriptors()).filter(isInheritable)
+    const mask = masked
     return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
       stop.throwIfAborted()
       const run = ++started
@@ -77,29 +80,29 @@ export function shellCapability(options: ShellOptions): ShellCapability {
       const { onUpdate } = call
       const live = onUpdate && new LiveOutput((stream, text) => onUpdate({ type: 'shell.output', run, stream, text }), updateMs)
       proveUnchanged(executable)
-      return new Run({
+      const begun = new Run({
         argv: launch([executable.path, ...request.args]),
         cwd, marker, live, leftovers, outputBytes, graceMs,
         env: cleanEnvironment(path, marker),
         input: request.input,
-        masked: masked ?? [],
+        masked: mask,
       })
+      stop.addEventListener('abort', () => begun.end(BulkheadError.from(stop.reason, 'ToolCancelled')), { once: true })
+      return begun
     })
   }
 
   const finish = async (call: OpenCall, request: ShellRequest, attempt: Attempt): Promise<Json> => {
-    const { signal } = attempt.stop
     const abort = (): void => attempt.stop.abort(BulkheadError.from(call.signal.reason, 'ToolCancelled'))
     call.signal.addEventListener('abort', abort, { once: true })
-    const starting = start(call, request, signal)
+    const starting = start(call, request, attempt.stop.signal)
     attempt.over = starting.then((run) => run.gone, () => undefined).finally(() => attempts.delete(attempt))
     try {
       if (call.signal.aborted) abort()
-      const run = await starting
-      const end = (): void => run.end(BulkheadError.from(signal.reason, 'ToolCancelled'))
-      signal.addEventListener('abort', end, { once: true })
-      if (signal.aborted) end()
-      return { ...await run.result }
+      const { result } = await starting
+      const settled = await result
+      attempt.busy = false
+      return { ...settled }
     } finally {
       call.signal.removeEventListener('abort', abort)
     }
@@ -115,10 +118,10 @@ export function shellCapability(options: ShellOptions): ShellCapability {
         const request = readRequest(args)
         judgeRequest(call.tool, request)
         if (closed) throw closedError()
-        if (attempts.size >= concurrentRuns) {
+        if ([...attempts].filter(({ busy }) => busy).length >= concurrentRuns) {
           throw new BulkheadError('TooManyCalls', `The extension has ${concurrentRuns} commands running already. Wait for some of them.`)
         }
-        const attempt: Attempt = { callId: call.callId, stop: new AbortController(), over: Promise.resolve() }
+        const attempt: Attempt = { callId: call.callId, stop: new AbortController(), busy: true, over: Promise.resolve() }
         attempts.add(attempt)
         return finish(call, request, attempt)
       },

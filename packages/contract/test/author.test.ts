@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { defineExtension, defineTool, ToolError } from '../src/author.ts'
+
+const source = new URL('../src/', import.meta.url).href
+const loadedBy = async (module: string): Promise<readonly string[]> => {
+  const program = `
+    import { registerHooks } from 'node:module'
+    const loaded = []
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context) } })
+    await import(${JSON.stringify(new URL(module, source).href)})
+    process.stdout.write(JSON.stringify(loaded))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { cwd: fileURLToPath(source) })
+  return JSON.parse(stdout) as string[]
+}
+
+describe('what an extension imports inside a compartment', () => {
+  it('is two small files and nothing else: no validator, no library', async () => {
+    expect(await loadedBy('author.ts')).toEqual(['author.ts', 'authoring/extension.ts'].map((file) => source + file))
+  })
+
+  it('is told apart from the whole contract, which does load one', async () => {
+    expect((await loadedBy('index.ts')).some((url) => url.includes('/zod/'))).toBe(true)
+  })
+
+  it('only adds types', () => {
+    const tool = { execute: () => 1 }
+    const extension = { tools: { tool } }
+    expect(defineExtension(extension)).toBe(extension)
+    expect(defineTool(tool)).toBe(tool)
+  })
+
+  it('says which error the host should report', () => {
+    expect(new ToolError('NotFound', 'No such city.', { city: 'Atlantis' })).toMatchObject({
+      name: 'ToolError', code: 'NotFound', message: 'No such city.', data: { city: 'Atlantis' },
+    })
+    expect(new ToolError('ResourceBusy', 'Later.')).toBeInstanceOf(Error)
+  })
+})

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { generatedFiles } from '../scripts/generated-files.ts'
+import { ERRORS } from '../src/errors.ts'
+import { isJsonObject, type Json } from '../src/json.ts'
+import { invalidConfigs, validConfigs } from './samples/configs.ts'
+import { invalid, valid } from './samples/manifests.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const schemaOf = async (name: string) => JSON.parse(await readFile(new URL(`../schema/${name}.schema.json`, import.meta.url), 'utf8')) as { readonly [key: string]: Json }
+
+describe('generated files', () => {
+  it.each([...generatedFiles(root)].map(([path, text]) => [path.slice(root.length), path, text]))('%s is what its source says', async (_, path, text) => {
+    expect(await readFile(path, 'utf8')).toBe(text)
+  })
+
+  describe('in a folder of their own', () => {
+    let folder: string
+    const generate = (...args: string[]) => new Promise<{ code: number | null; output: string }>((settle) => {
+      const script = fileURLToPath(new URL('../scripts/generate.ts', import.meta.url))
+      const child = execFile(process.execPath, [script, '--root', folder, ...args], (_, stdout, stderr) => settle({ code: child.exitCode, output: stdout + stderr }))
+    })
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'bulkhead-generate-'))
+    })
+    afterAll(() => rm(folder, { recursive: true, force: true }))
+
+    it('are missed, written, found equal, and found different', async () => {
+      const page = join('docs', 'errors.md')
+      const missed = await generate('--check')
+      expect(missed.code).toBe(1)
+      expect(missed.output).toContain(`${page} differs from its source`)
+      expect(await generate()).toMatchObject({ code: 0 })
+      expect(await generate('--check')).toEqual({ code: 0, output: '' })
+      await writeFile(join(folder, page), 'something else')
+      const different = await generate('--check')
+      expect(different.code).toBe(1)
+      expect(different.output.trim().split('\n')).toHaveLength(1)
+    })
+  })
+})
+
+describe('docs/errors.md', () => {
+  it('has a row for each error, in the order of the table', async () => {
+    const page = await readFile(join(root, 'docs', 'errors.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1])
+    expect(rows).toEqual(Object.keys(ERRORS))
+  })
+})
+
+describe.each([
+  ['manifest', valid, invalid],
+  ['config', validConfigs, invalidConfigs],
+] as const)('the JSON Schema of a %s', (name, good, bad) => {
+  it('judges every sample as the contract does', async () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, allowUnionTypes: true })
+    formats.default(ajv)
+    const accepts = ajv.compile(await schemaOf(name))
+    expect(good.filter(([, value]) => !accepts(value)).map(([title]) => title)).toEqual([])
+    expect(bad.filter(([, value]) => accepts(value)).map(([title]) => title)).toEqual([])
+  })
+
+  it('names itself and describes every property, for an editor to show', async () => {
+    const schema = await schemaOf(name)
+    expect(schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', $id: `urn:bulkhead:contract:1:${name}` })
+    expect([schema['title'], schema['description']].every((text) => typeof text === 'string' && text !== '')).toBe(true)
+    expect(undescribed(schema, '')).toEqual([])
+  })
+})
+
+function undescribed(schema: Json, path: string): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap((part: Json, index) => undescribed(part, `${path}/${index}`))
+  if (!isJsonObject(schema)) return []
+  const { properties, default: _, ...rest } = schema
+  const own = isJsonObject(properties) ? Object.entries(properties) : []
+  return [
+    ...own.filter(([, property]) => !isJsonObject(property) || typeof property['description'] !== 'string').map(([key]) => `${path}/${key}`),
+    ...own.flatMap(([key, property]) => undescribed(property, `${path}/${key}`)),
+    ...Object.entries(rest).flatMap(([key, part]) => undescribed(part, `${path}/${key}`)),
+  ]
+}

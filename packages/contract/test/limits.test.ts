@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { CALL_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from '../src/limits.ts'
+import { WIRE_LIMITS } from '../src/wire.ts'
+
+it('are these numbers', () => {
+  expect(DEFAULT_LIMITS).toEqual({
+    heapMb: 128, memoryMb: 512, phaseMs: 10_000, startMs: 10_000, graceMs: 500, concurrentCalls: 64, messageBytes: 16_777_216,
+    messagesPerSecond: 20_000, outstandingRequests: 1_024, outputBytes: 8_388_608, logBytes: 1_048_576,
+  })
+  expect(CALL_LIMITS).toEqual({
+    argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000, attempts: 3,
+    approvalKeyBytes: 1_024, subagentDepth: 5,
+  })
+  expect(MANIFEST_LIMITS).toEqual({
+    manifestBytes: 262_144, tools: 128, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216, packageBytes: 67_108_864,
+  })
+})
+
+it('fit into each other, so that the nearer one is met first', () => {
+  expect(DEFAULT_LIMITS.outputBytes).toBeLessThan(DEFAULT_LIMITS.messageBytes)
+  expect(CALL_LIMITS.argumentChars * 4).toBeLessThan(DEFAULT_LIMITS.messageBytes)
+  expect(CALL_LIMITS.argumentDepth).toBeLessThan(WIRE_LIMITS.jsonDepth)
+  expect(MANIFEST_LIMITS.fileBytes).toBeLessThan(MANIFEST_LIMITS.packageBytes)
+})

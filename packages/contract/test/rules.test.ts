@@ -1,0 +1,114 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema, type RuleQuestion, type ScopedRule } from '../src/rules.ts'
+
+type Short = readonly [permission: string, pattern: string, action: ScopedRule['action'], scope?: ScopedRule['scope']]
+const rule = ([permission, pattern, action, scope = 'project']: Short, index = 0): ScopedRule =>
+  ({ permission, pattern, action, scope, source: `rule ${index}` })
+const rules = (...short: Short[]) => short.map(rule)
+const bash: RuleQuestion = { tool: 'bash', approvalKey: 'git log', touches: [{ capability: 'shell.run', subject: 'git log' }] }
+const write: RuleQuestion = {
+  tool: 'write', approvalKey: 'src',
+  touches: [{ capability: 'fs.read', subject: '/ws/src/a.ts' }, { capability: 'fs.write', subject: '/ws/src/a.ts' }],
+}
+
+describe('the rank of rules', () => {
+  it.each<[string, RuleQuestion, Short, Short]>([
+    ['an exact permission over a glob', bash, ['bash', '*', 'allow'], ['ba*', '*', 'deny']],
+    ['a glob over a capability', bash, ['ba*', '*', 'allow'], ['shell.run', '*', 'deny']],
+    ['a capability over everything', bash, ['shell.run', '*', 'allow'], ['*', '*', 'deny']],
+    ['the permission before the pattern', bash, ['bash', '*', 'allow'], ['ba*', 'git log', 'deny']],
+    ['an exact pattern over a longer prefix', bash, ['bash', 'git log', 'allow'], ['bash', 'git log*', 'deny']],
+    ['a longer prefix over a shorter', bash, ['bash', 'git l*', 'allow'], ['bash', 'git *', 'deny']],
+    ['a prefix over everything', bash, ['bash', 'g*', 'allow'], ['bash', '*', 'deny']],
+    ['the pattern before the scope', bash, ['bash', 'git *', 'allow', 'project'], ['bash', '*', 'deny', 'session']],
+    ['the session over the project', bash, ['bash', '*', 'allow', 'session'], ['bash', '*', 'deny', 'project']],
+    ['the project over the manifest', bash, ['bash', '*', 'allow', 'project'], ['bash', '*', 'ask', 'manifest']],
+    ['the scope before the action', bash, ['bash', '*', 'allow', 'session'], ['bash', '*', 'ask', 'project']],
+    ['deny over ask', bash, ['bash', '*', 'deny'], ['bash', '*', 'ask']],
+    ['ask over allow', bash, ['bash', '*', 'ask'], ['bash', '*', 'allow']],
+    ['a deeper folder over a higher', write, ['write', '**', 'allow'], ['*', '**', 'deny']],
+  ])('%s, whichever was written first', (_, question, winner, loser) => {
+    for (const order of [rules(winner, loser), rules(loser, winner)]) {
+      expect(judgeRules(order, question)).toMatchObject({ action: winner[2], rule: { permission: winner[0], pattern: winner[1] } })
+    }
+  })
+
+  it('prefers the later where nothing else tells two apart', () => {
+    expect(judgeRules(rules(['bash', '*', 'ask'], ['bash', '**', 'ask']), bash)?.rule.source).toBe('rule 1')
+  })
+})
+
+describe('a verdict', () => {
+  it('is none where no rule speaks of the call', () => {
+    expect(judgeRules([], bash)).toBeUndefined()
+    expect(judgeRules(rules(['read', '*', 'deny'], ['bash', 'npm *', 'deny'], ['fs.write', '*', 'deny']), bash)).toBeUndefined()
+  })
+
+  it('is the strictest of what the call touches', () => {
+    expect(judgeRules(rules(['fs.read', '**', 'allow'], ['fs.write', '/ws/src/**', 'ask']), write)?.action).toBe('ask')
+    expect(judgeRules(rules(['fs.read', '**', 'deny'], ['fs.write', '**', 'allow']), write)?.action).toBe('deny')
+    expect(judgeRules(rules(['fs.read', '**', 'allow'], ['fs.write', '**', 'allow']), write)?.action).toBe('allow')
+  })
+
+  it('is no allow where rules speak of a part of the call only', () => {
+    expect(judgeRules(rules(['fs.read', '**', 'allow']), write)).toBeUndefined()
+    expect(judgeRules(rules(['fs.read', '**', 'ask']), write)?.action).toBe('ask')
+    expect(judgeRules(rules(['write', '*', 'allow']), write)?.action).toBe('allow')
+  })
+
+  it('of a rule on a capability needs a call that touches it', () => {
+    expect(judgeRules(rules(['fs.write', '*', 'deny']), { ...write, touches: [] })).toBeUndefined()
+  })
+
+  it('of a rule on everything looks at the key and at what is touched', () => {
+    expect(judgeRules(rules(['*', '/ws/src/**', 'deny']), write)?.action).toBe('deny')
+    expect(judgeRules(rules(['*', 'src', 'deny']), write)?.action).toBe('deny')
+    expect(judgeRules(rules(['*', 'lib', 'deny']), write)).toBeUndefined()
+  })
+
+  it('keeps a star inside one folder, and crosses with two', () => {
+    expect(judgeRules(rules(['fs.write', '/ws/*.ts', 'deny']), write)).toBeUndefined()
+    expect(judgeRules(rules(['fs.write', '/ws/**/*.ts', 'deny']), write)?.action).toBe('deny')
+    expect(judgeRules(rules(['fs.write', '/ws', 'deny']), write)?.action).toBe('deny')
+  })
+
+  it('does not take a name for a pattern', () => {
+    expect(judgeRules(rules(['b.sh', '*', 'deny']), bash)).toBeUndefined()
+  })
+})
+
+describe('a denial', () => {
+  const anyRule: fc.Arbitrary<ScopedRule> = fc.record({
+    permission: fc.constantFrom('bash', 'ba*', 'shell.run', 'fs.read', '*'), pattern: fc.constantFrom('*', 'git *', 'git log', '**', '/ws/**'),
+    action: fc.constantFrom(...RULE_ACTIONS), scope: fc.constantFrom(...RULE_SCOPES), source: fc.constant('x'),
+  })
+  const anyTouches = fc.array(fc.record({ capability: fc.constantFrom('shell.run' as const, 'fs.read' as const), subject: fc.constantFrom('git log', '/ws/a') }), { maxLength: 2 })
+
+  it('of the manifest is final, whatever the others say', () => {
+    fc.assert(fc.property(fc.array(anyRule), anyTouches, fc.nat(), (others, touches, at) => {
+      const pinned = rule(['*', '*', 'deny', 'manifest'])
+      expect(judgeRules(others.toSpliced(at % (others.length + 1), 0, pinned), { ...bash, touches })?.action).toBe('deny')
+    }))
+  })
+
+  it('is not undone by touching more', () => {
+    fc.assert(fc.property(fc.array(anyRule), anyTouches, anyTouches, (all, touches, more) => {
+      fc.pre(touches.length > 0)
+      const strictness = (question: RuleQuestion) => RULE_ACTIONS.indexOf(judgeRules(all, question)?.action ?? 'allow')
+      expect(strictness({ ...bash, touches: [...touches, ...more] })).toBeGreaterThanOrEqual(strictness({ ...bash, touches }))
+    }))
+  })
+})
+
+describe('a rule as it is written', () => {
+  it('speaks of everything where it has no pattern', () => {
+    expect(ruleSchema.parse({ permission: 'bash', action: 'deny' })).toEqual({ permission: 'bash', pattern: '*', action: 'deny' })
+  })
+
+  it('has these words', () => {
+    expect(RULE_ACTIONS).toEqual(['allow', 'ask', 'deny'])
+    expect(RULE_SCOPES).toEqual(['manifest', 'project', 'session'])
+    expect(RULE_CAPABILITIES).toEqual(['fs.read', 'fs.write', 'shell.run', 'net.fetch'])
+  })
+})

@@ -1,0 +1,159 @@
+import type { ConfigFile, Rule, RuleAction } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import type { Judge, SessionOptions } from '../../src/index.ts'
+import { flush } from '../twin/clock.ts'
+import { ScriptedApprover, ScriptedInteractor } from '../twin/people.ts'
+import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
+
+const CITY: ToolSketch = { approvalKey: '{city}', inputSchema: { type: 'object', properties: { city: { type: 'string' } } } }
+const UNGATED: ToolSketch = { gated: false }
+const LOCAL: ToolSketch = { gated: false, mode: 'local' }
+
+interface Case {
+  readonly tool?: ToolSketch
+  readonly config?: ConfigFile
+  readonly session?: SessionOptions
+  readonly world?: WorldSketch
+}
+
+/** One call; what came of it, and how often somebody was asked. */
+async function judged({ tool = CITY, config = {}, session = {}, world: sketch = {} }: Case, decision?: 'once' | 'reject') {
+  const approver = new ScriptedApprover(decision ?? 'once')
+  const world = createWorld({ extensions: [{ tools: { echo: tool } }], config, ...sketch })
+  const opened = await world.host.openSession({ ...session, ...(decision ? { approver } : {}) })
+  const outcome = await opened.call({ id: 'c1', name: 'echo', arguments: { city: 'Oslo' } })
+  return { outcome, verdict: verdictOf(outcome), asked: approver.asked, world }
+}
+
+const rule = (action: RuleAction, permission = 'echo', pattern = '*'): Rule => ({ permission, pattern, action })
+const says = (answer: Awaited<ReturnType<Judge>>): Judge => () => answer
+
+test.each<[string, Case, string, number]>([
+  ['gated, mode ask', {}, 'output', 1],
+  ['not gated', { tool: UNGATED }, 'output', 0],
+  ['not gated but local', { tool: LOCAL }, 'output', 1],
+  ['yolo asks nobody', { session: { mode: 'yolo' } }, 'output', 0],
+  ['yolo asks nobody for a local tool', { tool: LOCAL, session: { mode: 'yolo' } }, 'output', 0],
+  ['allowlisted by name', { config: { mode: 'allowlist', allowlist: ['echo'] } }, 'output', 0],
+  ['allowlisted by key', { config: { mode: 'allowlist', allowlist: ['echo:Os*'] } }, 'output', 0],
+  ['allowlist miss by key', { config: { mode: 'allowlist', allowlist: ['echo:Be*', 'other'] } }, 'output', 1],
+  ['an allowlist without its mode', { config: { allowlist: ['echo'] } }, 'output', 1],
+  ['the session\'s mode over the configuration\'s', { config: { mode: 'yolo' }, session: { mode: 'ask' } }, 'output', 1],
+  ['an allow rule answers the mode', { session: { rules: [rule('allow')] } }, 'output', 0],
+  ['an allow rule for this key', { session: { rules: [rule('allow', 'echo', 'Oslo')] } }, 'output', 0],
+  ['an allow rule for another key', { session: { rules: [rule('allow', 'echo', 'Bergen')] } }, 'output', 1],
+  ['an allow rule does not lower the floor of a local tool', { tool: LOCAL, session: { rules: [rule('allow')] } }, 'output', 1],
+  ['an ask rule asks for what is not gated', { tool: UNGATED, session: { rules: [rule('ask')] } }, 'output', 1],
+  ['a deny rule', { session: { rules: [rule('deny')] } }, 'RuleDenied', 0],
+  ['a deny rule under yolo', { session: { mode: 'yolo', rules: [rule('deny')] } }, 'RuleDenied', 0],
+  ['a deny rule for what is not gated', { tool: UNGATED, session: { rules: [rule('deny')] } }, 'RuleDenied', 0],
+  ['a more exact allow outranks a wide deny', { session: { rules: [rule('deny', '*'), rule('allow')] } }, 'output', 0],
+  ['a role flag', { config: { roles: { allow_echo_guest: false } }, session: { role: 'guest', mode: 'yolo' } }, 'RoleDenied', 0],
+  ['the flag of another role', { config: { roles: { allow_echo_guest: false } }, session: { role: 'owner', mode: 'yolo' } }, 'output', 0],
+  ['a ceiling below the tool', { session: { ceiling: {}, mode: 'yolo' } }, 'CapabilityDenied', 0],
+  ['a ceiling above the tool', { session: { ceiling: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, mode: 'yolo' } }, 'output', 0],
+  ['a watchdog that denies', { session: { mode: 'yolo', watchdog: says({ action: 'deny', reason: 'smells' }) } }, 'WatchdogDenied', 0],
+  ['a watchdog that asks', { tool: UNGATED, session: { watchdog: says({ action: 'ask', reason: 'hm' }) } }, 'output', 1],
+  ['a watchdog that allows lowers nothing', { session: { watchdog: says({ action: 'allow' }) } }, 'output', 1],
+  ['a watchdog that throws', { session: { mode: 'yolo', watchdog: () => { throw new Error('bug') } } }, 'WatchdogDenied', 0],
+  ['a watchdog that says something unknown', { session: { mode: 'yolo', watchdog: says({ action: 'maybe' } as never) } }, 'WatchdogDenied', 0],
+  ['a guard that denies', { session: { mode: 'yolo', guards: [says(undefined), says({ action: 'deny', reason: 'no' })] } }, 'GuardDenied', 0],
+  ['a guard that throws', { session: { mode: 'yolo', guards: [() => Promise.reject(new Error('bug'))] } }, 'GuardDenied', 0],
+  ['guards are for gated calls', { tool: UNGATED, session: { guards: [says({ action: 'deny', reason: 'no' })] } }, 'output', 0],
+])('%s', async (_, setup, verdict, questions) => {
+  const result = await judged(setup, 'once')
+  expect(result.verdict).toBe(verdict)
+  expect(result.asked).toHaveLength(questions)
+  expect(result.world.eventsOf('ToolInvocationStarted')).toHaveLength(verdict === 'output' ? 1 : 0)
+  expect(result.world.eventsOf('ToolInvocationDecided')).toMatchObject([{ decision: verdict === 'output' ? 'allow' : 'deny' }])
+})
+
+test('a person\'s no is final and reaches the model with its reason', async () => {
+  const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
+  const approver = new ScriptedApprover()
+  const session = await world.host.openSession({ approver })
+  const outcome = session.call({ id: 'c1', name: 'echo', arguments: { city: 'Oslo' } })
+  await flush()
+  approver.answer('reject', 'not before lunch')
+  expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('not before lunch') })
+  expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ errorCode: 'ApprovalDenied' }])
+})
+
+test('headless, whatever would ask is denied', async () => {
+  expect((await judged({})).verdict).toBe('ApprovalDenied')
+  expect((await judged({ tool: LOCAL })).verdict).toBe('ApprovalDenied')
+  expect((await judged({ tool: UNGATED })).verdict).toBe('output')
+  expect((await judged({ session: { mode: 'yolo' } })).verdict).toBe('output')
+})
+
+test('a manifest deny is final, whatever a session allows more exactly', async () => {
+  const layers = [{ layer: 'embedder', location: 'createHost', config: { rules: [rule('deny', '*', '*')] } }] as const
+  expect((await judged({ world: { layers }, session: { rules: [rule('allow', 'echo', 'Oslo')], mode: 'yolo' } }, 'once')).verdict).toBe('RuleDenied')
+})
+
+test.each<[string, ToolSketch['requires'], Rule, string]>([
+  ['the very thing', { net: { hosts: ['api.example.com'] } }, rule('deny', 'net.fetch', 'api.example.com'), 'RuleDenied'],
+  ['something else', { net: { hosts: ['api.example.com'] } }, rule('deny', 'net.fetch', 'other.example.com'), 'output'],
+  ['something within what the tool may touch', { fs: { write: ['{workspace}'] } }, rule('deny', 'fs.write', 'secrets/**'), 'RuleDenied'],
+  ['something its patterns may meet', { fs: { write: ['src/**'] } }, rule('deny', 'fs.write', '**/secrets/*'), 'RuleDenied'],
+  ['a folder it cannot reach', { fs: { write: ['src/**'] } }, rule('deny', 'fs.write', 'secrets/**'), 'output'],
+  ['an absolute path', { fs: { write: ['{user-data}/x'] } }, rule('deny', 'fs.write', '/data/**'), 'RuleDenied'],
+  ['reading, of a tool that writes', { fs: { write: ['{workspace}'] } }, rule('deny', 'fs.read', '*'), 'output'],
+  ['a command', { shell: [{ cmd: 'git', args: [{ wildcard: true }] }] }, rule('deny', 'shell.run', 'git push*'), 'RuleDenied'],
+  ['another command', { shell: [{ cmd: 'git', args: ['status'] }] }, rule('deny', 'shell.run', 'git push*'), 'output'],
+])('a capability rule against %s', async (_, requires, deny, verdict) => {
+  expect((await judged({ tool: { requires: requires! }, session: { mode: 'yolo', rules: [deny] } })).verdict).toBe(verdict)
+})
+
+test('an allow for one capability does not let a tool past that has another', async () => {
+  const tool: ToolSketch = { requires: { net: { hosts: ['api.example.com'] }, fs: { write: ['{workspace}'] } } }
+  const net = rule('allow', 'net.fetch', 'api.example.com')
+  expect((await judged({ tool: { ...tool, mode: 'external' }, session: { rules: [net] } }, 'once')).asked).toHaveLength(1)
+  expect((await judged({ tool: { ...tool, mode: 'external' }, session: { rules: [rule('allow', '*', 'api.example.com')] } }, 'once')).asked).toHaveLength(1)
+  expect((await judged({ tool: { ...tool, mode: 'external' }, session: { rules: [net, rule('allow', 'fs.write', '**')] } }, 'once')).asked).toHaveLength(0)
+})
+
+test('one question shows all that wants a word, and nothing in it can hide', async () => {
+  const world = createWorld({ extensions: [{ tools: { echo: { ...LOCAL, gated: true, label: 'E\u202echo', requires: { net: { hosts: ['example.com'] } } } } }] })
+  const approver = new ScriptedApprover('once')
+  const session = await world.host.openSession({ approver, rules: [rule('ask')], watchdog: says({ action: 'ask', reason: 'unusual\u001b[31m' }) })
+  await session.call({ id: 'c1', name: 'echo', arguments: { text: 'a\u202eb\u200bc\u001b[2J' } })
+  expect(approver.asked).toEqual([{
+    callId: 'c1', tool: 'echo', label: 'E\\u{202e}cho', origin: 'global extension sample 1.0.0', approvalKey: 'echo',
+    argumentsText: '{\n  "text": "a\\u{202e}b\\u{200b}c\\u001b[2J"\n}',
+    touches: ['reach example.com'],
+    reasons: [
+      'the rule "echo *" of the session#/rules/0 asks', 'the tool acts on this machine', 'unusual\\u{1b}[31m', 'the tool is gated and this key is new',
+    ],
+  }])
+})
+
+test('an interactor answers approvals where there is no approver', async () => {
+  const interactor = new ScriptedInteractor(({ request }) => ({ status: 'accepted', value: { decision: request.kind === 'Approve' ? 'session' : 'reject' } }))
+  const world = createWorld()
+  const session = await world.host.openSession({ interactor })
+  expect(verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: {} }))).toBe('output')
+  expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: {} }))).toBe('output')
+  expect(interactor.asked).toMatchObject([{ source: 'host', request: { kind: 'Approve', approval: { callId: 'c1' } } }])
+  expect(world.eventsOf('InteractionRaised')).toHaveLength(1)
+  expect(world.eventsOf('InteractionAnswered')).toMatchObject([{ status: 'accepted' }])
+})
+
+test.each<[string, SessionOptions]>([
+  ['rejects', { interactor: new ScriptedInteractor(() => ({ status: 'rejected', reason: 'no' })) }],
+  ['does not answer in time', { interactor: new ScriptedInteractor(() => ({ status: 'timeout' })) }],
+  ['answers nonsense', { interactor: new ScriptedInteractor(() => ({ status: 'accepted', value: 'sure' })) }],
+  ['answers in no known form', { interactor: new ScriptedInteractor(() => 'yes' as never) }],
+  ['throws', { interactor: new ScriptedInteractor(() => { throw new Error('terminal gone') }) }],
+  ['throws as an approver', { approver: { approve: () => { throw new Error('gone') } } }],
+  ['answers nonsense as an approver', { approver: { approve: async () => true as never } }],
+])('a decider that %s has not said yes', async (_, session) => {
+  expect((await judged({ session })).verdict).toBe('ApprovalDenied')
+})
+
+test('a key from a template that cannot be one refuses the call', async () => {
+  const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  expect(verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'Os\nlo' } }))).toBe('ApprovalKeyInvalid')
+  expect(world.sandbox.requests).toEqual([])
+})

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { createWorld, verdictOf } from '../twin/world.ts'
+import type { Session } from '../../src/index.ts'
+
+const open = () => createWorld().host.openSession({ mode: 'yolo' })
+/** What a caller that does not compile against us may hand in. */
+const callWith = async (call: unknown, options?: unknown) => {
+  const session = await open()
+  return (session.call as (...args: readonly unknown[]) => ReturnType<Session['call']>).call(session, call, options)
+}
+
+test.each<[string, unknown, string]>([
+  ['nothing', undefined, ''],
+  ['null', null, ''],
+  ['a text', 'echo', ''],
+  ['no id', { name: 'echo', arguments: {} }, ''],
+  ['an empty id', { id: '', name: 'echo', arguments: {} }, ''],
+  ['a number for an id', { id: 7, name: 'echo', arguments: {} }, ''],
+  ['an endless id', { id: 'x'.repeat(129), name: 'echo', arguments: {} }, 'x'.repeat(128)],
+  ['half a character in the id', { id: 'a\ud800', name: 'echo', arguments: {} }, 'a\ufffd'],
+  ['no name', { id: 'c1', arguments: {} }, 'c1'],
+  ['an object for a name', { id: 'c1', name: {}, arguments: {} }, 'c1'],
+  ['a call that throws when it is read', new Proxy({}, { get: () => { throw new Error('boo') } }), ''],
+])('%s is InputInvalid, under as much of an id as there is', async (_, call, id) => {
+  expect(await callWith(call)).toMatchObject({ type: 'error', error: { code: 'InputInvalid' }, metadata: { call_id: id, attempt: 0, origin: null } })
+})
+
+test.each([0, -1, Number.NaN, Infinity, 3_600_001, '5', null])('a deadline of %s is refused', async (timeoutMs) => {
+  expect(verdictOf(await callWith({ id: 'c1', name: 'echo', arguments: {} }, { timeoutMs }))).toBe('InputInvalid')
+})

@@ -1,0 +1,77 @@
+import type { JsonObject } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { createWorld } from '../twin/world.ts'
+
+const SCHEMA: JsonObject = { type: 'object', required: ['city'], additionalProperties: false, properties: { city: { type: 'string' }, days: { type: 'array', items: { type: 'integer' } } } }
+
+async function callWith(args: unknown, inputSchema: JsonObject = { type: 'object' }) {
+  const world = createWorld({ extensions: [{ tools: { echo: { inputSchema } } }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  return { world, outcome: await session.call({ id: 'c1', name: 'echo', arguments: args }) }
+}
+
+test.each<[unknown, string, string]>([
+  [{}, '', "must have required property 'city'"],
+  [{ city: 7 }, '/city', 'must be string'],
+  [{ city: 'Oslo', days: [1, 'two'] }, '/days/1', 'must be integer'],
+  [{ city: 'Oslo', extra: 1 }, '', 'must NOT have additional properties ("extra")'],
+])('arguments that break the schema are told where and how: %j', async (args, path, message) => {
+  const { world, outcome } = await callWith(args, SCHEMA)
+  expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path, message } }, error_text: expect.stringContaining(message), metadata: { attempt: 0 } })
+  expect(world.sandbox.requests).toEqual([])
+})
+
+const deep = (levels: number): unknown => JSON.parse('{"a":'.repeat(levels) + '1' + '}'.repeat(levels))
+const cyclic: Record<string, unknown> = {}
+cyclic['self'] = { cyclic }
+const shared = (levels: number): unknown => Array.from({ length: levels }).reduce<unknown>((inner) => ({ a: inner, b: inner }), 1)
+
+test.each<[string, unknown, string]>([
+  ['too deep', deep(40), 'depth'],
+  ['a graph that is small here and huge as text', shared(26), 'size'],
+  ['too many values', { list: Array.from({ length: 60_000 }, () => 1) }, 'size'],
+  ['too long', { text: 'x'.repeat(2 * 1024 * 1024) }, 'size'],
+  ['a sparse array', { list: Object.assign([], { length: 4_000_000_000 }) }, 'size'],
+  ['cyclic', cyclic, 'cycle'],
+  ['an own __proto__', JSON.parse('{"__proto__": {"admin": true}}'), 'key'],
+  ['an accessor', Object.defineProperty({}, 'a', { enumerable: true, get: () => 1 }), 'kind'],
+  ['a function', { a: () => 1 }, 'kind'],
+  ['a class', { a: new Date() }, 'kind'],
+  ['not a number', { a: Number.NaN }, 'kind'],
+  ['half a character', { a: '\ud800' }, 'text'],
+  ['undefined', undefined, 'kind'],
+  ['a proxy that throws', new Proxy({}, { ownKeys: () => { throw new Error('boo') } }), 'kind'],
+])('hostile arguments are refused, quickly and with a reason: %s', async (_, args, rule) => {
+  const began = performance.now()
+  const { world, outcome } = await callWith(args)
+  expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule } } })
+  expect(world.sandbox.requests).toEqual([])
+  expect(performance.now() - began).toBeLessThan(3_000)
+})
+
+test.each([null, 1, 'text', true, []].map((value) => [value]))('arguments are an object, not %j', async (args) => {
+  expect((await callWith(args)).outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule: 'type' } } })
+})
+
+test('what was judged is what runs: the caller cannot change it afterwards, nor can a judge', async () => {
+  const args = { path: ['a'] }
+  const world = createWorld()
+  const tampered: unknown[] = []
+  const session = await world.host.openSession({
+    approver: {
+      approve: async () => {
+        args.path.push('b')
+        return { decision: 'once' }
+      },
+    },
+    watchdog: (call) => {
+      try {
+        (call.args['path'] as string[]).push('c')
+      } catch (thrown) {
+        tampered.push(thrown)
+      }
+    },
+  })
+  expect(await session.call({ id: 'c1', name: 'echo', arguments: args })).toMatchObject({ data: { path: ['a'] } })
+  expect(tampered).toHaveLength(1)
+})

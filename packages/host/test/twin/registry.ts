@@ -1,0 +1,33 @@
+import type { ConfigFile } from '@bulkhead/contract'
+import { EventBus } from '../../src/events.ts'
+import { Registry } from '../../src/registry.ts'
+import { Settings } from '../../src/settings.ts'
+import { Validators } from '../../src/validators.ts'
+import { ManualClock } from './clock.ts'
+import { TwinSandbox } from './sandbox.ts'
+import { MemoryStore } from './store.ts'
+import { sketchExtension, type ExtensionSketch } from './world.ts'
+
+export interface RegistrySketch {
+  readonly extensions?: readonly ExtensionSketch[]
+  readonly config?: ConfigFile
+}
+
+/** A registry by itself, over twins of what extensions would run with. */
+export function createRegistry({ extensions = [], config = {} }: RegistrySketch): Registry {
+  const clock = new ManualClock()
+  const registry = new Registry({
+    settings: new Settings({ merged: config, layers: [] }),
+    variables: { workspace: ['/work space'], 'user-data': ['/data'] },
+    validators: new Validators(),
+    store: new MemoryStore(),
+    sandbox: new TwinSandbox(new Map()),
+    workspace: '/work space',
+    env: () => undefined,
+    events: new EventBus(clock),
+    clock,
+    callTool: () => Promise.reject(new Error('nothing is called here')),
+  })
+  registry.register(extensions.map((sketch) => sketchExtension(sketch).descriptor))
+  return registry
+}

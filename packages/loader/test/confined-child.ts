@@ -1,0 +1,57 @@
+/** Run in a process of its own under Node's permission model: loads what it is told to and reports everything it touched. */
+import diagnosticsChannel from 'node:diagnostics_channel'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import type { Diagnostic, ProjectTrust } from '@bulkhead/contract'
+
+export interface ConfinedRequest {
+  readonly global: string | null
+  readonly workspace: string
+  readonly trust: ProjectTrust
+}
+export interface ConfinedReport {
+  readonly loaded: readonly string[]
+  readonly diagnostics: readonly Diagnostic[]
+  readonly hasProjectLayer: boolean
+  /** Function and path of every call on node:fs. */
+  readonly calls: readonly (readonly [string, string])[]
+  /** What Node refused, also where the refusal was caught. */
+  readonly denials: readonly string[]
+}
+
+const calls: [string, string][] = []
+const denials: string[] = []
+for (const kind of ['fs', 'child', 'worker', 'net', 'addon', 'wasi', 'inspector', 'ffi']) {
+  diagnosticsChannel.subscribe(`node:permission-model:${kind}`, (message) => denials.push(`${kind} ${JSON.stringify(message)}`))
+}
+
+/** The real functions still run; they only leave a note. */
+function record(holder: object): void {
+  for (const [name, value] of Object.entries(holder)) {
+    if (typeof value !== 'function' || /^[A-Z_]/.test(name)) continue
+    const original = value as (...args: unknown[]) => unknown
+    Object.assign(holder, {
+      [name]: Object.assign(function (this: unknown, ...args: unknown[]) {
+        if (typeof args[0] === 'string' || args[0] instanceof URL || args[0] instanceof Uint8Array) calls.push([name, String(args[0])])
+        return original.apply(this, args)
+      }, original),
+    })
+  }
+}
+record(fs)
+record(fs.promises)
+syncBuiltinESMExports()
+
+const { createLoader } = await import('../src/index.ts')
+
+process.once('message', (request: ConfinedRequest) => {
+  void (async () => {
+    const loader = createLoader({ coreVersion: '1.0.0', roots: { global: request.global }, bundled: [] })
+    calls.length = 0
+    const hasProjectLayer = await loader.hasProjectLayer(request.workspace)
+    const { extensions, diagnostics } = await loader.load({ workspace: request.workspace, trust: request.trust })
+    const report: ConfinedReport = { loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, calls, denials }
+    process.send!(report, () => process.disconnect?.())
+  })()
+})
+process.send!('ready')

@@ -1,0 +1,113 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ProjectTrust } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import type { ConfinedReport, ConfinedRequest } from './confined-child.ts'
+import { HomeFixture, manifestOf } from './home-fixture.ts'
+
+const child = fileURLToPath(new URL('confined-child.ts', import.meta.url))
+const repository = join(dirname(child), '..', '..', '..')
+/** The system's own witness, where the machine has one. What Node itself records is asserted everywhere. */
+const tracer = 'strace'
+const tracerWorks = spawnSync(tracer, ['-f', '-o', '/dev/null', 'true']).status === 0
+
+interface Confinement {
+  readonly readable: readonly string[]
+  /** Runs once the child stands and its permissions are fixed. */
+  readonly prepare?: () => void
+  readonly request: ConfinedRequest
+  /** Where the system's own record of touched paths goes, when this machine can make one. */
+  readonly trace?: string
+}
+
+async function loadConfined({ readable, prepare, request, trace }: Confinement): Promise<ConfinedReport> {
+  const node = [process.execPath, '--permission', ...[repository, ...readable].map((path) => `--allow-fs-read=${path}`), child]
+  const [command, ...args] = trace === undefined ? node : [tracer, '-f', '-e', 'trace=file,process,network', '-o', trace, ...node]
+  const running = spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: {} })
+  const exited = once(running, 'exit') as Promise<[number | null]>
+  const message = async <T>(): Promise<T> => {
+    const early = exited.then(([code]): never => {
+      throw new Error(`The child ended with ${code} before it answered.`)
+    })
+    const [first] = await Promise.race([once(running, 'message'), early]) as [T]
+    return first
+  }
+  await message()
+  prepare?.()
+  running.send(request)
+  const report = await message<ConfinedReport>()
+  expect(await exited).toEqual([0, null])
+  return report
+}
+
+describe('a project that is not trusted', () => {
+  /** A folder that does not exist when permissions are granted: each grant is then for one path and nothing below it. */
+  const placesIn = (home: HomeFixture) => ({ workspace: join(home.base, 'later'), root: join(home.base, 'later', '.bulkhead') })
+
+  async function visit(home: HomeFixture, trust: ProjectTrust, trace?: string): Promise<ConfinedReport> {
+    const { workspace, root } = placesIn(home)
+    const prepare = (): void => {
+      home.write(join(root, 'config.json'), { mode: 'yolo' })
+      home.extension(root, 'weather')
+    }
+    return loadConfined({ readable: [workspace, root], prepare, request: { global: null, workspace, trust }, ...(trace !== undefined && { trace }) })
+  }
+
+  test('has nothing below its folder opened, listed or looked at', async () => {
+    using home = new HomeFixture()
+    const { root } = placesIn(home)
+    const trace = tracerWorks ? join(home.base, 'trace') : undefined
+    const report = await visit(home, 'declined', trace)
+    expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, denials: [] })
+    expect(report.diagnostics).toMatchObject([
+      { severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null, location: root, cure: 'Look at the folder, then trust it.' },
+    ])
+    const touched = report.calls.filter(([, path]) => path.startsWith(root))
+    expect(touched).toEqual([['lstatSync', root], ['lstatSync', root]])
+
+    if (trace !== undefined) {
+      const lines = readFileSync(trace, 'utf8').split('\n').filter((line) => line.includes(`"${root}`))
+      expect(lines.length).toBeGreaterThanOrEqual(2)
+      for (const line of lines) expect(line).toMatch(new RegExp(`(?:statx|newfstatat|lstat)\\([^"]*"${root}",`))
+    }
+  })
+
+  test('and the proof would notice: the same with trust is refused by Node itself', async () => {
+    using home = new HomeFixture()
+    const { root } = placesIn(home)
+    const report = await visit(home, 'trusted')
+    expect(report.loaded).toEqual([])
+    expect(report.denials.join('\n')).toContain(join(root, 'config.json'))
+    expect(report.calls).toContainEqual(['openSync', join(root, 'config.json')])
+  })
+})
+
+describe('loading', () => {
+  test('runs nothing, writes nothing, starts nothing and reaches nobody', async () => {
+    using home = new HomeFixture()
+    const hostile = 'process.exit(7); globalThis.x = await fetch("http://localhost"); export default {}'
+    home.extension(home.globalRoot, 'weather', manifestOf(), { 'index.js': hostile, 'bulkhead.config.js': hostile, '.npmrc': '', 'package.json': '{"scripts":{"install":"exit 7"}}' })
+    home.extension(home.globalRoot, 'broken', '{')
+    home.extension(home.projectRoot, 'other')
+    home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })
+    const trace = tracerWorks ? join(home.base, 'trace') : undefined
+    const report = await loadConfined({
+      readable: [home.base], request: { global: home.globalRoot, workspace: home.workspace, trust: 'trusted' }, ...(trace !== undefined && { trace }),
+    })
+    expect(report).toMatchObject({ loaded: ['weather', 'other'], denials: [] })
+    expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid'])
+    const outside = report.calls.filter(([, path]) => !path.startsWith(home.base))
+    expect(outside).toEqual([])
+
+    if (trace !== undefined) {
+      const lines = readFileSync(trace, 'utf8').split('\n')
+      const opened = lines.filter((line) => line.includes(home.base) && /\bopenat?\(/.test(line))
+      expect(opened.length).toBeGreaterThan(5)
+      for (const line of opened) expect(line).not.toMatch(/O_WRONLY|O_RDWR|O_CREAT/)
+      expect(lines.filter((line) => /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/.test(line))).toHaveLength(1)
+    }
+  })
+})

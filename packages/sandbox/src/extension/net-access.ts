@@ -1,0 +1,86 @@
+import type { Json, JsonObject, Net, NetRequest, NetResponse } from '@bulkhead/contract'
+import { CodedError } from '../wire/remote-error.ts'
+import type { AskForCall } from './runtime.ts'
+
+interface Head {
+  readonly url: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** null when the response has no body. */
+  readonly bodyId: string | null
+}
+
+/** The network part of a runtime. A body crosses piece by piece as it is read, each as base64. */
+export function netAccess(ask: AskForCall): Net {
+  return Object.freeze({
+    async fetch(url, request) {
+      const head = await ask('net.fetch', String(url), plainRequest(request)) as unknown as Head
+      return response(head, body(head, ask))
+    },
+  } satisfies Net)
+}
+
+function plainRequest({ method, headers, body: given, redirect }: NetRequest = {}): JsonObject {
+  return {
+    ...(method !== undefined && { method }),
+    ...(headers !== undefined && { headers }),
+    ...(redirect !== undefined && { redirect }),
+    ...(given !== undefined && {
+      body: typeof given === 'string' ? { kind: 'text', content: given } : { kind: 'bytes', content: Buffer.from(given).toString('base64') },
+    }),
+  }
+}
+
+function response({ url, status, headers }: Head, content: AsyncIterable<Uint8Array>): NetResponse {
+  const bytes = async (): Promise<Uint8Array> => {
+    const all: Uint8Array[] = []
+    for await (const piece of content) all.push(piece)
+    return new Uint8Array(Buffer.concat(all))
+  }
+  const text = async (): Promise<string> => new TextDecoder().decode(await bytes())
+  return Object.freeze({
+    url,
+    status,
+    headers: Object.freeze(headers),
+    body: content,
+    bytes,
+    text,
+    async json() {
+      const written = await text()
+      try {
+        return JSON.parse(written) as Json
+      } catch (cause) {
+        throw new CodedError('ToolExecutionFailed', `The body of the response, of status ${status}, is not JSON.`, { cause })
+      }
+    },
+  } satisfies NetResponse)
+}
+
+/** Read once and in order. A reader that stops early gives the connection back. */
+function body({ bodyId }: Head, ask: AskForCall): AsyncIterable<Uint8Array> {
+  let taken = false
+  return Object.freeze({
+    [Symbol.asyncIterator]() {
+      if (taken) throw new CodedError('InputInvalid', 'The body of a response can be read once; keep what you read.')
+      taken = true
+      return pieces(bodyId, ask)
+    },
+  })
+}
+
+async function* pieces(bodyId: string | null, ask: AskForCall): AsyncGenerator<Uint8Array, void, undefined> {
+  if (bodyId === null) return
+  let open = true
+  try {
+    for (;;) {
+      // Whatever it answers but a piece, the body is no longer open there.
+      open = false
+      const piece = await ask('net.read', bodyId)
+      if (typeof piece !== 'string') return
+      open = true
+      yield new Uint8Array(Buffer.from(piece, 'base64'))
+    }
+  } finally {
+    if (open) await ask('net.read', bodyId, 'drop').catch(() => undefined)
+  }
+}

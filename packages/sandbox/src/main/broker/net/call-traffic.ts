@@ -1,0 +1,185 @@
+import type { Socket } from 'node:net'
+import type { Json, JsonObject } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import type { Dispatcher } from 'undici'
+import { Agent } from 'undici'
+import type { Lookup } from './connect.ts'
+import { judgedConnector } from './connect.ts'
+import { HostScope } from './host-scope.ts'
+import { readIncoming } from './incoming.ts'
+import type { NetLimits } from './limits.ts'
+import { netFault } from './net-fault.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { Hop } from './redirect.ts'
+import { nextHop } from './redirect.ts'
+import { ResponseBody } from './response-body.ts'
+import { judgeUrl } from './url-judge.ts'
+
+/** What the calls of one compartment have in common. */
+export interface Compartment {
+  readonly limits: NetLimits
+  readonly lookup: Lookup
+  readonly ca: string | undefined
+  /** Takes one of the places for requests. Throws ResourceBusy when there is none; what it returns gives it back, once. */
+  claim(): () => void
+}
+
+/**
+ * All traffic of one call: its grant, its connections and its bodies begin and end together. The connections are not
+ * shared with other calls, because those may be of a tool with another grant, and what a call opened dies with it.
+ */
+export class CallTraffic {
+  readonly #compartment: Compartment
+  readonly #scope: HostScope
+  readonly #agent: Agent
+  readonly #sockets = new Set<Socket>()
+  /** One per fetch, until the last byte of its body. */
+  readonly #stops = new Set<AbortController>()
+  readonly #bodies = new Map<string, ResponseBody>()
+  #bodyCount = 0
+  #ended: { readonly reason: BulkheadError; readonly gone: Promise<void> } | undefined
+
+  constructor(hosts: readonly string[], compartment: Compartment) {
+    const { limits, lookup, ca } = compartment
+    this.#compartment = compartment
+    this.#scope = new HostScope(hosts)
+    this.#agent = new Agent({
+      connect: judgedConnector({ scope: this.#scope, lookup, ca, timeoutMs: limits.connectMs, sockets: this.#sockets }),
+      // As many as there may be requests: one that waits for a place behind bodies the tool has yet to read waits for ever.
+      connections: limits.requestsPerCall,
+      allowH2: false,
+      maxHeaderSize: limits.headerBytes,
+      // Deadlines are kept here: undici starts its own again with every interim response.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // The default is what an environment variable says.
+      useMilo: false,
+    })
+  }
+
+  async fetch(url: string, request: Outgoing): Promise<JsonObject> {
+    if (this.#ended !== undefined) throw this.#ended.reason
+    const { limits } = this.#compartment
+    const target = judgeUrl(url, this.#scope)
+    const giveBack = this.#claim()
+    const stop = new AbortController()
+    this.#stops.add(stop)
+    const released = (): void => {
+      this.#stops.delete(stop)
+      giveBack()
+    }
+    const late = setTimeout(() => {
+      stop.abort(new BulkheadError('ToolExecutionFailed', `The host ${target.host} did not answer within ${limits.headersMs} ms. Try again later.`))
+    }, limits.headersMs)
+    try {
+      const { hop, response } = await this.#follow({ target, request }, stop.signal)
+      return this.#handOver(hop, response, stop, released)
+    } catch (error) {
+      stop.abort()
+      released()
+      throw error
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  /** The next piece of a body in base64, or null at its end. */
+  async read(bodyId: string): Promise<Json> {
+    return (await this.#body(bodyId).read())?.toString('base64') ?? null
+  }
+
+  /** Ends a body before its end. */
+  drop(bodyId: string): null {
+    this.#bodies.get(bodyId)?.drop(new BulkheadError('ToolCancelled', 'The body was dropped by the tool.'))
+    return null
+  }
+
+  /** Idempotent. At once nothing more is sent or received; what is returned resolves when every socket is closed. */
+  end(reason: BulkheadError): Promise<void> {
+    this.#ended ??= { reason, gone: this.#tearDown(reason) }
+    return this.#ended.gone
+  }
+
+  async #tearDown(reason: BulkheadError): Promise<void> {
+    for (const body of this.#bodies.values()) body.drop(reason)
+    for (const stop of this.#stops) stop.abort(reason)
+    const closed = [...this.#sockets].map((socket) => new Promise<void>((resolve) => {
+      socket.once('close', () => resolve())
+      socket.destroy()
+    }))
+    await Promise.all([this.#agent.destroy(reason), ...closed])
+  }
+
+  #claim(): () => void {
+    const { limits, claim } = this.#compartment
+    if (this.#stops.size >= limits.requestsPerCall) {
+      throw new BulkheadError('ResourceBusy', `The call has ${limits.requestsPerCall} requests open already. Read their bodies to the end, or stop reading them.`)
+    }
+    return claim()
+  }
+
+  async #follow(first: Hop, signal: AbortSignal): Promise<{ readonly hop: Hop; readonly response: Dispatcher.ResponseData }> {
+    const { redirects } = this.#compartment.limits
+    let hop = first
+    for (let followed = 0; ; followed++) {
+      const response = await this.#send(hop, signal)
+      const { location } = response.headers
+      const next = hop.request.follow ? nextHop(hop, response.statusCode, Array.isArray(location) ? location.join(', ') : location, this.#scope) : undefined
+      if (next === undefined) return { hop, response }
+      response.body.on('error', () => undefined).destroy()
+      if (followed === redirects) throw new BulkheadError('ToolExecutionFailed', `The host ${first.target.host} redirects more than ${redirects} times.`)
+      hop = next
+    }
+  }
+
+  /** One request to one judged place. What is sent is settled here, per host. */
+  async #send({ target: { url, host }, request: { method, headers, body } }: Hop, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    try {
+      return await unlessAborted(signal, this.#agent.request({
+        origin: url.origin, path: url.pathname + url.search, method, headers: [...headers].flat(), body, signal,
+        // Past this number connections are not kept for later: they would add up over many hosts.
+        reset: this.#sockets.size >= this.#compartment.limits.requestsPerCall,
+      }))
+    } catch (error) {
+      throw netFault(error, host)
+    }
+  }
+
+  #handOver({ target: { url, host }, request: { method } }: Hop, response: Dispatcher.ResponseData, stop: AbortController, released: () => void): JsonObject {
+    const { limits } = this.#compartment
+    const { headers, decoder, hasBody } = readIncoming(response, method, limits)
+    const head = { url: url.href, status: response.statusCode, headers: Object.fromEntries(headers) }
+    if (!hasBody) {
+      response.body.on('error', () => undefined).resume()
+      released()
+      return { ...head, bodyId: null }
+    }
+    const bodyId = `${++this.#bodyCount}`
+    this.#bodies.set(bodyId, new ResponseBody({
+      host, source: response.body, decoder, limits,
+      stop: (reason) => stop.abort(reason),
+      released: () => {
+        this.#bodies.delete(bodyId)
+        released()
+      },
+    }))
+    return { ...head, bodyId }
+  }
+
+  #body(bodyId: string): ResponseBody {
+    if (this.#ended !== undefined) throw this.#ended.reason
+    const body = this.#bodies.get(bodyId)
+    if (body === undefined) throw new BulkheadError('InputInvalid', 'The body is not open: it was read to its end, failed, or was dropped.')
+    return body
+  }
+}
+
+/** undici notices an abort only once it has a connection. */
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    work.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject)
+  })
+}

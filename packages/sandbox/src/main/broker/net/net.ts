@@ -1,0 +1,102 @@
+import { BulkheadError } from '@bulkhead/contract'
+import type { Capabilities, OpenCall } from '../capability.ts'
+import { textArgument } from '../capability.ts'
+import type { Compartment } from './call-traffic.ts'
+import { CallTraffic } from './call-traffic.ts'
+import type { Lookup } from './connect.ts'
+import { systemLookup } from './connect.ts'
+import type { NetLimits } from './limits.ts'
+import { NET_LIMITS } from './limits.ts'
+import { readOutgoing } from './outgoing.ts'
+import { URL_CHARS } from './url-judge.ts'
+
+export interface NetOptions {
+  /** How names become addresses. Default: as the system does it. */
+  readonly lookup?: Lookup
+  /** Certificates to trust instead of the system's, in PEM. */
+  readonly ca?: string
+  readonly limits?: Partial<NetLimits>
+}
+
+export interface NetCapability {
+  readonly capabilities: Capabilities
+  /** Ends whatever a call has open; its sockets are closed. To be called when the call ends, however it does. */
+  endCall(callId: string): void
+  /** Ends every call. Resolves when no socket is left. */
+  close(): Promise<void>
+}
+
+/** Hosts inside the grant of the tool, over http and https. No proxy, cookies or cache: what a tool sends is what is sent. */
+export function netCapability({ lookup = systemLookup, ca, limits: given }: NetOptions = {}): NetCapability {
+  const limits = { ...NET_LIMITS, ...given }
+  const calls = new Map<string, { readonly traffic: CallTraffic; readonly forget: () => void }>()
+  const leaving = new Set<Promise<void>>()
+  const requests = places(limits.requestsAtOnce, 'requests')
+  const lookups = places(limits.lookupsAtOnce, 'lookups of names')
+  const compartment: Compartment = {
+    limits,
+    ca,
+    claim: requests,
+    async lookup(host) {
+      const giveBack = lookups()
+      try {
+        return await lookup(host)
+      } finally {
+        giveBack()
+      }
+    },
+  }
+
+  const end = (callId: string, reason: BulkheadError): void => {
+    const call = calls.get(callId)
+    if (call === undefined) return
+    calls.delete(callId)
+    call.forget()
+    const gone = call.traffic.end(reason)
+    leaving.add(gone)
+    void gone.then(() => leaving.delete(gone))
+  }
+
+  const trafficOf = ({ callId, tool, signal }: OpenCall): CallTraffic => {
+    const known = calls.get(callId)
+    if (known !== undefined) return known.traffic
+    const abort = (): void => end(callId, BulkheadError.from(signal.reason, 'ToolCancelled'))
+    if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
+    signal.addEventListener('abort', abort, { once: true })
+    const traffic = new CallTraffic(tool.grant.net.hosts, compartment)
+    calls.set(callId, { traffic, forget: () => signal.removeEventListener('abort', abort) })
+    return traffic
+  }
+
+  return {
+    capabilities: {
+      async 'net.fetch'(call, args) {
+        const url = textArgument(args, 0, 'The URL', URL_CHARS)
+        return trafficOf(call).fetch(url, readOutgoing(args[1], limits.requestBytes))
+      },
+      async 'net.read'(call, args) {
+        const bodyId = textArgument(args, 0, 'The name of a body', 32)
+        return args[1] === 'drop' ? trafficOf(call).drop(bodyId) : trafficOf(call).read(bodyId)
+      },
+    },
+    endCall: (callId) => end(callId, new BulkheadError('ToolCancelled', 'The call has ended, and its connections with it.')),
+    async close() {
+      for (const callId of [...calls.keys()]) end(callId, new BulkheadError('ToolCancelled', 'The compartment was closed, and its connections with it.'))
+      await Promise.all(leaving)
+    },
+  }
+}
+
+/** So many at once. What taking a place returns gives it back, once. */
+function places(count: number, of: string): () => () => void {
+  let free = count
+  return () => {
+    if (free === 0) throw new BulkheadError('ResourceBusy', `The compartment has ${count} ${of} open already. Wait for some of them.`)
+    free--
+    let held = true
+    return () => {
+      if (held) free++
+      held = false
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream'
+import { BulkheadError } from '@bulkhead/contract'
+import type { Decoder } from './incoming.ts'
+import type { NetLimits } from './limits.ts'
+import { netFault } from './net-fault.ts'
+
+export interface BodyParts {
+  readonly host: string
+  readonly source: Readable
+  readonly decoder: Decoder | undefined
+  readonly limits: NetLimits
+  /** Contract: destroys the source with this reason. */
+  readonly stop: (reason: BulkheadError) => void
+  /** Called once, when nothing more will come. */
+  readonly released: () => void
+}
+
+/** The body of one response, pulled piece by piece: what nobody asks for stays with its sender. */
+export class ResponseBody {
+  readonly #parts: BodyParts
+  readonly #pieces: AsyncIterator<Buffer>
+  /** Readers take turns. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #rest: Buffer = Buffer.alloc(0)
+  #received = 0
+  #delivered = 0
+  #done = false
+  #failure: BulkheadError | undefined
+
+  constructor(parts: BodyParts) {
+    this.#parts = parts
+    const { source, decoder, limits } = parts
+    // An error nobody reads is no error of the host.
+    const ignore = (): void => undefined
+    const stream: Readable = decoder === undefined
+      ? source.on('error', ignore)
+      : pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder(limits.chunkBytes), ignore)
+    this.#pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  }
+
+  /** The next bytes, or null at the end. Rejects with what ended the body early, and goes on doing so. */
+  read(): Promise<Buffer | null> {
+    const piece = this.#turn.then(() => this.#next())
+    this.#turn = piece.catch(() => undefined)
+    return piece
+  }
+
+  /** Nothing more is wanted. Idempotent. */
+  drop(reason: BulkheadError): void {
+    this.#end(reason)
+  }
+
+  async #next(): Promise<Buffer | null> {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#rest.length === 0 && !this.#done) await this.#fill()
+    if (this.#rest.length === 0) return null
+    const piece = this.#rest.subarray(0, this.#parts.limits.chunkBytes)
+    this.#rest = this.#rest.subarray(piece.length)
+    return piece
+  }
+
+  async #fill(): Promise<void> {
+    const { host, limits } = this.#parts
+    const idle = setTimeout(() => {
+      this.#end(new BulkheadError('ToolExecutionFailed', `The host ${host} sent nothing more of its body for ${limits.idleMs} ms. Try again later.`))
+    }, limits.idleMs)
+    try {
+      const { done, value } = await this.#pieces.next()
+      if (done === true) return this.#end(undefined)
+      this.#rest = value
+      this.#delivered += value.length
+      this.#bound(this.#delivered)
+    } catch (error) {
+      // Some decoders take a body of no bytes for one that was cut off.
+      const empty = this.#parts.decoder !== undefined && this.#received === 0 && (error as { readonly code?: unknown }).code === 'Z_BUF_ERROR'
+      this.#end(empty ? undefined : netFault(error, host))
+    } finally {
+      clearTimeout(idle)
+    }
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Counts what comes before it is decoded: a body may be endless there and empty behind. */
+  async *#counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      this.#received += piece.length
+      this.#bound(this.#received)
+      yield piece
+    }
+  }
+
+  #bound(bytes: number): void {
+    const { host, limits, decoder } = this.#parts
+    if (bytes > limits.bodyBytes) {
+      throw new BulkheadError('OutputTooLarge', `The body from ${host} has more than ${limits.bodyBytes} bytes and was not read further. Ask for less of it.`)
+    }
+    if (decoder !== undefined && bytes > limits.unpackedFloor && bytes > this.#received * limits.unpackedRatio) {
+      throw new BulkheadError('OutputTooLarge', `The body from ${host} decompresses to more than ${limits.unpackedRatio} times its size and was not read further. Ask for it with accept-encoding: identity.`)
+    }
+  }
+
+  /** The first end is the one that counts. */
+  #end(failure: BulkheadError | undefined): void {
+    if (this.#done) return
+    this.#done = true
+    this.#failure = failure
+    if (failure !== undefined) {
+      this.#rest = Buffer.alloc(0)
+      this.#parts.stop(failure)
+    }
+    this.#parts.released()
+  }
+}

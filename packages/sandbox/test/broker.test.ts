@@ -1,0 +1,64 @@
+import { DEFAULT_LIMITS } from '@bulkhead/contract'
+import type { BrokerMethod, CompartmentServices, Json } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { Broker } from '../src/main/broker/broker.ts'
+import { toolOf } from './fixture.ts'
+
+function brokerOf(services: Partial<CompartmentServices> = {}): Broker {
+  const tools = [toolOf('plain'), toolOf('reader', { fs: { read: ['docs/**'] } }, '/nowhere')]
+  return new Broker({ tools, services: { log: () => undefined, env: new Map(), envDeclared: new Set(), ...services }, limits: DEFAULT_LIMITS }, '/nowhere')
+}
+
+const open = (broker: Broker, callId: string, tool: string, signal = new AbortController().signal): (() => void) =>
+  broker.open({ callId, tool: toolOf(tool, tool === 'reader' ? { fs: { read: ['docs/**'] } } : {}, '/nowhere'), signal })
+
+/** As the gate would pass it on: any known method with any plain arguments. */
+const ask = (broker: Broker, method: BrokerMethod, ...args: readonly Json[]): Promise<string> =>
+  broker.methods[method](args[0], ...args.slice(1)).then(() => 'granted', (error: { code: string }) => error.code)
+
+describe('the broker', () => {
+  it('refuses a power to a tool that did not declare it, though its compartment has one that did', async () => {
+    const broker = brokerOf()
+    open(broker, 'a', 'plain')
+    open(broker, 'b', 'reader')
+    expect(await ask(broker, 'fs.read', 'a', 'docs/x', 'text', null)).toBe('CapabilityDenied')
+    expect(await ask(broker, 'fs.read', 'b', 'docs/x', 'text', null)).toBe('NotFound')
+    for (const method of ['fs.write', 'env.get', 'state.read', 'interact', 'tools.call', 'net.fetch', 'shell.run'] as const) {
+      expect(await ask(broker, method, 'b', 'x'), method).toBe('CapabilityDenied')
+    }
+  })
+
+  it('knows no call but those in flight', async () => {
+    const broker = brokerOf()
+    const close = open(broker, 'b', 'reader')
+    for (const callId of ['other', null, 5, ['b'], { b: 1 }, '__proto__']) expect(await ask(broker, 'fs.read', callId, 'docs/x', 'text', null)).toBe('CapabilityDenied')
+    close()
+    expect(await ask(broker, 'fs.read', 'b', 'docs/x', 'text', null)).toBe('CapabilityDenied')
+  })
+
+  it('refuses everything to a call that was cancelled', async () => {
+    const broker = brokerOf()
+    const controller = new AbortController()
+    open(broker, 'b', 'reader', controller.signal)
+    controller.abort()
+    expect(await ask(broker, 'progress', 'b', 'x')).toBe('ToolCancelled')
+  })
+
+  it('takes no argument on trust', async () => {
+    const broker = brokerOf({ envDeclared: new Set(['A']), interact: async () => ({ status: 'timeout' }) })
+    open(broker, 'b', 'reader')
+    expect(await ask(broker, 'fs.read', 'b', 5)).toBe('InputInvalid')
+    expect(await ask(broker, 'fs.read', 'b')).toBe('InputInvalid')
+    expect(await ask(broker, 'fs.read', 'b', 'docs/x', 'text', 'range')).toBe('InputInvalid')
+    expect(await ask(broker, 'progress', 'b', { text: 1 })).toBe('InputInvalid')
+    expect(await ask(broker, 'env.get', 'b', ['A'])).toBe('InputInvalid')
+  })
+
+  it('tells a compartment neither causes nor traces', async () => {
+    const broker = brokerOf({ state: { read: () => Promise.reject(new Error('password=hunter2 in /home/ada')), write: async () => undefined } })
+    open(broker, 'a', 'plain')
+    const error = await broker.methods['state.read']('a').then(() => undefined, (thrown: unknown) => thrown as Error & { code: string })
+    expect(error).toMatchObject({ code: 'InternalError', message: 'The broker failed while answering.' })
+    expect([error?.stack, error?.cause]).toEqual([undefined, undefined])
+  })
+})

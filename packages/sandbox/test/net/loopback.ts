@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer as createRawServer } from 'node:net'
+import type { CompartmentTool, Json, JsonObject, Net } from '@bulkhead/contract'
+import { BulkheadError, NO_GRANT } from '@bulkhead/contract'
+import { onTestFinished } from 'vitest'
+import { netAccess } from '../../src/extension/net-access.ts'
+import type { OpenCall } from '../../src/main/broker/capability.ts'
+import type { NetCapability, NetOptions } from '../../src/main/broker/net/net.ts'
+import { netCapability } from '../../src/main/broker/net/net.ts'
+
+export interface Loopback {
+  readonly port: number
+  /** `METHOD url` of each request that came. */
+  readonly seen: string[]
+  readonly requests: IncomingMessage[]
+  /** Every connection there was. */
+  readonly sockets: Socket[]
+}
+
+export async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void, at: { readonly host?: string; readonly port?: number } = {}): Promise<Loopback> {
+  const seen: string[] = []
+  const requests: IncomingMessage[] = []
+  const listener: RequestListener = (request, response) => {
+    seen.push(`${request.method} ${request.url}`)
+    requests.push(request)
+    answer(request, response)
+  }
+  const server = createServer(listener)
+  const listening = await listen(server, at)
+  onTestFinished(() => server.closeAllConnections())
+  return { ...listening, seen, requests }
+}
+
+/** A server of bytes, for what no server of HTTP would send. */
+export async function serveRaw(answer: (socket: Socket) => void): Promise<Pick<Loopback, 'port' | 'sockets'>> {
+  return listen(createRawServer((socket) => {
+    socket.on('error', () => undefined)
+    answer(socket)
+  }))
+}
+
+export async function listen(server: Server, { host = '127.0.0.1', port = 0 }: { readonly host?: string; readonly port?: number } = {}): Promise<Pick<Loopback, 'port' | 'sockets'>> {
+  const sockets: Socket[] = []
+  server.on('connection', (socket: Socket) => sockets.push(socket))
+  server.listen(port, host)
+  await once(server, 'listening')
+  onTestFinished(() => new Promise<void>((resolve) => {
+    server.close(() => resolve())
+    for (const socket of sockets) socket.destroy()
+  }))
+  return { port: (server.address() as AddressInfo).port, sockets }
+}
+
+export function newNet(options: NetOptions = {}): NetCapability {
+  const net = netCapability(options)
+  onTestFinished(() => net.close())
+  return net
+}
+
+let calls = 0
+
+export function callOf(hosts: readonly string[], signal: AbortSignal = new AbortController().signal): OpenCall {
+  const tool: CompartmentTool = { name: 'run', requires: {}, inputSchema: {}, grant: { ...NO_GRANT, net: { hosts } } }
+  return { callId: `call-${++calls}`, tool, signal }
+}
+
+/** What a tool of this grant has as `runtime.net`, with nothing between it and the capability but JSON. */
+export function reach(net: NetCapability, call: OpenCall): Net {
+  return netAccess(async (method, ...args) => {
+    const plain = JSON.parse(JSON.stringify(args)) as Json[]
+    return JSON.parse(JSON.stringify(await net.capabilities[method]!(call, plain))) as Json
+  })
+}
+
+export const fetchRaw = async (net: NetCapability, call: OpenCall, url: string, request?: JsonObject): Promise<JsonObject> =>
+  await net.capabilities['net.fetch']!(call, request === undefined ? [url] : [url, request]) as JsonObject
+
+export const readRaw = async (net: NetCapability, call: OpenCall, ...args: Json[]): Promise<Json> => net.capabilities['net.read']!(call, args)
+
+/** The error something was refused with; fails when it was not refused, or not with one of ours. */
+export async function refusal(promise: Promise<unknown>): Promise<BulkheadError> {
+  const outcome: { readonly value: unknown } | { readonly error: unknown } = await promise.then((value) => ({ value }), (error: unknown) => ({ error }))
+  if ('value' in outcome) throw new Error(`not refused: ${JSON.stringify(outcome.value)}`)
+  if (!BulkheadError.is(outcome.error)) throw outcome.error
+  return outcome.error
+}
+
+export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).code

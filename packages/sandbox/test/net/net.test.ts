@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import { callOf, codeOf, fetchRaw, newNet, reach, readRaw, refusal, serve } from './loopback.ts'
+
+describe('a fetch', () => {
+  it('brings status, headers and body of a granted host', async () => {
+    const server = await serve((_request, response) => {
+      response.writeHead(201, { 'content-type': 'application/json', 'x-a': ['1', '2'], 'set-cookie': ['a=1, 2', 'b=2'] }).end('{"answer":42}')
+    })
+    const net = newNet()
+    const response = await reach(net, callOf([`127.0.0.1:${server.port}`])).fetch(`http://127.0.0.1:${server.port}/path?query#fragment`)
+    expect(response.url).toBe(`http://127.0.0.1:${server.port}/path?query`)
+    expect(response.status).toBe(201)
+    expect(response.headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '13', 'x-a': '1, 2', 'set-cookie': 'a=1, 2\nb=2' })
+    expect(response.headers).not.toHaveProperty('connection')
+    expect(await response.json()).toEqual({ answer: 42 })
+    expect(server.seen).toEqual(['GET /path?query'])
+  })
+
+  it('sends method, headers and body, and says who asks', async () => {
+    const bodies: string[] = []
+    const server = await serve((request, response) => {
+      let body = ''
+      request.setEncoding('latin1').on('data', (piece: string) => (body += piece)).on('end', () => {
+        bodies.push(body)
+        response.end()
+      })
+    })
+    const net = reach(newNet(), callOf([`localhost:${server.port}`]))
+    const url = `http://localhost:${server.port}/`
+    await net.fetch(url, { method: 'put', headers: { Authorization: 'Bearer x', 'X-Own': 'ÿ' }, body: 'text' })
+    await net.fetch(url, { method: 'POST', headers: { 'user-agent': 'mine' }, body: Uint8Array.of(0, 128, 255) })
+    expect(server.seen).toEqual(['PUT /', 'POST /'])
+    expect(bodies).toEqual(['text', '\0\u0080ÿ'])
+    expect(server.requests[0]!.headers).toMatchObject({
+      host: `localhost:${server.port}`, authorization: 'Bearer x', 'x-own': 'ÿ', 'content-length': '4', 'content-type': 'text/plain;charset=UTF-8',
+      accept: '*/*', 'accept-encoding': 'gzip, br, zstd', 'user-agent': 'bulkhead',
+    })
+    expect(server.requests[1]!.headers['user-agent']).toBe('mine')
+    expect(server.requests[1]!.headers).not.toHaveProperty('content-type')
+  })
+
+  it('has no body after HEAD, 204 and 304, and none is left open', async () => {
+    const server = await serve((request, response) => {
+      if (request.method === 'HEAD') response.setHeader('content-length', '5').end()
+      else response.writeHead(request.url === '/204' ? 204 : 304, { 'content-encoding': 'gzip' }).end()
+    })
+    const [net, call] = [newNet({ limits: { requestsPerCall: 1 } }), callOf([`127.0.0.1:${server.port}`])]
+    const url = `http://127.0.0.1:${server.port}`
+    expect(await fetchRaw(net, call, `${url}/`, { method: 'HEAD' })).toMatchObject({ status: 200, bodyId: null, headers: { 'content-length': '5' } })
+    expect(await fetchRaw(net, call, `${url}/204`)).toMatchObject({ status: 204, bodyId: null })
+    expect(await fetchRaw(net, call, `${url}/304`)).toMatchObject({ status: 304, bodyId: null })
+    expect(await (await reach(net, call).fetch(`${url}/204`)).text()).toBe('')
+  })
+
+  it('uses one connection for several requests of a call, and another for another call', async () => {
+    const server = await serve((_request, response) => response.end('x'))
+    const net = newNet()
+    const [first, second] = [reach(net, callOf([`127.0.0.1:${server.port}`])), reach(net, callOf([`127.0.0.1:${server.port}`]))]
+    const url = `http://127.0.0.1:${server.port}/`
+    for (let count = 0; count < 5; count++) await (await first.fetch(url)).text()
+    expect(server.sockets).toHaveLength(1)
+    await (await second.fetch(url)).text()
+    expect(server.sockets).toHaveLength(2)
+  })
+
+  it('takes nothing from the environment of the host', async () => {
+    const proxy = await serve((_request, response) => response.end('proxy'))
+    const server = await serve((_request, response) => response.end('server'))
+    const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
+    for (const name of names) process.env[name] = `http://127.0.0.1:${proxy.port}`
+    process.env['NODE_USE_ENV_PROXY'] = '1'
+    try {
+      const response = await reach(newNet(), callOf([`127.0.0.1:${server.port}`])).fetch(`http://127.0.0.1:${server.port}/`)
+      expect(await response.text()).toBe('server')
+      expect(proxy.sockets).toHaveLength(0)
+    } finally {
+      for (const name of [...names, 'NODE_USE_ENV_PROXY']) delete process.env[name]
+    }
+  })
+
+  it('keeps no cookies', async () => {
+    const server = await serve((_request, response) => response.setHeader('set-cookie', 'a=1').end())
+    const net = reach(newNet(), callOf([`127.0.0.1:${server.port}`]))
+    for (let count = 0; count < 2; count++) await (await net.fetch(`http://127.0.0.1:${server.port}/`)).text()
+    expect(server.requests[1]!.headers).not.toHaveProperty('cookie')
+  })
+
+  it('is refused outside the grant before anything is looked up or sent', async () => {
+    const server = await serve((_request, response) => response.end())
+    let lookups = 0
+    const net = newNet({ lookup: async () => (lookups++, ['127.0.0.1']) })
+    const call = callOf(['api.example.com', `127.0.0.1:${server.port + 1}`])
+    for (const url of [`http://127.0.0.1:${server.port}/`, `http://localhost:${server.port}/`, 'http://secret.evil.test/', `http://api.example.com:${server.port}/`, 'file:///etc/passwd']) {
+      expect(await codeOf(fetchRaw(net, call, url)), url).toBe('CapabilityDenied')
+    }
+    expect(lookups).toBe(0)
+    expect(server.sockets).toHaveLength(0)
+  })
+
+  it('is refused with an empty grant', async () => {
+    expect(await codeOf(fetchRaw(newNet(), callOf([]), 'https://example.com/'))).toBe('CapabilityDenied')
+  })
+})
+
+describe('a fetch that fails', () => {
+  it('says of a host that refuses connections what to check', async () => {
+    const server = await serve(() => undefined)
+    const net = newNet()
+    const free = await serve(() => undefined)
+    const port = free.port === 65_535 ? server.port : free.port
+    const error = await refusal(fetchRaw(net, callOf([`127.0.0.9:${port}`]), `http://127.0.0.9:${port}/`))
+    expect(error).toMatchObject({ code: 'ToolExecutionFailed', message: 'The host 127.0.0.9 refused the connection. Check that it is up and the port is right.' })
+  })
+
+  it('says of a name without an address that it is not found', async () => {
+    const missing = async (): Promise<never> => {
+      throw Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
+    }
+    expect(await codeOf(fetchRaw(newNet({ lookup: missing }), callOf(['a.test']), 'http://a.test/'))).toBe('NotFound')
+    expect(await codeOf(fetchRaw(newNet({ lookup: async () => [] }), callOf(['a.test']), 'http://a.test/'))).toBe('NotFound')
+  })
+
+  it('tells the tool nothing of addresses', async () => {
+    const error = await refusal(fetchRaw(newNet({ lookup: async () => ['10.11.12.13'] }), callOf(['a.test']), 'http://a.test/'))
+    expect(error).toMatchObject({ code: 'CapabilityDenied', message: expect.stringContaining('has an address that is not public (private)') as string })
+    expect(JSON.stringify([error.message, error.data])).not.toContain('10.11.12.13')
+  })
+
+  it('ends at the deadline for headers, also when interim responses go on and on', async () => {
+    const server = await serve((_request, response) => {
+      const more = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 5)
+      response.once('close', () => clearInterval(more))
+    })
+    const error = await refusal(fetchRaw(newNet({ limits: { headersMs: 100 } }), callOf([`127.0.0.1:${server.port}`]), `http://127.0.0.1:${server.port}/`))
+    expect(error).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('did not answer within 100 ms') as string })
+  })
+
+  it('ends at the deadline for connecting, while a name is still being looked up', async () => {
+    const net = newNet({ lookup: () => new Promise(() => undefined), limits: { connectMs: 50 } })
+    const error = await refusal(fetchRaw(net, callOf(['a.test']), 'http://a.test/'))
+    expect(error).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('could not be connected to within 50 ms') as string })
+  })
+})
+
+describe('the places for requests', () => {
+  it('are bounded per call, and given back when a body is read or dropped', async () => {
+    const server = await serve((_request, response) => response.end('x'))
+    const [net, call] = [newNet({ limits: { requestsPerCall: 2 } }), callOf([`127.0.0.1:${server.port}`])]
+    const url = `http://127.0.0.1:${server.port}/`
+    const [{ bodyId: first }, { bodyId: second }] = [await fetchRaw(net, call, url), await fetchRaw(net, call, url)]
+    expect(await refusal(fetchRaw(net, call, url))).toMatchObject({ code: 'ResourceBusy', retryable: true })
+    expect(await readRaw(net, call, first!)).toBe(Buffer.from('x').toString('base64'))
+    expect(await readRaw(net, call, first!)).toBeNull()
+    const { bodyId: third } = await fetchRaw(net, call, url)
+    expect(await codeOf(fetchRaw(net, call, url))).toBe('ResourceBusy')
+    expect(await readRaw(net, call, second!, 'drop')).toBeNull()
+    await fetchRaw(net, call, url)
+    expect(await codeOf(readRaw(net, call, first!))).toBe('InputInvalid')
+    expect(await codeOf(readRaw(net, call, second!))).toBe('InputInvalid')
+    expect(await readRaw(net, call, third!)).toBe('eA==')
+  })
+
+  it('are bounded over all calls, and given back by what fails', async () => {
+    const server = await serve((_request, response) => response.end('x'))
+    const net = newNet({ limits: { requestsAtOnce: 1 } })
+    const [first, second] = [callOf([`127.0.0.1:${server.port}`]), callOf([`127.0.0.1:${server.port}`, '127.0.0.9:1'])]
+    const url = `http://127.0.0.1:${server.port}/`
+    expect(await codeOf(fetchRaw(net, second, 'http://127.0.0.9:1/'))).toBe('ToolExecutionFailed')
+    await fetchRaw(net, first, url)
+    expect(await codeOf(fetchRaw(net, second, url))).toBe('ResourceBusy')
+    net.endCall(first.callId)
+    expect(await fetchRaw(net, second, url)).toMatchObject({ status: 200 })
+  })
+
+  it('are bounded for lookups, which outlive their call', async () => {
+    const net = newNet({ lookup: () => new Promise(() => undefined), limits: { lookupsAtOnce: 1 } })
+    const [first, second] = [callOf(['a.test']), callOf(['a.test'])]
+    const waiting = codeOf(fetchRaw(net, first, 'http://a.test/'))
+    net.endCall(first.callId)
+    expect(await waiting).toBe('ToolCancelled')
+    expect(await codeOf(fetchRaw(net, second, 'http://a.test/'))).toBe('ResourceBusy')
+  })
+
+  it('are no names for bodies of other calls', async () => {
+    const server = await serve((_request, response) => response.end('x'))
+    const [net, first, second] = [newNet(), callOf([`127.0.0.1:${server.port}`]), callOf([`127.0.0.1:${server.port}`])]
+    const { bodyId } = await fetchRaw(net, first, `http://127.0.0.1:${server.port}/`)
+    expect(await codeOf(readRaw(net, second, bodyId!))).toBe('InputInvalid')
+    for (const odd of [null, 7, {}, '__proto__', 'constructor', 'x'.repeat(100)]) expect(await codeOf(readRaw(net, first, odd))).toBe('InputInvalid')
+  })
+})

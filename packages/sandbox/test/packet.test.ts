@@ -1,0 +1,43 @@
+import { findJsonFault, JSON_LIMITS } from '@bulkhead/contract'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { parsePacket } from '../src/main/packet.ts'
+
+const LIMITS = { ...JSON_LIMITS, maxDepth: 8, maxNodes: 50 }
+
+it('agrees with a look at every value, however the text is written', () => {
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 10, stringUnit: 'binary' }), fc.boolean(), (value, escaped) => {
+    const text = JSON.stringify(value)
+    const written = escaped ? text.replaceAll(/[a-z_](?=[^"\\]*")/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`) : text
+    let expected: unknown
+    try {
+      expected = JSON.parse(written)
+    } catch {
+      return
+    }
+    const fault = findJsonFault(expected, LIMITS)
+    const parsed = parsePacket(written, LIMITS)
+    expect(parsed.ok, written).toBe(fault === undefined)
+    if (parsed.ok) expect(parsed.value).toEqual(expected)
+  }), { numRuns: 5_000 })
+})
+
+it('counts values and depth outside strings only', () => {
+  expect(parsePacket(JSON.stringify([',,,[[[{{{'.repeat(100), '\\', '"', '\\"[[[[[[[[[[']), LIMITS)).toMatchObject({ ok: true })
+  expect(parsePacket(JSON.stringify(Array.from({ length: 49 }, () => 0)), LIMITS)).toMatchObject({ ok: true })
+  expect(parsePacket(JSON.stringify(Array.from({ length: 50 }, () => 0)), LIMITS)).toEqual({ ok: false, why: 'has too many values or too much nesting' })
+})
+
+it('tells a bomb from its text, without building it', () => {
+  const bomb = '['.repeat(8 * 1024 * 1024)
+  const before = process.memoryUsage().heapUsed
+  expect(parsePacket(bomb, JSON_LIMITS)).toMatchObject({ ok: false })
+  expect(parsePacket(`[${'[0],'.repeat(2_000_000)}0]`, JSON_LIMITS)).toMatchObject({ ok: false })
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(32 * 1024 * 1024)
+})
+
+it('never throws', () => {
+  fc.assert(fc.property(fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', ',', ':', '1', 'u', '\ud800') }), (text) => {
+    expect(typeof parsePacket(text, LIMITS).ok).toBe('boolean')
+  }))
+})

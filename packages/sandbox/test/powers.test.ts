@@ -1,0 +1,27 @@
+import type { JsonObject } from '@bulkhead/contract'
+import { NO_GRANT } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { powersOf } from '../src/main/powers.ts'
+import { codeOf, newSandbox, requestOf, running, toolOf } from './fixture.ts'
+
+const services = { log: () => undefined, env: new Map<string, string>(), envDeclared: new Set<string>() }
+
+describe('the powers of a tool', () => {
+  it('are those it declared, and those of its extension', () => {
+    expect([...powersOf(toolOf('run'), services)]).toEqual([])
+    expect([...powersOf(toolOf('run', { fs: { read: ['a'], write: ['b'] }, capabilities: ['interact'] }), services)]).toEqual(['fs.read', 'fs.write', 'interact'])
+    expect([...powersOf(toolOf('run'), { ...services, envDeclared: new Set(['A']), state: { read: async () => null, write: async () => undefined } })]).toEqual(['env', 'state'])
+  })
+
+  it('stay where the grant behind them came out empty, so that their use is refused by name', () => {
+    expect([...powersOf({ ...toolOf('run', { fs: { read: ['a'] } }), grant: NO_GRANT }, services)]).toEqual(['fs.read'])
+  })
+
+  it.each<readonly [string, JsonObject]>([
+    ['net', { net: { hosts: ['example.com'] } }],
+    ['shell', { shell: [{ cmd: 'git' }] }],
+    ['tools.call', { capabilities: ['tools.call'] }],
+  ])('that cannot be enforced keep its compartment shut: %s', async (_name, requires) => {
+    expect(await codeOf(newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools: [toolOf('run', requires)] })))).toBe('CapabilityUnavailable')
+  })
+})

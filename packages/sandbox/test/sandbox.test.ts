@@ -1,0 +1,53 @@
+import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import * as sandboxPackage from '../src/index.ts'
+import { codeOf, invocation, newSandbox, requestOf, REMOTE, running, toolOf } from './fixture.ts'
+
+it('exports one entry function', () => {
+  expect(Object.keys(sandboxPackage)).toEqual(['createSandbox'])
+})
+
+describe('a sandbox', () => {
+  it('runs code of ours inline only, and code of strangers never', async () => {
+    const sandbox = newSandbox()
+    const files = requestOf({ placement: 'inline', source: running('') })
+    expect(await codeOf(sandbox.open(files))).toBe('CompartmentStartFailed')
+    for (const placement of REMOTE) {
+      expect(await codeOf(sandbox.open({ ...files, placement, code: { kind: 'module', module: { tools: {} } } }))).toBe('CompartmentStartFailed')
+    }
+  })
+
+  it('ends every compartment when it closes, also those that are just being opened', async () => {
+    const sandbox = newSandbox()
+    const sessions = await Promise.all(REMOTE.map((placement) => sandbox.open(requestOf({ placement, source: running('await new Promise(() => {})') }))))
+    const calls = sessions.map((session) => codeOf(session.call(invocation())))
+    const opening = REMOTE.map((placement) => codeOf(sandbox.open(requestOf({ placement, source: 'for (;;);' }))))
+    await sandbox.close()
+    expect(await Promise.all(calls)).toEqual(['CompartmentKilled', 'CompartmentKilled'])
+    expect(await Promise.all(opening)).toEqual(['HostClosed', 'HostClosed'])
+    expect(await Promise.all(sessions.map((session) => session.ended))).toEqual([{ kind: 'closed' }, { kind: 'closed' }])
+    expect(await codeOf(sandbox.open(requestOf({ placement: 'thread', source: running('') })))).toBe('HostClosed')
+    await sandbox.close()
+  })
+
+  it.each(REMOTE)('gives up on a %s that is no longer wanted', async (placement) => {
+    const controller = new AbortController()
+    const opening = codeOf(newSandbox().open(requestOf({ placement, source: 'for (;;);', signal: controller.signal })))
+    controller.abort(new BulkheadError('SessionCancelled', 'never mind'))
+    expect(await opening).toBe('SessionCancelled')
+  })
+
+  it('runs many compartments beside each other', async () => {
+    const sandbox = newSandbox()
+    const sessions = await Promise.all(Array.from({ length: 8 }, (_, index) =>
+      sandbox.open(requestOf({ placement: REMOTE[index % 2]!, source: running(`return ${index}`), id: `ext-${index}`, limits: { ...DEFAULT_LIMITS, startMs: 20_000 } }))))
+    expect(await Promise.all(sessions.map((session) => session.call(invocation())))).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+    expect(new Set(sessions.map((session) => session.id)).size).toBe(8)
+  })
+
+  it('answers for tools it knows only', async () => {
+    const session = await newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools: [toolOf('run')] }))
+    expect(await codeOf(session.call(invocation({}, { tool: 'other' })))).toBe('ToolNotRegistered')
+    expect(await codeOf(session.deriveApprovalKey('toString', {}, new AbortController().signal))).toBe('ToolNotRegistered')
+  })
+})

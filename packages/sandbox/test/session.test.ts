@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import type { HullExit } from '../src/main/hull.ts'
+import { codeOf, invocation, refusal, requestOf, toolOf } from './fixture.ts'
+import { ScriptedPeer } from './scripted-peer.ts'
+
+const request = (limits: Parameters<typeof requestOf>[0]['limits'] = {}): ReturnType<typeof requestOf> =>
+  requestOf({ placement: 'process', source: '', limits: { graceMs: 20, phaseMs: 50, ...limits } })
+
+describe('when a compartment ends, everything asked of it is told why', () => {
+  it.each<readonly [HullExit, string]>([
+    [{ kind: 'memory', text: 'too much' }, 'CompartmentOutOfMemory'],
+    [{ kind: 'crashed', text: 'fell over' }, 'CompartmentCrashed'],
+    [{ kind: 'killed' }, 'CompartmentCrashed'],
+  ])('as for %o', async (exit, code) => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(request())
+    const { signal } = new AbortController()
+    const asked = [session.call(invocation()), session.call(invocation()), session.lifecycle('init'), session.deriveApprovalKey('run', {}, signal)]
+    await peer.next('deriveApprovalKey')
+    peer.end(exit)
+    expect(await Promise.all(asked.map(codeOf))).toEqual([code, code, code, code])
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code } })
+    expect(session.inFlight).toBe(0)
+  })
+
+  it('also when it only hangs up', async () => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(request())
+    const answer = codeOf(session.call(invocation()))
+    await peer.next('execute')
+    peer.hangUp()
+    expect(await answer).toBe('CompartmentCrashed')
+    expect(peer.killed).toBe(true)
+  })
+})
+
+describe('time', () => {
+  it('a cancelled call that goes on past its grace ends the compartment', async () => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(request())
+    const controller = new AbortController()
+    const [cancelled, bystander] = [session.call(invocation({}, { signal: controller.signal })), session.call(invocation())].map(codeOf)
+    controller.abort()
+    expect(await cancelled).toBe('ToolCancelled')
+    expect(await bystander).toBe('CompartmentKilled')
+    expect(peer.killed).toBe(true)
+  })
+
+  it('a call whose caller has given up already is not begun', async () => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(request())
+    expect(await codeOf(session.call(invocation({}, { signal: AbortSignal.abort() })))).toBe('ToolCancelled')
+    expect(peer.received).toEqual([])
+  })
+
+  it('a phase that takes too long ends the compartment', async () => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(request())
+    expect(await codeOf(session.lifecycle('init'))).toBe('LifecycleTimeout')
+    expect(peer.killed).toBe(true)
+  })
+})
+
+describe('answers', () => {
+  it('of the wrong form to the request to load are violations', async () => {
+    for (const reply of [null, [], {}, { tools: [], phases: 1 }, { tools: [1], phases: [] }, { tools: [{ name: 1 }], phases: [] }]) {
+      const peer = new ScriptedPeer()
+      const opening = codeOf(peer.open(request()))
+      peer.reply((await peer.next('load')).id, reply)
+      expect(await opening, JSON.stringify(reply)).toBe('BoundaryViolation')
+      expect(peer.killed).toBe(true)
+    }
+  })
+
+  it('that claim a code of the host do not get it', async () => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(request())
+    const thrown = async (error: object): Promise<unknown> => {
+      const answer = refusal(session.call(invocation()))
+      peer.send(['call', { id: (await peer.next('execute')).id, type: 'HANDLER', name: 'throw', value: { isError: true, value: error } }])
+      return answer
+    }
+    expect(await thrown({ name: 'E', message: 'm', code: 'HostClosed' })).toMatchObject({ code: 'ToolExecutionFailed', message: 'm', data: { code: 'HostClosed' } })
+    expect(await thrown({ name: 'E', message: 'm', code: 'toString' })).toMatchObject({ code: 'ToolExecutionFailed' })
+    expect(await thrown({ name: 'E', message: 'm', code: 'NotFound', data: [1], cause: { name: 'C', message: 'c' } })).toMatchObject({ code: 'NotFound', data: [1] })
+  })
+
+  it('to a second attempt of a call are not those to the first', async () => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(requestOf({ placement: 'process', source: '', limits: { graceMs: 10_000 }, tools: [toolOf('run')] }))
+    const controller = new AbortController()
+    const first = codeOf(session.call(invocation({}, { callId: 'same', signal: controller.signal })))
+    const firstId = (await peer.next('execute')).id
+    controller.abort()
+    expect(await first).toBe('ToolCancelled')
+    const second = session.call(invocation({}, { callId: 'same' }))
+    const secondId = (await peer.next('execute')).id
+    peer.reply(firstId, 'old')
+    peer.reply(secondId, 'new')
+    expect(await second).toBe('new')
+  })
+})

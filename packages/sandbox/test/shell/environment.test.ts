@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { openSync, closeSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest'
+import { any, ShellGround } from './shell-ground.ts'
+
+const ground = new ShellGround()
+afterAll(() => ground.clear())
+
+it('holds these four variables and nothing of the host', async () => {
+  // Node hands the second one on by itself, whatever environment a child is given.
+  vi.stubEnv('BULKHEAD_TEST_SECRET', 'secret')
+  vi.stubEnv('NODE_V8_COVERAGE', ground.root)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { shell } = ground.open({ shell: any('env') }, { path: ['/usr/bin', '/bin'] })
+  const { stdout } = await shell.run('env')
+  const marker = /^BULKHEAD_RUN=[0-9a-f-]{36}\.1$/m
+  expect(stdout).toMatch(marker)
+  expect(stdout.replace(marker, 'BULKHEAD_RUN=…')).toBe('PATH=/usr/bin:/bin\nHOME=/dev/null\nLANG=C.UTF-8\nBULKHEAD_RUN=…\n')
+})
+
+it('HOME is a place where not even root can put something', async () => {
+  ground.sh('settle', 'mkdir -p "$HOME/.config" 2>/dev/null; echo $?; ls "$HOME/.config" 2>/dev/null; echo $?')
+  const { shell } = ground.open({ shell: any('settle') })
+  expect((await shell.run('settle')).stdout).toMatch(/^[1-9]\d*\n[1-9]\d*\n$/)
+})
+
+it('a command has the three standard descriptors and none of the files the host has open', async () => {
+  writeFileSync(join(ground.root, 'opened'), 'secret')
+  const descriptor = openSync(join(ground.root, 'opened'), 'r')
+  try {
+    const { shell } = ground.open({ shell: any('ls') })
+    const { stdout } = await shell.run('ls', ['-l', '/proc/self/fd'])
+    const open = [...stdout.matchAll(/(\d+) -> (.+)$/gm)].map(([, number, target]) => `${number} ${target!.replace(/\d+/g, 'N')}`)
+    // The folder that is being listed is the program's own; what the host was started with is replaced by nothing.
+    const listed = open.filter((line) => !/^\d+ (\/proc\/N\/fd|\/dev\/null)$/.test(line))
+    expect(listed).toEqual(['1 socket:[N]', '2 socket:[N]'])
+    expect(open).toContain('0 /dev/null')
+  } finally {
+    closeSync(descriptor)
+  }
+})
+
+it('a descriptor that the host was started with is not passed on', async () => {
+  const secret = join(ground.root, 'secret')
+  writeFileSync(secret, 'from whoever started the host')
+  const descriptor = openSync(secret, 'r')
+  // Beyond the first gap in its descriptors, Node does not close what it was started with.
+  const stdio = Array.from({ length: 41 }, (_, number) => number === 40 ? descriptor : number === 1 ? 'pipe' : number === 2 ? 'inherit' : 'ignore')
+  const host = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/descriptor-host.ts'), ground.workspace], { stdio })
+  closeSync(descriptor)
+  const [held, passedOn] = (await text(host.stdout!)).trim().split('\n')
+  expect(held, 'the host has it').toBe(secret)
+  expect(passedOn, 'the command has nothing there').toBe('/dev/null')
+})

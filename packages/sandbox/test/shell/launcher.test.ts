@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Executables } from '../../src/main/broker/shell/executable.ts'
+import { Launcher } from '../../src/main/broker/shell/launcher.ts'
+import { OffLimits } from '../../src/main/broker/shell/off-limits.ts'
+import { any, ShellGround } from './shell-ground.ts'
+
+const ground = new ShellGround()
+afterAll(() => ground.clear())
+const launcher = (options: Partial<ConstructorParameters<typeof Launcher>[0]> = {}): Launcher =>
+  new Launcher({ executables: new Executables(['/usr/bin', '/bin'], new OffLimits([])), ...options })
+
+describe('limits of the system', () => {
+  it('hold for the command and what it starts', async () => {
+    ground.sh('limits', 'sh -c "ulimit -t; ulimit -v; ulimit -n; ulimit -c; ulimit -u" 2>/dev/null || sh -c "ulimit -t; ulimit -v; ulimit -n; ulimit -c"')
+    const rlimits = { cpuSeconds: 77, addressBytes: 4096 * 1024 * 1024, openFiles: 55, coreBytes: 0 }
+    const { shell } = ground.open({ shell: any('limits') }, { rlimits })
+    expect((await shell.run('limits')).stdout.split('\n').slice(0, 4)).toEqual(['77', String(4096 * 1024), '55', '0'])
+  })
+
+  it('a file grows up to them and not further', async () => {
+    const { shell } = ground.open({ shell: any('dd', 4) }, { rlimits: { fileBytes: 64 * 1024 } })
+    const { exitCode, signal } = await shell.run('dd', ['if=/dev/zero', 'of=big', 'bs=1024', 'count=1000'])
+    expect(exitCode === 0).toBe(false)
+    expect([signal, null]).toContain(signal === 'SIGXFSZ' ? 'SIGXFSZ' : null)
+    expect(statSync(join(ground.workspace, 'big')).size).toBe(64 * 1024)
+  })
+
+  it('processor time is', async () => {
+    ground.sh('spins', 'while :; do :; done')
+    const { shell } = ground.open({ shell: any('spins') }, { rlimits: { cpuSeconds: 1 } })
+    expect((await shell.run('spins')).signal).toMatch(/^SIG(XCPU|KILL)$/)
+  })
+
+  it('one that is lower already stays', async () => {
+    const low = join(import.meta.dirname, 'fixtures/limited-host.ts')
+    const host = spawn('/usr/bin/prlimit', ['--nofile=200', '--', process.execPath, low, ground.workspace], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let said = ''
+    host.stdout.on('data', (bytes: Buffer) => { said += bytes.toString() })
+    await new Promise((resolve) => { host.once('close', resolve) })
+    expect(said.trim()).toMatch(/--nofile=200 --cpu=9|--cpu=9 --nofile=200/)
+  })
+
+  it('that cannot be set are an error, and none that was not asked for', async () => {
+    const bare = { executables: new Executables([ground.bin], new OffLimits([])) }
+    await expect(launcher({ ...bare, rlimits: { cpuSeconds: 1 } }).prepare()).rejects.toMatchObject({ code: 'CapabilityUnavailable' })
+    expect((await launcher(bare).prepare())(['/bin/true', 'x'])).toEqual(['/bin/true', 'x'])
+  })
+})
+
+describe('rights', () => {
+  it('are not gained by what a command executes', async () => {
+    const { shell } = ground.open({ shell: any('grep') })
+    expect((await shell.run('grep', ['NoNewPrivs', '/proc/self/status'])).stdout).toBe('NoNewPrivs:\t1\n')
+  })
+
+  it('a program called setpriv that knows other options is not used', async () => {
+    ground.sh('setpriv', 'exit 1')
+    const executables = new Executables([ground.bin], new OffLimits([]))
+    expect((await launcher({ executables }).prepare())(['/bin/true'])).toEqual(['/bin/true'])
+  })
+})
+
+it('a command does not outlive a host that is killed', async () => {
+  const lines = await ground.lifelines()
+  ground.node('lingers', lines.hold('lingers'))
+  const host = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/dying-host.ts'), ground.workspace, ground.bin, 'lingers'], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const { died } = await lines.of('lingers')
+  host.kill('SIGKILL')
+  await died
+})
+
+describe('a wrapper', () => {
+  it('is put between the limits and the command, and is what runs', async () => {
+    ground.sh('tool', 'echo "tool $WRAPPED"')
+    const { shell } = ground.open({ shell: any('tool') }, { wrap: (argv) => ['/usr/bin/env', 'WRAPPED=yes', ...argv] })
+    expect((await shell.run('tool')).stdout).toBe('tool yes\n')
+    const launch = await launcher({ rlimits: { cpuSeconds: 5 }, wrap: (argv) => ['/opt/wrapper', '--', ...argv] }).prepare()
+    expect(launch(['/bin/true', 'x']).slice(-7)).toEqual(['/usr/bin/prlimit', '--cpu=5', '--', '/opt/wrapper', '--', '/bin/true', 'x'])
+  })
+
+  it.each([['a name', ['env']], ['nothing', []]])('that returns %s is refused', async (_, argv) => {
+    const launch = await launcher({ wrap: () => argv }).prepare()
+    expect(() => launch(['/bin/true'])).toThrow(expect.objectContaining({ code: 'InternalError' }))
+  })
+})

@@ -1,0 +1,148 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { BulkheadError } from '@bulkhead/contract'
+import { processRow } from '../../src/main/broker/shell/process-table.ts'
+import { any, ShellGround } from './shell-ground.ts'
+
+let ground = new ShellGround()
+beforeEach(async () => {
+  await ground.clear()
+  ground = new ShellGround()
+})
+afterAll(() => ground.clear())
+
+/** Ended, or only its exit code is left. */
+const isOver = (pid: number): boolean => processRow(pid)?.ended ?? true
+const cancelled = new BulkheadError('ToolCancelled', 'The person thought better of it.')
+/** Source of a Node script that starts another one, which is given as source too. */
+const starts = (source: string, options = '{ stdio: "inherit" }'): string =>
+  `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(source)}], ${options});`
+
+describe('a cancelled call takes its processes with it', () => {
+  it.each([
+    ['a child and a grandchild', '', '{ stdio: "inherit" }'],
+    ['those that do not listen to SIGTERM', 'process.on("SIGTERM", () => {});', '{ stdio: "inherit" }'],
+    ['those in a session of their own', '', '{ stdio: "inherit", detached: true }'],
+    ['those in a session of their own with an empty environment, deaf to SIGTERM', 'process.on("SIGTERM", () => {});', '{ stdio: "inherit", detached: true, env: {} }'],
+    ['those that have let go of the pipes', '', '{ stdio: "ignore", detached: true }'],
+  ])('%s', async (_, deaf, options) => {
+    const lines = await ground.lifelines()
+    const grandchild = `${deaf}${lines.hold('grandchild')}`
+    const child = `${deaf}${starts(grandchild, options)}${lines.hold('child')}`
+    ground.node('family', `${deaf}${starts(child, options)}${lines.hold('command')}`)
+    const { shell, cancel, capability } = ground.open({ shell: any('family') })
+    const result = shell.run('family')
+    const family = await Promise.all(['command', 'child', 'grandchild'].map((label) => lines.of(label)))
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    await capability.close()
+    expect(family.map(({ pid }) => isOver(pid))).toEqual([true, true, true])
+    await Promise.all(family.map(({ died }) => died))
+  })
+
+  it('and is told at once, before they are gone', async () => {
+    const lines = await ground.lifelines()
+    ground.node('deaf', `process.on('SIGTERM', () => {}); ${lines.hold('deaf')}`)
+    const { shell, cancel } = ground.open({ shell: any('deaf') }, { graceMs: 60_000 })
+    const result = shell.run('deaf')
+    const { pid } = await lines.of('deaf')
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    expect(isOver(pid)).toBe(false)
+    process.kill(pid, 'SIGKILL')
+  })
+
+  it('and a command that listens to SIGTERM can put things in order', async () => {
+    const lines = await ground.lifelines()
+    const tidied = await ground.lifelines()
+    ground.node('tidy', `process.on('SIGTERM', () => { ${tidied.hold('tidied')} }); ${lines.hold('tidy')}`)
+    const { shell, cancel } = ground.open({ shell: any('tidy') }, { graceMs: 10_000 })
+    const result = shell.run('tidy')
+    const { pid } = await lines.of('tidy')
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    expect((await tidied.of('tidied')).pid).toBe(pid)
+    process.kill(pid, 'SIGKILL')
+  })
+
+  it('also one that was stopped', async () => {
+    const lines = await ground.lifelines()
+    ground.node('still', lines.hold('still'))
+    const { shell, cancel } = ground.open({ shell: any('still') })
+    const result = shell.run('still')
+    const { pid, died } = await lines.of('still')
+    process.kill(pid, 'SIGSTOP')
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    await died
+  })
+
+  it('but nobody else’s', async () => {
+    const lines = await ground.lifelines()
+    ground.node('mine', lines.hold('mine'))
+    ground.node('other', lines.hold('other'))
+    const mine = ground.open({ shell: any('mine') })
+    const other = ground.open({ shell: any('other') })
+    const results = [mine.shell.run('mine'), other.shell.run('other')]
+    const [gone, stays] = await Promise.all([lines.of('mine'), lines.of('other')])
+    mine.cancel(cancelled)
+    await expect(results[0]).rejects.toBe(cancelled)
+    await mine.capability.close()
+    await gone.died
+    expect(isOver(stays.pid)).toBe(false)
+    other.cancel(cancelled)
+    await expect(results[1]).rejects.toBe(cancelled)
+  })
+})
+
+describe('a command that ends takes what it started with it', () => {
+  const left = async (options: string, before = ''): Promise<void> => {
+    const lines = await ground.lifelines()
+    // Ends when what it started has begun.
+    ground.node('leaves', `${before} process.stdout.write('said'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`)
+    const { shell, capability } = ground.open({ shell: any('leaves') })
+    const result = shell.run('leaves')
+    const command = await lines.of('command')
+    const { pid, died } = await lines.of('left')
+    process.kill(command.pid, 'SIGINT')
+    expect(await result).toMatchObject({ signal: 'SIGINT', stdout: 'said' })
+    await capability.close()
+    expect(isOver(pid)).toBe(true)
+    await died
+  }
+
+  it('though it holds the pipes', () => left('{ stdio: "inherit" }'))
+  it('though it holds the pipes in a session of its own', () => left('{ stdio: "inherit", detached: true }'))
+  it('though it has let go of them', () => left('{ stdio: "ignore" }'))
+  it('though it has let go of them in a session of its own', () => left('{ stdio: "ignore", detached: true }'))
+  it('though it has emptied its environment', () => left('{ stdio: "ignore", env: {} }'))
+
+  it('except for one that has left every trace, which still holds nobody up', async () => {
+    const lines = await ground.lifelines()
+    const middle = `${starts(lines.hold('escaped'), '{ stdio: "inherit", detached: true, env: {} }')} ${lines.hold('middle')}`
+    ground.node('leaves', `process.stdout.write('said'); ${starts(middle, '{ stdio: "inherit", detached: true, env: {} }')} ${lines.hold('command')}`)
+    const { shell, capability } = ground.open({ shell: any('leaves') })
+    const result = shell.run('leaves')
+    const [command, between, escaped] = await Promise.all(['command', 'middle', 'escaped'].map((label) => lines.of(label)))
+    process.kill(between!.pid, 'SIGKILL')
+    await between!.died
+    process.kill(command!.pid, 'SIGINT')
+    expect(await result).toMatchObject({ signal: 'SIGINT', stdout: 'said' })
+    await capability.close()
+    expect(isOver(escaped!.pid)).toBe(false)
+    process.kill(escaped!.pid, 'SIGKILL')
+    await escaped!.died
+  })
+
+  it('and one that goes on talking into the pipes gets a bounded time', async () => {
+    ground.sh('talks', '(while :; do echo more; sleep 0.02; done) & echo first')
+    const { shell } = ground.open({ shell: any('talks') })
+    const { exitCode, stdout } = await shell.run('talks')
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('first\n')
+  })
+
+  it('and the last words of one that ends soon after are heard', async () => {
+    ground.sh('echoes', '(sleep 0.05; echo last) & echo first')
+    expect((await ground.open({ shell: any('echoes') }).shell.run('echoes')).stdout).toBe('first\nlast\n')
+  })
+})

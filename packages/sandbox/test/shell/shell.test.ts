@@ -1,0 +1,131 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { BulkheadError } from '@bulkhead/contract'
+import { any, ShellGround } from './shell-ground.ts'
+
+let ground = new ShellGround()
+beforeEach(async () => {
+  await ground.clear()
+  ground = new ShellGround()
+})
+afterAll(() => ground.clear())
+const cancelled = new BulkheadError('ExecutionTimeout', 'It took too long.')
+
+describe('as many commands at once as may be', () => {
+  it('one more is refused, and there is room again when one has ended', async () => {
+    const lines = await ground.lifelines()
+    ground.node('one', lines.hold('one'))
+    ground.node('two', lines.hold('two'))
+    ground.sh('three', 'echo three')
+    const { shell } = ground.open({ shell: [...any('one'), ...any('two'), ...any('three')] }, { concurrentRuns: 2 })
+    const running = [shell.run('one'), shell.run('two')]
+    await expect(shell.run('three')).rejects.toMatchObject({ code: 'TooManyCalls' })
+    const [one, two] = await Promise.all([lines.of('one'), lines.of('two')])
+    process.kill(one.pid, 'SIGKILL')
+    expect(await running[0]).toMatchObject({ signal: 'SIGKILL' })
+    expect((await shell.run('three')).stdout).toBe('three\n')
+    process.kill(two.pid, 'SIGKILL')
+    await running[1]
+  })
+
+  it('one that is cancelled counts until it is gone', async () => {
+    const lines = await ground.lifelines()
+    ground.node('deaf', `process.on('SIGTERM', () => {}); ${lines.hold('deaf')}`)
+    ground.sh('next', 'echo next')
+    const { shell, cancel, capability } = ground.open({ shell: [...any('deaf'), ...any('next')] }, { concurrentRuns: 1, graceMs: 60_000 })
+    const deaf = shell.run('deaf')
+    const { pid } = await lines.of('deaf')
+    cancel(cancelled)
+    await expect(deaf).rejects.toBe(cancelled)
+    await expect(shell.run('next')).rejects.toMatchObject({ code: 'TooManyCalls' })
+    process.kill(pid, 'SIGKILL')
+    await capability.close()
+  })
+
+  it('a refused one takes no room', async () => {
+    ground.sh('tool', 'echo here')
+    const { shell } = ground.open({ shell: [...any('tool'), ...any('missing')] }, { concurrentRuns: 1 })
+    await expect(shell.run('missing')).rejects.toMatchObject({ code: 'NotFound' })
+    await expect(shell.run('tool', [], { cwd: '..' })).rejects.toMatchObject({ code: 'CapabilityDenied' })
+    expect((await shell.run('tool')).stdout).toBe('here\n')
+  })
+
+  it('eight times eight in a row find room', async () => {
+    ground.sh('tool', 'echo "$1"')
+    const { shell } = ground.open({ shell: any('tool') })
+    for (let round = 0; round < 8; round++) {
+      const said = await Promise.all(Array.from({ length: 8 }, (_, index) => shell.run('tool', [`${round}.${index}`])))
+      expect(said.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 8 }, (_, index) => `${round}.${index}\n`))
+    }
+  })
+})
+
+describe('the end', () => {
+  it('of a call ends its commands and no others', async () => {
+    const lines = await ground.lifelines()
+    ground.node('tool', lines.hold('tool'))
+    const { shell, capability } = ground.open({ shell: any('tool') })
+    const result = shell.run('tool')
+    const { died } = await lines.of('tool')
+    capability.endCall('another')
+    capability.endCall('call')
+    await expect(result).rejects.toMatchObject({ code: 'ToolCancelled' })
+    await died
+  })
+
+  it('of the compartment ends everything, and nothing begins after it', async () => {
+    const lines = await ground.lifelines()
+    ground.node('tool', lines.hold('tool'))
+    const { shell, capability } = ground.open({ shell: any('tool') })
+    const result = shell.run('tool')
+    const { died } = await lines.of('tool')
+    const starting = shell.run('tool')
+    const closed = Promise.all([capability.close(), capability.close()])
+    await expect(result).rejects.toMatchObject({ code: 'CompartmentKilled' })
+    await expect(starting).rejects.toMatchObject({ code: 'CompartmentKilled' })
+    await expect(shell.run('tool')).rejects.toMatchObject({ code: 'CompartmentKilled' })
+    await closed
+    await died
+  })
+
+  it('that comes before a command has started keeps it from starting', async () => {
+    ground.sh('tool', 'touch ran')
+    const { shell, cancel } = ground.open({ shell: any('tool') })
+    const result = shell.run('tool')
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    await expect(shell.run('tool'), 'a call that is over already').rejects.toBe(cancelled)
+    expect((await ground.open({ shell: any('ls') }).shell.run('ls')).stdout).toBe('')
+  })
+
+  it('after the command has ended changes nothing', async () => {
+    ground.sh('tool', 'echo here')
+    const { shell, cancel, capability } = ground.open({ shell: any('tool') })
+    const result = await shell.run('tool')
+    cancel(cancelled)
+    capability.endCall('call')
+    await capability.close()
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'here\n' })
+  })
+})
+
+it('where a command could not be ended with what it started, it is not given', () => {
+  const { capability } = ground.open({ shell: any('tool') }, { platform: 'win32' })
+  expect(capability.capabilities).toEqual({})
+})
+
+it('a hundred commands, cancelled wherever they are, each settle once and leave nothing', async () => {
+  ground.sh('tool', 'echo begun; sleep 0.02; setsid sleep 1000 & sleep 0.02')
+  const before = process.getActiveResourcesInfo().length
+  let settled = 0
+  for (let time = 0; time < 20; time++) {
+    const { shell, cancel, capability } = ground.open({ shell: any('tool') })
+    const runs = Array.from({ length: 5 }, () => shell.run('tool').then(() => settled++, () => settled++))
+    if (time % 2 === 0) setTimeout(() => cancel(cancelled), time * 3)
+    await Promise.all(runs)
+    await capability.close()
+  }
+  expect(settled).toBe(100)
+  expect(process.getActiveResourcesInfo().length).toBeLessThanOrEqual(before + 2)
+  const { stdout } = await ground.open({ shell: any('ps') }).shell.run('ps', ['-eo', 'args'])
+  expect(stdout.split('\n').filter((line) => line === 'sleep 1000')).toEqual([])
+})
