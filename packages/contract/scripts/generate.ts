@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { generatedFiles } from './generated-files.ts'
 
+const repository = fileURLToPath(new URL('../../../', import.meta.url))
 const { check, root } = parseArgs({
-  options: { check: { type: 'boolean', default: false }, root: { type: 'string', default: fileURLToPath(new URL('../../../', import.meta.url)) } },
+  options: { check: { type: 'boolean', default: false }, root: { type: 'string', default: repository } },
 }).values
 
 for (const [path, text] of generatedFiles(root)) {

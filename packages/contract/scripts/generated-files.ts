@@ -9,10 +9,14 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
   const schema = (name: string): string => join(root, 'packages', 'contract', 'schema', name)
   return new Map([
     [schema('manifest.schema.json'), editorSchema(manifestSchema, {
-      name: 'manifest', title: 'Bulkhead extension manifest', description: 'bulkhead.json: what an extension is, offers and needs.',
+      name: 'manifest',
+      title: 'Bulkhead extension manifest',
+      description: 'bulkhead.json: what an extension is, offers and needs.',
     })],
     [schema('config.schema.json'), editorSchema(configFileSchema, {
-      name: 'config', title: 'Bulkhead configuration', description: 'config.json of one layer: what the operator allows and sets.',
+      name: 'config',
+      title: 'Bulkhead configuration',
+      description: 'config.json of one layer: what the operator allows and sets.',
     })],
     [join(root, 'docs', 'errors.md'), errorsPage()],
   ])

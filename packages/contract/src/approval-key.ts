@@ -24,7 +24,9 @@ export function compileApprovalKey(template: string): ApprovalKeyTemplate {
     throw unreadable(template, 'has a placeholder that is not a path such as {city} or {target.host}')
   }
   if (between.includes('')) throw unreadable(template, 'has two placeholders with nothing between them')
-  if (between.some((text) => text.includes('%'))) throw unreadable(template, 'has a % between two placeholders, where it marks what was escaped')
+  if (between.some((text) => text.includes('%'))) {
+    throw unreadable(template, 'has a % between two placeholders, where it marks what was escaped')
+  }
   const separators = new Set(between.join(''))
   const paths = names.map((name) => name.split('.'))
   return (args) => checkApprovalKey(literals.reduce((key, literal, index) =>

@@ -89,7 +89,7 @@ const mcpServer = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('remote').describe('A server that is reached over HTTP.'),
     url: webUrl.describe('Where it is.'),
-    headers: z.record(z.string(), z.strictObject({ secret: secretName })).optional().describe('Headers whose values are secrets.'),
+    headers: z.record(z.string(), z.strictObject({ secret: secretName })).optional().describe('Headers with secrets for values.'),
     ...remoteCall,
   }),
 ])
@@ -122,10 +122,11 @@ const search = z.strictObject({
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new.'),
-  allowlist: z.array(z.string().min(1).max(1024)).optional().describe('Entries such as read, bash:git status or fetch:*.example.com.'),
+  allowlist: z.array(z.string().min(1).max(1024)).optional()
+    .describe('Entries such as read, bash:git status or fetch:*.example.com.'),
   rules: z.array(ruleSchema).optional().describe('Permission rules of this layer.'),
-  roles: z.record(z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean()).optional()
-    .describe('Flags allow_<tool> and allow_<tool>_<role>.'),
+  roles: z.record(z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean())
+    .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
   toolsEnabled: z.boolean().optional().describe('false switches every tool off.'),
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
   extensions: z.record(z.string().regex(EXTENSION_ID_PATTERN, 'an extension id'), extensionConfig).optional()

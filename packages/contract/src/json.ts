@@ -31,96 +31,124 @@ export const pointerStep = (key: string | number): string => '/' + String(key).r
  * property once, runs in time bounded by `limits`, and looks at own properties only.
  */
 export function findJsonFault(value: unknown, limits: JsonLimits = JSON_LIMITS): JsonFault | undefined {
-  const walk = new Walk(limits)
+  const walk = new Walk(limits, false)
   try {
-    return walk.visit(value, '', 1)
+    return walk.visit(value, 1)
   } catch (error) {
     // A proxy or an accessor of the other side threw while it was being looked at.
-    return { path: walk.at, code: 'kind', message: `could not be read: ${messageOf(error)}` }
+    return walk.fault('kind', `could not be read: ${messageOf(error)}`)
   }
 }
 
 class Walk {
-  at = ''
+  /** The way to what is being looked at. A pointer is made of it only when there is a fault. */
+  readonly #keys: (string | number)[] = []
   #nodes = 0
   #chars = 0
   readonly #open = new Set<object>()
   readonly #limits: JsonLimits
+  /** Made by JSON.parse: no accessor, hole, class or cycle can be in it, so none is looked for. */
+  readonly #parsed: boolean
 
-  constructor(limits: JsonLimits) {
+  constructor(limits: JsonLimits, parsed: boolean) {
     this.#limits = limits
+    this.#parsed = parsed
   }
 
-  visit(value: unknown, path: string, depth: number): JsonFault | undefined {
-    this.at = path
-    if (++this.#nodes > this.#limits.maxNodes) return this.#fault('size', `has more than ${this.#limits.maxNodes} values`)
+  visit(value: unknown, depth: number): JsonFault | undefined {
+    if (++this.#nodes > this.#limits.maxNodes) return this.fault('size', `has more than ${this.#limits.maxNodes} values`)
     switch (typeof value) {
       case 'string':
         return this.#text(value)
       case 'number':
-        return Number.isFinite(value) ? undefined : this.#fault('kind', `${value} is not a JSON number`)
+        return Number.isFinite(value) ? undefined : this.fault('kind', `${value} is not a JSON number`)
       case 'boolean':
         return undefined
       case 'object':
-        return value === null ? undefined : this.#container(value, path, depth)
+        return value === null ? undefined : this.#container(value, depth)
       default:
-        return this.#fault('kind', `a ${typeof value} is not JSON`)
+        return this.fault('kind', `a ${typeof value} is not JSON`)
     }
   }
 
-  #container(value: object, path: string, depth: number): JsonFault | undefined {
-    if (depth > this.#limits.maxDepth) return this.#fault('depth', `is nested more than ${this.#limits.maxDepth} deep`)
-    if (this.#open.has(value)) return this.#fault('cycle', 'contains itself')
+  fault(code: JsonFault['code'], message: string): JsonFault {
+    return { path: this.#keys.map(pointerStep).join(''), code, message }
+  }
+
+  #container(value: object, depth: number): JsonFault | undefined {
+    if (depth > this.#limits.maxDepth) return this.fault('depth', `is nested more than ${this.#limits.maxDepth} deep`)
+    if (this.#parsed) {
+      return Array.isArray(value) ? this.#parsedArray(value, depth) : this.#parsedObject(value as JsonObject, depth)
+    }
+    if (this.#open.has(value)) return this.fault('cycle', 'contains itself')
     this.#open.add(value)
-    const fault = Array.isArray(value) ? this.#array(value, path, depth) : this.#object(value, path, depth)
+    const fault = Array.isArray(value) ? this.#array(value, depth) : this.#object(value, depth)
     this.#open.delete(value)
     return fault
   }
 
-  #array(value: readonly unknown[], path: string, depth: number): JsonFault | undefined {
+  #array(value: readonly unknown[], depth: number): JsonFault | undefined {
     // A prototype of its own may carry a toJSON that says something else than what is looked at here.
-    if (Object.getPrototypeOf(value) !== Array.prototype) return this.#fault('kind', `a ${className(value)} is not JSON`)
+    if (Object.getPrototypeOf(value) !== Array.prototype) return this.fault('kind', `a ${className(value)} is not JSON`)
     const { length } = value
-    if (length > this.#limits.maxNodes) return this.#fault('size', `has more than ${this.#limits.maxNodes} values`)
     for (let index = 0; index < length; index++) {
-      this.at = path + '/' + index
+      this.#keys.push(index)
       const property = Object.getOwnPropertyDescriptor(value, index)
-      if (property === undefined) return this.#fault('hole', 'is a hole in a sparse array')
-      if (!('value' in property)) return this.#fault('kind', 'is an accessor, not a value')
-      const fault = this.visit(property.value, path + '/' + index, depth + 1)
+      if (property === undefined) return this.fault('hole', 'is a hole in a sparse array')
+      if (!('value' in property)) return this.fault('kind', 'is an accessor, not a value')
+      const fault = this.visit(property.value, depth + 1)
       if (fault) return fault
+      this.#keys.pop()
     }
-    this.at = path
-    return Reflect.ownKeys(value).length === length + 1 ? undefined : this.#fault('kind', 'is an array with named properties')
+    return Reflect.ownKeys(value).length === length + 1 ? undefined : this.fault('kind', 'is an array with named properties')
   }
 
-  #object(value: object, path: string, depth: number): JsonFault | undefined {
+  #object(value: object, depth: number): JsonFault | undefined {
     const prototype: unknown = Object.getPrototypeOf(value)
-    if (prototype !== null && prototype !== Object.prototype) return this.#fault('kind', `a ${className(value)} is not JSON`)
+    if (prototype !== null && prototype !== Object.prototype) return this.fault('kind', `a ${className(value)} is not JSON`)
     for (const key of Reflect.ownKeys(value)) {
-      this.at = path
-      if (typeof key === 'symbol') return this.#fault('key', 'has a symbol for a key')
-      this.at = path + pointerStep(key)
-      if (key === '__proto__') return this.#fault('key', 'the key __proto__ is refused')
-      const badKey = this.#text(key)
+      if (typeof key === 'symbol') return this.fault('key', 'has a symbol for a key')
+      this.#keys.push(key)
+      const badKey = this.#key(key)
       if (badKey) return badKey
       const property = Object.getOwnPropertyDescriptor(value, key)
-      if (property === undefined || !('value' in property)) return this.#fault('kind', 'is an accessor, not a value')
-      if (!property.enumerable) return this.#fault('kind', 'is hidden')
-      const fault = this.visit(property.value, this.at, depth + 1)
+      if (property === undefined || !('value' in property)) return this.fault('kind', 'is an accessor, not a value')
+      if (!property.enumerable) return this.fault('kind', 'is hidden')
+      const fault = this.visit(property.value, depth + 1)
       if (fault) return fault
+      this.#keys.pop()
     }
     return undefined
   }
 
-  #text(text: string): JsonFault | undefined {
-    this.#chars += text.length
-    if (this.#chars > this.#limits.maxChars) return this.#fault('size', `has more than ${this.#limits.maxChars} characters`)
-    return text.isWellFormed() ? undefined : this.#fault('text', 'contains half of a surrogate pair')
+  #parsedArray(value: readonly unknown[], depth: number): JsonFault | undefined {
+    for (let index = 0; index < value.length; index++) {
+      this.#keys.push(index)
+      const fault = this.visit(value[index], depth + 1)
+      if (fault) return fault
+      this.#keys.pop()
+    }
+    return undefined
   }
 
-  #fault(code: JsonFault['code'], message: string): JsonFault {
-    return { path: this.at, code, message }
+  #parsedObject(value: JsonObject, depth: number): JsonFault | undefined {
+    for (const key of Object.keys(value)) {
+      this.#keys.push(key)
+      const fault = this.#key(key) ?? this.visit(value[key], depth + 1)
+      if (fault) return fault
+      this.#keys.pop()
+    }
+    return undefined
+  }
+
+  #key(key: string): JsonFault | undefined {
+    return key === '__proto__' ? this.fault('key', 'the key __proto__ is refused') : this.#text(key)
+  }
+
+  #text(text: string): JsonFault | undefined {
+    this.#chars += text.length
+    if (this.#chars > this.#limits.maxChars) return this.fault('size', `has more than ${this.#limits.maxChars} characters`)
+    return text.isWellFormed() ? undefined : this.fault('text', 'contains half of a surrogate pair')
   }
 }
 
@@ -137,7 +165,7 @@ export function parseJson(text: string, limits: JsonLimits = JSON_LIMITS): Parse
   } catch (error) {
     return { ok: false, fault: { path: '', code: 'kind', message: `is not JSON: ${messageOf(error)}` } }
   }
-  const fault = findJsonFault(value, limits)
+  const fault = new Walk(limits, true).visit(value, 1)
   return fault ? { ok: false, fault } : { ok: true, value: value as Json }
 }
 

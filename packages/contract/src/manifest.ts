@@ -11,10 +11,10 @@ export const MANIFEST_FILE = 'bulkhead.json'
 const number = '(?:0|[1-9]\\d*)'
 const prereleasePart = `(?:${number}|\\d*[A-Za-z-][0-9A-Za-z-]*)`
 const exactVersion = z.string().max(64).regex(new RegExp(`^${number}\\.${number}\\.${number}$`), 'a version such as 1.0.0')
-const packageVersion = z.string().max(256).regex(
-  new RegExp(`^${number}\\.${number}\\.${number}(?:-${prereleasePart}(?:\\.${prereleasePart})*)?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$`),
-  'a version such as 1.4.0',
-)
+const prerelease = `(?:-${prereleasePart}(?:\\.${prereleasePart})*)?`
+const build = '(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?'
+const packageVersion = z.string().max(256)
+  .regex(new RegExp(`^${number}\\.${number}\\.${number}${prerelease}${build}$`), 'a version such as 1.4.0')
 // Every segment but the leading dot is a name: neither empty, nor . or .., nor with a back-slash, a colon or a control character.
 const containedPath = z.string().max(512).regex(
   /^\.(?:\/(?!\.\.?(?:\/|$))[^/\\:\p{Cc}]+)*\/[^/\\:\p{Cc}]+\.m?js$/u,
@@ -52,7 +52,8 @@ const stateSlot = z.strictObject({
 function refuseSameNames(tools: readonly { readonly name: string }[], context: z.RefinementCtx): void {
   const seen = new Set<string>()
   tools.forEach(({ name }, index) => {
-    if (seen.has(name)) context.addIssue({ code: 'custom', path: [index, 'name'], message: `another tool of this manifest is called ${name} too` })
+    const message = `another tool of this manifest is called ${name} too`
+    if (seen.has(name)) context.addIssue({ code: 'custom', path: [index, 'name'], message })
     seen.add(name)
   })
 }
@@ -68,19 +69,21 @@ export const manifestSchema = z.strictObject({
   description: z.string().max(MANIFEST_LIMITS.descriptionChars).optional().describe('What the extension is for, for people.'),
   main: containedPath.default('./index.js').describe('The ES module whose default export is the extension.'),
   configSchema: configSchema.default({ type: 'object', additionalProperties: false, properties: {} })
-    .describe('JSON Schema (2020-12) of the configuration: type object, additionalProperties false. enabled and timeoutMs are always accepted.'),
+    .describe('JSON Schema (2020-12) of the configuration, closed. enabled and timeoutMs are accepted besides.'),
   stateSlot: z.union([z.null(), z.literal('none').transform(() => null), stateSlot]).default(null).describe('The state the extension keeps, or null.'),
   loadedCardinality: cardinality.default('unlimited').describe('How many generations may be loaded at once.'),
   activeCardinality: z.enum(['unlimited', 'one', 'one-attached']).default('unlimited').describe('How many may be active at once.'),
   discoveryRules: z.strictObject({
     folder: z.literal('tools').default('tools').describe('The folder of a layer it is looked for in.'),
-    activation: z.enum(['first-call', 'eager']).default('first-call').describe('Whether it is started by its first call or with the host.'),
+    activation: z.enum(['first-call', 'eager']).default('first-call')
+      .describe('Whether it is started by its first call or with the host.'),
   }).prefault({}).describe('Where it is found and when it is started.'),
   reloadBehavior: z.enum(['in-turn', 'between-turns', 'never']).default('between-turns').describe('When a changed version may take over.'),
   env: z.array(z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')).max(64).default([])
     .describe('Names of environment variables it may read. There is no reading in bulk.'),
   dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN)).max(64).default([]).describe('Ids of extensions that start before it.'),
-  tools: z.array(toolManifest).min(1).max(MANIFEST_LIMITS.tools).superRefine(refuseSameNames).describe('The tools it offers, each under a name of its own.'),
+  tools: z.array(toolManifest).min(1).max(MANIFEST_LIMITS.tools).superRefine(refuseSameNames)
+    .describe('The tools it offers, each under a name of its own.'),
   _meta: z.record(z.string(), z.json()).optional().describe('For others, by reverse domain name. Bulkhead does not read it.'),
 })
 

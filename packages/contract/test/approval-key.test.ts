@@ -31,8 +31,10 @@ describe('an approval key', () => {
   })
 
   it.each([
-    ['no argument', 'always'], ['nothing', ''], ['a lone opening brace', '{a}{'], ['a lone closing brace', 'a}{b}'], ['an empty placeholder', '{}'],
-    ['a placeholder that is no path', '{a b}'], ['a path with an empty step', '{a..b}'], ['two placeholders side by side', '{a}{b}'],
+    ['no argument', 'always'], ['nothing', ''], ['a lone opening brace', '{a}{'], ['a lone closing brace', 'a}{b}'],
+    ['an empty placeholder', '{}'],
+    ['a placeholder that is no path', '{a b}'], ['a path with an empty step', '{a..b}'],
+    ['two placeholders side by side', '{a}{b}'],
     ['a % between placeholders', '{a}%{b}'], ['half a surrogate pair', '\ud83d{a}'],
   ])('cannot be made of a template with %s', (_, template) => {
     expect(() => compileApprovalKey(template)).toThrow(refusal)
@@ -41,8 +43,10 @@ describe('an approval key', () => {
   it.each(['{a}', '{a}:{b}', '{a}2{b}', '{a}-{b}', "{a}'{b}", '{a}:{b}25{c}', 'x{a}é{b}%', '{a}"{b}', '{a}5{b}'])(
     'of %s is never the same for different arguments', (template) => {
       const names = [...template.matchAll(/\{(\w)\}/g)].map((match) => match[1]!)
-      const tricky = fc.string({ unit: fc.constantFrom('%', '2', '5', ':', '-', "'", '"', 'é', 'a', '\n', '[', ']'), maxLength: 4 })
-      const value: fc.Arbitrary<Json> = fc.oneof(tricky, fc.constantFrom(2, 5, 25, null, true, '2', '25', 'null', 'true', '[2]'), fc.constant([2]), anyJson)
+      const tricky = fc.string({ unit: fc.constantFrom('%', '2', '5', ':', '-', "'", '"', 'é', 'a', '\n', '[', ']'),
+        maxLength: 4 })
+      const value: fc.Arbitrary<Json> = fc.oneof(tricky, fc.constantFrom(2, 5, 25, null, true, '2', '25', 'null', 'true', '[2]'),
+        fc.constant([2]), anyJson)
       const args = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [], noNullPrototype: true })
       const compiled = compileApprovalKey(template)
       const made = (given: JsonObject) => {
@@ -60,7 +64,8 @@ describe('an approval key', () => {
 
   it('can be read back, so nothing of the arguments is lost', () => {
     const text = fc.string({ unit: fc.constantFrom('%', '2', '5', ':', '-', "'", 'a', '\u0000', '1'), maxLength: 6 })
-    const decode = (part: string) => part.replace(/^%'/, '').replaceAll(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    const decode = (part: string) => part.replace(/^%'/, '').replaceAll(/%([0-9a-f]{2})/g,
+      (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     fc.assert(fc.property(text, text, (a, b) => {
       expect(key('{a}:{b}', { a, b }).split(':').map(decode)).toEqual([a, b])
     }))
@@ -73,7 +78,8 @@ describe('an approval key', () => {
 
 describe('a key that was derived', () => {
   it.each<[string, unknown]>([
-    ['nothing', ''], ['no text', 5], ['undefined', undefined], ['a line break', 'a\nb'], ['a NUL', '\0'], ['a C1 control', 'a\u0085'],
+    ['nothing', ''], ['no text', 5], ['undefined', undefined], ['a line break', 'a\nb'], ['a NUL', '\0'],
+    ['a C1 control', 'a\u0085'],
     ['a line separator', 'a\u2028b'], ['half a surrogate pair', 'a\ud800'], ['more than 1024 bytes', 'é'.repeat(513)],
   ])('is refused for %s', (_, value) => {
     expect(() => checkApprovalKey(value)).toThrow(refusal)

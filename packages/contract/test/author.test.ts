@@ -12,7 +12,8 @@ const loadedBy = async (module: string): Promise<readonly string[]> => {
     registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context) } })
     await import(${JSON.stringify(new URL(module, source).href)})
     process.stdout.write(JSON.stringify(loaded))`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { cwd: fileURLToPath(source) })
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program],
+    { cwd: fileURLToPath(source) })
   return JSON.parse(stdout) as string[]
 }
 

@@ -8,14 +8,17 @@ const hostile: readonly [string, unknown][] = [
   ['a symbol', Symbol('x')],
   ['an object without a prototype', Object.create(null)],
   ['a proxy whose every trap throws', new Proxy({}, {
-    has: () => { throw new Error('has') }, get: () => { throw new Error('get') }, getPrototypeOf: () => { throw new Error('proto') },
+    has: () => { throw new Error('has') }, get: () => { throw new Error('get') },
+    getPrototypeOf: () => { throw new Error('proto') },
   })],
   ['a revoked proxy', (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy as unknown })()],
   ['an object whose text throws', { toString: () => { throw new Error('no') } }],
-  ['an error whose message is an accessor that throws', Object.defineProperty(new Error('x'), 'message', { get: () => { throw new Error('no') } })],
+  ['an error whose message is an accessor that throws', Object.defineProperty(new Error('x'), 'message',
+    { get: () => { throw new Error('no') } })],
   ['an error whose message is no text', Object.assign(new Error('x'), { message: 5 })],
   ['an error without a message', new Error('')], // eslint-disable-line unicorn/error-message
-  ['one of our errors whose code throws', Object.defineProperty({ [Symbol.for('bulkhead.error')]: true }, 'code', { get: () => { throw new Error('no') } })],
+  ['one of our errors whose code throws', Object.defineProperty({ [Symbol.for('bulkhead.error')]: true }, 'code',
+    { get: () => { throw new Error('no') } })],
   ['a pretender with an unknown code', { [Symbol.for('bulkhead.error')]: true, code: 'constructor' }],
 ]
 
@@ -44,7 +47,8 @@ describe('our error', () => {
   })
 
   it('does not travel in its JSON as more than its data', () => {
-    expect(JSON.parse(JSON.stringify(new BulkheadError('NotFound', 'x', { data: 1 })))).toEqual({ name: 'BulkheadError', code: 'NotFound', data: 1 })
+    expect(JSON.parse(JSON.stringify(new BulkheadError('NotFound', 'x', { data: 1 }))))
+      .toEqual({ name: 'BulkheadError', code: 'NotFound', data: 1 })
   })
 
   it.each(hostile)('is made of %s without throwing', (_, thrown) => {

@@ -20,7 +20,8 @@ describe('a configuration file', () => {
   })
 
   it('is as it was written, but for the pattern of a rule', () => {
-    expect(configFileSchema.parse(wholeConfig)).toEqual({ ...wholeConfig, rules: [{ permission: 'bash', pattern: '*', action: 'ask' }] })
+    expect(configFileSchema.parse(wholeConfig))
+      .toEqual({ ...wholeConfig, rules: [{ permission: 'bash', pattern: '*', action: 'ask' }] })
   })
 
   it('can set every limit, and no other', () => {

@@ -3,6 +3,7 @@ import { VALIDATION_STAGES } from '../src/diagnostic.ts'
 
 it('has exactly these stages, in order', () => {
   expect(VALIDATION_STAGES).toEqual([
-    'locate', 'trust', 'read', 'shape', 'contractVersion', 'requiredCoreVersion', 'configSchema', 'integrity', 'signature', 'lock', 'register',
+    'locate', 'trust', 'read', 'shape', 'contractVersion', 'requiredCoreVersion', 'configSchema', 'integrity', 'signature',
+    'lock', 'register',
   ])
 })

@@ -4,19 +4,21 @@ import { ERRORS, isErrorCode } from '../src/errors.ts'
 describe('the table of errors', () => {
   it('has exactly these codes', () => {
     expect(Object.keys(ERRORS)).toEqual([
-      'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'ConfigInvalid', 'ConfigSchemaViolation',
-      'RequirementInvalid', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing', 'DependencyCycle', 'IntegrityFailed',
-      'IntegrityTokenMissing', 'SignatureInvalid', 'PackageUnsafe', 'DuplicateJsonKey', 'ExtensionNotFound', 'InstallSourceInvalid',
-      'ConsentRequired', 'ProjectTrustRequired', 'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'AllowlistWithoutMode',
-      'ToolNotRegistered', 'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',
-      'WatchdogDenied', 'GuardDenied', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed', 'CommandRejected',
-      'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy', 'NotFound', 'OutputMalformed',
-      'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'TooManyCalls', 'SessionCancelled', 'TurnCancelled', 'ToolCancelled',
-      'HostClosed', 'CompartmentStartFailed', 'CompartmentCrashed', 'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentQuarantined',
-      'LockdownFailed', 'BoundaryViolation', 'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
-      'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed',
-      'StateInvalid', 'EnvNameUndeclared', 'EnvNameNotSet', 'InteractionUnavailable', 'InteractionTimeout', 'InteractionAlreadyAnswered',
-      'StoreUnavailable', 'InternalError',
+      'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'ConfigInvalid',
+      'ConfigSchemaViolation', 'RequirementInvalid', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
+      'DependencyCycle', 'IntegrityFailed', 'IntegrityTokenMissing', 'SignatureInvalid', 'PackageUnsafe',
+      'DuplicateJsonKey', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'ProjectTrustRequired',
+      'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'AllowlistWithoutMode', 'ToolNotRegistered',
+      'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',
+      'WatchdogDenied', 'GuardDenied', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed',
+      'CommandRejected', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',
+      'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'TooManyCalls',
+      'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'HostClosed', 'CompartmentStartFailed', 'CompartmentCrashed',
+      'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
+      'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
+      'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected',
+      'SlotMigrationFailed', 'StateInvalid', 'EnvNameUndeclared', 'EnvNameNotSet', 'InteractionUnavailable',
+      'InteractionTimeout', 'InteractionAlreadyAnswered', 'StoreUnavailable', 'InternalError',
     ])
   })
 
@@ -30,7 +32,7 @@ describe('the table of errors', () => {
   it('lets only what may pass be tried again', () => {
     for (const row of Object.values(ERRORS)) {
       if (row.class === 'ToolTransient') expect(row.retryable).toBe(true)
-      if (row.class === 'ToolTerminal' || row.class === 'Validation' || row.class === 'Cancellation') expect(row.retryable).toBe(false)
+      if (['ToolTerminal', 'Validation', 'Cancellation'].includes(row.class)) expect(row.retryable).toBe(false)
     }
   })
 
@@ -41,6 +43,7 @@ describe('the table of errors', () => {
 
   it('knows its own codes and no inherited name', () => {
     expect(Object.keys(ERRORS).every(isErrorCode)).toBe(true)
-    for (const other of ['constructor', '__proto__', 'toString', '', 'shapeInvalid', 1, null, undefined, ['NotFound']]) expect(isErrorCode(other)).toBe(false)
+    const others = ['constructor', '__proto__', 'toString', '', 'shapeInvalid', 1, null, undefined, ['NotFound']]
+    expect(others.filter(isErrorCode)).toEqual([])
   })
 })

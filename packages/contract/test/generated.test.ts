@@ -8,15 +8,17 @@ import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { generatedFiles } from '../scripts/generated-files.ts'
 import { ERRORS } from '../src/errors.ts'
-import { isJsonObject, type Json } from '../src/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../src/json.ts'
 import { invalidConfigs, validConfigs } from './samples/configs.ts'
 import { invalid, valid } from './samples/manifests.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const schemaOf = async (name: string) => JSON.parse(await readFile(new URL(`../schema/${name}.schema.json`, import.meta.url), 'utf8')) as { readonly [key: string]: Json }
+const schemaOf = async (name: string) =>
+  JSON.parse(await readFile(new URL(`../schema/${name}.schema.json`, import.meta.url), 'utf8')) as JsonObject
 
 describe('generated files', () => {
-  it.each([...generatedFiles(root)].map(([path, text]) => [path.slice(root.length), path, text]))('%s is what its source says', async (_, path, text) => {
+  const files = [...generatedFiles(root)].map(([path, text]) => [path.slice(root.length), path, text] as const)
+  it.each(files)('%s is what its source says', async (_, path, text) => {
     expect(await readFile(path, 'utf8')).toBe(text)
   })
 
@@ -24,7 +26,8 @@ describe('generated files', () => {
     let folder: string
     const generate = (...args: string[]) => new Promise<{ code: number | null; output: string }>((settle) => {
       const script = fileURLToPath(new URL('../scripts/generate.ts', import.meta.url))
-      const child = execFile(process.execPath, [script, '--root', folder, ...args], (_, stdout, stderr) => settle({ code: child.exitCode, output: stdout + stderr }))
+      const child = execFile(process.execPath, [script, '--root', folder, ...args],
+        (_, stdout, stderr) => settle({ code: child.exitCode, output: stdout + stderr }))
     })
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'bulkhead-generate-'))
@@ -68,7 +71,8 @@ describe.each([
 
   it('names itself and describes every property, for an editor to show', async () => {
     const schema = await schemaOf(name)
-    expect(schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', $id: `urn:bulkhead:contract:1:${name}` })
+    expect(schema)
+      .toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', $id: `urn:bulkhead:contract:1:${name}` })
     expect([schema['title'], schema['description']].every((text) => typeof text === 'string' && text !== '')).toBe(true)
     expect(undescribed(schema, '')).toEqual([])
   })
@@ -80,7 +84,8 @@ function undescribed(schema: Json, path: string): readonly string[] {
   const { properties, default: _, ...rest } = schema
   const own = isJsonObject(properties) ? Object.entries(properties) : []
   return [
-    ...own.filter(([, property]) => !isJsonObject(property) || typeof property['description'] !== 'string').map(([key]) => `${path}/${key}`),
+    ...own.filter(([, property]) => !isJsonObject(property) || typeof property['description'] !== 'string')
+      .map(([key]) => `${path}/${key}`),
     ...own.flatMap(([key, property]) => undescribed(property, `${path}/${key}`)),
     ...Object.entries(rest).flatMap(([key, part]) => undescribed(part, `${path}/${key}`)),
   ]

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS, type InteractionKind } from '../src/interaction.ts'
 
 it('has exactly these kinds of questions', () => {
-  expect(INTERACTION_KINDS).toEqual(['Ask', 'Select', 'Confirm', 'Approve', 'Auth.DeviceCode', 'Auth.Password', 'grantStageTool', 'trustProject'])
+  expect(INTERACTION_KINDS)
+    .toEqual(['Ask', 'Select', 'Confirm', 'Approve', 'Auth.DeviceCode', 'Auth.Password', 'grantStageTool', 'trustProject'])
   const whole: InteractionKind extends (typeof INTERACTION_KINDS)[number] ? true : false = true
   expect(whole).toBe(true)
 })

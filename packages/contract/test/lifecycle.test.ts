@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecycleSignal, type LifecycleState } from '../src/lifecycle.ts'
+import {
+  LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecycleSignal, type LifecycleState,
+} from '../src/lifecycle.ts'
 
-const SIGNALS: readonly LifecycleSignal[] = ['init', 'initialised', 'activate', 'activated', 'drain', 'drained', 'dispose', 'fail']
+const SIGNALS: readonly LifecycleSignal[] = [
+  'init', 'initialised', 'activate', 'activated', 'drain', 'drained', 'dispose', 'fail',
+]
 const transitions = LIFECYCLE_STATES.flatMap((from) => SIGNALS.flatMap((signal) => {
   const to = nextState(from, signal)
   return to ? [{ from, signal, to }] : []

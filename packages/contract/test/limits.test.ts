@@ -8,7 +8,8 @@ it('are these numbers', () => {
     messagesPerSecond: 20_000, outstandingRequests: 1_024, outputBytes: 8_388_608, logBytes: 1_048_576,
   })
   expect(CALL_LIMITS).toEqual({
-    argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000, attempts: 3,
+    argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000,
+    attempts: 3,
     approvalKeyBytes: 1_024, subagentDepth: 5,
   })
   expect(MANIFEST_LIMITS).toEqual({

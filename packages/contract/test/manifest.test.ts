@@ -4,7 +4,8 @@ import { pointerStep } from '../src/json.ts'
 import { MANIFEST_FILE, manifestSchema } from '../src/manifest.ts'
 import { invalid, smallest, valid, whole } from './samples/manifests.ts'
 
-const pathsOf = (value: unknown) => manifestSchema.safeParse(value).error?.issues.map((issue) => issue.path.map((key) => pointerStep(String(key))).join(''))
+const pathsOf = (value: unknown) => manifestSchema.safeParse(value).error?.issues.map((issue) =>
+  issue.path.map((key) => pointerStep(String(key))).join(''))
 
 describe('a manifest', () => {
   it('lies in bulkhead.json', () => {
@@ -41,7 +42,8 @@ describe('a manifest', () => {
 
   it('has no state where it says none', () => {
     expect(manifestSchema.parse({ ...smallest, stateSlot: 'none' }).stateSlot).toBeNull()
-    expect(manifestSchema.parse({ ...smallest, stateSlot: { slotVersion: '1', schema: {} } }).stateSlot).toMatchObject({ driftPolicy: 'reject' })
+    expect(manifestSchema.parse({ ...smallest, stateSlot: { slotVersion: '1', schema: {} } }).stateSlot)
+      .toMatchObject({ driftPolicy: 'reject' })
   })
 
   it('gives each tool a name of its own', () => {
@@ -54,7 +56,8 @@ describe('a manifest', () => {
   })
 
   it('names every fault at once', () => {
-    expect(pathsOf({ ...smallest, id: 'X', version: '1', tools: [{ ...smallest.tools[0], name: '1' }] })).toEqual(['/id', '/version', '/tools/0/name'])
+    expect(pathsOf({ ...smallest, id: 'X', version: '1', tools: [{ ...smallest.tools[0], name: '1' }] }))
+      .toEqual(['/id', '/version', '/tools/0/name'])
   })
 
   it('has a version that semver reads too', () => {

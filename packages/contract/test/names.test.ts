@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN } from '../src/names.ts'
+import {
+  ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN,
+} from '../src/names.ts'
 
 describe('names', () => {
   it.each<[string, RegExp, readonly string[], readonly string[]]>([
     ['tools', TOOL_NAME_PATTERN, ['a', 'Read', 'web_fetch', 'a-b', 'A'.repeat(64)],
       ['', '1a', '_a', 'a.b', 'a b', 'a\n', 'é', 'A'.repeat(65), 'a__b/c', 'mcp:a.b']],
-    ['extensions', EXTENSION_ID_PATTERN, ['a', 'weather-2', 'a'.repeat(64)], ['', 'A', 'a_b', '-a', '../a', 'a\n', 'a'.repeat(65)]],
+    ['extensions', EXTENSION_ID_PATTERN, ['a', 'weather-2', 'a'.repeat(64)],
+      ['', 'A', 'a_b', '-a', '../a', 'a\n', 'a'.repeat(65)]],
     ['variables', ENV_NAME_PATTERN, ['_', 'PATH', 'a1', 'A'.repeat(128)], ['', '1A', 'A-B', 'A=B', 'A\n', 'A'.repeat(129)]],
   ])('of %s', (_, pattern, good, bad) => {
     expect(good.filter((name) => !pattern.test(name))).toEqual([])
@@ -14,7 +17,8 @@ describe('names', () => {
 
   it('that are locked', () => {
     expect(LOCKED_TOOLS).toEqual([
-      'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill', 'tool_search',
+      'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
+      'tool_search',
     ])
     expect(LOCKED_TOOLS.every((name) => isLockedTool(name) && TOOL_NAME_PATTERN.test(name))).toBe(true)
     expect(['Read', 'constructor', ''].some(isLockedTool)).toBe(false)

@@ -2,13 +2,18 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { matchGlob } from '../src/glob.ts'
 import { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from '../src/requirement-order.ts'
-import { compileGrant, matchArguments, NO_GRANT, type ArgPattern, type Grant, type RequirementSet, type ShellRequirement } from '../src/requirements.ts'
+import {
+  compileGrant, matchArguments, NO_GRANT, type ArgPattern, type Grant, type RequirementSet, type ShellRequirement,
+} from '../src/requirements.ts'
 
-const anyGlob = fc.array(fc.constantFrom('a', 'b', '*', '**', 'a*'), { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'))
+const anyGlob = fc.array(fc.constantFrom('a', 'b', '*', '**', 'a*'),
+  { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'))
 const anyHost = fc.constantFrom('x.test', 'a.x.test', '*.x.test', '*.a.x.test', 'x.test:80', '*.x.test:80', 'y.test')
-const anyArg: fc.Arbitrary<ArgPattern> = fc.constantFrom('a', 'ab', { wildcard: true as const }, { prefix: 'a' }, { prefix: 'ab' })
+const anyArg: fc.Arbitrary<ArgPattern> = fc.constantFrom('a', 'ab', { wildcard: true as const }, { prefix: 'a' },
+  { prefix: 'ab' })
 const anyShell: fc.Arbitrary<ShellRequirement> = fc.record(
-  { cmd: fc.constantFrom('git', 'ls'), args: fc.array(anyArg, { maxLength: 2 }) }, { requiredKeys: ['cmd'], noNullPrototype: true },
+  { cmd: fc.constantFrom('git', 'ls'), args: fc.array(anyArg, { maxLength: 2 }) },
+  { requiredKeys: ['cmd'], noNullPrototype: true },
 )
 const list = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 3 })
 const anySet: fc.Arbitrary<RequirementSet> = fc.record({
@@ -77,12 +82,15 @@ describe('one requirement set within another', () => {
 
   it('says in words what lies outside', () => {
     expect(beyond({
-      fs: { read: ['a', 'b'], write: ['a'] }, net: { hosts: ['x.test'] }, shell: [{ cmd: 'git' }, { cmd: 'ls' }], capabilities: ['interact'],
-    }, { fs: { read: ['a'] }, shell: [{ cmd: 'ls' }] })).toEqual(['fs.read: b', 'fs.write: a', 'net: x.test', 'shell: git', 'capability: interact'])
+      fs: { read: ['a', 'b'], write: ['a'] }, net: { hosts: ['x.test'] }, shell: [{ cmd: 'git' }, { cmd: 'ls' }],
+      capabilities: ['interact'],
+    }, { fs: { read: ['a'] }, shell: [{ cmd: 'ls' }] })).toEqual(['fs.read: b', 'fs.write: a', 'net: x.test', 'shell: git',
+      'capability: interact'])
   })
 
   it('takes every spelling of one pattern for the same', () => {
-    expect(beyond({ fs: { read: ['src/a', './src//b', '{workspace}/src/c'] } }, { fs: { read: ['{workspace}/src/**'] } })).toEqual([])
+    expect(beyond({ fs: { read: ['src/a', './src//b', '{workspace}/src/c'] } }, { fs: { read: ['{workspace}/src/**'] } }))
+      .toEqual([])
     expect(beyond({ fs: { read: ['src/a'] } }, { fs: { read: ['{user-data}/**', '{ad-hoc}'] } })).toEqual(['fs.read: src/a'])
     expect(beyond({ fs: { read: ['{workspace}/**'] } }, { fs: { read: ['.'] } })).toEqual([])
   })

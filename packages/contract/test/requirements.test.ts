@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
-  canonicalPattern, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet, type RequirementSet,
+  canonicalPattern, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
+  type RequirementSet,
 } from '../src/requirements.ts'
 
 const reading = (...read: string[]): RequirementSet => ({ fs: { read } })
@@ -34,20 +35,25 @@ describe('variables of path patterns', () => {
   })
 
   it.each([
-    ['an unknown variable', '{workspce}/a'], ['an inherited name', '{constructor}/a'], ['no name', '{}/a'], ['a variable in the middle', 'a/{workspace}'],
-    ['a variable glued to a name', '{workspace}a'], ['an absolute path', '/etc/passwd'], ['an absolute path behind the variable', '{workspace}//etc'],
-    ['a way up', '../a'], ['a way up behind the variable', '{workspace}/a/../../b'], ['a way up at the end', 'a/..'], ['a back-slash', 'a\\b'],
+    ['an unknown variable', '{workspce}/a'], ['an inherited name', '{constructor}/a'], ['no name', '{}/a'],
+    ['a variable in the middle', 'a/{workspace}'],
+    ['a variable glued to a name', '{workspace}a'], ['an absolute path', '/etc/passwd'],
+    ['an absolute path behind the variable', '{workspace}//etc'],
+    ['a way up', '../a'], ['a way up behind the variable', '{workspace}/a/../../b'], ['a way up at the end', 'a/..'],
+    ['a back-slash', 'a\\b'],
     ['a NUL', 'a\0b'], ['a brace', 'a{b,c}'], ['a line break around a variable', '{work\nspace}/a'],
   ])('refuse %s when the manifest is read', (_, pattern) => {
     for (const requires of [reading(pattern), { fs: { write: [pattern] } }]) {
-      expect(() => checkRequirements(requires)).toThrow(expect.objectContaining({ code: 'RequirementInvalid', data: { pattern } }))
+      expect(() => checkRequirements(requires))
+        .toThrow(expect.objectContaining({ code: 'RequirementInvalid', data: { pattern } }))
       expect(() => compileGrant(requires, values)).toThrow(expect.objectContaining({ code: 'RequirementInvalid' }))
     }
     expect(() => canonicalPattern(pattern)).toThrow(expect.objectContaining({ code: 'RequirementInvalid' }))
   })
 
   it('have one spelling', () => {
-    expect(['src/**', './src/**', '{workspace}/src/**', '{workspace}/src//**'].map(canonicalPattern)).toEqual(Array(4).fill('{workspace}/src/**'))
+    expect(['src/**', './src/**', '{workspace}/src/**', '{workspace}/src//**'].map(canonicalPattern))
+      .toEqual(Array(4).fill('{workspace}/src/**'))
     expect(['.', '{workspace}', '{workspace}/'].map(canonicalPattern)).toEqual(Array(3).fill('{workspace}'))
   })
 
@@ -62,8 +68,10 @@ describe('a grant', () => {
   })
 
   it('holds hosts, commands and capabilities as they were written', () => {
-    const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'] }
-    expect(compileGrant(requires, values)).toEqual({ ...NO_GRANT, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'] })
+    const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }],
+      capabilities: ['interact'] }
+    expect(compileGrant(requires, values))
+      .toEqual({ ...NO_GRANT, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'] })
   })
 })
 
@@ -72,7 +80,8 @@ describe('the schema of a set', () => {
     ['nothing', {}],
     ['everything', {
       fs: { read: ['**'], write: ['out'] }, net: { hosts: ['api.example.com', '*.example.com', 'localhost:8080'] },
-      shell: [{ cmd: 'git' }, { cmd: 'g++', args: ['x', { wildcard: true }, { prefix: '--' }] }], capabilities: ['interact', 'tools.call'],
+      shell: [{ cmd: 'git' }, { cmd: 'g++', args: ['x', { wildcard: true }, { prefix: '--' }] }],
+      capabilities: ['interact', 'tools.call'],
     }],
   ])('takes %s', (_, value) => {
     expect(requirementSet.safeParse(value).success).toBe(true)
@@ -119,7 +128,8 @@ describe('effects', () => {
   it.each<[string, RequirementSet, boolean]>([
     ['nothing', {}, false], ['reading', reading('**'), false], ['asking', { capabilities: ['interact'] }, false],
     ['empty lists', { fs: { write: [] }, net: { hosts: [] }, shell: [] }, false], ['writing', { fs: { write: ['a'] } }, true],
-    ['reaching', { net: { hosts: ['a.example'] } }, true], ['running', { shell: [{ cmd: 'ls' }] }, true], ['calling tools', { capabilities: ['tools.call'] }, true],
+    ['reaching', { net: { hosts: ['a.example'] } }, true], ['running', { shell: [{ cmd: 'ls' }] }, true],
+    ['calling tools', { capabilities: ['tools.call'] }, true],
   ])('of %s: %s', (_, requires, effects) => {
     expect(hasEffects(requires)).toBe(effects)
   })

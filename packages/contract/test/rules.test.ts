@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema, type RuleQuestion, type ScopedRule } from '../src/rules.ts'
+import {
+  judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema, type RuleQuestion, type ScopedRule,
+} from '../src/rules.ts'
 
 type Short = readonly [permission: string, pattern: string, action: ScopedRule['action'], scope?: ScopedRule['scope']]
 const rule = ([permission, pattern, action, scope = 'project']: Short, index = 0): ScopedRule =>
@@ -30,7 +32,8 @@ describe('the rank of rules', () => {
     ['a deeper folder over a higher', write, ['write', '**', 'allow'], ['*', '**', 'deny']],
   ])('%s, whichever was written first', (_, question, winner, loser) => {
     for (const order of [rules(winner, loser), rules(loser, winner)]) {
-      expect(judgeRules(order, question)).toMatchObject({ action: winner[2], rule: { permission: winner[0], pattern: winner[1] } })
+      expect(judgeRules(order, question))
+        .toMatchObject({ action: winner[2], rule: { permission: winner[0], pattern: winner[1] } })
     }
   })
 
@@ -80,10 +83,12 @@ describe('a verdict', () => {
 
 describe('a denial', () => {
   const anyRule: fc.Arbitrary<ScopedRule> = fc.record({
-    permission: fc.constantFrom('bash', 'ba*', 'shell.run', 'fs.read', '*'), pattern: fc.constantFrom('*', 'git *', 'git log', '**', '/ws/**'),
+    permission: fc.constantFrom('bash', 'ba*', 'shell.run', 'fs.read', '*'),
+    pattern: fc.constantFrom('*', 'git *', 'git log', '**', '/ws/**'),
     action: fc.constantFrom(...RULE_ACTIONS), scope: fc.constantFrom(...RULE_SCOPES), source: fc.constant('x'),
   })
-  const anyTouches = fc.array(fc.record({ capability: fc.constantFrom('shell.run' as const, 'fs.read' as const), subject: fc.constantFrom('git log', '/ws/a') }), { maxLength: 2 })
+  const anyTouches = fc.array(fc.record({ capability: fc.constantFrom('shell.run' as const, 'fs.read' as const),
+    subject: fc.constantFrom('git log', '/ws/a') }), { maxLength: 2 })
 
   it('of the manifest is final, whatever the others say', () => {
     fc.assert(fc.property(fc.array(anyRule), anyTouches, fc.nat(), (others, touches, at) => {

@@ -5,11 +5,15 @@ import { classifyToolMode, TOOL_KINDS, TOOL_MODES, type ToolMode } from '../src/
 
 describe('how a tool acts', () => {
   it.each<[string, RequirementSet | undefined, ToolMode]>([
-    ['get_user', undefined, 'read'], ['list_users', undefined, 'read'], ['read_mail', undefined, 'read'], ['search_mail', undefined, 'read'],
-    ['create_event', undefined, 'safe_write'], ['update_event', undefined, 'safe_write'], ['add_user', undefined, 'safe_write'], ['set_flag', undefined, 'safe_write'],
-    ['delete_event', undefined, 'destructive'], ['remove_user', undefined, 'destructive'], ['archive_mail', undefined, 'destructive'], ['drop_table', undefined, 'destructive'],
+    ['get_user', undefined, 'read'], ['list_users', undefined, 'read'], ['read_mail', undefined, 'read'],
+    ['search_mail', undefined, 'read'],
+    ['create_event', undefined, 'safe_write'], ['update_event', undefined, 'safe_write'], ['add_user', undefined, 'safe_write'],
+    ['set_flag', undefined, 'safe_write'],
+    ['delete_event', undefined, 'destructive'], ['remove_user', undefined, 'destructive'],
+    ['archive_mail', undefined, 'destructive'], ['drop_table', undefined, 'destructive'],
     ['local_open', undefined, 'local'], ['shell_run', undefined, 'local'], ['exec_script', undefined, 'local'],
-    ['getuser', undefined, 'local'], ['forecast', undefined, 'local'], ['Get_user', undefined, 'local'], ['widget_list_', undefined, 'local'],
+    ['getuser', undefined, 'local'], ['forecast', undefined, 'local'], ['Get_user', undefined, 'local'],
+    ['widget_list_', undefined, 'local'],
     ['forecast', { net: { hosts: ['a.test'] } }, 'external'],
     ['summarise', { fs: { read: ['**'] } }, 'read'],
     ['summarise', { fs: { read: ['**'], write: ['out'] } }, 'local'],
@@ -21,18 +25,22 @@ describe('how a tool acts', () => {
   })
 
   it.each<[RequirementSet, ToolMode]>([
-    [{ shell: [{ cmd: 'sh' }] }, 'local'], [{ fs: { write: ['a'] } }, 'local'], [{ net: { hosts: ['a.test'] } }, 'external'], [{ fs: { read: ['a'] } }, 'read'],
+    [{ shell: [{ cmd: 'sh' }] }, 'local'], [{ fs: { write: ['a'] } }, 'local'], [{ net: { hosts: ['a.test'] } }, 'external'],
+    [{ fs: { read: ['a'] } }, 'read'],
   ])('a name cannot talk %j down: %s', (requires, mode) => {
     expect(classifyToolMode({ name: 'read_config', requires })).toBe(mode)
   })
 
   it('is what the manifest says before anything else', () => {
-    for (const mode of TOOL_MODES) expect(classifyToolMode({ name: 'delete_all', mode, requires: { shell: [{ cmd: 'sh' }] } })).toBe(mode)
+    for (const mode of TOOL_MODES) expect(classifyToolMode({ name: 'delete_all', mode, requires: { shell: [{ cmd: 'sh' }] } }))
+      .toBe(mode)
   })
 
   it('is fixed for the locked tools', () => {
-    expect(Object.fromEntries(LOCKED_TOOLS.map((name) => [name, classifyToolMode({ name, requires: { shell: [{ cmd: 'sh' }] } })]))).toEqual({
-      read: 'read', glob: 'read', grep: 'read', skill: 'read', tool_search: 'read', question: 'read', write: 'safe_write', edit: 'safe_write',
+    expect(Object.fromEntries(LOCKED_TOOLS.map((name) => [name,
+      classifyToolMode({ name, requires: { shell: [{ cmd: 'sh' }] } })]))).toEqual({
+      read: 'read', glob: 'read', grep: 'read', skill: 'read', tool_search: 'read', question: 'read', write: 'safe_write',
+      edit: 'safe_write',
       todo: 'safe_write', bash: 'local', task: 'local', web_search: 'external', web_fetch: 'external',
     })
   })

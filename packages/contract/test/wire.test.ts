@@ -17,7 +17,8 @@ it('lets the host ask exactly this of a compartment', () => {
 it('lets a compartment ask exactly this of the broker, each with its power', () => {
   expect(BROKER_METHODS).toEqual({
     'fs.read': 'fs.read', 'fs.list': 'fs.read', 'fs.stat': 'fs.read', 'fs.glob': 'fs.read', 'fs.watch': 'fs.read',
-    'fs.write': 'fs.write', 'fs.edit': 'fs.write', 'fs.remove': 'fs.write', 'net.fetch': 'net', 'net.read': 'net', 'shell.run': 'shell',
+    'fs.write': 'fs.write', 'fs.edit': 'fs.write', 'fs.remove': 'fs.write', 'net.fetch': 'net', 'net.read': 'net',
+    'shell.run': 'shell',
     'env.get': 'env', 'state.read': 'state', 'state.write': 'state', 'interact': 'interact', 'tools.call': 'tools',
     'progress': null, 'update': null, 'log': null,
   })

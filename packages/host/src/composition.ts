@@ -1,4 +1,4 @@
-import { beyond, BulkheadError, canonicalJson, isLockedTool, layerRank, type Layer } from '@bulkhead/contract'
+import { beyond, BulkheadError, canonicalJson, isLockedTool, layerRank, type Layer, type ToolManifest } from '@bulkhead/contract'
 import type { Candidate } from './candidate.ts'
 import { orderDependencies } from './dependencies.ts'
 import type { ToolEntry } from './tool-entry.ts'
@@ -26,13 +26,14 @@ export interface Composition {
 /**
  * Who answers to which name. Of the candidates with one id the highest layer is taken; of the tools with one name
  * again. Whoever breaks a rule is refused and the next layer below is tried, until nothing is left to refuse. Pure.
+ * `locked`: the tools that ship with the host under locked names, also where they are switched off.
  */
-export function compose(candidates: readonly Candidate[]): Composition {
+export function compose(candidates: readonly Candidate[], locked: ReadonlyMap<string, ToolManifest>): Composition {
   const faults = sameIdInOneLayer(candidates)
   for (;;) {
     const standing = candidates.filter((candidate) => !faults.has(candidate))
     const chosen = highestOfEachId(standing)
-    const { order, found } = judge([...chosen.values()], standing)
+    const { order, found } = judge([...chosen.values()], locked)
     if (found.size === 0) {
       const refused = [...faults].map(([candidate, error]) => ({ candidate, error }))
       return { offers: offersOf(chosen, standing), extensions: chosen, startOrder: order, refused }
@@ -60,9 +61,8 @@ function highestOfEachId(candidates: readonly Candidate[]): Map<string, Candidat
   return highest
 }
 
-function judge(chosen: readonly Candidate[], standing: readonly Candidate[]): { order: readonly string[]; found: ReadonlyMap<Candidate, BulkheadError> } {
+function judge(chosen: readonly Candidate[], locked: ReadonlyMap<string, ToolManifest>): { order: readonly string[]; found: ReadonlyMap<Candidate, BulkheadError> } {
   const dependencies = orderDependencies(chosen.map(({ descriptor }) => ({ id: descriptor.id, dependsOn: descriptor.manifest.dependsOn })))
-  const locked = lockedTools(standing)
   const claims = claimsByLayer(chosen)
   const found = new Map<Candidate, BulkheadError>()
   for (const candidate of chosen) {
@@ -72,21 +72,16 @@ function judge(chosen: readonly Candidate[], standing: readonly Candidate[]): { 
   return { order: dependencies.order, found }
 }
 
-function lockedTools(standing: readonly Candidate[]): ReadonlyMap<string, ToolEntry> {
-  const bundled = standing.filter(({ descriptor }) => descriptor.layer === 'bundled').flatMap(({ tools }) => tools)
-  return new Map(bundled.filter(({ name }) => isLockedTool(name)).map((tool) => [tool.name, tool]))
-}
-
 /** Without the tool itself to compare with, nobody can prove to be equal to it. */
-function lockFault({ descriptor, tools }: Candidate, locked: ReadonlyMap<string, ToolEntry>): BulkheadError | undefined {
+function lockFault({ descriptor, tools }: Candidate, locked: ReadonlyMap<string, ToolManifest>): BulkheadError | undefined {
   if (descriptor.layer === 'bundled') return undefined
   for (const [index, { name, definition }] of tools.entries()) {
     if (!isLockedTool(name)) continue
     const original = locked.get(name)
     const refuse = (why: string) => new BulkheadError('LockedIdRedefined', `The tool "${name}" of "${descriptor.id}" takes a locked name, and ${why}.`, { data: { path: `/tools/${index}` } })
     if (!original) return refuse('the tool that name belongs to is not loaded here')
-    if (canonicalJson(definition.inputSchema) !== canonicalJson(original.definition.inputSchema)) return refuse('its input schema is another one')
-    const more = beyond(definition.requires, original.definition.requires)
+    if (canonicalJson(definition.inputSchema) !== canonicalJson(original.inputSchema)) return refuse('its input schema is another one')
+    const more = beyond(definition.requires, original.requires)
     if (more.length > 0) return refuse(`it wants more than that tool has: ${more.join('; ')}`)
   }
   return undefined

@@ -1,4 +1,4 @@
-import { BulkheadError, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing } from '@bulkhead/contract'
+import { BulkheadError, isLockedTool, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing, type ToolManifest } from '@bulkhead/contract'
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
 import { closeNames } from './close-names.ts'
 import { compose, type Composition, type Offer } from './composition.ts'
@@ -11,8 +11,9 @@ export class Registry {
   readonly #sources: Omit<CandidateSources, 'extensionById'>
   readonly #settings: Settings
   readonly #unprepared: { readonly descriptor: ExtensionDescriptor; readonly error: BulkheadError }[] = []
+  readonly #locked = new Map<string, ToolManifest>()
   #candidates: readonly Candidate[] = []
-  #composition: Composition = compose([])
+  #composition: Composition = compose([], this.#locked)
   #generation = 0
 
   constructor(sources: Omit<CandidateSources, 'extensionById'>) {
@@ -22,16 +23,19 @@ export class Registry {
 
   /** Adds all, then decides once who is offered. Never throws for what it is given: a fault becomes a diagnostic. */
   register(descriptors: readonly ExtensionDescriptor[]): void {
+    for (const { layer, manifest } of descriptors) {
+      for (const tool of manifest.tools) if (layer === 'bundled' && isLockedTool(tool.name)) this.#locked.set(tool.name, tool)
+    }
     const enabled = descriptors.filter(({ id }) => this.#settings.extension(id).enabled !== false)
     this.#candidates = [...this.#candidates, ...enabled.flatMap((descriptor) => this.#prepare(descriptor) ?? [])]
-    this.#composition = compose(this.#candidates)
+    this.#composition = compose(this.#candidates, this.#locked)
   }
 
   /** What it hid is offered again. Returns the extension, for whoever must stop it; undefined when there is none. */
   unregister(id: string, layer: Layer): Extension | undefined {
     const gone = this.#candidates.find(({ descriptor }) => descriptor.id === id && descriptor.layer === layer)
     this.#candidates = this.#candidates.filter((candidate) => candidate !== gone)
-    this.#composition = compose(this.#candidates)
+    this.#composition = compose(this.#candidates, this.#locked)
     return gone?.extension
   }
 
@@ -39,7 +43,7 @@ export class Registry {
   clear(): readonly Extension[] {
     const all = this.extensions()
     this.#candidates = []
-    this.#composition = compose([])
+    this.#composition = compose([], this.#locked)
     return all.toReversed()
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import addFormats from 'ajv-formats'
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import { BulkheadError, canonicalJson, messageOf, type Json, type JsonObject } from '@bulkhead/contract'
 import { linearRegExp } from './linear-regexp.ts'
 
@@ -21,48 +21,55 @@ const FORMATS = [
   'int32', 'int64', 'float', 'double', 'password', 'binary',
 ] as const
 
+const OPTIONS: Options = {
+  // An unknown keyword or format is a typing error that would let everything pass. The other strictnesses refuse what is valid.
+  strict: true, strictTypes: false, strictTuples: false, strictRequired: false,
+  // Whoever proved the manifest has held it against the meta-schema; doing so again would double the time to start.
+  meta: false, validateSchema: false,
+  allErrors: false,
+  logger: false,
+  code: { regExp: linearRegExp },
+}
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
+
 /** Compiles each JSON Schema once, by its content. Compiling costs a thousand times what checking does. */
 export class Validators {
-  readonly #ajv = new Ajv2020({
-    // An unknown keyword or format is a typing error that would let everything pass. The other strictnesses refuse what is valid.
-    strict: true, strictTypes: false, strictTuples: false, strictRequired: false,
-    // Schemas stay apart although they share one compiler: none can be reached by `$ref` from another.
-    addUsedSchema: false,
-    allErrors: false,
-    logger: false,
-    code: { regExp: linearRegExp },
-  })
+  // Not for schemas with an id: others would reach them by it, or clash with them.
+  readonly #shared = compiler()
   readonly #checks = new Map<string, SchemaCheck>()
-
-  constructor() {
-    addFormats.default(this.#ajv, [...FORMATS])
-  }
 
   /** Throws ConfigSchemaInvalid. */
   compile(schema: JsonObject): SchemaCheck {
-    const digest = createHash('sha256').update(canonicalJson(schema)).digest('hex')
+    const text = canonicalJson(schema)
+    const digest = createHash('sha256').update(text).digest('hex')
     const known = this.#checks.get(digest)
     if (known) return known
-    const check = this.#compile(schema)
+    const check = this.#compile(schema, text.includes('"$id"'))
     this.#checks.set(digest, check)
     return check
   }
 
-  #compile(schema: JsonObject): SchemaCheck {
-    const validate = attempt(() => this.#ajv.compile<Json>(schema))
+  #compile(schema: JsonObject, hasId: boolean): SchemaCheck {
+    const { $schema: dialect = DIALECT } = schema
+    if (dialect !== DIALECT) throw invalid(`The schema is written in another dialect than ${DIALECT}.`)
+    const validate = attempt(() => (hasId ? compiler() : this.#shared).compile<Json>(schema))
     // Such a validator answers with a promise, which is truthy for every value and ends the process when it rejects.
-    if ('$async' in validate && validate.$async) throw new BulkheadError('ConfigSchemaInvalid', 'The schema uses $async, which JSON Schema does not have.')
+    if ('$async' in validate && validate.$async) throw invalid('The schema uses $async, which JSON Schema does not have.')
     return (value) => validate(value) ? undefined : toFault(validate.errors?.[0])
   }
 }
+
+const compiler = () => addFormats.default(new Ajv2020(OPTIONS), [...FORMATS])
 
 function attempt<Value>(compile: () => Value): Value {
   try {
     return compile()
   } catch (thrown) {
-    throw new BulkheadError('ConfigSchemaInvalid', `The schema cannot be compiled: ${messageOf(thrown)}.`, { cause: thrown })
+    throw invalid(`The schema cannot be compiled: ${messageOf(thrown)}.`, thrown)
   }
 }
+
+const invalid = (message: string, cause?: unknown) => new BulkheadError('ConfigSchemaInvalid', message, { cause })
 
 function toFault(error: ErrorObject | undefined): SchemaFault {
   if (!error) return { path: '', keyword: '', message: 'does not satisfy the schema' }

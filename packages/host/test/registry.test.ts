@@ -91,6 +91,11 @@ test.each<[string, ExtensionSketch, readonly string[]]>([
   expect(origins(sketches)).toEqual([expected.length === 0 ? 'read: project/mine' : 'read: bundled/core'])
 })
 
+test('a locked tool that is switched off is still the measure of whoever stands in for it', () => {
+  const registry = createRegistry({ extensions: [bundledRead, { ...bundledRead, id: 'mine', layer: 'project' }], config: { extensions: { core: { enabled: false } } } })
+  expect(registry.list()).toMatchObject([{ name: 'read', extension: 'mine' }])
+})
+
 test('a missing dependency and a circle refuse those concerned, and whoever depends on them', () => {
   const sketches: readonly ExtensionSketch[] = [
     { id: 'a', dependsOn: ['gone'], tools: { a: {} } }, { id: 'b', dependsOn: ['a'], tools: { b: {} } },

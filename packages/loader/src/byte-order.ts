@@ -1,4 +1,4 @@
-/** The order of the UTF-8 bytes, the same on every machine and in every language. The default sort is not: it compares UTF-16 units. */
+/** The order of the UTF-8 bytes: the same in every language, which the default order of UTF-16 units is not. */
 export function byteOrder(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left), Buffer.from(right))
 }

@@ -36,7 +36,9 @@ export function withFallbacks(diagnostics: readonly Diagnostic[], loaded: readon
   const layersById = Map.groupBy(loaded, ({ id }) => id)
   return diagnostics.map((diagnostic) => {
     if (diagnostic.severity === 'warning' || diagnostic.extensionId === null) return diagnostic
-    const serving = layersById.get(diagnostic.extensionId)?.findLast(({ layer }) => layerRank(layer) < layerRank(diagnostic.layer))
-    return serving === undefined ? diagnostic : Object.freeze({ ...diagnostic, severity: 'warning' as const, fallbackTo: serving.layer })
+    const below = layersById.get(diagnostic.extensionId)?.filter(({ layer }) => layerRank(layer) < layerRank(diagnostic.layer))
+    const serving = below?.at(-1)
+    if (serving === undefined) return diagnostic
+    return Object.freeze({ ...diagnostic, severity: 'warning' as const, fallbackTo: serving.layer })
   })
 }

@@ -17,7 +17,8 @@ export function bundledDigest(manifest: Manifest, coreVersion: string): string {
 
 /** Over what the whole extension may do: the requirements of every tool and the names of its variables. */
 export function capabilityDigest(manifest: Manifest): string {
-  const tools = manifest.tools.map(({ name, requires }) => ({ name, requires })).toSorted((left, right) => byteOrder(left.name, right.name))
+  const tools = manifest.tools.map(({ name, requires }) => ({ name, requires }))
+    .toSorted((left, right) => byteOrder(left.name, right.name))
   return sha512(canonicalJson({ env: manifest.env.toSorted(byteOrder), tools } as unknown as Json))
 }
 

@@ -11,6 +11,9 @@ const TOOLS_FOLDER = 'tools'
 
 export interface Discovery {
   readonly found: readonly Located[]
+  /** What stands where a folder should. */
+  readonly refused: readonly { readonly located: Located; readonly fault: Fault }[]
+  /** Why the layer could not be looked through. */
   readonly faults: readonly Fault[]
 }
 
@@ -20,22 +23,25 @@ export interface Discovery {
  */
 export function discover(layer: Layer, root: string, maxExtensions: number): Discovery {
   const tools = join(root, TOOLS_FOLDER)
+  const without = (...faults: Fault[]): Discovery => ({ found: [], refused: [], faults })
   const fault = findFolderFault(tools)
-  if (fault === 'missing') return { found: [], faults: [] }
-  if (fault !== undefined) return { found: [], faults: [unusable(tools, `The folder of the ${layer} layer's tools ${fault}.`)] }
+  if (fault === 'missing') return without()
+  if (fault !== undefined) return without(unusable(tools, `The folder of the ${layer} layer's tools ${fault}.`))
   const listing = listFolder(tools, maxExtensions)
-  if (!listing.ok) return { found: [], faults: [unusable(tools, `The folder of the ${layer} layer's tools ${listing.message}.`)] }
+  if (!listing.ok) return without(unusable(tools, `The folder of the ${layer} layer's tools ${listing.message}.`))
 
   const found: Located[] = []
-  const faults: Fault[] = []
+  const refused: Discovery['refused'][number][] = []
   for (const { name, kind } of listing.entries) {
-    const location = join(tools, name)
+    const located: Located = { layer, location: join(tools, name) }
     const nameFault = kind === 'folder' ? findNameFault(name) : undefined
-    if (kind === 'link') faults.push(unusable(location, `"${visibleText(name)}" is a link.`, 'Put the folder itself there.'))
-    else if (nameFault !== undefined) faults.push(unusable(location, `The folder "${visibleText(name)}" ${nameFault}.`, 'Rename the folder.'))
-    else if (kind === 'folder' && !name.startsWith('.')) found.push({ layer, location })
+    const refuse = (what: string, cure: string) =>
+      refused.push({ located, fault: unusable(located.location, `"${visibleText(name)}" ${what}.`, cure) })
+    if (kind === 'link') refuse('is a link', 'Put the folder itself there.')
+    else if (nameFault !== undefined) refuse(nameFault, 'Rename the folder.')
+    else if (kind === 'folder' && !name.startsWith('.')) found.push(located)
   }
-  return { found, faults }
+  return { found, refused, faults: [] }
 }
 
 function findFolderFault(path: string): string | undefined {

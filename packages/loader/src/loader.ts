@@ -1,8 +1,9 @@
-import { EXTENSION_ID_PATTERN, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
+import type { Loader, LoadReport, LoadRequest } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
 import { discover } from './discover.ts'
 import type { Located, Terms } from './extension.ts'
+import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { settle, type BundledExtension, type LoaderOptions, type Settings } from './options.ts'
 import { Pace } from './pace.ts'
 import { proveBundled, proveFolder } from './pipeline.ts'
@@ -21,7 +22,8 @@ export function createLoader(options: LoaderOptions): Loader {
   }
 }
 
-async function load({ workspace, trust, overrides }: LoadRequest, settings: Settings, schemas: SchemaCompiler): Promise<LoadReport> {
+async function load(request: LoadRequest, settings: Settings, schemas: SchemaCompiler): Promise<LoadReport> {
+  const { workspace, trust, overrides } = request
   const project = locateProjectLayer(workspace, settings)
   const projectFault = findProjectFault(project, trust)
   const projectRoot = project.kind === 'folder' && projectFault === undefined ? project.root : null
@@ -42,8 +44,9 @@ async function load({ workspace, trust, overrides }: LoadRequest, settings: Sett
   }
   for (const [layer, root] of [['global', settings.globalRoot], ['project', projectRoot]] as const) {
     if (root === null) continue
-    const { found, faults } = discover(layer, root, settings.limits.extensions)
+    const { found, refused, faults } = discover(layer, root, settings.limits.extensions)
     tally.diagnostics.push(...faults.map((fault) => diagnose({ layer, extensionId: null, location: root }, fault)))
+    for (const { located, fault } of refused) tally.add(located, { kind: 'refused', id: idOfFolder(located), faults: [fault] })
     for (const located of found) tally.add(located, await proveFolder(located, terms))
   }
 
@@ -56,7 +59,5 @@ async function load({ workspace, trust, overrides }: LoadRequest, settings: Sett
 }
 
 /** For people: a bundled extension stands nowhere, so it is named. */
-function locateBundled({ manifest }: BundledExtension, index: number): Located {
-  const id = typeof manifest === 'object' && manifest !== null && 'id' in manifest ? manifest.id : undefined
-  return { layer: 'bundled', location: `bundled:${typeof id === 'string' && EXTENSION_ID_PATTERN.test(id) ? id : index}` }
-}
+const locateBundled = ({ manifest }: BundledExtension, index: number): Located =>
+  ({ layer: 'bundled', location: `bundled:${idOfManifest(manifest) ?? index}` })

@@ -41,11 +41,14 @@ export function settle(options: LoaderOptions): Settings {
   const { coreVersion, roots, bundled, defaults = {}, limits = {} } = options
   const { global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
-  if (globalRoot !== null && !isAbsolute(globalRoot)) throw wrong('/roots/global', `"${globalRoot}" must be an absolute path, or null.`)
+  if (globalRoot !== null && !isAbsolute(globalRoot)) {
+    throw wrong('/roots/global', `"${globalRoot}" must be an absolute path, or null.`)
+  }
   if (!/^[^/\\\0]+$/.test(projectFolder) || projectFolder === '.' || projectFolder === '..') {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
   }
   return { coreVersion, globalRoot, projectFolder, bundled, defaults, limits: { ...LOADER_LIMITS, ...limits } }
 }
 
-const wrong = (path: string, message: string) => new BulkheadError('ConfigInvalid', `The option ${path} of createLoader: ${message}`, { data: { path } })
+const wrong = (path: string, message: string) =>
+  new BulkheadError('ConfigInvalid', `The option ${path} of createLoader: ${message}`, { data: { path } })

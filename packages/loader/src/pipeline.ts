@@ -1,8 +1,8 @@
-import { basename } from 'node:path'
-import { EXTENSION_ID_PATTERN, isJsonObject, MANIFEST_FILE, type ExtensionDescriptor, type Json, type Manifest } from '@bulkhead/contract'
+import { MANIFEST_FILE, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
 import { ownMember } from './config/own-member.ts'
 import { describe } from './describe.ts'
 import type { Located, Shaped, Terms, Vouched, Written } from './extension.ts'
+import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { INTEGRITY_FILE } from './files/integrity-file.ts'
 import { readPackage } from './files/read-package.ts'
 import type { BundledExtension } from './options.ts'
@@ -37,7 +37,7 @@ export async function proveFolder(located: Located, terms: Terms): Promise<Proof
 
 export async function proveBundled({ manifest, module }: BundledExtension, located: Located, terms: Terms): Promise<Proof> {
   const written = manifestValue(located, manifest, module)
-  return written.ok ? prove(written.value, terms) : { kind: 'refused', id: null, faults: written.faults }
+  return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfManifest(manifest), faults: written.faults }
 }
 
 /** The stages in their order. The first that refuses ends it. */
@@ -67,15 +67,4 @@ async function vouch(shaped: Shaped, terms: Terms): Promise<StageResult<Vouched>
   const settled = next(compiled, (value) => configured(value, terms))
   const intact = next(settled, (value) => integrity(value, terms))
   return next(intact, (value) => signaturePolicy(value, terms))
-}
-
-function idOfManifest(json: Json): string | null {
-  const id = isJsonObject(json) ? json['id'] : undefined
-  return typeof id === 'string' && EXTENSION_ID_PATTERN.test(id) ? id : null
-}
-
-/** Folders are named after their extension as a rule: the best guess while no manifest can be read. */
-function idOfFolder({ layer, location }: Located): string | null {
-  const name = basename(location)
-  return layer !== 'bundled' && EXTENSION_ID_PATTERN.test(name) ? name : null
 }

@@ -38,7 +38,8 @@ export function findProjectFault(layer: ProjectLayer, trust: ProjectTrust): Faul
       return undefined
     case 'unusable':
       return {
-        stage: 'locate', code: 'PackageUnsafe', path: '', location: layer.root, message: `The project's own folder ${layer.what}; nothing in it was read.`,
+        stage: 'locate', code: 'PackageUnsafe', path: '', location: layer.root,
+        message: `The project's own folder ${layer.what}; nothing in it was read.`,
         cure: 'Put a folder there, or remove it.',
       }
     case 'folder':

@@ -21,7 +21,7 @@ export type StageResult<T> =
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
 export const pass = <T>(value: T, warnings: readonly Fault[] = []): StageResult<T> => ({ ok: true, value, warnings })
-export const refuse = (...faults: readonly [Fault, ...Fault[]]): { readonly ok: false; readonly faults: readonly Fault[] } => ({ ok: false, faults })
+export const refuse = (...faults: readonly [Fault, ...Fault[]]): StageResult<never> => ({ ok: false, faults })
 
 /** Hands what one stage has made to the next. A refusal goes straight to the end. */
 export function next<From, To>(result: StageResult<From>, stage: (value: From) => StageResult<To>): StageResult<To> {
@@ -31,4 +31,5 @@ export function next<From, To>(result: StageResult<From>, stage: (value: From) =
 }
 
 /** For checks that look at everything before they answer. */
-export const passUnless = <T>(faults: readonly Fault[], value: T): StageResult<T> => faults.length === 0 ? pass(value) : { ok: false, faults }
+export const passUnless = <T>(faults: readonly Fault[], value: T): StageResult<T> =>
+  faults.length === 0 ? pass(value) : { ok: false, faults }

@@ -32,7 +32,9 @@ function record(holder: object): void {
     const original = value as (...args: unknown[]) => unknown
     Object.assign(holder, {
       [name]: Object.assign(function (this: unknown, ...args: unknown[]) {
-        if (typeof args[0] === 'string' || args[0] instanceof URL || args[0] instanceof Uint8Array) calls.push([name, String(args[0])])
+        if (typeof args[0] === 'string' || args[0] instanceof URL || args[0] instanceof Uint8Array) calls.push(
+          [name, String(args[0])],
+        )
         return original.apply(this, args)
       }, original),
     })

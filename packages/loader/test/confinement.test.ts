@@ -53,7 +53,11 @@ describe('a project that is not trusted', () => {
       home.write(join(root, 'config.json'), { mode: 'yolo' })
       home.extension(root, 'weather')
     }
-    return loadConfined({ readable: [workspace, root], prepare, request: { global: null, workspace, trust }, ...(trace !== undefined && { trace }) })
+    return loadConfined(
+      {
+        readable: [workspace, root], prepare, request: { global: null, workspace, trust }, ...(trace !== undefined && { trace }),
+      },
+    )
   }
 
   test('has nothing below its folder opened, listed or looked at', async () => {
@@ -63,7 +67,10 @@ describe('a project that is not trusted', () => {
     const report = await visit(home, 'declined', trace)
     expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, denials: [] })
     expect(report.diagnostics).toMatchObject([
-      { severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null, location: root, cure: 'Look at the folder, then trust it.' },
+      {
+        severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null, location: root,
+        cure: 'Look at the folder, then trust it.',
+      },
     ])
     const touched = report.calls.filter(([, path]) => path.startsWith(root))
     expect(touched).toEqual([['lstatSync', root], ['lstatSync', root]])
@@ -89,14 +96,16 @@ describe('loading', () => {
   test('runs nothing, writes nothing, starts nothing and reaches nobody', async () => {
     using home = new HomeFixture()
     const hostile = 'process.exit(7); globalThis.x = await fetch("http://localhost"); export default {}'
-    home.extension(home.globalRoot, 'weather', manifestOf(), { 'index.js': hostile, 'bulkhead.config.js': hostile, '.npmrc': '', 'package.json': '{"scripts":{"install":"exit 7"}}' })
+    home.extension(
+      home.globalRoot, 'weather', manifestOf(),
+      { 'index.js': hostile, 'bulkhead.config.js': hostile, '.npmrc': '', 'package.json': '{"scripts":{"install":"exit 7"}}' },
+    )
     home.extension(home.globalRoot, 'broken', '{')
     home.extension(home.projectRoot, 'other')
     home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })
     const trace = tracerWorks ? join(home.base, 'trace') : undefined
-    const report = await loadConfined({
-      readable: [home.base], request: { global: home.globalRoot, workspace: home.workspace, trust: 'trusted' }, ...(trace !== undefined && { trace }),
-    })
+    const request: ConfinedRequest = { global: home.globalRoot, workspace: home.workspace, trust: 'trusted' }
+    const report = await loadConfined({ readable: [home.base], request, ...(trace !== undefined && { trace }) })
     expect(report).toMatchObject({ loaded: ['weather', 'other'], denials: [] })
     expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid'])
     const outside = report.calls.filter(([, path]) => !path.startsWith(home.base))

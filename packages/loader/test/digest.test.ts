@@ -10,7 +10,9 @@ const parse = (over: Record<string, unknown> = {}) => manifestSchema.parse(manif
 
 describe('the digest of a package', () => {
   test('is over sorted lines of path, zero and digest', () => {
-    expect(packageDigest(new Map([['b', sha512('2')], ['a', sha512('1')]]))).toBe(sha512(`a\0${sha512('1')}\nb\0${sha512('2')}\n`))
+    expect(packageDigest(new Map([['b', sha512('2')], ['a', sha512('1')]]))).toBe(
+      sha512(`a\0${sha512('1')}\nb\0${sha512('2')}\n`),
+    )
     expect(packageDigest(new Map())).toBe(sha512(''))
   })
 
@@ -23,7 +25,9 @@ describe('the digest of a package', () => {
   })
 
   test('of a bundled extension follows its manifest and the version of the host', () => {
-    const digests = [bundledDigest(parse(), '1.0.0'), bundledDigest(parse(), '1.0.1'), bundledDigest(parse({ version: '1.4.1' }), '1.0.0')]
+    const digests = [
+      bundledDigest(parse(), '1.0.0'), bundledDigest(parse(), '1.0.1'), bundledDigest(parse({ version: '1.4.1' }), '1.0.0'),
+    ]
     expect(new Set(digests).size).toBe(3)
     expect(bundledDigest(parse(), '1.0.0')).toBe(digests[0])
   })
@@ -42,7 +46,9 @@ describe('the digest of capabilities', () => {
   })
 
   test('and nothing else', () => {
-    const changed = { version: '7.0.0', tools: [toolOf({ description: 'Other.', requires: { net: { hosts: ['a.example'] } } })], env: ['B', 'A'] }
+    const changed = {
+      version: '7.0.0', tools: [toolOf({ description: 'Other.', requires: { net: { hosts: ['a.example'] } } })], env: ['B', 'A'],
+    }
     expect(capabilityDigest(parse(changed))).toBe(base)
   })
 })
@@ -51,8 +57,9 @@ test('the digest of a tool follows whatever a model or a policy is told', () => 
   const digestOf = (over: Record<string, unknown>) => toolDigests(parse({ tools: [toolOf(over)] })).get('forecast')
   const base = digestOf({})
   expect(base).toMatch(/^[0-9a-f]{128}$/)
-  for (const over of [{ description: 'x' }, { inputSchema: { type: 'object' } }, { gated: false }, { approvalKey: '{city}' }, { requires: { fs: { read: ['a'] } } }, { idempotent: true }]) {
-    expect(digestOf(over)).not.toBe(base)
-  }
+  for (const over of [
+    { description: 'x' }, { inputSchema: { type: 'object' } }, { gated: false }, { approvalKey: '{city}' }, { idempotent: true },
+    { requires: { fs: { read: ['a'] } } },
+  ]) expect(digestOf(over)).not.toBe(base)
   expect(digestOf({ gated: true, requires: {} })).toBe(base)
 })

@@ -9,17 +9,34 @@ import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 const manifest = manifestOf({
   configSchema: { type: 'object', additionalProperties: false, properties: { unit: { type: 'string', pattern: '^[cf]$' } } },
   stateSlot: { slotVersion: '1', schema: { type: 'object' } }, env: ['TOKEN'], dependsOn: [],
-  tools: [toolOf({ requires: { fs: { read: ['src/**'] }, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log', { prefix: '-' }] }] }, approvalKey: '{city}' })],
+  tools: [
+    toolOf(
+      {
+        requires: {
+          fs: { read: ['src/**'] }, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log', { prefix: '-' }] }],
+        },
+        approvalKey: '{city}',
+      },
+    ),
+  ],
 })
 const text = JSON.stringify(manifest)
-const config = JSON.stringify({ mode: 'allowlist', allowlist: ['x'], rules: [{ permission: 'x', action: 'deny' }], tools: { t: { a: 1 } }, policy: { integrity: { global: 'warn' } } })
+const config = JSON.stringify(
+  {
+    mode: 'allowlist', allowlist: ['x'], rules: [{ permission: 'x', action: 'deny' }], tools: { t: { a: 1 } },
+    policy: { integrity: { global: 'warn' } },
+  },
+)
 
 type Mutation = { readonly at: number; readonly remove: number; readonly insert: Uint8Array }
 const mutation: fc.Arbitrary<Mutation> = fc.record({
   at: fc.nat(10_000), remove: fc.oneof(fc.constant(0), fc.constant(1), fc.nat(60)),
   insert: fc.oneof(
     fc.uint8Array({ maxLength: 6 }),
-    fc.constantFrom(...'{}[]":,0-'.split(''), 'null', 'true', '1e999', '"__proto__":{},', '"\\ud800"', '\\u0000', '\u{feff}', '{"$ref":"#"}', '"$async":true,', '"pattern":"(a+)+$",', '[[[[[[')
+    fc.constantFrom(
+      ...'{}[]":,0-'.split(''), 'null', 'true', '1e999', '"__proto__":{},', '"\\ud800"', '\\u0000', '\u{feff}', '{"$ref":"#"}',
+      '"$async":true,', '"pattern":"(a+)+$",', '[[[[[[',
+    )
       .map((part) => new TextEncoder().encode(part)),
   ),
 })
@@ -79,7 +96,9 @@ test('mutated bytes of a manifest give a descriptor or a diagnostic', async () =
 })
 
 test('any value anywhere in a manifest gives a descriptor or a diagnostic', async () => {
-  const loaded = await survives('manifest', replacement.map(([pick, by]) => JSON.stringify(replaceMember(manifest, pick, by))), 600)
+  const loaded = await survives(
+    'manifest', replacement.map(([pick, by]) => JSON.stringify(replaceMember(manifest, pick, by))), 600,
+  )
   expect(loaded).toBeGreaterThan(0)
 })
 

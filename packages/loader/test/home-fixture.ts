@@ -27,7 +27,9 @@ export function toolOf(over: Record<string, unknown> = {}): ManifestInput['tools
 export const emptyModule: ExtensionModule = { tools: {} }
 
 type Content = string | Uint8Array | object
-const bytesOf = (content: Content): string | Uint8Array => typeof content === 'string' || content instanceof Uint8Array ? content : JSON.stringify(content)
+const bytesOf = (content: Content): string | Uint8Array =>
+  typeof content === 'string' || content instanceof Uint8Array ? content : JSON.stringify(content)
+const oneModule: Readonly<Record<string, Content>> = { 'index.js': 'export default {}' }
 
 /** A home and a workspace of a test's own, on disk, removed when it goes out of scope. */
 export class HomeFixture {
@@ -48,7 +50,7 @@ export class HomeFixture {
   }
 
   /** An extension folder below a layer's root; without files of its own it has a manifest and a module. */
-  extension(root: string, folder: string, manifest: Content = manifestOf({ id: folder }), files: Record<string, Content> = { 'index.js': 'export default {}' }): string {
+  extension(root: string, folder: string, manifest: Content = manifestOf({ id: folder }), files = oneModule): string {
     const location = join(root, 'tools', folder)
     this.write(join(location, 'bulkhead.json'), manifest)
     for (const [path, content] of Object.entries(files)) this.write(join(location, path), content)
@@ -60,7 +62,9 @@ export class HomeFixture {
   }
 
   load(over: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted', overrides?: ConfigFile): Promise<LoadReport> {
-    return createLoader(this.options(over)).load({ workspace: this.workspace, trust, ...(overrides !== undefined && { overrides }) })
+    return createLoader(this.options(over)).load(
+      { workspace: this.workspace, trust, ...(overrides !== undefined && { overrides }) },
+    )
   }
 
   [Symbol.dispose](): void {

@@ -5,13 +5,18 @@ import { describe, expect, test } from 'vitest'
 import { HomeFixture, manifestOf } from './home-fixture.ts'
 
 const sha512 = (data: string) => createHash('sha512').update(data).digest('hex')
-const sources = { 'index.js': 'export default {}', 'lib/ä.js': 'export const a = 1', 'bulkhead.json': JSON.stringify(manifestOf()) }
+const sources = {
+  'index.js': 'export default {}', 'lib/ä.js': 'export const a = 1', 'bulkhead.json': JSON.stringify(manifestOf()),
+}
 
 /** Written against the format, not with the code under test. */
 function integrityOf(files: Record<string, string>) {
   const digests = Object.entries(files).map(([path, text]) => [path, sha512(text)] as const)
   const lines = digests.toSorted(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
-  return { algorithm: 'sha512', files: Object.fromEntries(digests), root: sha512(lines.map(([path, digest]) => `${path}\0${digest}\n`).join('')) }
+  return {
+    algorithm: 'sha512', files: Object.fromEntries(digests),
+    root: sha512(lines.map(([path, digest]) => `${path}\0${digest}\n`).join('')),
+  }
 }
 
 function packed(home: HomeFixture, integrity: object | string = integrityOf(sources)): string {
@@ -37,20 +42,40 @@ describe('an integrity file', () => {
   })
 
   test.each([
-    ['a changed byte', 'index.js', /"index\.js" has changed/, (home: HomeFixture, at: string) => home.write(join(at, 'index.js'), 'export default []')],
+    [
+      'a changed byte', 'index.js', /"index\.js" has changed/,
+      (home: HomeFixture, at: string) => home.write(join(at, 'index.js'), 'export default []'),
+    ],
     ['a missing file', 'lib/ä.js', /"lib\/ä\.js" is missing/, (_: HomeFixture, at: string) => rmSync(join(at, 'lib/ä.js'))],
-    ['an extra file', 'lib/evil.js', /"lib\/evil\.js" is extra/, (home: HomeFixture, at: string) => home.write(join(at, 'lib/evil.js'), '')],
-    ['an extra dot file', '.hidden', /"\.hidden" is extra/, (home: HomeFixture, at: string) => home.write(join(at, '.hidden'), '')],
-    ['an extra file in node_modules', 'node_modules/x/index.js', /is extra/, (home: HomeFixture, at: string) => home.write(join(at, 'node_modules/x/index.js'), '')],
-    ['a renamed file', 'lib/b.js', /"lib\/b\.js" is extra/, (_: HomeFixture, at: string) => renameSync(join(at, 'lib/ä.js'), join(at, 'lib/b.js'))],
-    ['a changed manifest', 'bulkhead.json', /"bulkhead\.json" has changed/, (home: HomeFixture, at: string) => home.write(join(at, 'bulkhead.json'), manifestOf({ version: '9.9.9' }))],
+    [
+      'an extra file', 'lib/evil.js', /"lib\/evil\.js" is extra/,
+      (home: HomeFixture, at: string) => home.write(join(at, 'lib/evil.js'), ''),
+    ],
+    [
+      'an extra dot file', '.hidden', /"\.hidden" is extra/,
+      (home: HomeFixture, at: string) => home.write(join(at, '.hidden'), ''),
+    ],
+    [
+      'an extra file in node_modules', 'node_modules/x/index.js', /is extra/,
+      (home: HomeFixture, at: string) => home.write(join(at, 'node_modules/x/index.js'), ''),
+    ],
+    [
+      'a renamed file', 'lib/b.js', /"lib\/b\.js" is extra/,
+      (_: HomeFixture, at: string) => renameSync(join(at, 'lib/ä.js'), join(at, 'lib/b.js')),
+    ],
+    [
+      'a changed manifest', 'bulkhead.json', /"bulkhead\.json" has changed/,
+      (home: HomeFixture, at: string) => home.write(join(at, 'bulkhead.json'), manifestOf({ version: '9.9.9' })),
+    ],
   ])('tells %s', async (_, file, message, change) => {
     using home = new HomeFixture()
     const location = packed(home)
     change(home, location)
     const { extensions, diagnostics } = await home.load()
     expect(extensions).toEqual([])
-    expect(diagnostics[0]).toMatchObject({ severity: 'error', stage: 'integrity', code: 'IntegrityFailed', extensionId: 'weather', location: join(location, file) })
+    expect(diagnostics[0]).toMatchObject(
+      { severity: 'error', stage: 'integrity', code: 'IntegrityFailed', extensionId: 'weather', location: join(location, file) },
+    )
     expect(diagnostics[0]!.message).toMatch(message)
   })
 
@@ -63,7 +88,10 @@ describe('an integrity file', () => {
     ['has another algorithm', { ...right, algorithm: 'md5' }, '/algorithm'],
     ['has no files', { ...right, files: [] }, '/files'],
     ['has a digest that is none', { ...right, files: { ...right.files, 'index.js': 'abc' } }, '/files'],
-    ['has a digest in capitals', { ...right, files: { ...right.files, 'index.js': right.files['index.js']!.toUpperCase() } }, '/files'],
+    [
+      'has a digest in capitals', { ...right, files: { ...right.files, 'index.js': right.files['index.js']!.toUpperCase() } },
+      '/files',
+    ],
     ['has no root', { ...right, root: null }, '/root'],
     ['has another root', { ...right, root: sha512('') }, '/root'],
   ])('that %s vouches for nothing', async (_, integrity, path) => {
@@ -71,13 +99,17 @@ describe('an integrity file', () => {
     const location = packed(home, integrity)
     const { extensions, diagnostics } = await home.load()
     expect(extensions).toEqual([])
-    expect(diagnostics).toMatchObject([{ stage: 'integrity', code: 'IntegrityFailed', path, location: join(location, 'bulkhead.integrity.json') }])
+    expect(diagnostics).toMatchObject(
+      [{ stage: 'integrity', code: 'IntegrityFailed', path, location: join(location, 'bulkhead.integrity.json') }],
+    )
   })
 })
 
 describe('policies', () => {
   test.each([
-    ['off', 'unpinned', []], ['warn', 'unpinned', [{ severity: 'warning', stage: 'integrity', code: 'IntegrityTokenMissing', extensionId: 'weather' }]],
+    ['off', 'unpinned', []], [
+      'warn', 'unpinned', [{ severity: 'warning', stage: 'integrity', code: 'IntegrityTokenMissing', extensionId: 'weather' }],
+    ],
     ['require', undefined, [{ severity: 'error', stage: 'integrity', code: 'IntegrityTokenMissing', extensionId: 'weather' }]],
   ] as const)('integrity: %s', async (level, status, expected) => {
     using home = new HomeFixture()
@@ -95,8 +127,12 @@ describe('policies', () => {
   })
 
   test.each([
-    ['a required signature', { signature: { global: 'require' } }, 'error'], ['a pinned signer', { identities: { weather: { repository: 'x/y' } } }, 'error'],
-    ['a wished signature', { signature: { global: 'warn' } }, 'warning'], ['another layer', { signature: { project: 'require' } }, undefined],
+    ['a required signature', { signature: { global: 'require' } }, 'error'], [
+      'a pinned signer', { identities: { weather: { repository: 'x/y' } } }, 'error',
+    ],
+    ['a wished signature', { signature: { global: 'warn' } }, 'warning'], [
+      'another layer', { signature: { project: 'require' } }, undefined,
+    ],
   ] as const)('%s, while no signature can be verified', async (_, policy, severity) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')

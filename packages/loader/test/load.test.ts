@@ -15,21 +15,31 @@ describe('what is found', () => {
     expect(diagnostics).toEqual([])
     expect(config.merged).toEqual({})
     expect(extensions).toHaveLength(1)
-    expect(extensions[0]).toMatchObject({ id: 'weather', version: '1.4.0', layer: 'global', location, integrity: 'unpinned', code: { kind: 'files' } })
-    expect(extensions[0]!.manifest).toMatchObject({ main: './index.js', stateSlot: null, env: [], tools: [{ gated: true, requires: {} }] })
+    expect(extensions[0]).toMatchObject(
+      { id: 'weather', version: '1.4.0', layer: 'global', location, integrity: 'unpinned', code: { kind: 'files' } },
+    )
+    expect(extensions[0]!.manifest).toMatchObject(
+      { main: './index.js', stateSlot: null, env: [], tools: [{ gated: true, requires: {} }] },
+    )
   })
 
   test('bundled modules pass the same stages and keep their module', async () => {
     using home = new HomeFixture()
     const good = { manifest: manifestOf({ id: 'files' }), module: emptyModule }
     const { extensions, diagnostics } = await home.load({
-      bundled: [good, { manifest: manifestOf({ id: 'late', contractVersion: '9.0.0' }), module: emptyModule }, { manifest: { id: 'odd', at: new Date(0) }, module: emptyModule }],
+      bundled: [
+        good, { manifest: manifestOf({ id: 'late', contractVersion: '9.0.0' }), module: emptyModule },
+        { manifest: { id: 'odd', at: new Date(0) }, module: emptyModule },
+      ],
     })
     expect(extensions).toMatchObject([{ id: 'files', layer: 'bundled', location: 'bundled:files', integrity: 'bundled' }])
     expect(extensions[0]!.code).toEqual({ kind: 'module', module: emptyModule })
     expect(diagnostics).toMatchObject([
-      { stage: 'contractVersion', code: 'ContractVersionMismatch', layer: 'bundled', extensionId: 'late', location: 'bundled:late' },
-      { stage: 'shape', code: 'ShapeInvalid', layer: 'bundled', extensionId: null, location: 'bundled:odd', path: '/at' },
+      {
+        stage: 'contractVersion', code: 'ContractVersionMismatch', layer: 'bundled', extensionId: 'late',
+        location: 'bundled:late',
+      },
+      { stage: 'shape', code: 'ShapeInvalid', layer: 'bundled', extensionId: 'odd', location: 'bundled:odd', path: '/at' },
     ])
     expect(Object.isFrozen(good.manifest.tools)).toBe(false)
   })
@@ -57,7 +67,10 @@ describe('what is found', () => {
     const { extensions, diagnostics } = await home.load()
     expect(extensions.map(({ id }) => id)).toEqual(['weather'])
     expect(diagnostics).toMatchObject([
-      { stage: 'locate', code: 'PackageUnsafe', layer: 'global', extensionId: null, location: join(home.globalRoot, 'tools', 'linked') },
+      {
+        stage: 'locate', code: 'PackageUnsafe', layer: 'global', extensionId: 'linked',
+        location: join(home.globalRoot, 'tools', 'linked'),
+      },
     ])
   })
 
@@ -118,7 +131,9 @@ describe('shadowing', () => {
     home.extension(home.projectRoot, 'weather', manifestOf({ version: '3.0.0' }))
     const { extensions, diagnostics } = await home.load({ bundled: bundled('weather') })
     expect(diagnostics).toEqual([])
-    expect(extensions.map(({ layer, version }) => `${layer} ${version}`)).toEqual(['bundled 1.4.0', 'global 2.0.0', 'project 3.0.0'])
+    expect(extensions.map(({ layer, version }) => `${layer} ${version}`)).toEqual(
+      ['bundled 1.4.0', 'global 2.0.0', 'project 3.0.0'],
+    )
   })
 
   test('a refused override falls back to the nearest layer below, and is a warning', async () => {
@@ -140,6 +155,16 @@ describe('shadowing', () => {
     expect(diagnostics.map(({ layer, severity, fallbackTo }) => [layer, severity, fallbackTo])).toEqual([
       ['global', 'warning', 'bundled'], ['project', 'warning', 'bundled'],
     ])
+  })
+
+  test('also where a link stands in the place of the override', async () => {
+    using home = new HomeFixture()
+    const target = home.extension(home.globalRoot, 'weather')
+    home.write(join(home.projectRoot, 'tools', 'x'), '')
+    symlinkSync(target, join(home.projectRoot, 'tools', 'weather'))
+    expect((await home.load()).diagnostics).toMatchObject(
+      [{ severity: 'warning', stage: 'locate', extensionId: 'weather', fallbackTo: 'global' }],
+    )
   })
 
   test('with nothing below it stays an error', async () => {
@@ -187,8 +212,9 @@ describe('the report', () => {
     const report = await home.load()
     const [extension] = report.extensions
     for (const frozen of [
-      report, report.extensions, report.diagnostics, report.diagnostics[0], report.config, report.config.merged, report.config.merged.tools, report.config.layers,
-      report.config.layers[1], extension, extension!.manifest, extension!.manifest.tools[0]!.inputSchema['properties'], extension!.code, extension!.digests,
+      report, report.extensions, report.diagnostics, report.diagnostics[0],
+      report.config, report.config.merged, report.config.merged.tools, report.config.layers, report.config.layers[1],
+      extension, extension!.manifest, extension!.manifest.tools[0]!.inputSchema['properties'], extension!.code, extension!.digests,
     ]) expect(Object.isFrozen(frozen)).toBe(true)
   })
 

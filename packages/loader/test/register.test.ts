@@ -12,19 +12,28 @@ describe('two of one layer', () => {
     home.extension(home.globalRoot, 'one', manifestOf({ id: 'same', tools: [toolOf({ name: 'a' })] }))
     home.extension(home.globalRoot, 'two', manifestOf({ id: 'same', tools: [toolOf({ name: 'b' })] }))
     home.extension(home.globalRoot, 'three')
-    const { extensions, diagnostics } = await home.load({ bundled: [{ manifest: manifestOf({ id: 'same' }), module: emptyModule }] })
+    const { extensions, diagnostics } = await home.load(
+      { bundled: [{ manifest: manifestOf({ id: 'same' }), module: emptyModule }] },
+    )
     expect(extensions.map(({ layer, id }) => `${layer}:${id}`)).toEqual(['bundled:same', 'global:three'])
     expect(diagnostics).toHaveLength(2)
     for (const diagnostic of diagnostics) {
-      expect(diagnostic).toMatchObject({ stage: 'register', code: 'RegistrationConflict', path: '/id', severity: 'warning', fallbackTo: 'bundled' })
+      expect(diagnostic).toMatchObject(
+        { stage: 'register', code: 'RegistrationConflict', path: '/id', severity: 'warning', fallbackTo: 'bundled' },
+      )
     }
     expect(diagnostics[0]!.message).toContain('two')
   })
 
   test('with one tool name: both refused, at the tool', async () => {
     using home = new HomeFixture()
-    home.extension(home.projectRoot, 'one', manifestOf({ id: 'one', tools: [toolOf({ name: 'own' }), toolOf({ name: 'shared' }), toolOf({ name: 'again' })] }))
-    home.extension(home.projectRoot, 'two', manifestOf({ id: 'two', tools: [toolOf({ name: 'shared' }), toolOf({ name: 'again' })] }))
+    home.extension(
+      home.projectRoot, 'one',
+      manifestOf({ id: 'one', tools: [toolOf({ name: 'own' }), toolOf({ name: 'shared' }), toolOf({ name: 'again' })] }),
+    )
+    home.extension(
+      home.projectRoot, 'two', manifestOf({ id: 'two', tools: [toolOf({ name: 'shared' }), toolOf({ name: 'again' })] }),
+    )
     const { extensions, diagnostics } = await home.load()
     expect(extensions).toEqual([])
     expect(diagnostics.map(({ code, extensionId, path }) => [code, extensionId, path]).toSorted()).toEqual([
@@ -62,7 +71,9 @@ describe('a locked name', () => {
     home.extension(home.projectRoot, 'mine', manifestOf({ id: 'mine', tools: [{ ...readTool, ...over }] }))
     const { extensions, diagnostics } = await home.load({ bundled: bundledRead })
     expect(extensions.map(({ id }) => id)).toEqual(path === undefined ? ['read', 'mine'] : ['read'])
-    expect(diagnostics).toMatchObject(path === undefined ? [] : [{ stage: 'register', code: 'LockedIdRedefined', path, extensionId: 'mine' }])
+    expect(diagnostics).toMatchObject(
+      path === undefined ? [] : [{ stage: 'register', code: 'LockedIdRedefined', path, extensionId: 'mine' }],
+    )
   })
 
   test('that nobody has yet is kept', async () => {
@@ -77,7 +88,9 @@ describe('a locked name', () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'right', manifestOf({ id: 'right', tools: [readTool] }))
     home.extension(home.projectRoot, 'wrong', manifestOf({ id: 'wrong', tools: [toolOf({ name: 'read' })] }))
-    const { extensions, diagnostics } = await home.load({ bundled: bundledRead }, 'trusted', { extensions: { read: { enabled: false } } })
+    const { extensions, diagnostics } = await home.load(
+      { bundled: bundledRead }, 'trusted', { extensions: { read: { enabled: false } } },
+    )
     expect(extensions.map(({ id }) => id)).toEqual(['right'])
     expect(diagnostics).toMatchObject([{ code: 'LockedIdRedefined', extensionId: 'wrong' }])
   })
@@ -116,7 +129,9 @@ describe('dependencies', () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'low', depending('low', 'high'))
     home.extension(home.projectRoot, 'high')
-    expect(await outcome(home)).toMatchObject({ loaded: ['project:high'], refused: ['global:low DependencyMissing /dependsOn/0'] })
+    expect(await outcome(home)).toMatchObject(
+      { loaded: ['project:high'], refused: ['global:low DependencyMissing /dependsOn/0'] },
+    )
   })
 
   test('on one that is disabled is a gap', async () => {
@@ -149,6 +164,8 @@ describe('dependencies', () => {
     home.extension(home.globalRoot, 'a')
     home.extension(home.globalRoot, 'b', depending('b', 'a'))
     home.extension(home.projectRoot, 'a', depending('a', 'b'))
-    expect(await outcome(home)).toMatchObject({ loaded: ['global:a', 'global:b'], refused: ['project:a DependencyCycle /dependsOn/0'] })
+    expect(await outcome(home)).toMatchObject(
+      { loaded: ['global:a', 'global:b'], refused: ['project:a DependencyCycle /dependsOn/0'] },
+    )
   })
 })

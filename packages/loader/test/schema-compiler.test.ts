@@ -12,18 +12,55 @@ const faultOf = (schema: object, value: unknown) => {
 describe('idioms of honest schemas compile', () => {
   test.each<[string, object]>([
     ['a nullable string', { type: ['string', 'null'] }],
-    ['one of two keys', { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, oneOf: [{ required: ['a'] }, { required: ['b'] }] }],
+    [
+      'one of two keys',
+      {
+        type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } },
+        oneOf: [{ required: ['a'] }, { required: ['b'] }],
+      },
+    ],
     ['an open tuple', { type: 'array', prefixItems: [{ type: 'string' }] }],
-    ['a root id and dialect', { $id: 'https://example.com/s', $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }],
-    ['annotations', { type: 'string', title: 't', description: 'd', default: 'x', examples: ['x'], deprecated: true, $comment: 'c', readOnly: true }],
-    ['a record', { type: 'object', propertyNames: { type: 'string', pattern: '^[a-z]+$' }, additionalProperties: { type: 'string' } }],
+    [
+      'a root id and dialect',
+      { $id: 'https://example.com/s', $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' },
+    ],
+    [
+      'annotations',
+      {
+        type: 'string', title: 't', description: 'd', default: 'x', examples: ['x'], deprecated: true, $comment: 'c',
+        readOnly: true,
+      },
+    ],
+    [
+      'a record',
+      { type: 'object', propertyNames: { type: 'string', pattern: '^[a-z]+$' }, additionalProperties: { type: 'string' } },
+    ],
     ['a tree', { type: 'object', properties: { left: { $ref: '#' }, right: { $ref: '#' } }, additionalProperties: false }],
-    ['definitions', { $defs: { any: true, 'a/b': { type: 'integer' } }, type: 'object', properties: { x: { $ref: '#/$defs/any' }, y: { $ref: '#/$defs/a~1b' } } }],
+    [
+      'definitions',
+      {
+        $defs: { any: true, 'a/b': { type: 'integer' } }, type: 'object',
+        properties: { x: { $ref: '#/$defs/any' }, y: { $ref: '#/$defs/a~1b' } },
+      },
+    ],
     ['an expression', {
-      $defs: { expr: { anyOf: [{ type: 'number' }, { type: 'object', properties: { not: { $ref: '#/$defs/expr' } }, required: ['not'] }] } },
+      $defs: {
+        expr: {
+          anyOf: [{ type: 'number' }, { type: 'object', properties: { not: { $ref: '#/$defs/expr' } }, required: ['not'] }],
+        },
+      },
       type: 'object', properties: { e: { $ref: '#/$defs/expr' } },
     }],
-    ['formats', { type: 'object', properties: { a: { type: 'string', format: 'date-time' }, b: { type: 'string', format: 'uri' }, c: { type: 'string', format: 'email' } } }],
+    [
+      'formats',
+      {
+        type: 'object',
+        properties: {
+          a: { type: 'string', format: 'date-time' }, b: { type: 'string', format: 'uri' },
+          c: { type: 'string', format: 'email' },
+        },
+      },
+    ],
   ])('%s', (_, schema) => {
     expect(compiler.compile(schema as never)).toMatchObject({ ok: true })
   })
@@ -39,13 +76,16 @@ describe('schemas of strangers stay apart', () => {
   })
 
   test('a reference to itself means itself', () => {
-    const tree = (type: string) => ({ type: 'object', additionalProperties: false, properties: { value: { type }, next: { $ref: '#' } } })
+    const tree = (type: string) =>
+      ({ type: 'object', additionalProperties: false, properties: { value: { type }, next: { $ref: '#' } } })
     expect(faultOf(tree('string'), { next: { next: { value: 'x' } } })).toBeUndefined()
     expect(faultOf(tree('number'), { next: { next: { value: 'x' } } })).toMatchObject({ path: '/next/next/value' })
   })
 
   test('two patterns are told apart', () => {
-    const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^a+$' }, b: { type: 'string', pattern: '^b+$' } } }
+    const schema = {
+      type: 'object', properties: { a: { type: 'string', pattern: '^a+$' }, b: { type: 'string', pattern: '^b+$' } },
+    }
     expect(faultOf(schema, { a: 'aa', b: 'bb' })).toBeUndefined()
     expect(faultOf(schema, { a: 'aa', b: 'aa' })).toMatchObject({ path: '/b' })
     expect(faultOf(schema, { a: 'bb' })).toMatchObject({ path: '/a' })
@@ -53,9 +93,14 @@ describe('schemas of strangers stay apart', () => {
 })
 
 describe('faults of values', () => {
-  const schema = { type: 'object', additionalProperties: false, required: ['a/b'], properties: { 'a/b': { type: 'integer' }, c: { type: 'array', items: { enum: [1] } } } }
+  const schema = {
+    type: 'object', additionalProperties: false, required: ['a/b'],
+    properties: { 'a/b': { type: 'integer' }, c: { type: 'array', items: { enum: [1] } } },
+  }
 
-  test.each<[unknown, string]>([[{}, '/a~1b'], [{ 'a/b': 'x' }, '/a~1b'], [{ 'a/b': 1, 'x~y': 1 }, '/x~0y'], [{ 'a/b': 1, c: [1, 2] }, '/c/1'], [[], '']])('%j', (value, path) => {
+  test.each<[unknown, string]>([
+    [{}, '/a~1b'], [{ 'a/b': 'x' }, '/a~1b'], [{ 'a/b': 1, 'x~y': 1 }, '/x~0y'], [{ 'a/b': 1, c: [1, 2] }, '/c/1'], [[], ''],
+  ])('%j', (value, path) => {
     expect(faultOf(schema, value)).toMatchObject({ path })
   })
 })
@@ -72,7 +117,10 @@ test('a verdict is remembered by content', () => {
 })
 
 test('the largest schema that is allowed compiles without holding the host', () => {
-  const schema = { type: 'object', properties: Object.fromEntries(Array.from({ length: 990 }, (_, index) => [`p${index}`, { type: 'string', minLength: 1 }])) }
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(Array.from({ length: 990 }, (_, index) => [`p${index}`, { type: 'string', minLength: 1 }])),
+  }
   const began = performance.now()
   expect(compiler.compile(schema)).toMatchObject({ ok: true, subschemas: 991 })
   expect(performance.now() - began).toBeLessThan(3_000)

@@ -4,9 +4,17 @@ import { BulkheadError, type ExtensionDescriptor } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { HomeFixture, manifestOf } from './home-fixture.ts'
 
-const files = { 'index.js': 'export { a as default } from "./lib/a.js"', 'lib/a.js': 'export const a = {}', 'data.bin': new Uint8Array([0, 255, 10]), empty: '' }
+const files = {
+  'index.js': 'export { a as default } from "./lib/a.js"', 'lib/a.js': 'export const a = {}',
+  'data.bin': new Uint8Array([0, 255, 10]), empty: '',
+}
 
-async function loaded(home: HomeFixture): Promise<{ readonly location: string; read(): Promise<ReadonlyMap<string, Uint8Array>> }> {
+interface Loaded {
+  readonly location: string
+  read(): Promise<ReadonlyMap<string, Uint8Array>>
+}
+
+async function loaded(home: HomeFixture): Promise<Loaded> {
   const location = home.extension(home.globalRoot, 'weather', manifestOf(), files)
   const { extensions } = await home.load()
   const code: ExtensionDescriptor['code'] = extensions[0]!.code
@@ -27,11 +35,20 @@ test('the very bytes, each in memory of its own', async () => {
 })
 
 test.each([
-  ['a changed file', 'changed', 'lib/a.js', (home: HomeFixture, at: string) => home.write(join(at, 'lib/a.js'), 'export const a = 0')],
-  ['a file of the same length', 'changed', 'lib/a.js', (home: HomeFixture, at: string) => home.write(join(at, 'lib/a.js'), 'export const a = []')],
+  [
+    'a changed file', 'changed', 'lib/a.js',
+    (home: HomeFixture, at: string) => home.write(join(at, 'lib/a.js'), 'export const a = 0'),
+  ],
+  [
+    'a file of the same length', 'changed', 'lib/a.js',
+    (home: HomeFixture, at: string) => home.write(join(at, 'lib/a.js'), 'export const a = []'),
+  ],
   ['a missing file', 'missing', 'data.bin', (_: HomeFixture, at: string) => rmSync(join(at, 'data.bin'))],
   ['an extra file', 'extra', 'lib/b.js', (home: HomeFixture, at: string) => home.write(join(at, 'lib/b.js'), '')],
-  ['a changed manifest', 'changed', 'bulkhead.json', (home: HomeFixture, at: string) => home.write(join(at, 'bulkhead.json'), manifestOf({ version: '2.0.0' }))],
+  [
+    'a changed manifest', 'changed', 'bulkhead.json',
+    (home: HomeFixture, at: string) => home.write(join(at, 'bulkhead.json'), manifestOf({ version: '2.0.0' })),
+  ],
 ])('%s is named and nothing is handed out', async (_, change, path, spoil) => {
   using home = new HomeFixture()
   const { location, read } = await loaded(home)
@@ -74,5 +91,7 @@ test('loading again accepts the change under another digest', async () => {
   const after = (await home.load()).extensions[0]!
   expect(after.digests.package).not.toBe(before.digests.package)
   expect(after.digests.capability).toBe(before.digests.capability)
-  expect(after.code.kind === 'files' && new TextDecoder().decode((await after.code.readFiles()).get('lib/a.js'))).toBe('export const a = 2')
+  expect(after.code.kind === 'files' && new TextDecoder().decode((await after.code.readFiles()).get('lib/a.js'))).toBe(
+    'export const a = 2',
+  )
 })

@@ -6,7 +6,10 @@ import { toolOf } from './fixture.ts'
 
 function brokerOf(services: Partial<CompartmentServices> = {}): Broker {
   const tools = [toolOf('plain'), toolOf('reader', { fs: { read: ['docs/**'] } }, '/nowhere')]
-  return new Broker({ tools, services: { log: () => undefined, env: new Map(), envDeclared: new Set(), ...services }, limits: DEFAULT_LIMITS }, '/nowhere')
+  return new Broker(
+    { tools, services: { log: () => undefined, env: new Map(), envDeclared: new Set(), ...services }, limits: DEFAULT_LIMITS },
+    '/nowhere',
+  )
 }
 
 const open = (broker: Broker, callId: string, tool: string, signal = new AbortController().signal): (() => void) =>
@@ -31,7 +34,9 @@ describe('the broker', () => {
   it('knows no call but those in flight', async () => {
     const broker = brokerOf()
     const close = open(broker, 'b', 'reader')
-    for (const callId of ['other', null, 5, ['b'], { b: 1 }, '__proto__']) expect(await ask(broker, 'fs.read', callId, 'docs/x', 'text', null)).toBe('CapabilityDenied')
+    for (const callId of ['other', null, 5, ['b'], { b: 1 }, '__proto__']) {
+      expect(await ask(broker, 'fs.read', callId, 'docs/x', 'text', null)).toBe('CapabilityDenied')
+    }
     close()
     expect(await ask(broker, 'fs.read', 'b', 'docs/x', 'text', null)).toBe('CapabilityDenied')
   })
@@ -55,9 +60,14 @@ describe('the broker', () => {
   })
 
   it('tells a compartment neither causes nor traces', async () => {
-    const broker = brokerOf({ state: { read: () => Promise.reject(new Error('password=hunter2 in /home/ada')), write: async () => undefined } })
+    const broker = brokerOf({
+      state: { read: () => Promise.reject(new Error('password=hunter2 in /home/ada')), write: async () => undefined },
+    })
     open(broker, 'a', 'plain')
-    const error = await broker.methods['state.read']('a').then(() => undefined, (thrown: unknown) => thrown as Error & { code: string })
+    const error = await broker.methods['state.read']('a').then(
+      () => undefined,
+      (thrown: unknown) => thrown as Error & { code: string },
+    )
     expect(error).toMatchObject({ code: 'InternalError', message: 'The broker failed while answering.' })
     expect([error?.stack, error?.cause]).toEqual([undefined, undefined])
   })

@@ -32,8 +32,12 @@ async function ground(): Promise<{ readonly workspace: string; readonly outside:
 /** A tool that does one file operation, straight at the broker through the runtime. */
 const CLERK = running('return runtime.fs[args.do](...args.with)')
 
-async function clerk(workspace: string, requires: JsonObject): Promise<(method: string, ...args: readonly (string | boolean | JsonObject)[]) => Promise<unknown>> {
-  const session = await newSandbox(workspace).open(requestOf({ placement: 'thread', source: CLERK, tools: [toolOf('run', requires, workspace)] }))
+type Clerk = (method: string, ...args: readonly (string | boolean | JsonObject)[]) => Promise<unknown>
+
+async function clerk(workspace: string, requires: JsonObject): Promise<Clerk> {
+  const session = await newSandbox(workspace).open(
+    requestOf({ placement: 'thread', source: CLERK, tools: [toolOf('run', requires, workspace)] }),
+  )
   return (method, ...args) => session.call(invocation({ do: method, with: args }))
 }
 
@@ -55,7 +59,9 @@ describe('reading', () => {
       expect(error.code, path).toBe('CapabilityDenied')
       expect(JSON.stringify([error.message, error.data]), path).not.toContain(CANARY)
     }
-    for (const path of ['', 'docs/a.md\0.txt', 'x'.repeat(5_000)]) expect(await codeOf(fs('readText', path)), path).toBe('InputInvalid')
+    for (const path of ['', 'docs/a.md\0.txt', 'x'.repeat(5_000)]) {
+      expect(await codeOf(fs('readText', path)), path).toBe('InputInvalid')
+    }
     expect(await codeOf(fs('readText', 'docs/none.md'))).toBe('NotFound')
     expect(await codeOf(fs('readText', 'docs/a.md/b'))).toBe('NotFound')
   })
@@ -64,8 +70,9 @@ describe('reading', () => {
     const { workspace } = await ground()
     const fs = await clerk(workspace, { fs: { read: ['docs/**'] } })
     expect(await fs('list', 'docs')).toEqual([
-      { name: 'a.md', kind: 'file' }, { name: 'chain', kind: 'other' }, { name: 'dangling', kind: 'other' }, { name: 'deep', kind: 'directory' },
-      { name: 'file-link', kind: 'other' }, { name: 'folder-link', kind: 'other' }, { name: 'good-folder', kind: 'other' }, { name: 'good-link', kind: 'other' },
+      { name: 'a.md', kind: 'file' }, { name: 'chain', kind: 'other' }, { name: 'dangling', kind: 'other' },
+      { name: 'deep', kind: 'directory' }, { name: 'file-link', kind: 'other' }, { name: 'folder-link', kind: 'other' },
+      { name: 'good-folder', kind: 'other' }, { name: 'good-link', kind: 'other' },
       { name: 'loop', kind: 'other' }, { name: 'proc', kind: 'other' },
     ])
     expect(await fs('list', 'docs/good-folder')).toEqual([])
@@ -96,7 +103,9 @@ describe('reading', () => {
     const { workspace, outside } = await ground()
     const linked = join(outside, 'linked-workspace')
     await symlink(workspace, linked)
-    const session = await newSandbox(linked).open(requestOf({ placement: 'thread', source: CLERK, tools: [toolOf('run', { fs: { read: ['docs/**'] } }, linked)] }))
+    const session = await newSandbox(linked).open(
+      requestOf({ placement: 'thread', source: CLERK, tools: [toolOf('run', { fs: { read: ['docs/**'] } }, linked)] }),
+    )
     expect(await session.call(invocation({ do: 'readText', with: ['docs/a.md'] }))).toBe('inside')
     expect(await codeOf(session.call(invocation({ do: 'readText', with: ['docs/file-link'] })))).toBe('CapabilityDenied')
   })
@@ -110,7 +119,11 @@ describe('writing', () => {
     expect(await fs('write', 'docs/new.txt', 'two!')).toEqual({ bytes: 4, created: false })
     expect(await fs('edit', 'docs/new.txt', 'two', 'three')).toEqual({ replacements: 1 })
     expect(await readFile(join(workspace, 'docs', 'new.txt'), 'utf8')).toBe('three!')
-    for (const path of ['root.txt', 'docs/folder-link/new.txt', 'docs/folder-link/secret.txt', 'docs/file-link', '../outside/x', join(outside, 'x'), 'docs/proc/tmp/x']) {
+    const escapes = [
+      'root.txt', 'docs/folder-link/new.txt', 'docs/folder-link/secret.txt', 'docs/file-link', '../outside/x', join(outside, 'x'),
+      'docs/proc/tmp/x',
+    ]
+    for (const path of escapes) {
       expect(await codeOf(fs('write', path, 'x')), path).toBe('CapabilityDenied')
       expect(await codeOf(fs('remove', path)), path).toBe('CapabilityDenied')
       expect(await codeOf(fs('edit', path, 'a', 'b')), path).toBe('CapabilityDenied')

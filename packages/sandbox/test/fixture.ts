@@ -1,7 +1,10 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, Json, JsonObject, LogEntry, Placement, Sandbox, ToolInvocation } from '@bulkhead/contract'
+import type {
+  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, JsonObject, LogEntry, Placement, Sandbox,
+  ToolInvocation,
+} from '@bulkhead/contract'
 import { BulkheadError, compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
 import { onTestFinished } from 'vitest'
 import { createSandbox } from '../src/index.ts'
@@ -21,7 +24,12 @@ export function newSandbox(workspace = '/'): Sandbox {
 }
 
 export function toolOf(name: string, requires: JsonObject = {}, workspace = '/'): CompartmentTool {
-  return { name, requires, inputSchema: { type: 'object' }, grant: compileGrant(requirementSet.parse(requires), { workspace: [workspace] }) }
+  return {
+    name,
+    requires,
+    inputSchema: { type: 'object' },
+    grant: compileGrant(requirementSet.parse(requires), { workspace: [workspace] }),
+  }
 }
 
 export interface RequestOptions {
@@ -36,13 +44,19 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-export function requestOf({ placement, source, tools, limits, services, config, id, signal }: RequestOptions): CompartmentRequest & { readonly logged: LogEntry[] } {
+export function requestOf(
+  { placement, source, tools, limits, services, config, id, signal }: RequestOptions,
+): CompartmentRequest & { readonly logged: LogEntry[] } {
   const logged: LogEntry[] = []
   const files = typeof source === 'string' ? { 'index.js': source } : source
   return {
     extension: { id: id ?? 'example', version: '1.0.0', layer: 'global' },
     placement,
-    code: { kind: 'files', main: './index.js', files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text as string)])) },
+    code: {
+      kind: 'files',
+      main: './index.js',
+      files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text as string)])),
+    },
     tools: tools ?? [toolOf('run')],
     config: config ?? {},
     limits: { ...DEFAULT_LIMITS, ...limits },
@@ -63,12 +77,13 @@ export const running = (body: string): string => `export default { tools: { run:
 
 /** The error something was refused with; fails when it was not refused, or not with one of ours. */
 export async function refusal(promise: Promise<unknown>): Promise<BulkheadError> {
-  const outcome: { readonly value: unknown } | { readonly error: unknown } = await promise.then((value) => ({ value }), (error: unknown) => ({ error }))
+  const outcome: { readonly value: unknown } | { readonly error: unknown } = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
   if ('value' in outcome) throw new Error(`not refused: ${JSON.stringify(outcome.value)}`)
   if (!BulkheadError.is(outcome.error)) throw outcome.error
   return outcome.error
 }
 
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).code
-
-export type { Json }

@@ -6,7 +6,8 @@ import { codeOf, invocation, requestOf } from './fixture.ts'
 import { ScriptedPeer } from './scripted-peer.ts'
 
 const raw = (value: unknown): unknown => ({ type: 'RAW', value })
-const apply = (more: object): unknown => ({ id: '1', type: 'APPLY', path: ['progress'], argumentList: [raw('c'), raw('x')], ...more })
+const apply = (more: object): unknown =>
+  ({ id: '1', type: 'APPLY', path: ['progress'], argumentList: [raw('c'), raw('x')], ...more })
 
 /** Messages that run code, pollute, crash or open doors in a bare Comlink, and near misses of what is allowed. */
 const ATTACKS: Readonly<Record<string, unknown>> = {
@@ -85,8 +86,14 @@ describe('a compartment that sends anything but the protocol is killed, its call
     expect('pwned' in globalThis || 'polluted' in {}).toBe(false)
   }
 
-  it.each(Object.entries(ATTACKS))('by the request %s', async (_name, message) => attacked((peer) => peer.send(['broker', message])))
-  it.each(Object.entries(ANSWERS))('by the answer %s', async (_name, answer) => attacked((peer, id) => peer.send(['call', answer(id)])))
+  it.each(Object.entries(ATTACKS))(
+    'by the request %s',
+    async (_name, message) => attacked((peer) => peer.send(['broker', message])),
+  )
+  it.each(Object.entries(ANSWERS))(
+    'by the answer %s',
+    async (_name, answer) => attacked((peer, id) => peer.send(['call', answer(id)])),
+  )
   it.each(Object.entries(PACKETS))('by a packet that is %s', async (_name, packet) => attacked((peer) => peer.post(packet)))
 
   it('by two requests of one id', async () => attacked((peer) => {
@@ -160,7 +167,9 @@ describe('the gate', () => {
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
         { depthSize: 'small' },
-        fc.constantFrom<unknown>('1', 'q', 'APPLY', 'RAW', 'HANDLER', 'throw', 'progress', 'fs.read', 'call', 'broker', 'constructor', null, 5, true),
+        fc.constantFrom<unknown>(
+          '1', 'q', 'APPLY', 'RAW', 'HANDLER', 'throw', 'progress', 'fs.read', 'call', 'broker', 'constructor', null, 5, true,
+        ),
         fc.array(tie('value'), { maxLength: 4 }),
         fc.array(fc.tuple(key, tie('value')), { maxLength: 5 }).map((entries) => Object.fromEntries(entries)),
       ),
@@ -171,7 +180,8 @@ describe('the gate', () => {
       try {
         for (const [channel, message] of gate.received(JSON.stringify(packet))) {
           const { type, path } = message as { type: string; path?: string[] }
-          expect(channel === 'broker' ? [type, path?.length] : type === 'RAW' || type === 'HANDLER').toEqual(channel === 'broker' ? ['APPLY', 1] : true)
+          if (channel === 'broker') expect([type, path?.length]).toEqual(['APPLY', 1])
+          else expect(['RAW', 'HANDLER']).toContain(type)
         }
       } catch (error) {
         expect(error).toMatchObject({ code: 'BoundaryViolation' })

@@ -13,7 +13,11 @@ async function neighbourOf(sandbox: Sandbox, placement: Placement): Promise<() =
   }
 }
 
-async function hostile(placement: Placement, source: string, limits: Partial<CompartmentLimits> = {}): Promise<{ session: CompartmentSession; neighbourAnswers: () => Promise<void> }> {
+async function hostile(
+  placement: Placement,
+  source: string,
+  limits: Partial<CompartmentLimits> = {},
+): Promise<{ session: CompartmentSession; neighbourAnswers: () => Promise<void> }> {
   const sandbox = newSandbox()
   const neighbourAnswers = await neighbourOf(sandbox, placement)
   return { session: await sandbox.open(requestOf({ placement, source, limits, id: 'hostile' })), neighbourAnswers }
@@ -44,7 +48,9 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   it('that spins while it is imported is killed at the limit for starting', async () => {
     const sandbox = newSandbox()
     const neighbourAnswers = await neighbourOf(sandbox, placement)
-    expect(await codeOf(sandbox.open(requestOf({ placement, source: 'for (;;);', limits: { startMs: 600 } })))).toBe('LifecycleTimeout')
+    expect(
+      await codeOf(sandbox.open(requestOf({ placement, source: 'for (;;);', limits: { startMs: 600 } }))),
+    ).toBe('LifecycleTimeout')
     await neighbourAnswers()
   })
 
@@ -83,7 +89,9 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     const sandbox = newSandbox()
     const neighbourAnswers = await neighbourOf(sandbox, placement)
     const open = (source: string): Promise<BulkheadError> => refusal(sandbox.open(requestOf({ placement, source })))
-    expect(await open('throw new Error("not today")')).toMatchObject({ code: 'CompartmentStartFailed', message: './index.js could not be imported: not today' })
+    expect(await open('throw new Error("not today")')).toMatchObject({
+      code: 'CompartmentStartFailed', message: './index.js could not be imported: not today',
+    })
     expect(await open('throw null')).toMatchObject({ code: 'CompartmentStartFailed' })
     expect(await open('this is not JavaScript')).toMatchObject({ code: 'CompartmentStartFailed' })
     expect(await open('process.exit(0)')).toMatchObject({ code: 'CompartmentCrashed' })
@@ -123,7 +131,8 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   })
 
   it('that logs without end is cut off, not killed', async () => {
-    const request = requestOf({ placement, source: running('for (let i = 0; i < 20000; i++) console.log("line " + i); return "done"'), limits: { logBytes: 1_000 } })
+    const source = running('for (let i = 0; i < 20000; i++) console.log("line " + i); return "done"')
+    const request = requestOf({ placement, source, limits: { logBytes: 1_000 } })
     const session = await newSandbox().open(request)
     expect(await session.call(invocation())).toBe('done')
     await expect.poll(() => request.logged.at(-1)?.text ?? '').toMatch(/logged more than 1000 bytes/)

@@ -63,14 +63,18 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     expose({ add: (a: number, b: number) => a * b }, host.broker)
     const add = wrap(host.call)('add')
     const multiply = wrap(compartment.broker)('add')
-    expect(await Promise.all([...Array.from({ length: 50 }, (_, n) => add(n, 1)), multiply(6, 7)])).toEqual([...Array.from({ length: 50 }, (_, n) => n + 1), 42])
+    const numbers = Array.from({ length: 50 }, (_, n) => n)
+    expect(await Promise.all([...numbers.map((n) => add(n, 1)), multiply(6, 7)])).toEqual([...numbers.map((n) => n + 1), 42])
     expect(ours.packets).toBe(2)
   })
 
   it('turns what is thrown into an error with code, data and cause', async () => {
     const [near, far] = await pairs[kind]!()
-    expose({ fail: () => Promise.reject(Object.assign(new Error('outer', { cause: new Error('inner') }), { code: 'X', data: { n: 1 } })) }, link(far).call)
-    await expect(wrap(link(near).call)('fail')()).rejects.toMatchObject({ name: 'Error', message: 'outer', code: 'X', data: { n: 1 }, cause: { message: 'inner' } })
+    const error = Object.assign(new Error('outer', { cause: new Error('inner') }), { code: 'X', data: { n: 1 } })
+    expose({ fail: () => Promise.reject(error) }, link(far).call)
+    await expect(wrap(link(near).call)('fail')()).rejects.toMatchObject({
+      name: 'Error', message: 'outer', code: 'X', data: { n: 1 }, cause: { message: 'inner' },
+    })
   })
 
   it('cuts a large batch into packets', async () => {

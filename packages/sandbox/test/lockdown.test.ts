@@ -27,7 +27,9 @@ describe.each(REMOTE)('code in a %s', (placement) => {
   })
 
   it('has an empty environment and the facts libraries look at', async () => {
-    expect(await evaluate('return [Object.keys(process.env), process.argv, process.version, process.platform, process.cwd(), crypto.randomUUID().length]'))
+    expect(await evaluate(`
+      return [Object.keys(process.env), process.argv, process.version, process.platform, process.cwd(), crypto.randomUUID().length]
+    `))
       .toEqual([[], [], process.version, process.platform, '/', 36])
   })
 

@@ -1,3 +1,4 @@
+import type { CompartmentSession } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, newSandbox, refusal, requestOf, REMOTE, running } from './fixture.ts'
 import type { RequestOptions } from './fixture.ts'
@@ -8,7 +9,8 @@ const WASM = Uint8Array.from([
 ])
 
 describe.each(REMOTE)('imports in a %s', (placement) => {
-  const open = (source: RequestOptions['source']): ReturnType<ReturnType<typeof newSandbox>['open']> => newSandbox().open(requestOf({ placement, source }))
+  const open = (source: RequestOptions['source']): Promise<CompartmentSession> =>
+    newSandbox().open(requestOf({ placement, source }))
 
   it('come from the verified files, in folders, as JSON and as WebAssembly', async () => {
     const session = await open({
@@ -39,9 +41,15 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
       message: 'The module node:fs does not exist in a compartment. Declare `fs` in `requires` and use `runtime.fs`.',
       data: { module: 'fs' },
     })
-    expect(await refusal(open(`import 'node:https'; ${running('')}`))).toMatchObject({ code: 'BuiltinDenied', message: expect.stringContaining('`net`') as string })
-    expect(await refusal(open(`import 'child_process'; ${running('')}`))).toMatchObject({ code: 'BuiltinDenied', message: expect.stringContaining('`shell`') as string })
-    expect(await refusal(open(`import 'node:vm'; ${running('')}`))).toMatchObject({ code: 'BuiltinDenied', message: expect.stringContaining('No capability') as string })
+    expect(await refusal(open(`import 'node:https'; ${running('')}`))).toMatchObject({
+      code: 'BuiltinDenied', message: expect.stringContaining('`net`') as string,
+    })
+    expect(await refusal(open(`import 'child_process'; ${running('')}`))).toMatchObject({
+      code: 'BuiltinDenied', message: expect.stringContaining('`shell`') as string,
+    })
+    expect(await refusal(open(`import 'node:vm'; ${running('')}`))).toMatchObject({
+      code: 'BuiltinDenied', message: expect.stringContaining('No capability') as string,
+    })
   })
 
   it('of anything else are refused, however they are written', async () => {
@@ -58,7 +66,10 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
       'old.cjs': 'module.exports = 1',
       'text.txt': 'x',
     })
-    const denied = ['node:fs', 'fs', 'node:fs/promises', 'node:worker_threads', 'node:module', 'node:process', 'process', 'node:sqlite', 'node:test', 'node:%66s', 'node:FS']
+    const denied = [
+      'node:fs', 'fs', 'node:fs/promises', 'node:worker_threads', 'node:module', 'node:process', 'process', 'node:sqlite', 'node:test',
+      'node:%66s', 'node:FS',
+    ]
     const missing = [
       './gone.js', '../index.js/..', 'tool://other/index.js', 'bulkhead:0/main.ts', 'file:///etc/passwd', 'data:text/javascript,export default 1', 'https://example.com/x.js',
       'left-pad', '#internal', '/etc/passwd', './index.js?x=1', './old.cjs', './text.txt', ' fs', 'FS',

@@ -8,7 +8,8 @@ const LIMITS = { ...JSON_LIMITS, maxDepth: 8, maxNodes: 50 }
 it('agrees with a look at every value, however the text is written', () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 10, stringUnit: 'binary' }), fc.boolean(), (value, escaped) => {
     const text = JSON.stringify(value)
-    const written = escaped ? text.replaceAll(/[a-z_](?=[^"\\]*")/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`) : text
+    const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+    const written = escaped ? text.replaceAll(/[a-z_](?=[^"\\]*")/g, escape) : text
     let expected: unknown
     try {
       expected = JSON.parse(written)
@@ -25,7 +26,9 @@ it('agrees with a look at every value, however the text is written', () => {
 it('counts values and depth outside strings only', () => {
   expect(parsePacket(JSON.stringify([',,,[[[{{{'.repeat(100), '\\', '"', '\\"[[[[[[[[[[']), LIMITS)).toMatchObject({ ok: true })
   expect(parsePacket(JSON.stringify(Array.from({ length: 49 }, () => 0)), LIMITS)).toMatchObject({ ok: true })
-  expect(parsePacket(JSON.stringify(Array.from({ length: 50 }, () => 0)), LIMITS)).toEqual({ ok: false, why: 'has too many values or too much nesting' })
+  expect(
+    parsePacket(JSON.stringify(Array.from({ length: 50 }, () => 0)), LIMITS),
+  ).toEqual({ ok: false, why: 'has too many values or too much nesting' })
 })
 
 it('tells a bomb from its text, without building it', () => {

@@ -10,31 +10,41 @@ import type { RequestOptions } from './fixture.ts'
 async function requestIn(options: RequestOptions): Promise<ReturnType<typeof requestOf>> {
   const request = requestOf(options)
   if (options.placement !== 'inline' || typeof options.source !== 'string') return request
-  const { default: module } = await import(`data:text/javascript,${encodeURIComponent(options.source)}#${Math.random()}`) as { default: ExtensionModule }
+  const url = `data:text/javascript,${encodeURIComponent(options.source)}#${Math.random()}`
+  const { default: module } = await import(url) as { default: ExtensionModule }
   return { ...request, code: { kind: 'module', module } }
 }
 
 describe.each(PLACEMENTS)('in the placement %s', (placement) => {
   it('answers a call with the value of the tool', async () => {
-    const session = await newSandbox().open(await requestIn({ placement, source: running('return { sum: args.a + args.b, tool: runtime.toolName }') }))
+    const session = await newSandbox().open(
+      await requestIn({ placement, source: running('return { sum: args.a + args.b, tool: runtime.toolName }') }),
+    )
     expect(session.placement).toBe(placement)
     expect(await session.call(invocation({ a: 2, b: 3 }))).toEqual({ sum: 5, tool: 'run' })
     expect(session.inFlight).toBe(0)
   })
 
   it('gives a runtime that is frozen and has only what every call has', async () => {
-    const session = await newSandbox().open(await requestIn({ placement, source: running('return { keys: Object.keys(runtime).sort(), frozen: Object.isFrozen(runtime) }') }))
-    expect(await session.call(invocation())).toEqual({ keys: ['callId', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true })
+    const source = running('return { keys: Object.keys(runtime).sort(), frozen: Object.isFrozen(runtime) }')
+    const session = await newSandbox().open(await requestIn({ placement, source }))
+    expect(await session.call(invocation())).toEqual({
+      keys: ['callId', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true,
+    })
   })
 
   it('carries progress, updates and logs to who waits for them', async () => {
     const heard: Json[] = []
     const request = await requestIn({
       placement,
-      source: running('runtime.progress("half"); runtime.update({ done: 1 }); runtime.log.warn("careful"); await null; return null'),
+      source: running(
+        'runtime.progress("half"); runtime.update({ done: 1 }); runtime.log.warn("careful"); await null; return null',
+      ),
     })
     const session = await newSandbox().open(request)
-    await session.call(invocation({}, { callId: 'c1', onProgress: (text) => heard.push(text), onUpdate: (partial) => heard.push(partial) }))
+    await session.call(
+      invocation({}, { callId: 'c1', onProgress: (text) => heard.push(text), onUpdate: (partial) => heard.push(partial) }),
+    )
     expect(heard).toEqual(['half', { done: 1 }])
     expect(request.logged).toEqual([{ level: 'warn', text: 'careful', callId: 'c1' }])
   })
@@ -84,7 +94,12 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     `)
     const session = await newSandbox(workspace).open(await requestIn({ placement, source, tools }))
     expect(await session.call(invocation())).toEqual({
-      read: 'grüße', bytes: 2, written: { bytes: 8, created: true }, refused: 'CapabilityDenied', kind: 'file', names: ['note.txt', 'out.txt'],
+      read: 'grüße',
+      bytes: 2,
+      written: { bytes: 8, created: true },
+      refused: 'CapabilityDenied',
+      kind: 'file',
+      names: ['note.txt', 'out.txt'],
     })
     expect(await readFile(join(workspace, 'out.txt'), 'utf8')).toBe('grüße!')
   })
@@ -93,13 +108,17 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     const source = running('return Promise.all(args.names.map((name) => runtime.env.get(name).catch((error) => error.code)))')
     const services = { env: new Map([['TOKEN', 'abc']]), envDeclared: new Set(['TOKEN', 'UNSET']) }
     const session = await newSandbox().open(await requestIn({ placement, source, services }))
-    expect(await session.call(invocation({ names: ['TOKEN', 'UNSET', 'PATH'] }))).toEqual(['abc', 'EnvNameNotSet', 'EnvNameUndeclared'])
+    expect(
+      await session.call(invocation({ names: ['TOKEN', 'UNSET', 'PATH'] })),
+    ).toEqual(['abc', 'EnvNameNotSet', 'EnvNameUndeclared'])
   })
 
   it('keeps state through the access it is given', async () => {
     let slot: Json = null
     const services = { state: { read: async () => slot, write: async (data: Json) => void (slot = data) } }
-    const source = running('const before = await runtime.state.read(); await runtime.state.write({ count: (before?.count ?? 0) + 1 }); return before')
+    const source = running(
+      'const before = await runtime.state.read(); await runtime.state.write({ count: (before?.count ?? 0) + 1 }); return before',
+    )
     const session = await newSandbox().open(await requestIn({ placement, source, services }))
     expect(await session.call(invocation())).toBeNull()
     expect(await session.call(invocation())).toEqual({ count: 1 })
@@ -122,14 +141,24 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
   })
 
   it('keeps the code a tool throws where it may use it, and its own where it may not', async () => {
-    const source = running('throw Object.assign(new Error("no"), { code: args.code, data: { at: 1 }, cause: new Error("deeper") })')
+    const source = running(
+      'throw Object.assign(new Error("no"), { code: args.code, data: { at: 1 }, cause: new Error("deeper") })',
+    )
     const session = await newSandbox().open(await requestIn({ placement, source }))
-    expect(await refusal(session.call(invocation({ code: 'ResourceBusy' })))).toMatchObject({ code: 'ResourceBusy', message: 'no', data: { at: 1 } })
-    expect(await refusal(session.call(invocation({ code: 'SessionCancelled' })))).toMatchObject({ code: 'ToolExecutionFailed', data: { code: 'SessionCancelled' } })
+    expect(
+      await refusal(session.call(invocation({ code: 'ResourceBusy' }))),
+    ).toMatchObject({ code: 'ResourceBusy', message: 'no', data: { at: 1 } })
+    expect(
+      await refusal(session.call(invocation({ code: 'SessionCancelled' }))),
+    ).toMatchObject({ code: 'ToolExecutionFailed', data: { code: 'SessionCancelled' } })
   })
 
   it('refuses what is not JSON, and what is too much of it', async () => {
-    const source = running('return { map: new Map(), big: "x".repeat(5000), cycle: (() => { const a = {}; a.a = a; return a })(), gone: { a: undefined } }[args.what]')
+    const source = running(`
+      const cycle = {}
+      cycle.self = cycle
+      return { map: new Map(), big: 'x'.repeat(5000), cycle, gone: { a: undefined } }[args.what]
+    `)
     const session = await newSandbox().open(await requestIn({ placement, source, limits: { outputBytes: 4096 } }))
     expect(await codeOf(session.call(invocation({ what: 'map' })))).toBe('OutputMalformed')
     expect(await codeOf(session.call(invocation({ what: 'cycle' })))).toBe('OutputMalformed')
@@ -168,7 +197,9 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
   })
 
   it('ends what is pending when it is closed, and refuses what comes after', async () => {
-    const session = await newSandbox().open(await requestIn({ placement, source: running('runtime.progress("on"); await new Promise(() => {})') }))
+    const session = await newSandbox().open(
+      await requestIn({ placement, source: running('runtime.progress("on"); await new Promise(() => {})') }),
+    )
     const started = Promise.withResolvers<void>()
     const answer = codeOf(session.call(invocation({}, { onProgress: () => started.resolve() })))
     await started.promise
@@ -181,11 +212,13 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
 
   it('is not opened when the code is not what the manifest says', async () => {
     const sandbox = newSandbox()
-    const open = async (source: string, tools = [toolOf('run')]): Promise<string> => codeOf(sandbox.open(await requestIn({ placement, source, tools })))
+    const open = async (source: string): Promise<string> => codeOf(sandbox.open(await requestIn({ placement, source })))
     expect(await open('export default { tools: { other: { execute() {} } } }')).toBe('ExportsMismatch')
     expect(await open('export default { tools: { run: {} } }')).toBe('ExportsMismatch')
     expect(await open('export default 1')).toBe('ExportsMismatch')
-    expect(await open('export default { tools: { run: { requires: { fs: { read: ["**"] } }, execute() {} } } }')).toBe('ExportsMismatch')
+    expect(
+      await open('export default { tools: { run: { requires: { fs: { read: ["**"] } }, execute() {} } } }'),
+    ).toBe('ExportsMismatch')
     expect(await open('export default { tools: { run: { input: { type: "array" }, execute() {} } } }')).toBe('ExportsMismatch')
   })
 })

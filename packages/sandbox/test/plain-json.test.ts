@@ -25,7 +25,9 @@ describe('what an extension gives away', () => {
     ['an accessor that throws', Object.defineProperty({}, 'x', { enumerable: true, get() { throw new Error('no') } }), 'could not be read'],
     ['a proxy that throws', new Proxy({}, { ownKeys() { throw new Error('no') } }), 'could not be read'],
   ])('is refused when it holds %s', (_what, value, message) => {
-    expect(toPlainJson(value, LIMITS)).toMatchObject({ ok: false, fault: 'malformed', message: expect.stringContaining(message) as string })
+    expect(toPlainJson(value, LIMITS)).toMatchObject({
+      ok: false, fault: 'malformed', message: expect.stringContaining(message) as string,
+    })
   })
 
   it.each<readonly [string, unknown]>([

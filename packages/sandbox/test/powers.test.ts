@@ -9,8 +9,11 @@ const services = { log: () => undefined, env: new Map<string, string>(), envDecl
 describe('the powers of a tool', () => {
   it('are those it declared, and those of its extension', () => {
     expect([...powersOf(toolOf('run'), services)]).toEqual([])
-    expect([...powersOf(toolOf('run', { fs: { read: ['a'], write: ['b'] }, capabilities: ['interact'] }), services)]).toEqual(['fs.read', 'fs.write', 'interact'])
-    expect([...powersOf(toolOf('run'), { ...services, envDeclared: new Set(['A']), state: { read: async () => null, write: async () => undefined } })]).toEqual(['env', 'state'])
+    expect(
+      [...powersOf(toolOf('run', { fs: { read: ['a'], write: ['b'] }, capabilities: ['interact'] }), services)],
+    ).toEqual(['fs.read', 'fs.write', 'interact'])
+    const state = { read: async () => null, write: async () => undefined }
+    expect([...powersOf(toolOf('run'), { ...services, envDeclared: new Set(['A']), state })]).toEqual(['env', 'state'])
   })
 
   it('stay where the grant behind them came out empty, so that their use is refused by name', () => {
@@ -22,6 +25,8 @@ describe('the powers of a tool', () => {
     ['shell', { shell: [{ cmd: 'git' }] }],
     ['tools.call', { capabilities: ['tools.call'] }],
   ])('that cannot be enforced keep its compartment shut: %s', async (_name, requires) => {
-    expect(await codeOf(newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools: [toolOf('run', requires)] })))).toBe('CapabilityUnavailable')
+    expect(
+      await codeOf(newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools: [toolOf('run', requires)] }))),
+    ).toBe('CapabilityUnavailable')
   })
 })

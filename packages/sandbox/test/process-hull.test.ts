@@ -21,7 +21,11 @@ async function isGone(pid: number): Promise<boolean> {
 
 describe('a hull', () => {
   it('ends with its host, though its worker spins', async () => {
-    const host = spawn(process.execPath, ['--no-warnings', fileURLToPath(new URL('./fixtures/host.ts', import.meta.url))], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const host = spawn(
+      process.execPath,
+      ['--no-warnings', fileURLToPath(new URL('./fixtures/host.ts', import.meta.url))],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
     onTestFinished(() => void host.kill('SIGKILL'))
     await new Promise((said) => host.stdout.once('data', said))
     const [hull] = await childrenOf(host.pid!)
@@ -37,7 +41,9 @@ describe('a hull', () => {
     const hull = (await childrenOf(process.pid)).find((pid) => !known.has(pid))
     expect(await readFile(`/proc/${hull}/environ`, 'utf8')).toBe('')
     expect((await readFile(`/proc/${hull}/stat`, 'utf8')).split(') ')[1]!.split(' ')[2]).toBe(String(hull))
-    const descriptors = await Promise.all((await readdir(`/proc/${hull}/fd`)).map((fd) => readlink(`/proc/${hull}/fd/${fd}`).catch(() => 'closed')))
+    const descriptors = await Promise.all(
+      (await readdir(`/proc/${hull}/fd`)).map((fd) => readlink(`/proc/${hull}/fd/${fd}`).catch(() => 'closed')),
+    )
     expect(descriptors.filter((target) => target.startsWith('/') && target !== '/dev/null')).toEqual([])
     expect(descriptors.filter((target) => target.startsWith('socket:'))).toHaveLength(4)
     await session.close()

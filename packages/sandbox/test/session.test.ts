@@ -15,7 +15,12 @@ describe('when a compartment ends, everything asked of it is told why', () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const { signal } = new AbortController()
-    const asked = [session.call(invocation()), session.call(invocation()), session.lifecycle('init'), session.deriveApprovalKey('run', {}, signal)]
+    const asked = [
+      session.call(invocation()),
+      session.call(invocation()),
+      session.lifecycle('init'),
+      session.deriveApprovalKey('run', {}, signal),
+    ]
     await peer.next('deriveApprovalKey')
     peer.end(exit)
     expect(await Promise.all(asked.map(codeOf))).toEqual([code, code, code, code])
@@ -39,7 +44,10 @@ describe('time', () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const controller = new AbortController()
-    const [cancelled, bystander] = [session.call(invocation({}, { signal: controller.signal })), session.call(invocation())].map(codeOf)
+    const [cancelled, bystander] = [
+      session.call(invocation({}, { signal: controller.signal })),
+      session.call(invocation()),
+    ].map(codeOf)
     controller.abort()
     expect(await cancelled).toBe('ToolCancelled')
     expect(await bystander).toBe('CompartmentKilled')
@@ -63,7 +71,8 @@ describe('time', () => {
 
 describe('answers', () => {
   it('of the wrong form to the request to load are violations', async () => {
-    for (const reply of [null, [], {}, { tools: [], phases: 1 }, { tools: [1], phases: [] }, { tools: [{ name: 1 }], phases: [] }]) {
+    const replies = [null, [], {}, { tools: [], phases: 1 }, { tools: [1], phases: [] }, { tools: [{ name: 1 }], phases: [] }]
+    for (const reply of replies) {
       const peer = new ScriptedPeer()
       const opening = codeOf(peer.open(request()))
       peer.reply((await peer.next('load')).id, reply)
@@ -77,17 +86,24 @@ describe('answers', () => {
     const session = await peer.session(request())
     const thrown = async (error: object): Promise<unknown> => {
       const answer = refusal(session.call(invocation()))
-      peer.send(['call', { id: (await peer.next('execute')).id, type: 'HANDLER', name: 'throw', value: { isError: true, value: error } }])
+      const { id } = await peer.next('execute')
+      peer.send(['call', { id, type: 'HANDLER', name: 'throw', value: { isError: true, value: error } }])
       return answer
     }
-    expect(await thrown({ name: 'E', message: 'm', code: 'HostClosed' })).toMatchObject({ code: 'ToolExecutionFailed', message: 'm', data: { code: 'HostClosed' } })
+    expect(await thrown({ name: 'E', message: 'm', code: 'HostClosed' })).toMatchObject({
+      code: 'ToolExecutionFailed', message: 'm', data: { code: 'HostClosed' },
+    })
     expect(await thrown({ name: 'E', message: 'm', code: 'toString' })).toMatchObject({ code: 'ToolExecutionFailed' })
-    expect(await thrown({ name: 'E', message: 'm', code: 'NotFound', data: [1], cause: { name: 'C', message: 'c' } })).toMatchObject({ code: 'NotFound', data: [1] })
+    expect(
+      await thrown({ name: 'E', message: 'm', code: 'NotFound', data: [1], cause: { name: 'C', message: 'c' } }),
+    ).toMatchObject({ code: 'NotFound', data: [1] })
   })
 
   it('to a second attempt of a call are not those to the first', async () => {
     const peer = new ScriptedPeer()
-    const session = await peer.session(requestOf({ placement: 'process', source: '', limits: { graceMs: 10_000 }, tools: [toolOf('run')] }))
+    const session = await peer.session(
+      requestOf({ placement: 'process', source: '', limits: { graceMs: 10_000 }, tools: [toolOf('run')] }),
+    )
     const controller = new AbortController()
     const first = codeOf(session.call(invocation({}, { callId: 'same', signal: controller.signal })))
     const firstId = (await peer.next('execute')).id

@@ -24,7 +24,8 @@ describe('what an execute returned', () => {
     ["stud's value", { ok: true, value: { a: 1 } }, { type: 'output', data: { a: 1 } }],
     ["stud's error", { ok: false, error: { class: 'ToolTransient', code: 'ResourceBusy', context: { message: 'busy' } } },
       { type: 'error', error_text: 'busy', error: errorOf('ResourceBusy') }],
-    ["phi's result", { content: text, details: { n: 1 }, child_loop_id: null }, { type: 'output', data: 'hi', content: text, details: { n: 1 } }],
+    ["phi's result", { content: text, details: { n: 1 }, child_loop_id: null },
+      { type: 'output', data: 'hi', content: text, details: { n: 1 } }],
     ['an MCP result', { content: text, structuredContent: { n: 1 } }, { type: 'output', data: { n: 1 }, content: text }],
     ['an MCP error', { content: text, isError: true }, { type: 'error', error_text: 'hi', error: failed, content: text }],
     ["morphix's success", { success: true, output: [1], tool: 'x' }, { type: 'output', data: [1] }],
@@ -64,9 +65,11 @@ describe('what an execute returned', () => {
     const own = new Set(['ToolExecutionFailed', 'NotFound', 'InputInvalid', 'ResourceBusy', 'ExecutionTimeout'])
     fc.assert(fc.property(anyCode, (code) => {
       const settled = errorOf(own.has(code) ? code : 'ToolExecutionFailed')
-      expect(acceptReturn({ type: 'error', error_text: 'x', error: { code } })).toStrictEqual({ type: 'error', error_text: 'x', error: settled })
+      expect(acceptReturn({ type: 'error', error_text: 'x', error: { code } }))
+        .toStrictEqual({ type: 'error', error_text: 'x', error: settled })
     }))
-    expect(acceptReturn({ ok: false, error: { class: 'Cancellation', code: 'SessionCancelled', context: {} } })).toMatchObject({ error: failed })
+    expect(acceptReturn({ ok: false, error: { class: 'Cancellation', code: 'SessionCancelled', context: {} } }))
+      .toMatchObject({ error: failed })
     expect(acceptReturn({ success: false, error: 'approval_denied', output: 'no' })).toMatchObject({ error: failed })
     expect(acceptReturn({ content: [{ type: 'text', text: 'Cancelled' }], isError: true })).toMatchObject({ error: failed })
   })

@@ -14,7 +14,8 @@ describe('our own form, read from a tool', () => {
 
   it('takes class and retryable from the table, whatever the tool says', () => {
     const error = { code: 'ResourceBusy', class: 'Validation', retryable: false }
-    expect(fromCanonical({ type: 'error', error_text: 'x', error })?.body).toStrictEqual({ type: 'error', error_text: 'x', error: errorOf('ResourceBusy') })
+    expect(fromCanonical({ type: 'error', error_text: 'x', error })?.body)
+      .toStrictEqual({ type: 'error', error_text: 'x', error: errorOf('ResourceBusy') })
   })
 
   it.each([

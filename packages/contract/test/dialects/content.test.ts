@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { textOfContent, textOfData } from '../../src/dialects/content.ts'
 
 it('shows a text as it is and anything else as JSON', () => {
-  expect([textOfData('a "b"'), textOfData(1), textOfData(null), textOfData({ a: [true] })]).toStrictEqual(['a "b"', '1', 'null', '{"a":[true]}'])
+  expect([textOfData('a "b"'), textOfData(1), textOfData(null), textOfData({ a: [true] })])
+    .toStrictEqual(['a "b"', '1', 'null', '{"a":[true]}'])
 })
 
 it('joins the texts of blocks, and knows when there is none', () => {

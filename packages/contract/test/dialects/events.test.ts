@@ -13,13 +13,17 @@ const ext = 'weather'
 /** One of each, so that an event without a decision here does not compile. */
 const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
   ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } },
-  ToolInvocationDecided: { type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k' },
+  ToolInvocationDecided: {
+    type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k',
+  },
   ToolInvocationStarted: { type: 'ToolInvocationStarted', ...call, attempt: 1 },
   ToolInvocationProgress: { type: 'ToolInvocationProgress', ...call, text: 'half' },
   ToolInvocationUpdated: { type: 'ToolInvocationUpdated', ...call, partial: [1] },
   ToolInvocationSucceeded: { type: 'ToolInvocationSucceeded', ...call, durationMs: 5 },
   ToolInvocationFailed: { type: 'ToolInvocationFailed', ...call, ...failure, errorCode: 'ToolExecutionFailed' },
-  ToolInvocationCancelled: { type: 'ToolInvocationCancelled', ...call, durationMs: 5, errorCode: 'TurnCancelled', reason: 'stop' },
+  ToolInvocationCancelled: {
+    type: 'ToolInvocationCancelled', ...call, durationMs: 5, errorCode: 'TurnCancelled', reason: 'stop',
+  },
   LifecyclePhaseStart: { type: 'LifecyclePhaseStart', extensionId: ext, phase: 'init' },
   LifecyclePhaseEnd: { type: 'LifecyclePhaseEnd', extensionId: ext, phase: 'init', durationMs: 2, ok: true },
   LifecycleStateChanged: { type: 'LifecycleStateChanged', extensionId: ext, from: 'loaded', to: 'activating' },
@@ -39,13 +43,16 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
 }
 const stamp = (body: EventBody): BulkheadEvent => ({ ...body, at }) as BulkheadEvent
 const names = (project: (event: BulkheadEvent) => string | undefined) =>
-  Object.fromEntries(Object.values(every).map((body) => [body.type, project(stamp(body))]).filter(([, name]) => name !== undefined))
+  Object.fromEntries(Object.values(every).map((body) => [body.type, project(stamp(body))])
+    .filter(([, name]) => name !== undefined))
 
 describe('events in other words', () => {
   it('have these names in phi', () => {
     expect(names((event) => toPhiEvent(event)?.type)).toStrictEqual({
-      ToolInvocationStarted: 'ToolExecutionStart', ToolInvocationUpdated: 'ToolExecutionUpdate', ToolInvocationProgress: 'ProgressMessage',
-      ToolInvocationSucceeded: 'ToolExecutionEnd', ToolInvocationFailed: 'ToolExecutionEnd', ToolInvocationCancelled: 'ToolExecutionEnd',
+      ToolInvocationStarted: 'ToolExecutionStart', ToolInvocationUpdated: 'ToolExecutionUpdate',
+      ToolInvocationProgress: 'ProgressMessage',
+      ToolInvocationSucceeded: 'ToolExecutionEnd', ToolInvocationFailed: 'ToolExecutionEnd',
+      ToolInvocationCancelled: 'ToolExecutionEnd',
     })
   })
 
@@ -59,8 +66,10 @@ describe('events in other words', () => {
   it('have these names in stud', () => {
     expect(names((event) => toStudEvent(event)?.name)).toStrictEqual({
       ...Object.fromEntries([
-        'ToolInvocationProposed', 'ToolInvocationStarted', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
-        'LifecyclePhaseStart', 'LifecyclePhaseEnd', 'ExtensionReloaded', 'ExtensionReloadRefused', 'InteractionRaised', 'InteractionAnswered',
+        'ToolInvocationProposed', 'ToolInvocationStarted', 'ToolInvocationSucceeded', 'ToolInvocationFailed',
+        'ToolInvocationCancelled',
+        'LifecyclePhaseStart', 'LifecyclePhaseEnd', 'ExtensionReloaded', 'ExtensionReloadRefused', 'InteractionRaised',
+        'InteractionAnswered',
         'TrustDecision', 'StateSlotDrift', 'SuppressedError',
       ].map((name) => [name, name])),
       TurnEnded: 'SessionTurnEnd',
@@ -71,12 +80,15 @@ describe('events in other words', () => {
 describe('events of phi', () => {
   it('carry the call, and what was at hand', () => {
     const ids = { loop_id: 's1', tool_call_id: 'c1', tool_name: 'forecast' }
-    expect(toPhiEvent(stamp(every.ToolInvocationStarted), { args: { city: 'Oslo' } })).toStrictEqual({ type: 'ToolExecutionStart', ...ids, args: { city: 'Oslo' } })
-    expect(toPhiEvent(stamp(every.ToolInvocationSucceeded), { outcome: { type: 'output', data: 'hi', metadata: { ...base, child_loop_id: 'l1' } } })).toStrictEqual({
+    expect(toPhiEvent(stamp(every.ToolInvocationStarted), { args: { city: 'Oslo' } }))
+      .toStrictEqual({ type: 'ToolExecutionStart', ...ids, args: { city: 'Oslo' } })
+    const outcome = { type: 'output' as const, data: 'hi', metadata: { ...base, child_loop_id: 'l1' } }
+    expect(toPhiEvent(stamp(every.ToolInvocationSucceeded), { outcome })).toStrictEqual({
       type: 'ToolExecutionEnd', ...ids, is_error: false, child_loop_id: 'l1',
       result: { content: [{ type: 'text', text: 'hi' }], details: null, child_loop_id: 'l1' },
     })
-    expect(toPhiEvent(stamp(every.ToolInvocationFailed))).toStrictEqual({ type: 'ToolExecutionEnd', ...ids, is_error: true, child_loop_id: null, result: null })
+    expect(toPhiEvent(stamp(every.ToolInvocationFailed)))
+      .toStrictEqual({ type: 'ToolExecutionEnd', ...ids, is_error: true, child_loop_id: null, result: null })
   })
 
   it('are absent for a call that a before-hook vetoed', () => {
@@ -89,16 +101,21 @@ describe('events of steerable', () => {
   it('carry a closed call and a result', () => {
     expect(toSteerableEvent(stamp(every.ToolInvocationProposed)))
       .toStrictEqual({ type: 'tool_call', toolCall: { id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } } })
-    expect(toSteerableEvent(stamp({ ...every.ToolInvocationProposed, args: [1] }))).toMatchObject({ toolCall: { arguments: { value: [1] } } })
+    expect(toSteerableEvent(stamp({ ...every.ToolInvocationProposed, args: [1] })))
+      .toMatchObject({ toolCall: { arguments: { value: [1] } } })
     const outcome = { type: 'error' as const, error_text: 'no', error: errorOf('InputInvalid'), metadata: base }
     expect(toSteerableEvent(stamp(every.ToolInvocationFailed), { outcome }))
-      .toStrictEqual({ type: 'tool_result', id: 'c1', name: 'forecast', result: { success: false, needsFollowup: true, error: 'no' } })
+      .toStrictEqual({ type: 'tool_result', id: 'c1', name: 'forecast',
+        result: { success: false, needsFollowup: true, error: 'no' } })
   })
 
   it('end the run for a cancelled call, and not for a failed or a steered one', () => {
-    expect(toSteerableEvent(stamp(every.ToolInvocationFailed))).toMatchObject({ result: { success: false, needsFollowup: true, error: 'no' } })
-    expect(toSteerableEvent(stamp(every.ToolInvocationCancelled))).toMatchObject({ result: { success: false, terminal: true, error: 'stop' } })
-    expect(toSteerableEvent(stamp({ ...every.ToolInvocationCancelled, errorCode: 'SkippedBySteering' }))).toMatchObject({ result: { needsFollowup: true } })
+    expect(toSteerableEvent(stamp(every.ToolInvocationFailed)))
+      .toMatchObject({ result: { success: false, needsFollowup: true, error: 'no' } })
+    expect(toSteerableEvent(stamp(every.ToolInvocationCancelled)))
+      .toMatchObject({ result: { success: false, terminal: true, error: 'stop' } })
+    expect(toSteerableEvent(stamp({ ...every.ToolInvocationCancelled, errorCode: 'SkippedBySteering' })))
+      .toMatchObject({ result: { needsFollowup: true } })
   })
 })
 
@@ -111,10 +128,12 @@ describe('events of stud', () => {
   })
 
   it.each([
-    ['ApprovalDenied', 'approval-denied'], ['RuleDenied', 'approval-denied'], ['HookVetoed', 'approval-denied'], ['GuardDenied', 'approval-denied'],
+    ['ApprovalDenied', 'approval-denied'], ['RuleDenied', 'approval-denied'], ['HookVetoed', 'approval-denied'],
+    ['GuardDenied', 'approval-denied'],
     ['ToolNotRegistered', 'tool-not-available'], ['ToolsDisabled', 'tool-not-available'],
   ] as const)('call what never ran because of %s cancelled: %s', (errorCode, reason) => {
-    const cancelled = { name: 'ToolInvocationCancelled', payload: { toolCallId: 'c1', toolName: 'forecast', layer: 'project', durationMs: 5, reason } }
+    const payload = { toolCallId: 'c1', toolName: 'forecast', layer: 'project', durationMs: 5, reason }
+    const cancelled = { name: 'ToolInvocationCancelled', payload }
     expect(toStudEvent(stamp({ ...every.ToolInvocationFailed, errorCode }))).toStrictEqual(cancelled)
     expect(toStudEvent(stamp({ ...every.ToolInvocationCancelled, errorCode }))).toStrictEqual(cancelled)
   })

@@ -8,7 +8,8 @@ import { anyJson } from '../samples/json.ts'
 import { anyOutcome, anyOutput, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
 const STRINGS = [
-  'tools_disabled', 'tool_not_found', 'permission_denied', 'approval_denied', 'token_budget_exceeded', 'tool_reported_failure', 'tests_failed',
+  'tools_disabled', 'tool_not_found', 'permission_denied', 'approval_denied', 'token_budget_exceeded', 'tool_reported_failure',
+  'tests_failed',
   'max_retries_exceeded', 'empty_tool_name', 'missing_required_param', 'mcp_client_not_found', 'tool_timeout',
 ]
 const failed = (code: ErrorCode): Outcome => ({ type: 'error', error_text: 'no', error: errorOf(code), metadata: base })
@@ -18,15 +19,18 @@ const anySuccess: fc.Arbitrary<MorphixSuccess> = fc.record({
   duration: fc.nat(10_000_000).map((ms) => ms / 1000), attempt: fc.integer({ min: 1, max: 3 }),
 }, plainRecord)
 const anyFailure: fc.Arbitrary<MorphixFailure> = fc.record({
-  success: fc.constant(false as const), tool: anyText, error: fc.oneof(fc.constantFrom(...STRINGS), anyText), output: fc.oneof(anyText, anyJson),
+  success: fc.constant(false as const), tool: anyText, error: fc.oneof(fc.constantFrom(...STRINGS), anyText),
+  output: fc.oneof(anyText, anyJson),
 }, plainRecord)
 
 describe("morphix's result", () => {
   it('has exactly the documented fields', () => {
-    expect(toMorphix({ type: 'output', data: [1], metadata: { ...base, duration_ms: 1234, attempt: 2, tokens_used: 9 } })).toStrictEqual({
+    expect(toMorphix({ type: 'output', data: [1], metadata: { ...base, duration_ms: 1234, attempt: 2, tokens_used: 9 } }))
+      .toStrictEqual({
       success: true, tool: 'base', output: [1], tokens_used: 9, duration: 1.234, attempt: 2,
     })
-    expect(toMorphix(failed('ToolNotRegistered'))).toStrictEqual({ success: false, tool: 'base', error: 'tool_not_found', output: 'no' })
+    expect(toMorphix(failed('ToolNotRegistered')))
+      .toStrictEqual({ success: false, tool: 'base', error: 'tool_not_found', output: 'no' })
   })
 
   it.each<[ErrorCode, string]>([
@@ -41,7 +45,8 @@ describe("morphix's result", () => {
     ['ToolExecutionFailed', 'tool_reported_failure'],
   ])('says %s as %s and reads it back', (code, string) => {
     expect(toMorphix(failed(code))).toMatchObject({ error: string })
-    expect(fromMorphix({ success: false, error: string, output: 'no' })?.body).toStrictEqual({ type: 'error', error_text: 'no', error: errorOf(code) })
+    expect(fromMorphix({ success: false, error: string, output: 'no' })?.body)
+      .toStrictEqual({ type: 'error', error_text: 'no', error: errorOf(code) })
   })
 
   it.each<[ErrorCode, string]>([
@@ -53,7 +58,8 @@ describe("morphix's result", () => {
   })
 
   it.each([
-    ['tests_failed', 'ToolExecutionFailed'], ['empty_tool_name', 'ToolNotRegistered'], ['mcp_client_not_found', 'ToolNotRegistered'],
+    ['tests_failed', 'ToolExecutionFailed'], ['empty_tool_name', 'ToolNotRegistered'],
+    ['mcp_client_not_found', 'ToolNotRegistered'],
     ['ValueError: boom', 'ToolExecutionFailed'],
   ])('reads %s as %s and remembers how it was said', (string, code) => {
     const read = fromMorphix({ success: false, error: string, output: 'no' })!
@@ -62,14 +68,16 @@ describe("morphix's result", () => {
   })
 
   it('quotes a string only where it means the code the host settled on', () => {
-    const outcome: Outcome = { type: 'error', error_text: 'no', error: errorOf('RuleDenied', { morphix: { error: 'tests_failed' } }), metadata: base }
+    const outcome: Outcome = { type: 'error', error_text: 'no',
+      error: errorOf('RuleDenied', { morphix: { error: 'tests_failed' } }), metadata: base }
     expect(toMorphix(outcome)).toMatchObject({ error: 'permission_denied' })
   })
 
   it('gives back what it carries of any output', () => {
     fc.assert(fc.property(anyOutput, (outcome) => {
       const { tool, duration_ms, attempt, tokens_used = 0 } = outcome.metadata
-      const carried: Reading = { body: { type: 'output', data: outcome.data }, metadata: { tool, tokens_used, duration_ms, attempt } }
+      const carried: Reading = { body: { type: 'output', data: outcome.data },
+        metadata: { tool, tokens_used, duration_ms, attempt } }
       expect(fromMorphix(toMorphix(outcome))).toStrictEqual(carried)
     }))
   })
@@ -88,9 +96,12 @@ describe("morphix's result", () => {
   })
 
   it('always has something to tell the model', () => {
-    expect(fromMorphix({ success: false, error: 'tests_failed', output: null })?.body).toMatchObject({ error_text: 'The tool failed: tests_failed.' })
-    expect(fromMorphix({ success: false, error: 'tests_failed', output: { failed: 2 } })?.body).toMatchObject({ error_text: 'The tool failed: tests_failed. {"failed":2}' })
-    expect(fromMorphix({ success: false, error: '', output: '' })?.body).toMatchObject({ error_text: 'The tool failed and did not say why.' })
+    expect(fromMorphix({ success: false, error: 'tests_failed', output: null })?.body)
+      .toMatchObject({ error_text: 'The tool failed: tests_failed.' })
+    expect(fromMorphix({ success: false, error: 'tests_failed', output: { failed: 2 } })?.body)
+      .toMatchObject({ error_text: 'The tool failed: tests_failed. {"failed":2}' })
+    expect(fromMorphix({ success: false, error: '', output: '' })?.body)
+      .toMatchObject({ error_text: 'The tool failed and did not say why.' })
   })
 
   it.each([

@@ -7,7 +7,8 @@ const registry = (...names: string[]) => (name: string) => new Set<string>([...L
 describe('the name that is meant', () => {
   it.each([
     ['web-fetch', 'web_fetch'], ['web-search', 'web_search'], ['tool-search', 'tool_search'], ['ask-user', 'question'],
-    ['ask_user', 'question'], ['ask_clarification', 'question'], ['read_file', 'read'], ['write_file', 'write'], ['edit_file', 'edit'],
+    ['ask_user', 'question'], ['ask_clarification', 'question'], ['read_file', 'read'], ['write_file', 'write'],
+    ['edit_file', 'edit'],
     ['list_files', 'glob'], ['search', 'grep'], ['code_search', 'grep'], ['bash_manager', 'bash'], ['file_manager.read', 'read'],
     ['file_manager.write', 'write'],
   ])('by %s is %s', (foreign, ours) => {
@@ -29,7 +30,8 @@ describe('the name that is meant', () => {
   it('is returned as it came where it leads nowhere', () => {
     expect(canonicalToolName('read_file', () => false)).toBe('read_file')
     expect(canonicalToolName('mcp:git.log', registry())).toBe('mcp:git.log')
-    for (const name of ['', 'constructor', '__proto__', 'mcp:', 'mcp:.', '__']) expect(canonicalToolName(name, registry())).toBe(name)
+    const names = ['', 'constructor', '__proto__', 'mcp:', 'mcp:.', '__']
+    expect(names.map((name) => canonicalToolName(name, registry()))).toEqual(names)
   })
 })
 
@@ -41,7 +43,8 @@ describe('arguments under the names a tool knows', () => {
     expect(renamed).toStrictEqual({ path: 'a', old_string: 'b', new_string: 'c', dry: true })
     expect(Object.keys(renamed)).toStrictEqual(['path', 'old_string', 'new_string', 'dry'])
     expect(renameArguments({ cmd: 'ls' }, { properties: { command: {} } })).toStrictEqual({ command: 'ls' })
-    expect(renameArguments({ filepath: 'a', old_str: 'b', new_str: 'c' }, edit)).toStrictEqual({ path: 'a', old_string: 'b', new_string: 'c' })
+    expect(renameArguments({ filepath: 'a', old_str: 'b', new_str: 'c' }, edit))
+      .toStrictEqual({ path: 'a', old_string: 'b', new_string: 'c' })
   })
 
   it.each([

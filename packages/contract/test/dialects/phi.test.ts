@@ -9,7 +9,8 @@ import type { Content, Outcome } from '../../src/outcome.ts'
 import { anyJson } from '../samples/json.ts'
 import { anyContent, anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
-const failed = (code: ErrorCode, error_text: string): Outcome => ({ type: 'error', error_text, error: errorOf(code), metadata: base })
+const failed = (code: ErrorCode, error_text: string): Outcome =>
+  ({ type: 'error', error_text, error: errorOf(code), metadata: base })
 const textIn = (content: readonly Content[]) => {
   const texts = content.filter((block) => block.type === 'text').map((block) => block.text)
   return texts.length > 0 ? texts.join('\n') : null
@@ -19,18 +20,22 @@ function carried(outcome: Outcome): Reading {
   if (outcome.type === 'error') {
     const error = toPhi(outcome) as PhiToolError
     const codes = {
-      Failed: 'ToolExecutionFailed', NotFound: 'ToolNotRegistered', InvalidArgs: 'InputInvalid', Timeout: 'ExecutionTimeout', Cancelled: 'ToolCancelled',
+      Failed: 'ToolExecutionFailed', NotFound: 'ToolNotRegistered', InvalidArgs: 'InputInvalid', Timeout: 'ExecutionTimeout',
+      Cancelled: 'ToolCancelled',
     } as const
     return { body: { type: 'error', error_text: phiErrorText(error), error: errorOf(codes[error.variant]) }, metadata: {} }
   }
-  const content = outcome.content ?? [{ type: 'text', text: typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data) }]
+  const text = typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data)
+  const content = outcome.content ?? [{ type: 'text', text }]
   return {
     body: { type: 'output', data: textIn(content), content, ...present({ details: outcome.details ?? undefined }) },
     metadata: present({ child_loop_id: outcome.metadata.child_loop_id }),
   }
 }
 
-const anyResult = fc.record({ content: anyContent, details: anyJson, child_loop_id: fc.option(anyText) }, plainRecord) as fc.Arbitrary<PhiToolResult>
+const anyResult = fc.record(
+  { content: anyContent, details: anyJson, child_loop_id: fc.option(anyText) }, plainRecord,
+) as fc.Arbitrary<PhiToolResult>
 const anyToolError: fc.Arbitrary<PhiToolError> = fc.oneof(
   fc.record({ variant: fc.constantFrom('Failed', 'NotFound', 'InvalidArgs', 'Timeout'), message: anyText }, plainRecord),
   fc.constant({ variant: 'Cancelled' as const }),
@@ -50,7 +55,8 @@ describe("phi's result", () => {
   it.each<[ErrorCode, string, PhiToolError, string]>([
     ['ToolExecutionFailed', 'disk full', { variant: 'Failed', message: 'disk full' }, 'disk full'],
     ['ToolNotRegistered', 'There is no such tool.', { variant: 'NotFound', message: 'base' }, 'Tool not found: base'],
-    ['InputInvalid', '/city is missing', { variant: 'InvalidArgs', message: '/city is missing' }, 'Invalid arguments: /city is missing'],
+    ['InputInvalid', '/city is missing', { variant: 'InvalidArgs', message: '/city is missing' },
+      'Invalid arguments: /city is missing'],
     ['InputInvalid', 'Invalid arguments: x', { variant: 'InvalidArgs', message: 'x' }, 'Invalid arguments: x'],
     ['ExecutionTimeout', 'too slow', { variant: 'Timeout', message: '0s' }, 'Tool exceeded timeout of 0s'],
     ['TurnCancelled', 'stopped', { variant: 'Cancelled' }, 'Cancelled'],
@@ -98,7 +104,8 @@ describe("phi's result", () => {
 describe("phi's message of a result", () => {
   it('has exactly the documented fields', () => {
     expect(toPhiMessage(failed('TurnCancelled', 'stopped'), 5)).toStrictEqual({
-      role: 'toolResult', toolCallId: 'c0', toolName: 'base', content: [{ type: 'text', text: 'Cancelled' }], isError: true, timestamp: 5,
+      role: 'toolResult', toolCallId: 'c0', toolName: 'base', content: [{ type: 'text', text: 'Cancelled' }], isError: true,
+      timestamp: 5,
     })
   })
 

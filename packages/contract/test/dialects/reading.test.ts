@@ -20,6 +20,7 @@ describe('what a codec reads', () => {
   })
 
   it('ends the run for these codes alone', () => {
-    expect(Object.keys(ERRORS).filter((code) => endsRun(code as ErrorCode))).toStrictEqual(['SessionCancelled', 'TurnCancelled', 'ToolCancelled'])
+    expect(Object.keys(ERRORS).filter((code) => endsRun(code as ErrorCode)))
+      .toStrictEqual(['SessionCancelled', 'TurnCancelled', 'ToolCancelled'])
   })
 })

@@ -25,14 +25,17 @@ function carried(outcome: Outcome): Reading {
   const cancelled = outcome.error.class === 'Cancellation' && outcome.error.code !== 'SkippedBySteering'
   return {
     body: {
-      type: 'error', error_text: outcome.error_text, error: errorOf('ToolExecutionFailed', record(outcome.error.data) ?? undefined),
+      type: 'error',
+      error_text: outcome.error_text,
+      error: errorOf('ToolExecutionFailed', record(outcome.error.data) ?? undefined),
       completion: cancelled ? { ...completion, terminal: true } : completion ?? { needsFollowup: true },
     },
     metadata: {},
   }
 }
 
-const anyExtras = fc.dictionary(fc.string({ maxLength: 4 }).map((key) => `x${key}`), anyJson, { maxKeys: 2, noNullPrototype: true })
+const anyExtras = fc.dictionary(fc.string({ maxLength: 4 }).map((key) => `x${key}`), anyJson,
+  { maxKeys: 2, noNullPrototype: true })
 const anyResult: fc.Arbitrary<SteerableToolResult> = fc.tuple(
   fc.record({ success: fc.boolean(), error: anyText, data: anyJsonObject }, { requiredKeys: ['success'], ...plainRecord }),
   anyCompletion, anyExtras,
@@ -72,19 +75,22 @@ describe("steerable's result", () => {
 
   it('shows a model what a tool put beside the known fields', () => {
     expect(fromSteerable({ success: true, count: 5 })?.body).toMatchObject({ type: 'output', data: { count: 5 } })
-    expect(fromSteerable({ success: false, reason: 'full' })?.body).toMatchObject({ error_text: 'The tool failed with {"reason":"full"}.' })
+    expect(fromSteerable({ success: false, reason: 'full' })?.body)
+      .toMatchObject({ error_text: 'The tool failed with {"reason":"full"}.' })
     expect(fromSteerable({ success: false })?.body).toMatchObject({ error_text: 'The tool failed and did not say why.' })
     expect(fromSteerable({ success: false, message: 'Please retry.' })?.body).toMatchObject({ error_text: 'Please retry.' })
   })
 
   it('reads null as absent, as serialisers of records write it', () => {
-    const dumped = { success: false, terminal: null, needsFollowup: null, nextAction: null, message: null, error: 'x', data: null }
+    const dumped = { success: false, terminal: null, needsFollowup: null, nextAction: null, message: null, error: 'x',
+      data: null }
     expect(fromSteerable(dumped)).toStrictEqual(fromSteerable({ success: false, error: 'x' }))
   })
 
   it('does not let kept fields replace known ones', () => {
     const details = { steerable: { success: true, terminal: false, message: 'all is well', more: 1 } }
-    expect(toSteerable({ ...error('RuleDenied'), details })).toStrictEqual({ success: false, needsFollowup: true, error: 'no', more: 1 })
+    expect(toSteerable({ ...error('RuleDenied'), details }))
+      .toStrictEqual({ success: false, needsFollowup: true, error: 'no', more: 1 })
   })
 
   it.each([
@@ -98,12 +104,13 @@ describe("steerable's result", () => {
 })
 
 describe('whether the run ends', () => {
-  it.each(Object.entries(ERRORS).map(([code, row]) => [code as ErrorCode, row.class === 'Cancellation' && code !== 'SkippedBySteering']))(
-    'after the host said %s: %s', (code, ends) => {
-      expect(isTerminalOutcome(error(code))).toBe(ends)
-      expect(isTerminalResult(toSteerable(error(code)))).toBe(ends)
-      expect(toSteerable(error(code))).toMatchObject(ends ? { terminal: true } : { needsFollowup: true })
-    })
+  const ending = Object.entries(ERRORS)
+    .map(([code, row]) => [code as ErrorCode, row.class === 'Cancellation' && code !== 'SkippedBySteering'] as const)
+  it.each(ending)('after the host said %s: %s', (code, ends) => {
+    expect(isTerminalOutcome(error(code))).toBe(ends)
+    expect(isTerminalResult(toSteerable(error(code)))).toBe(ends)
+    expect(toSteerable(error(code))).toMatchObject(ends ? { terminal: true } : { needsFollowup: true })
+  })
 
   it('is what a tool said of its own result', () => {
     expect(isTerminalOutcome(error('ToolExecutionFailed', {}))).toBe(true)

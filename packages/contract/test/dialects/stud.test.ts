@@ -25,7 +25,8 @@ const anyResult: fc.Arbitrary<StudResult> = fc.oneof(
     ok: fc.constant(false as const),
     error: fc.record({
       class: fc.constantFrom(
-        'Validation', 'ProviderTransient', 'ProviderCapability', 'ToolTransient', 'ToolTerminal', 'Session', 'Cancellation', 'ExtensionHost',
+        'Validation', 'ProviderTransient', 'ProviderCapability', 'ToolTransient', 'ToolTerminal', 'Session', 'Cancellation',
+        'ExtensionHost',
       ),
       code: fc.oneof(anyCode, fc.constantFrom('Forbidden', 'RateLimited')),
       context: fc.tuple(anyJsonObject, fc.option(fc.oneof(anyText, anyJson), { nil: undefined }))
@@ -37,7 +38,8 @@ const anyResult: fc.Arbitrary<StudResult> = fc.oneof(
 describe("stud's result", () => {
   it('has exactly the documented fields', () => {
     expect(toStud({ type: 'output', data: { a: 1 }, metadata: base })).toStrictEqual({ ok: true, value: { a: 1 } })
-    expect(toStud({ type: 'error', error_text: 'no', error: errorOf('CapabilityDenied', { path: '/x' }), metadata: base })).toStrictEqual({
+    expect(toStud({ type: 'error', error_text: 'no', error: errorOf('CapabilityDenied', { path: '/x' }), metadata: base }))
+      .toStrictEqual({
       ok: false, error: { class: 'ToolTerminal', code: 'CapabilityDenied', context: { path: '/x', message: 'no' } },
     })
   })
@@ -70,7 +72,8 @@ describe("stud's result", () => {
 
   it('quotes a class and code only where they mean the code the host settled on', () => {
     const data = { stud: { class: 'Cancellation', code: 'SessionCancelled' } }
-    expect(toStud({ type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed', data), metadata: base })).toStrictEqual({
+    expect(toStud({ type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed', data), metadata: base }))
+      .toStrictEqual({
       ok: false, error: { class: 'ToolTerminal', code: 'ToolExecutionFailed', context: { ...data, message: 'no' } },
     })
   })

@@ -11,7 +11,8 @@ export const anyCode = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]))
 
 export const anyContent: fc.Arbitrary<readonly Content[]> = fc.array(fc.oneof(
   fc.record({ type: fc.constant('text' as const), text }, plain),
-  fc.record({ type: fc.constant('image' as const), data: fc.base64String({ maxLength: 12 }), mimeType: fc.constant('image/png') }, plain),
+  fc.record({ type: fc.constant('image' as const), data: fc.base64String({ maxLength: 12 }), mimeType: fc.constant('image/png') },
+    plain),
 ), { maxLength: 3 })
 
 export const anyCompletion: fc.Arbitrary<Completion> = fc.record(
@@ -22,7 +23,8 @@ const anyMetadata: fc.Arbitrary<OutcomeMetadata> = fc.record({
   call_id: text,
   tool: text,
   origin: fc.option(fc.record({
-    layer: fc.constantFrom('bundled' as const, 'global' as const, 'project' as const), extension: text, version: text, digest: text,
+    layer: fc.constantFrom('bundled' as const, 'global' as const, 'project' as const), extension: text, version: text,
+    digest: text,
   }, plain)),
   duration_ms: fc.nat(10_000_000),
   attempt: fc.integer({ min: 1, max: 3 }),

@@ -1,4 +1,4 @@
-import type { ConfigFile, Rule, RuleAction } from '@bulkhead/contract'
+import type { ConfigFile, LayerConfig, Rule, RuleAction } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import type { Judge, SessionOptions } from '../../src/index.ts'
 import { flush } from '../twin/clock.ts'
@@ -87,7 +87,7 @@ test('headless, whatever would ask is denied', async () => {
 })
 
 test('a manifest deny is final, whatever a session allows more exactly', async () => {
-  const layers = [{ layer: 'embedder', location: 'createHost', config: { rules: [rule('deny', '*', '*')] } }] as const
+  const layers: readonly LayerConfig[] = [{ layer: 'embedder', location: 'createHost', config: { rules: [rule('deny', '*', '*')] } }]
   expect((await judged({ world: { layers }, session: { rules: [rule('allow', 'echo', 'Oslo')], mode: 'yolo' } }, 'once')).verdict).toBe('RuleDenied')
 })
 
@@ -154,6 +154,6 @@ test.each<[string, SessionOptions]>([
 test('a key from a template that cannot be one refuses the call', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
-  expect(verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'Os\nlo' } }))).toBe('ApprovalKeyInvalid')
+  expect(verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } }))).toBe('ApprovalKeyInvalid')
   expect(world.sandbox.requests).toEqual([])
 })

@@ -6,8 +6,9 @@ import { deepFreeze } from '../freeze.ts'
  * server with half of another's would send the secrets of the first to the second.
  */
 const MERGED_MAPS: ReadonlySet<string> = new Set([
-  '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation', 'policy',
-  'policy/integrity', 'policy/signature', 'policy/identities', 'policy/update', 'mcp', 'openapi', 'search', 'skills', 'limits', 'budget', 'audit',
+  '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation',
+  'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/update',
+  'mcp', 'openapi', 'search', 'skills', 'limits', 'budget', 'audit',
 ])
 /** Lists whose entries of every layer count. */
 const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist'])

@@ -1,4 +1,4 @@
-import { CONFIG_FILE, isJsonObject, type JsonObject } from '@bulkhead/contract'
+import { CONFIG_FILE, isJsonObject, type ErrorCode, type JsonObject } from '@bulkhead/contract'
 import { readRegularFile, type ReadOptions } from '../files/read-file.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import type { Fault } from '../result.ts'
@@ -14,9 +14,12 @@ export function readConfigFile(path: string, options: ReadOptions): WrittenConfi
   if (!file.ok) return { value: {}, faults: file.problem === 'missing' ? [] : [invalid('', `${CONFIG_FILE} ${file.message}.`)] }
   const parsed = parseStrictJson(file.bytes)
   if (!parsed.ok) {
-    return { value: {}, faults: [{ ...invalid(parsed.path, `${CONFIG_FILE} ${parsed.message}.`), ...(parsed.duplicateKey && { code: 'DuplicateJsonKey' }) }] }
+    const code = parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid'
+    return { value: {}, faults: [invalid(parsed.path, `${CONFIG_FILE} ${parsed.message}.`, code)] }
   }
-  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [] } : { value: {}, faults: [invalid('', `${CONFIG_FILE} must hold an object.`)] }
+  if (!isJsonObject(parsed.value)) return { value: {}, faults: [invalid('', `${CONFIG_FILE} must hold an object.`)] }
+  return { value: parsed.value, faults: [] }
 }
 
-const invalid = (path: string, message: string): Fault => ({ stage: 'configSchema', code: 'ConfigInvalid', path, message })
+const invalid = (path: string, message: string, code: ErrorCode = 'ConfigInvalid'): Fault =>
+  ({ stage: 'configSchema', code, path, message })

@@ -1,5 +1,8 @@
 import { join } from 'node:path'
-import { CONFIG_FILE, findJsonFault, type ConfigFile, type Diagnostic, type JsonObject, type Layer, type LayerConfig, type ResolvedConfig } from '@bulkhead/contract'
+import {
+  CONFIG_FILE, findJsonFault, type ConfigFile, type Diagnostic, type JsonObject, type Layer, type LayerConfig,
+  type ResolvedConfig,
+} from '@bulkhead/contract'
 import { diagnose } from '../diagnose.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { Settings } from '../options.ts'
@@ -24,8 +27,10 @@ export interface ConfigResolution {
  * bundled < global < project < what the embedder passes. `projectRoot` is null until the project is trusted, so that
  * whatever its file loosens counts for a trusted project only.
  */
-export function resolveConfig({ defaults, globalRoot, limits }: Settings, projectRoot: string | null, overrides: ConfigFile | undefined): ConfigResolution {
-  const maxBytes = limits.manifestBytes
+export function resolveConfig(
+  settings: Settings, projectRoot: string | null, overrides: ConfigFile | undefined,
+): ConfigResolution {
+  const { defaults, globalRoot, limits: { manifestBytes: maxBytes } } = settings
   const file = (layer: Layer, root: string, followLinks: boolean): Source => {
     const location = join(root, CONFIG_FILE)
     return { layer, location, written: readConfigFile(location, { maxBytes, followLinks }) }
@@ -37,13 +42,14 @@ export function resolveConfig({ defaults, globalRoot, limits }: Settings, projec
     ...(projectRoot === null ? [] : [file('project', projectRoot, false)]),
     ...(overrides === undefined ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: given(overrides) }]),
   ]
-  const validated = sources.map(({ layer, location, written }) => ({ layer, location, written, ...validateConfig(written.value) }))
-  const layers = validated.map(({ layer, location, config }): LayerConfig => deepFreeze({ layer, location, config }))
+  const validated = sources.map((source) => ({ source, ...validateConfig(source.written.value) }))
+  const layers = validated.map(({ source: { layer, location }, config }): LayerConfig => deepFreeze({ layer, location, config }))
   return {
     config: Object.freeze({ merged: mergeConfigs(layers.map(({ config }) => config)), layers: Object.freeze(layers) }),
     diagnostics: [
-      ...validated.flatMap(({ layer, location, written, faults }) => [...written.faults, ...faults].map((fault) => report(layer, location, fault, 'error'))),
-      ...configWarnings(layers).map(({ source, fault }) => report(source.layer, source.location, fault, 'warning')),
+      ...validated.flatMap(({ source, faults }) =>
+        [...source.written.faults, ...faults].map((fault) => report(source, fault, 'error'))),
+      ...configWarnings(layers).map(({ source, fault }) => report(source, fault, 'warning')),
     ],
   }
 }
@@ -53,9 +59,13 @@ function given(config: ConfigFile): WrittenConfig {
   const passed = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
   const fault = findJsonFault(passed)
   if (fault === undefined) return { value: structuredClone(passed) as JsonObject, faults: [] }
-  return { value: {}, faults: [{ stage: 'configSchema', code: 'ConfigInvalid', path: fault.path, message: `The configuration has a value that ${fault.message}.` }] }
+  const message = `The configuration has a value that ${fault.message}.`
+  return { value: {}, faults: [{ stage: 'configSchema', code: 'ConfigInvalid', path: fault.path, message }] }
 }
 
-/** The embedder stands with the host it ships. */
-const report = (layer: LayerConfig['layer'], location: string, fault: Fault, severity: Diagnostic['severity']): Diagnostic =>
-  diagnose({ layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null, location }, { ...fault, location }, severity)
+/** A diagnostic has a layer; the embedder stands with the host it ships. */
+function report(source: Pick<Source, 'layer' | 'location'>, fault: Fault, severity: Diagnostic['severity']): Diagnostic {
+  const { location } = source
+  const layer = source.layer === 'embedder' ? 'bundled' : source.layer
+  return diagnose({ layer, extensionId: null, location }, { ...fault, location }, severity)
+}

@@ -1,5 +1,7 @@
-import { configFileSchema, LAYERS, visibleText, type ConfigFile, type Json, type JsonObject } from '@bulkhead/contract'
-import { placeIssues, pointerOf } from '../json/schema-issues.ts'
+import {
+  BulkheadError, checkRequirements, configFileSchema, visibleText, type ConfigFile, type Json, type JsonObject,
+} from '@bulkhead/contract'
+import { placeIssues, pointerOf, type PlacedIssue } from '../json/schema-issues.ts'
 import type { Fault } from '../result.ts'
 
 type Steps = readonly (string | number)[]
@@ -9,17 +11,13 @@ type Steps = readonly (string | number)[]
  * extension's entry each key stands alone: `enabled: false` must survive a wrong limit beside it.
  */
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
-  ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4], ['policy', 3],
-  ['isolation', 2], ['limits', 2], ['search', 2], ['skills', 2], ['budget', 2], ['audit', 2],
+  ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4],
+  ['policy', 3], ['isolation', 2], ['limits', 2], ['search', 2], ['skills', 2], ['budget', 2], ['audit', 2],
 ])
-/** What stands in for a bound that cannot be read: the strictest there is. Leaving it out would lift it. */
-const STAND_INS: ReadonlyMap<string, Json> = new Map<string, Json>([
-  ['/policy/ceiling', {}],
-  ...['/policy/integrity', '/policy/signature'].flatMap((policy) => [
-    [policy, { global: 'require', project: 'require' }] as const,
-    ...LAYERS.map((layer) => [`${policy}/${layer}`, 'require'] as const),
-  ]),
-])
+
+/** Leaving a part out may show what it hid, once; a file that is still wrong then is not worth guessing at. */
+const ROUNDS = 3
+const MAX_FAULTS = 100
 
 export interface ValidConfig {
   readonly config: ConfigFile
@@ -28,17 +26,32 @@ export interface ValidConfig {
 
 /** Reports each unknown key and wrong value, and keeps everything else. */
 export function validateConfig(written: JsonObject): ValidConfig {
-  const first = configFileSchema.safeParse(written)
-  if (first.success) return { config: first.data, faults: [] }
-  const issues = placeIssues(first.error.issues)
-  const faults = issues.map(({ steps, message }): Fault => ({
-    stage: 'configSchema', code: 'ConfigInvalid', path: pointerOf(steps), message: `${visibleText(pointerOf(steps)) || 'The configuration'} ${message}.`,
-  }))
-  const remaining = configFileSchema.safeParse(without(written, issues.map(({ steps }) => partOf(steps))))
-  if (remaining.success) return { config: remaining.data, faults }
-  // Leaving parts out has brought up another fault; then nothing of it can be relied on.
-  return { config: {}, faults: [...faults, { stage: 'configSchema', code: 'ConfigInvalid', path: '', message: 'What remains is not valid either.' }] }
+  const faults: Fault[] = []
+  let remaining: Json = written
+  for (let round = 0; round < ROUNDS; round++) {
+    const parsed = configFileSchema.safeParse(remaining)
+    const issues = parsed.success ? ceilingIssues(parsed.data) : placeIssues(parsed.error.issues)
+    if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS) }
+    faults.push(...issues.map(faultOf))
+    remaining = without(remaining, new Set(issues.map(({ steps }) => pointerOf(partOf(steps)))), '')
+  }
+  return { config: {}, faults: faults.slice(0, MAX_FAULTS) }
 }
+
+/** The patterns of a ceiling follow the rules of requirements, which no schema can say. */
+function ceilingIssues({ policy }: ConfigFile): readonly PlacedIssue[] {
+  try {
+    checkRequirements(policy?.ceiling ?? {})
+    return []
+  } catch (error) {
+    return [{ steps: ['policy', 'ceiling'], message: `cannot be used: ${BulkheadError.from(error).message}` }]
+  }
+}
+
+const faultOf = ({ steps, message }: PlacedIssue): Fault => ({
+  stage: 'configSchema', code: 'ConfigInvalid', path: pointerOf(steps),
+  message: `${visibleText(pointerOf(steps)) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}`,
+})
 
 function partOf(steps: Steps): Steps {
   // A ceiling is one part: half of it would be another ceiling.
@@ -46,17 +59,22 @@ function partOf(steps: Steps): Steps {
   return steps.slice(0, PART_DEPTH.get(steps[0] ?? '') ?? 1)
 }
 
-function without(written: JsonObject, parts: readonly Steps[]): Json {
-  const pointers = new Set(parts.map(pointerOf))
-  const copy = (value: Json, pointer: string): Json => {
-    const kept = (step: string | number): boolean => !pointers.has(pointer + pointerOf([step])) || STAND_INS.has(pointer + pointerOf([step]))
-    const member = (child: Json, step: string | number): Json => {
-      const at = pointer + pointerOf([step])
-      return pointers.has(at) ? STAND_INS.get(at)! : copy(child, at)
-    }
-    if (Array.isArray(value)) return (value as readonly Json[]).flatMap((child, index) => kept(index) ? [member(child, index)] : [])
-    if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value as JsonObject).flatMap(([key, child]) => kept(key) ? [[key, member(child, key)]] : []))
+/** What stands in for a bound that cannot be read: the strictest there is. Leaving it out would lift it. */
+function standIn(pointer: string): Json | undefined {
+  if (pointer === '/policy/ceiling' || /^\/policy\/identities\/[^/]*$/.test(pointer)) return {}
+  if (/^\/policy\/(?:integrity|signature)$/.test(pointer)) return { global: 'require', project: 'require' }
+  return /^\/policy\/(?:integrity|signature)\/(?:bundled|global|project)$/.test(pointer) ? 'require' : undefined
+}
+
+function without(value: Json, parts: ReadonlySet<string>, pointer: string): Json {
+  const member = (child: Json, step: string | number): Json | undefined => {
+    const at = pointer + pointerOf([step])
+    return parts.has(at) ? standIn(at) : without(child, parts, at)
   }
-  return copy(written, '')
+  if (Array.isArray(value)) return (value as readonly Json[]).map(member).filter((child) => child !== undefined)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value as JsonObject).flatMap(([key, child]) => {
+    const kept = member(child, key)
+    return kept === undefined ? [] : [[key, kept]]
+  }))
 }

@@ -7,7 +7,9 @@ export interface PackageDifference {
 }
 
 /** Where the files that are there differ from those that should be, in byte order; empty when they are the same. */
-export function packageDifferences(expected: ReadonlyMap<string, string>, actual: ReadonlyMap<string, string>): readonly PackageDifference[] {
+export function packageDifferences(
+  expected: ReadonlyMap<string, string>, actual: ReadonlyMap<string, string>,
+): readonly PackageDifference[] {
   const paths = new Set([...expected.keys(), ...actual.keys()])
   return [...paths].toSorted(byteOrder).flatMap((path): PackageDifference[] => {
     if (!actual.has(path)) return [{ path, change: 'missing' }]

@@ -3,7 +3,7 @@ import { MANIFEST_FILE, visibleText } from '@bulkhead/contract'
 import { sha512 } from '../digest.ts'
 import type { LoaderLimits } from '../limits.ts'
 import type { Pace } from '../pace.ts'
-import { pass, refuse, type Fault, type StageResult } from '../result.ts'
+import { pass, refuse, type StageResult } from '../result.ts'
 import { INTEGRITY_FILE } from './integrity-file.ts'
 import { listFolder } from './folder-entries.ts'
 import { findNameFault, foldName } from './portable-name.ts'
@@ -41,8 +41,9 @@ export async function readPackage(
       const folded = foldName(path)
       const twin = namesByFold.get(folded)
       namesByFold.set(folded, path)
-      const fault = findNameFault(name) ?? (twin === undefined ? undefined : `collides with "${visibleText(twin)}" where case is ignored`)
-      if (fault !== undefined) return unsafe(path, fault)
+      const nameFault = findNameFault(name)
+      if (nameFault !== undefined) return unsafe(path, nameFault)
+      if (twin !== undefined) return unsafe(path, `collides with "${visibleText(twin)}" where case is ignored`)
       if (kind === 'link') return unsafe(path, 'is a link')
       if (kind === 'special') return unsafe(path, 'is not a plain file')
       if (kind === 'folder') {
@@ -69,6 +70,5 @@ function boundOf(path: string, limits: LoaderLimits): number {
 
 function unsafe(file: string, what: string): StageResult<never> {
   const name = file === '' ? 'The folder of the extension' : `The file "${visibleText(file)}" of the package`
-  const fault: Fault = { stage: 'read', code: 'PackageUnsafe', path: '', message: `${name} ${what}.`, ...(file !== '' && { file }) }
-  return refuse(fault)
+  return refuse({ stage: 'read', code: 'PackageUnsafe', path: '', message: `${name} ${what}.`, ...(file !== '' && { file }) })
 }

@@ -2,7 +2,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { LoaderLimits } from '../limits.ts'
 import { Pace } from '../pace.ts'
 import { coveredFiles, INTEGRITY_FILE } from './integrity-file.ts'
-import { differenceInWords, packageDifferences } from './package-difference.ts'
+import { differenceInWords, packageDifferences, type PackageDifference } from './package-difference.ts'
 import { readPackage } from './read-package.ts'
 
 /**
@@ -18,12 +18,14 @@ export async function readVerifiedFiles(
   const [first, ...others] = differences
   if (first !== undefined) {
     const rest = others.length === 0 ? '' : `, and ${others.length} more differ`
-    throw failed(id, `${differenceInWords(first)}${rest}.`, differences.slice(0, 100).map(({ path, change }) => ({ path, change })))
+    throw failed(id, `${differenceInWords(first)}${rest}.`, differences.slice(0, 100))
   }
   return read.value.bytes
 }
 
-const failed = (id: string, what: string, differences: { path: string; change: string }[]) =>
-  new BulkheadError('IntegrityFailed', `The extension "${id}" is no longer what was loaded: ${what} Load again to accept the change.`, {
-    data: { extension: id, differences },
+function failed(id: string, what: string, differences: readonly PackageDifference[]): BulkheadError {
+  const message = `The extension "${id}" is no longer what was loaded: ${what} Load again to accept the change.`
+  return new BulkheadError('IntegrityFailed', message, {
+    data: { extension: id, differences: differences.map(({ path, change }) => ({ path, change })) },
   })
+}

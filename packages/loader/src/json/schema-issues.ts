@@ -31,7 +31,8 @@ export function placeIssues(issues: readonly SchemaIssue[], above: readonly (str
 
 /** The branch that fits the kind of value is the one the author meant; where none does, each says what it expects. */
 function placeUnion(branches: readonly (readonly SchemaIssue[])[], steps: readonly (string | number)[]): readonly PlacedIssue[] {
-  const meant = branches.find((issues) => issues.length > 0 && issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'))
+  const isInside = ({ path, code }: SchemaIssue): boolean => path.length > 0 || code === 'unrecognized_keys'
+  const meant = branches.find((issues) => issues.length > 0 && issues.every(isInside))
   if (meant !== undefined) return placeIssues(meant, steps)
   const expectations = branches.flatMap((issues) => issues.map(({ message }) => message))
   return [{ steps, message: ['fits none of the allowed forms', ...expectations].join('; ') }]

@@ -13,7 +13,10 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   if (text.startsWith('\u{feff}')) return fault('', 'begins with a byte order mark')
   const parsed = parseJson(text, JSON_LIMITS)
-  if (!parsed.ok) return fault(parsed.fault.path, parsed.fault.path === '' ? parsed.fault.message : `has a value that ${parsed.fault.message}`)
+  if (!parsed.ok) {
+    const { path, message } = parsed.fault
+    return fault(path, path === '' ? message : `has a value that ${message}`)
+  }
   const duplicate = findDuplicateKey(text)
   if (duplicate !== undefined) return { ok: false, duplicateKey: true, path: duplicate, message: 'names one key twice' }
   return { ok: true, value: parsed.value }

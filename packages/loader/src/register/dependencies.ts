@@ -22,8 +22,9 @@ export const circularDependencies = (below: ReadonlyMap<string, ExtensionDescrip
   const circle = findCircle(view)
   const names = [...circle, ...circle.slice(0, 1)].map(({ id }) => id).join(' → ')
   return new Map(circle.filter((member) => candidates.includes(member)).map((member) => {
-    const onto = circle[(circle.indexOf(member) + 1) % circle.length]!
-    return [member, fault('DependencyCycle', member.manifest.dependsOn.indexOf(onto.id), `Extensions depend on each other in a circle: ${names}.`)]
+    const following = circle[(circle.indexOf(member) + 1) % circle.length]!
+    const index = member.manifest.dependsOn.indexOf(following.id)
+    return [member, fault('DependencyCycle', index, `Extensions depend on each other in a circle: ${names}.`)]
   }))
 }
 

@@ -22,12 +22,13 @@ export const linearEngine = Object.assign((source: string): Pattern => {
   }
 }, { code: 'linearEngine' })
 
-/** Why a pattern cannot be used, or undefined. It must be valid for JSON Schema, and for the linear engine where values are checked with it. */
+/** Why a pattern cannot be used, or undefined. It must be valid JSON Schema, and linear where values are checked with it. */
 export function findPatternFault(source: string, checksValues: boolean): string | undefined {
   const invalid = thrownBy(() => new RegExp(source, 'u'))
   if (invalid !== undefined || !checksValues) return invalid
   const unsupported = thrownBy(() => compile(source))
-  return unsupported === undefined ? undefined : `${unsupported} (patterns run in linear time, without looking around or referring back)`
+  if (unsupported === undefined) return undefined
+  return `${unsupported} (patterns run in linear time, without looking around or referring back)`
 }
 
 function thrownBy(work: () => unknown): string | undefined {

@@ -89,9 +89,10 @@ function run(validator: ValidateFunction<Json>, value: Json): SchemaFault | unde
 
 /** At the member that is missing or too many, rather than at the object around it. */
 function faultOf({ instancePath, keyword, params, message = 'is not valid' }: ErrorObject): SchemaFault {
-  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Readonly<Record<string, string | undefined>>
-  if (keyword === 'required' && missingProperty !== undefined) return { path: instancePath + pointerStep(missingProperty), message: 'is missing' }
-  const surplus = additionalProperty ?? unevaluatedProperty
+  const facts = params as Readonly<Record<string, string | undefined>>
+  const missing = keyword === 'required' ? facts['missingProperty'] : undefined
+  if (missing !== undefined) return { path: instancePath + pointerStep(missing), message: 'is missing' }
+  const surplus = facts['additionalProperty'] ?? facts['unevaluatedProperty']
   if (surplus !== undefined) return { path: instancePath + pointerStep(surplus), message: 'is not a known key' }
   return { path: instancePath, message }
 }

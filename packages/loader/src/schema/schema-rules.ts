@@ -21,7 +21,9 @@ export interface SchemaReview {
  * What a stranger's schema must keep to before it is handed to a compiler: bounded in every direction, closed in itself,
  * and of keywords this host knows. `checksValues` is false for a schema that is only told to a model.
  */
-export function reviewSchema(schema: JsonObject, limits: LoaderLimits, formats: ReadonlySet<string>, checksValues: boolean): SchemaReview {
+export function reviewSchema(
+  schema: JsonObject, limits: LoaderLimits, formats: ReadonlySet<string>, checksValues: boolean,
+): SchemaReview {
   const only = (path: string, message: string): SchemaReview => ({ faults: [{ path, message }], subschemas: 0 })
   const chars = canonicalJson(schema).length
   if (chars > limits.schemaChars) return only('', `has ${chars} characters; ${limits.schemaChars} are allowed`)
@@ -43,14 +45,16 @@ export function reviewSchema(schema: JsonObject, limits: LoaderLimits, formats: 
     ...format(subschema, formats),
   ])
   if (faults.length === 0 && inPlaceCost(schema, limits.inPlaceSubschemas) > limits.inPlaceSubschemas) {
-    faults.push({ path: '', message: `applies more than ${limits.inPlaceSubschemas} subschemas to one value, or refers to itself without end` })
+    const message = `applies more than ${limits.inPlaceSubschemas} subschemas to one value, or refers to itself without end`
+    faults.push({ path: '', message })
   }
   return { faults, subschemas: found.length }
 }
 
 function unknownKeywords({ schema, path }: Subschema): SchemaFault[] {
-  return Object.keys(schema).filter((keyword) => keywordForm(keyword, path === '') === undefined)
-    .map((keyword) => ({ path: path + pointerStep(keyword), message: `uses the keyword "${visibleText(keyword)}", which may not stand here` }))
+  return Object.keys(schema).filter((keyword) => keywordForm(keyword, path === '') === undefined).map((keyword) => ({
+    path: path + pointerStep(keyword), message: `uses the keyword "${visibleText(keyword)}", which may not stand here`,
+  }))
 }
 
 function dialect({ schema, path }: Subschema): SchemaFault[] {
@@ -62,27 +66,31 @@ function dialect({ schema, path }: Subschema): SchemaFault[] {
 function references({ schema, path }: Subschema, root: JsonObject, schemas: ReadonlySet<unknown>): SchemaFault[] {
   const { $ref } = schema
   if (typeof $ref !== 'string') return []
-  const at = `${path}/$ref`
-  if (!$ref.startsWith('#')) return [{ path: at, message: `refers to "${visibleText($ref)}"; only references inside the schema are followed` }]
+  const refused = (why: string): SchemaFault[] => [{ path: `${path}/$ref`, message: `refers to "${visibleText($ref)}"${why}` }]
+  if (!$ref.startsWith('#')) return refused('; only references inside the schema are followed')
   const target = resolveLocal(root, $ref)
   // Anything that is not in a schema's place, such as a default, has not been looked at.
   const good = typeof target === 'boolean' || (isJsonObject(target) && schemas.has(target))
-  return good ? [] : [{ path: at, message: `refers to "${visibleText($ref)}", where there is no schema` }]
+  return good ? [] : refused(', where there is no schema')
 }
 
 function patterns({ schema, path }: Subschema, limits: LoaderLimits, checksValues: boolean): SchemaFault[] {
-  const sources = isJsonObject(schema['patternProperties'])
-    ? Object.keys(schema['patternProperties']).map((source) => [`${path}/patternProperties${pointerStep(source)}`, source] as const) : []
-  const all = typeof schema['pattern'] === 'string' ? [[`${path}/pattern`, schema['pattern']] as const, ...sources] : sources
-  return all.flatMap(([at, source]) => {
-    if (source.length > limits.patternChars) return [{ path: at, message: `is a pattern of more than ${limits.patternChars} characters` }]
-    const fault = findPatternFault(source, checksValues)
-    return fault === undefined ? [] : [{ path: at, message: `is a pattern that cannot be used: ${fault}` }]
+  const { pattern, patternProperties } = schema
+  const sources = [
+    ...(typeof pattern === 'string' ? [{ at: `${path}/pattern`, source: pattern }] : []),
+    ...(isJsonObject(patternProperties) ? Object.keys(patternProperties) : [])
+      .map((source) => ({ at: `${path}/patternProperties${pointerStep(source)}`, source })),
+  ]
+  return sources.flatMap(({ at, source }) => {
+    const tooLong = source.length > limits.patternChars ? `it has more than ${limits.patternChars} characters` : undefined
+    const fault = tooLong ?? findPatternFault(source, checksValues)
+    return fault === undefined ? [] : [{ path: at, message: `has a pattern that cannot be used: ${fault}` }]
   })
 }
 
 function format({ schema, path }: Subschema, formats: ReadonlySet<string>): SchemaFault[] {
   const { format: name } = schema
   if (typeof name !== 'string' || formats.has(name)) return []
-  return [{ path: `${path}/format`, message: `names the unknown format "${visibleText(name)}"; known are ${[...formats].join(', ')}` }]
+  const message = `names the unknown format "${visibleText(name)}"; known are ${[...formats].join(', ')}`
+  return [{ path: `${path}/format`, message }]
 }

@@ -3,14 +3,16 @@
  * that reach beyond the schema or change what a reference means: $id below the root, $anchor, $dynamicRef, $vocabulary.
  */
 const SUBSCHEMA = [
-  'additionalProperties', 'contains', 'contentSchema', 'else', 'if', 'items', 'not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties',
+  'additionalProperties', 'contains', 'contentSchema', 'else', 'if', 'items', 'not', 'propertyNames', 'then', 'unevaluatedItems',
+  'unevaluatedProperties',
 ] as const
 const SUBSCHEMA_LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
 const SUBSCHEMA_MAP = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties'] as const
 const PLAIN = [
-  '$comment', '$ref', 'const', 'contentEncoding', 'contentMediaType', 'default', 'dependentRequired', 'deprecated', 'description', 'enum', 'examples',
-  'exclusiveMaximum', 'exclusiveMinimum', 'format', 'maxContains', 'maxItems', 'maxLength', 'maxProperties', 'maximum', 'minContains', 'minItems',
-  'minLength', 'minProperties', 'minimum', 'multipleOf', 'pattern', 'readOnly', 'required', 'title', 'type', 'uniqueItems', 'writeOnly',
+  '$comment', '$ref', 'const', 'contentEncoding', 'contentMediaType', 'default', 'dependentRequired', 'deprecated', 'description',
+  'enum', 'examples', 'exclusiveMaximum', 'exclusiveMinimum', 'format', 'maxContains', 'maxItems', 'maxLength', 'maxProperties',
+  'maximum', 'minContains', 'minItems', 'minLength', 'minProperties', 'minimum', 'multipleOf', 'pattern', 'readOnly', 'required',
+  'title', 'type', 'uniqueItems', 'writeOnly',
 ] as const
 /** Known at the root only. */
 const ROOT = ['$id', '$schema'] as const

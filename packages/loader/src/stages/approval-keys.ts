@@ -10,7 +10,8 @@ export function approvalKeys(shaped: Shaped): StageResult<Shaped> {
       compileApprovalKey(approvalKey)
       return []
     } catch (error) {
-      return [{ stage: 'shape', code: 'ApprovalKeyInvalid', path: `/tools/${index}/approvalKey`, message: BulkheadError.from(error).message }]
+      const { message } = BulkheadError.from(error)
+      return [{ stage: 'shape', code: 'ApprovalKeyInvalid', path: `/tools/${index}/approvalKey`, message }]
     }
   }), shaped)
 }

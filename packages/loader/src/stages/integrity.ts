@@ -29,7 +29,9 @@ function compare(text: Uint8Array, actual: ReadonlyMap<string, string>): readonl
   const parsed = parseStrictJson(text)
   if (!parsed.ok) return [failed(INTEGRITY_FILE, parsed.path, `${INTEGRITY_FILE} ${parsed.message}.`)]
   const declared = readDeclaration(parsed.value)
-  if ('path' in declared) return [failed(INTEGRITY_FILE, declared.path, `${INTEGRITY_FILE}: ${declared.path} ${declared.message}.`)]
+  if ('message' in declared) {
+    return [failed(INTEGRITY_FILE, declared.path, `${INTEGRITY_FILE}${declared.path} ${declared.message}.`)]
+  }
 
   const differences = packageDifferences(declared.files, actual)
   if (differences.length > 0) {
@@ -37,7 +39,8 @@ function compare(text: Uint8Array, actual: ReadonlyMap<string, string>): readonl
       failed(difference.path, '', `The package is not what was packed: ${differenceInWords(difference)}.`))
   }
   // Equal files make an equal root, unless the file disagrees with itself.
-  return packageDigest(actual) === declared.root ? [] : [failed(INTEGRITY_FILE, '/root', `${INTEGRITY_FILE}: /root is not the digest of its files.`)]
+  if (packageDigest(actual) === declared.root) return []
+  return [failed(INTEGRITY_FILE, '/root', `${INTEGRITY_FILE}/root is not the digest of its files.`)]
 }
 
 type Declaration = { readonly files: ReadonlyMap<string, string>; readonly root: string }
@@ -58,4 +61,5 @@ function readDeclaration(value: Json): Declaration | { readonly path: string; re
 }
 
 const isDigest = (value: Json | undefined): value is string => typeof value === 'string' && /^[0-9a-f]{128}$/.test(value)
-const failed = (file: string, path: string, message: string): Fault => ({ stage: 'integrity', code: 'IntegrityFailed', path, file, message })
+const failed = (file: string, path: string, message: string): Fault =>
+  ({ stage: 'integrity', code: 'IntegrityFailed', path, file, message })

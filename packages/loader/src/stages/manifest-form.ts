@@ -1,4 +1,6 @@
-import { contractCompatible, CONTRACT_VERSION, isJsonObject, MANIFEST_FILE, manifestSchema, visibleText, type Json } from '@bulkhead/contract'
+import {
+  contractCompatible, CONTRACT_VERSION, isJsonObject, MANIFEST_FILE, manifestSchema, visibleText, type Json,
+} from '@bulkhead/contract'
 import type { Shaped, Written } from '../extension.ts'
 import { deepFreeze } from '../freeze.ts'
 import { placeIssues, pointerOf } from '../json/schema-issues.ts'
@@ -16,7 +18,8 @@ export function manifestForm(written: Written): StageResult<Shaped> {
   return {
     ok: false,
     faults: placeIssues(parsed.error.issues).slice(0, MAX_FAULTS).map(({ steps, message }) => ({
-      stage: 'shape', code: 'ShapeInvalid', path: pointerOf(steps), message: `${visibleText(pointerOf(steps)) || 'The manifest'} ${message}.`,
+      stage: 'shape', code: 'ShapeInvalid', path: pointerOf(steps),
+      message: `${visibleText(pointerOf(steps)) || 'The manifest'} ${message}.`,
       ...(origin.kind === 'files' && { file: MANIFEST_FILE }), ...(newer !== undefined && { cure: newer }),
     })),
   }

@@ -24,6 +24,9 @@ export function manifestText(located: Located, contents: PackageContents): Stage
 /** The manifest of a bundled extension, which is data already; copied, so that freezing it does not reach the giver. */
 export function manifestValue(located: Located, manifest: unknown, module: ExtensionModule): StageResult<Written> {
   const fault = findJsonFault(manifest)
-  if (fault === undefined) return pass({ ...located, origin: { kind: 'module', module }, json: structuredClone(manifest) as Json })
-  return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message: `The manifest has a value that ${fault.message}.` })
+  if (fault !== undefined) {
+    const message = `The manifest has a value that ${fault.message}.`
+    return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message })
+  }
+  return pass({ ...located, origin: { kind: 'module', module }, json: structuredClone(manifest) as Json })
 }

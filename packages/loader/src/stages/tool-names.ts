@@ -8,7 +8,10 @@ export function toolNames(shaped: Shaped): StageResult<Shaped> {
     const twin = seen.get(name.toLowerCase())
     seen.set(name.toLowerCase(), name)
     if (twin === undefined) return []
-    const message = `The tools "${twin}" and "${name}" differ in case only.`
-    return [{ stage: 'shape', code: 'ShapeInvalid', path: `/tools/${index}/name`, message, cure: 'Give each tool a name of its own.' }]
+    return [{
+      stage: 'shape', code: 'ShapeInvalid', path: `/tools/${index}/name`,
+      message: `The tools "${twin}" and "${name}" differ in case only.`,
+      cure: 'Give each tool a name of its own.',
+    }]
   }), shaped)
 }

@@ -25,7 +25,8 @@ function reader(ask: AskForCall): FileReader {
 function writer(ask: AskForCall): FileWriter {
   return {
     write: (path, content) => ask('fs.write', path, ...encoded(content)) as Promise<{ bytes: number; created: boolean }>,
-    edit: (path, oldText, newText, options) => ask('fs.edit', path, oldText, newText, options?.all === true) as Promise<{ replacements: number }>,
+    edit: (path, oldText, newText, options) =>
+      ask('fs.edit', path, oldText, newText, options?.all === true) as Promise<{ replacements: number }>,
     remove: async (path) => void await ask('fs.remove', path),
   }
 }

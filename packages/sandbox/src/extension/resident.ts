@@ -1,4 +1,6 @@
-import type { CompartmentMethods, ExtensionModule, Json, JsonObject, LifecyclePhase, LoadReply, ModuleTool, Power } from '@bulkhead/contract'
+import type {
+  CompartmentMethods, ExtensionModule, Json, JsonObject, LifecyclePhase, LoadReply, ModuleTool, Power,
+} from '@bulkhead/contract'
 import type { PlainLimits } from '../wire/plain-json.ts'
 import { toPlainJson } from '../wire/plain-json.ts'
 import { CodedError } from '../wire/remote-error.ts'
@@ -57,7 +59,8 @@ export class Resident implements ResidentMethods {
     const cancel = new LazySignal()
     this.#running.set(callId, cancel)
     try {
-      const runtime = buildRuntime({ callId, toolName: name, powers: this.#powers.get(name) ?? NO_POWERS, cancel, ask: this.#ask, log: this.#log })
+      const powers = this.#powers.get(name) ?? NO_POWERS
+      const runtime = buildRuntime({ callId, toolName: name, powers, cancel, ask: this.#ask, log: this.#log })
       return this.#plain(await tool.execute(args as never, runtime as never))
     } finally {
       this.#running.delete(callId)
@@ -66,7 +69,9 @@ export class Resident implements ResidentMethods {
 
   async deriveApprovalKey(name: string, args: JsonObject): Promise<Json> {
     const tool = this.#tool(name)
-    if (tool.deriveApprovalKey === undefined) throw new CodedError('ApprovalKeyDerivationFailed', `The tool ${name} has no deriveApprovalKey.`)
+    if (tool.deriveApprovalKey === undefined) {
+      throw new CodedError('ApprovalKeyDerivationFailed', `The tool ${name} has no deriveApprovalKey.`)
+    }
     return this.#plain(await tool.deriveApprovalKey(args as never))
   }
 

@@ -13,7 +13,9 @@ export interface DescribedExtension {
 
 /** Reads a default export as an extension. Contract: throws ExportsMismatch when it is not one. */
 export function describeExtension(exported: unknown, limits: PlainLimits): DescribedExtension {
-  if (!isRecord(exported)) throw mismatch('The default export of the main file is not an object; export defineExtension({ tools: { … } }).')
+  if (!isRecord(exported)) {
+    throw mismatch('The default export of the main file is not an object; export defineExtension({ tools: { … } }).')
+  }
   if (!isRecord(exported['tools'])) throw mismatch('The default export of the main file has no `tools` object.')
   const tools = new Map<string, ModuleTool>()
   for (const [name, tool] of Object.entries(exported['tools'])) {

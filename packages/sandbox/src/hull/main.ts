@@ -2,7 +2,7 @@
 // stays awake while that may spin, and ends the process when the worker, the memory or the host is gone.
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import type { HullReport, HullStart } from './protocol.ts'
+import type { HullReport, HullStart } from '../wire/hull-protocol.ts'
 
 const CONTROL_FD = 3
 const MEMORY_POLL_MS = 50
@@ -19,7 +19,11 @@ function start({ boot, options, workerData, memoryMb }: HullStart): void {
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(boot)}`), { ...options, workerData })
   worker.on('error', (error: unknown) => {
     const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-    reportAndDie({ type: 'error', ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message: message.slice(0, 2_000) }) })
+    reportAndDie({
+      type: 'error',
+      ...(typeof code === 'string' && { code }),
+      ...(typeof message === 'string' && { message: message.slice(0, 2_000) }),
+    })
   })
   worker.on('exit', (code) => reportAndDie({ type: 'exit', code }))
   setInterval(() => {

@@ -56,7 +56,9 @@ export class Gate implements Inspector {
     const id = idOf(message)
     if (!this.#questions.delete(id)) throw violation('answered a question that is not open')
     if (message['type'] === 'RAW') return exactKeys(message, ['id', 'type', 'value'])
-    if (message['type'] !== 'HANDLER' || message['name'] !== 'throw') throw violation('sent an answer that is neither a value nor an error')
+    if (message['type'] !== 'HANDLER' || message['name'] !== 'throw') {
+      throw violation('sent an answer that is neither a value nor an error')
+    }
     exactKeys(message, ['id', 'type', 'name', 'value'])
     const thrown = message['value']
     if (!isRecord(thrown) || thrown['isError'] !== true) throw violation('sent an error that is not of its form')
@@ -73,14 +75,18 @@ export class Gate implements Inspector {
     if (!Array.isArray(path) || path.length !== 1 || typeof path[0] !== 'string' || !methods.has(path[0])) {
       throw violation('called something that is not a method of the broker')
     }
-    if (!Array.isArray(argumentList) || argumentList.length > MAX_ARGUMENTS) throw violation('sent arguments that are not a short list')
+    if (!Array.isArray(argumentList) || argumentList.length > MAX_ARGUMENTS) {
+      throw violation('sent arguments that are not a short list')
+    }
     for (const argument of argumentList as unknown[]) {
       if (!isRecord(argument) || argument['type'] !== 'RAW') throw violation('sent an argument that is not a plain value')
       exactKeys(argument, ['type', 'value'])
     }
     if (this.#requests.has(id)) throw violation('sent two requests of one id')
     this.#requests.add(id)
-    if (this.#requests.size > this.#limits.outstandingRequests) throw violation(`has more than ${this.#limits.outstandingRequests} requests open`)
+    if (this.#requests.size > this.#limits.outstandingRequests) {
+      throw violation(`has more than ${this.#limits.outstandingRequests} requests open`)
+    }
   }
 
   /** Answers are not counted: each is paid for by a question of ours. */
@@ -90,7 +96,9 @@ export class Gate implements Inspector {
       this.#windowStart = now
       this.#windowCount = 0
     }
-    if (++this.#windowCount > this.#limits.messagesPerSecond) throw violation(`sent more than ${this.#limits.messagesPerSecond} requests in a second`)
+    if (++this.#windowCount > this.#limits.messagesPerSecond) {
+      throw violation(`sent more than ${this.#limits.messagesPerSecond} requests in a second`)
+    }
   }
 }
 
@@ -105,23 +113,30 @@ function checkError(error: unknown, depth: number): void {
   for (const [key, value] of Object.entries(error)) {
     const kind = errorFields.get(key)
     if (kind === undefined) throw violation('sent an error with a field that errors do not have')
-    if (kind === 'text' && (typeof value !== 'string' || value.length > WIRE_LIMITS.errorTextChars)) throw violation('sent an error whose texts are not short texts')
+    if (kind === 'text' && (typeof value !== 'string' || value.length > WIRE_LIMITS.errorTextChars)) {
+      throw violation('sent an error whose texts are not short texts')
+    }
     if (kind === 'error') checkError(value, depth + 1)
   }
 }
 
 function idOf(message: Record<string, unknown>): string {
   const id = Object.hasOwn(message, 'id') ? message['id'] : undefined
-  if (typeof id !== 'string' || id === '' || id.length > WIRE_LIMITS.idChars) throw violation('sent a message without a proper id')
+  if (typeof id !== 'string' || id === '' || id.length > WIRE_LIMITS.idChars) {
+    throw violation('sent a message without a proper id')
+  }
   return id
 }
 
 function exactKeys(value: object, keys: readonly string[]): void {
   const own = Object.keys(value)
-  if (own.length !== keys.length || !keys.every((key) => Object.hasOwn(value, key))) throw violation('sent a message with missing or unknown fields')
+  if (own.length !== keys.length || !keys.every((key) => Object.hasOwn(value, key))) {
+    throw violation('sent a message with missing or unknown fields')
+  }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const violation = (what: string): BulkheadError =>
   new BulkheadError('BoundaryViolation', `The compartment ${what}. It was killed; do not use this version of the extension.`)

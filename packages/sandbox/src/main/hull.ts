@@ -1,6 +1,6 @@
 import type { WorkerOptions } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
-import type { HullReport } from '../hull/protocol.ts'
+import type { HullReport } from '../wire/hull-protocol.ts'
 import type { Transport } from '../wire/transport.ts'
 
 /** Why a place ended: it was told to, it used too much memory, or it fell over. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { ImageModule } from '../worker/start.ts'
+import type { ImageModule } from '../wire/worker-start.ts'
 import { stripTypes } from './strip-types.ts'
 
 /**
@@ -74,11 +74,11 @@ async function readGraph(entry: string): Promise<ReadonlyMap<string, SourceFile>
 
 async function read(path: string): Promise<SourceFile> {
   const text = await readFile(path, 'utf8')
-  const specifiers = [...text.matchAll(STATIC_IMPORT)].map((match) => match[1]!).filter((specifier) => !specifier.startsWith('node:'))
+  const specifiers = [...text.matchAll(STATIC_IMPORT)].map((match) => match[1]!)
   return {
     path,
     text,
-    imports: new Map(specifiers.map((specifier) =>
+    imports: new Map(specifiers.filter((specifier) => !specifier.startsWith('node:')).map((specifier) =>
       [specifier, specifier.startsWith('.') ? resolve(dirname(path), specifier) : resolvePackage(specifier)] as const)),
   }
 }

@@ -10,7 +10,9 @@ export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: 
   const ended = Promise.withResolvers<BulkheadError | undefined>()
   let resident: Resident | undefined
   const loaded = (): Resident => {
-    if (resident === undefined) throw new BulkheadError('LifecyclePhaseInvalid', 'A module was asked to run before it was loaded.')
+    if (resident === undefined) {
+      throw new BulkheadError('LifecyclePhaseInvalid', 'A module was asked to run before it was loaded.')
+    }
     return resident
   }
   return {

@@ -1,4 +1,6 @@
-import type { CompartmentCode, CompartmentLoadRequest, CompartmentRequest, CompartmentSession, Json, LifecyclePhase } from '@bulkhead/contract'
+import type {
+  CompartmentCode, CompartmentLoadRequest, CompartmentRequest, CompartmentSession, Json, LifecyclePhase,
+} from '@bulkhead/contract'
 import { BulkheadError, canonicalJson, isJsonObject, LIFECYCLE_PHASES } from '@bulkhead/contract'
 import { powersOf } from './powers.ts'
 
@@ -19,7 +21,9 @@ function sources(code: CompartmentCode): Pick<CompartmentLoadRequest, 'main' | '
   if (code.kind === 'module') return { main: '', files: [] }
   return {
     main: code.main,
-    files: [...code.files].filter(([path]) => CODE_FILE.test(path)).map(([path, bytes]) => [path, Buffer.from(bytes).toString('base64')] as const),
+    files: [...code.files]
+      .filter(([path]) => CODE_FILE.test(path))
+      .map(([path, bytes]) => [path, Buffer.from(bytes).toString('base64')] as const),
   }
 }
 
@@ -40,8 +44,12 @@ export function judgeOffers(reply: Json, { extension, tools }: CompartmentReques
   }
   for (const [name, { input, requires }] of offered) {
     const { inputSchema, requires: needs } = declared.get(name)!
-    if (input !== undefined && canonicalJson(input) !== canonicalJson(inputSchema)) throw mismatch(extension.id, `the input schema of ${name} differs from the manifest's`)
-    if (requires !== undefined && canonicalJson(requires) !== canonicalJson(needs)) throw mismatch(extension.id, `the requirements of ${name} differ from the manifest's`)
+    if (input !== undefined && canonicalJson(input) !== canonicalJson(inputSchema)) {
+      throw mismatch(extension.id, `the input schema of ${name} differs from the manifest's`)
+    }
+    if (requires !== undefined && canonicalJson(requires) !== canonicalJson(needs)) {
+      throw mismatch(extension.id, `the requirements of ${name} differ from the manifest's`)
+    }
   }
   return { phases, approvalKeys: new Set([...offered].filter(([, tool]) => tool.approvalKey).map(([name]) => name)) }
 }
@@ -52,7 +60,12 @@ interface OfferedTool {
   readonly requires: Json | undefined
 }
 
-function readReply(reply: Json): { readonly tools: ReadonlyMap<string, OfferedTool>; readonly phases: ReadonlySet<LifecyclePhase> } {
+interface Offered {
+  readonly tools: ReadonlyMap<string, OfferedTool>
+  readonly phases: ReadonlySet<LifecyclePhase>
+}
+
+function readReply(reply: Json): Offered {
   if (!isJsonObject(reply) || !Array.isArray(reply['tools']) || !Array.isArray(reply['phases'])) throw malformed()
   const tools = new Map<string, OfferedTool>()
   for (const tool of reply['tools'] as readonly Json[]) {
@@ -64,6 +77,13 @@ function readReply(reply: Json): { readonly tools: ReadonlyMap<string, OfferedTo
 }
 
 const mismatch = (id: string, what: string): BulkheadError =>
-  new BulkheadError('ExportsMismatch', `The code of ${id} is not what its manifest says: ${what}. Make both name the same.`, { data: { extension: id } })
+  new BulkheadError(
+    'ExportsMismatch',
+    `The code of ${id} is not what its manifest says: ${what}. Make both name the same.`,
+    { data: { extension: id } },
+  )
 
-const malformed = (): BulkheadError => new BulkheadError('BoundaryViolation', 'The compartment answered the request to load with something else. It was killed.')
+const malformed = (): BulkheadError => new BulkheadError(
+  'BoundaryViolation',
+  'The compartment answered the request to load with something else. It was killed.',
+)

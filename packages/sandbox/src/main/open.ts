@@ -29,7 +29,8 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
   stop.promise.catch(() => undefined)
   const abort = (): void => stop.reject(BulkheadError.from(signal?.reason, 'ToolCancelled'))
   const late = setTimeout(() => {
-    stop.reject(new BulkheadError('LifecycleTimeout', `The code of ${extension.id} was not imported within ${limits.startMs} ms.`))
+    const why = `The code of ${extension.id} was not imported within ${limits.startMs} ms.`
+    stop.reject(new BulkheadError('LifecycleTimeout', why))
   }, limits.startMs)
   signal?.addEventListener('abort', abort, { once: true })
   if (signal?.aborted === true) abort()
@@ -53,10 +54,17 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
 async function place(request: CompartmentRequest, broker: Broker): Promise<Peer> {
   const { placement, code, limits, extension } = request
   if (placement === 'inline') {
-    if (code.kind !== 'module') throw new BulkheadError('CompartmentStartFailed', `${extension.id} is not a module of ours and is never run in the host's own thread.`)
+    if (code.kind !== 'module') {
+      throw new BulkheadError(
+        'CompartmentStartFailed',
+        `${extension.id} is not a module of ours and is never run in the host's own thread.`,
+      )
+    }
     return inlinePeer(code.module, broker, request)
   }
-  if (code.kind !== 'files') throw new BulkheadError('CompartmentStartFailed', `${extension.id} has no files to run in a ${placement}.`)
+  if (code.kind !== 'files') {
+    throw new BulkheadError('CompartmentStartFailed', `${extension.id} has no files to run in a ${placement}.`)
+  }
   const image = await loadImage()
   return remotePeer(placement === 'thread' ? startThreadHull(image, limits) : startProcessHull(image, limits), broker, limits)
 }

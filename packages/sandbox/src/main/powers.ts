@@ -26,7 +26,8 @@ export function refuseUnenforceable({ name, grant }: CompartmentTool): void {
   if (missing.length === 0) return
   throw new BulkheadError(
     'CapabilityUnavailable',
-    `The tool ${name} declares ${missing.join(', ')}, which this sandbox cannot enforce, so its compartment was not opened. Drop the declaration, or use a host that enforces it.`,
+    `The tool ${name} declares ${missing.join(', ')}, which this sandbox cannot enforce, so its compartment was not opened. `
+      + 'Drop the declaration, or use a host that enforces it.',
     { data: { tool: name, missing } },
   )
 }

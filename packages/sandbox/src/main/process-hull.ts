@@ -3,7 +3,8 @@ import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { CompartmentLimits } from '@bulkhead/contract'
-import type { HullReport, HullStart } from '../hull/protocol.ts'
+import { BulkheadError } from '@bulkhead/contract'
+import type { HullReport, HullStart } from '../wire/hull-protocol.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
 import type { Hull, HullExit } from './hull.ts'
 import { exitOf, workerOptions } from './hull.ts'
@@ -30,25 +31,41 @@ export function startProcessHull({ hull, boot, modules, entry, authorUrl }: Imag
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
-  // Heard from here on: without a listener a failure to start would end the host.
-  const failed = new Promise<Error>((resolve) => child.once('error', resolve))
-  // Without descriptors to spare there are no streams at all, whatever the types say.
-  const [, , , control, channel] = (child.stdio ?? []) as unknown as readonly [null, Readable, Readable, Socket?, Socket?]
-  if (control === undefined || channel === undefined) throw new BulkheadError('CompartmentStartFailed', 'A process for the compartment could not be started: no descriptors are left.')
-  let killed = false
-
-  const start: HullStart = { boot, options: workerOptions(limits), workerData: { modules, entry, authorUrl, limits }, memoryMb: limits.memoryMb }
+  const { control, channel } = streamsOf(child)
+  const start: HullStart = {
+    boot,
+    options: workerOptions(limits),
+    workerData: { modules, entry, authorUrl, limits },
+    memoryMb: limits.memoryMb,
+  }
   control.on('error', () => undefined)
   control.write(`${JSON.stringify(start)}\n`)
-
+  let killed = false
   return {
     transport: socketTransport(channel, { maxFrameBytes: limits.messageBytes, readOnlyWhenDrained: true }),
-    exited: exitOfProcess(child, control, channel, limits, () => killed),
+    exited: lastWords(child, control, channel).then(({ report, ended, said }): HullExit => {
+      if (report !== undefined) return exitOf(report, limits)
+      if (killed) return { kind: 'killed' }
+      if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', text: 'more heap than it may' }
+      return { kind: 'crashed', text: `its process ended with ${ended}${said === '' ? '' : `: ${said.slice(0, 500)}`}` }
+    }),
     kill() {
       killed = true
       killGroup(child)
     },
   }
+}
+
+function streamsOf(child: ChildProcess): { readonly control: Socket; readonly channel: Socket } {
+  // When no descriptor is left there are no streams at all, whatever the types say.
+  const [, , , control, channel] = (child.stdio ?? []) as unknown as readonly [null, Readable, Readable, Socket?, Socket?]
+  if (control !== undefined && channel !== undefined) return { control, channel }
+  // Without a listener the failure would end the host.
+  child.once('error', () => undefined)
+  throw new BulkheadError(
+    'CompartmentStartFailed',
+    'No process could be started for the compartment: the host has no descriptors left.',
+  )
 }
 
 function killGroup(child: ChildProcess): void {
@@ -60,26 +77,23 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-async function exitOfProcess(child: ChildProcess, control: Socket, channel: Socket, limits: CompartmentLimits, wasKilled: () => boolean): Promise<HullExit> {
+interface LastWords {
+  readonly report: HullReport | undefined
+  readonly ended: string
+  readonly said: string
+}
+
+/** Settles once nothing of the process is left and all it said has been read. Contract: never rejects. */
+async function lastWords(child: ChildProcess, control: Socket, channel: Socket): Promise<LastWords> {
   const said = [collect(child.stdout!), collect(child.stderr!)]
   const reports = collect(control)
-  const [code, signal] = await new Promise<readonly [code: number | null, signal: string | null]>((resolve) => {
+  const ended = await new Promise<string>((resolve) => {
     // A channel that is not being read would never end.
     child.once('exit', () => channel.resume())
-    // `close` comes after the streams have ended, so the last words are there.
-    child.once('close', (exitCode, exitSignal) => resolve([exitCode, exitSignal]))
-    child.once('error', (error) => {
-      child.stdio.forEach((stream) => stream?.destroy())
-      said.push(() => error.message)
-      resolve([null, null])
-    })
+    child.once('close', (code, signal) => resolve(signal ?? `code ${code}`))
+    child.once('error', (error) => resolve(`an error: ${error.message}`))
   })
-  const cause = firstReport(reports())
-  if (cause !== undefined) return exitOf(cause, limits)
-  if (wasKilled()) return { kind: 'killed' }
-  const words = said.map((text) => text()).join('\n').trim()
-  if (OUT_OF_MEMORY.test(words)) return { kind: 'memory', text: 'more heap than it may' }
-  return { kind: 'crashed', text: `its process ended with ${signal ?? `code ${code}`}${words === '' ? '' : `: ${words.slice(0, 500)}`}` }
+  return { report: firstReport(reports()), ended, said: said.map((text) => text()).join('\n').trim() }
 }
 
 /** Reads a stream to its end and keeps the beginning: the rest is thrown away, never gathered. */
@@ -98,7 +112,9 @@ function firstReport(text: string): HullReport | undefined {
     const { type, code, message, usedMb } = JSON.parse(text.split('\n', 1)[0] ?? '') as Record<string, unknown>
     if (type === 'memory') return { type, usedMb: Number(usedMb) }
     if (type === 'exit') return { type, code: Number(code) }
-    if (type === 'error') return { type, ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message }) }
+    if (type === 'error') {
+      return { type, ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message }) }
+    }
   } catch {
     // It ended without a word, or in the middle of one.
   }

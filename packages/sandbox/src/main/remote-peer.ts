@@ -1,5 +1,5 @@
 import type { CompartmentLimits } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { expose, wrap } from '../wire/comlink.ts'
 import { Link } from '../wire/link.ts'
 import type { Broker } from './broker/broker.ts'
@@ -10,6 +10,9 @@ import type { Peer } from './peer.ts'
 /** A worker that ends hangs up a little before its hull can say why. */
 const LAST_WORDS_MS = 1_000
 
+/** Room for the largest thing that is ever sent at once, which is a whole package. */
+const MAX_QUEUED_BYTES = 2 * MANIFEST_LIMITS.packageBytes
+
 /** The code in a hull, behind the gate: Comlink for the conversation, nothing it says taken on trust. */
 export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits): Peer {
   const ended = Promise.withResolvers<BulkheadError | undefined>()
@@ -17,7 +20,7 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
   const link = new Link(hull.transport, {
     inspector: new Gate(limits),
     maxMessageBytes: Infinity,
-    maxQueuedBytes: 4 * limits.messageBytes,
+    maxQueuedBytes: MAX_QUEUED_BYTES,
     closed(reason) {
       if (reason === undefined) {
         hangUp = setTimeout(() => hull.kill(), LAST_WORDS_MS)
@@ -54,7 +57,10 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
 function exitError(exit: HullExit): BulkheadError {
   switch (exit.kind) {
     case 'memory':
-      return new BulkheadError('CompartmentOutOfMemory', `The compartment used too much memory: ${exit.text}. Ask for less, or raise its limits.`)
+      return new BulkheadError(
+        'CompartmentOutOfMemory',
+        `The compartment used too much memory: ${exit.text}. Ask for less, or raise its limits.`,
+      )
     case 'crashed':
       return new BulkheadError('CompartmentCrashed', `The compartment ended by itself: ${exit.text}.`)
     case 'killed':

@@ -1,5 +1,6 @@
 import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, ErrorCode, Json, JsonObject, LifecyclePhase, Placement, ToolInvocation,
+  CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, ErrorCode, Json, JsonObject, LifecyclePhase, Placement,
+  ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Broker } from './broker/broker.ts'
@@ -54,7 +55,8 @@ export class Session implements CompartmentSession {
     if (!this.offers.phases.has(phase)) return
     const { phaseMs } = this.#request.limits
     const late = setTimeout(() => {
-      this.#kill(new BulkheadError('LifecycleTimeout', `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`))
+      const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`
+      this.#kill(new BulkheadError('LifecycleTimeout', why))
     }, phaseMs)
     try {
       await this.#asked('LifecycleFailure', NO_CODES, () => this.#peer.lifecycle(phase))
@@ -67,19 +69,25 @@ export class Session implements CompartmentSession {
     const tool = this.#tool(name)
     const { concurrentCalls } = this.#request.limits
     if (this.#inFlight >= concurrentCalls) {
-      throw new BulkheadError('TooManyCalls', `The compartment of ${this.#request.extension.id} has ${concurrentCalls} calls in flight already. Wait for some of them.`)
+      throw new BulkheadError(
+        'TooManyCalls',
+        `The compartment of ${this.#request.extension.id} has ${concurrentCalls} calls in flight already. Wait for some of them.`,
+      )
     }
     // An earlier attempt of the same call may still be on its way out.
     const id = this.#working.has(callId) ? `${callId}~${++this.#attempts}` : callId
     const close = this.#broker.open({ callId: id, tool, signal, onProgress, onUpdate })
-    return this.#abortable(signal, id, close, () => this.#asked('ToolExecutionFailed', CALL_CODES, () => this.#peer.execute(id, name, args)))
+    return this.#abortable(signal, id, close, () =>
+      this.#asked('ToolExecutionFailed', CALL_CODES, () => this.#peer.execute(id, name, args)))
   }
 
   async deriveApprovalKey(name: string, args: JsonObject, signal: AbortSignal): Promise<string> {
     this.#tool(name)
     const key = await this.#abortable(signal, undefined, () => undefined, () =>
       this.#asked('ApprovalKeyDerivationFailed', NO_CODES, () => this.#peer.deriveApprovalKey(name, args)))
-    if (typeof key !== 'string') throw new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} did not return a text.`)
+    if (typeof key !== 'string') {
+      throw new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} did not return a text.`)
+    }
     return key
   }
 
@@ -91,7 +99,9 @@ export class Session implements CompartmentSession {
 
   #tool(name: string): CompartmentTool {
     const tool = this.#tools.get(name)
-    if (tool === undefined) throw new BulkheadError('ToolNotRegistered', `The extension ${this.#request.extension.id} has no tool ${name}.`)
+    if (tool === undefined) {
+      throw new BulkheadError('ToolNotRegistered', `The extension ${this.#request.extension.id} has no tool ${name}.`)
+    }
     return tool
   }
 
@@ -115,7 +125,8 @@ export class Session implements CompartmentSession {
         settled()
         reject(why)
         if (callId !== undefined) this.#peer.abort(callId, why.message).catch(() => undefined)
-        if (this.#peer.killable) overdue = setTimeout(() => this.#kill(overdueError(this.#request.extension.id)), this.#request.limits.graceMs)
+        if (!this.#peer.killable) return
+        overdue = setTimeout(() => this.#kill(overdueError(this.#request.extension.id)), this.#request.limits.graceMs)
       }
       signal.addEventListener('abort', abort, { once: true })
       this.#inFlight++

@@ -12,7 +12,8 @@ export async function stripTypes(files: readonly { readonly path: string; readon
   const typed = files.filter(({ path }) => path.endsWith('.ts'))
   if (typed.length === 0) return files.map(({ text }) => text)
   const stripped = await new Promise<readonly string[]>((resolve, reject) => {
-    const worker = new Worker(STRIP, { eval: true, execArgv: ['--no-warnings'], env: {}, workerData: typed.map(({ text }) => text) })
+    const workerData = typed.map(({ text }) => text)
+    const worker = new Worker(STRIP, { eval: true, execArgv: ['--no-warnings'], env: {}, workerData })
     worker.once('message', resolve)
     worker.once('error', reject)
   })

@@ -1,7 +1,7 @@
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { portTransport } from '../wire/port-transport.ts'
-import type { WorkerStart } from '../worker/start.ts'
+import type { WorkerStart } from '../wire/worker-start.ts'
 import type { Hull, HullExit } from './hull.ts'
 import { exitOf, workerOptions } from './hull.ts'
 import type { Image } from './image.ts'
@@ -18,7 +18,14 @@ export function startThreadHull({ boot, modules, entry, authorUrl }: Image, limi
   let failure: HullExit | undefined
   worker.on('error', (error: unknown) => {
     const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-    failure = exitOf({ type: 'error', ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message: message.slice(0, 2_000) }) }, limits)
+    failure = exitOf(
+      {
+        type: 'error',
+        ...(typeof code === 'string' && { code }),
+        ...(typeof message === 'string' && { message: message.slice(0, 2_000) }),
+      },
+      limits,
+    )
   })
   const exited = new Promise<HullExit>((resolve) => {
     worker.once('exit', (code) => {

@@ -43,7 +43,9 @@ export class FrameDecoder {
         if (this.#headerFilled < HEADER_BYTES) return
         this.#headerFilled = 0
         const length = this.#header.readUInt32LE(0)
-        if (length > this.#maxBytes) throw new FrameTooLarge(`A frame of ${length} bytes was announced; at most ${this.#maxBytes} are taken.`)
+        if (length > this.#maxBytes) {
+          throw new FrameTooLarge(`A frame of ${length} bytes was announced; at most ${this.#maxBytes} are taken.`)
+        }
         if (chunk.length - at >= length) {
           deliver(chunk.toString('utf8', at, at + length))
           at += length

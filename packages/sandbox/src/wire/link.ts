@@ -73,8 +73,9 @@ export class Link {
   #post(channel: Channel, message: unknown): void {
     if (this.#closed) return
     const text = stringify([channel, message])
-    if (text.length * MAX_BYTES_PER_CHAR > this.#options.maxMessageBytes && Buffer.byteLength(text) > this.#options.maxMessageBytes) {
-      throw new RangeError(`The message is larger than ${this.#options.maxMessageBytes} bytes.`)
+    const { maxMessageBytes } = this.#options
+    if (text.length * MAX_BYTES_PER_CHAR > maxMessageBytes && Buffer.byteLength(text) > maxMessageBytes) {
+      throw new RangeError(`The message is larger than ${maxMessageBytes} bytes.`)
     }
     this.#options.inspector.sent(channel, message)
     if (this.#chars + text.length > PACKET_CHARS) this.#flush()
@@ -108,6 +109,8 @@ export class Link {
       return this.#close(reason)
     }
     for (const [channel, data] of envelopes) {
+      // What one message set off may have ended the conversation.
+      if (this.#closed) return
       for (const listener of this.#listeners[channel]) listener({ data })
     }
   }

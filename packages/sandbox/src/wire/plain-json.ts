@@ -16,9 +16,9 @@ export type Plain =
   | { readonly ok: false; readonly fault: 'malformed' | 'too large'; readonly message: string }
 
 /**
- * What code of an extension gave away, as a copy that is JSON and nothing else. As in JSON.stringify, properties that are undefined are
- * left out and `toJSON` is honoured; unlike there, whatever else JSON cannot say is refused instead of being lost.
- * Contract: never throws.
+ * What code of an extension gave away, as a copy that is JSON and nothing else. As in JSON.stringify, properties that are
+ * undefined are left out and `toJSON` is honoured; unlike there, whatever else JSON cannot say is refused instead of being
+ * lost. Contract: never throws.
  */
 export function toPlainJson(value: unknown, limits: PlainLimits): Plain {
   const copy = new Copy(limits)

@@ -68,7 +68,7 @@ function plain(data: unknown): Json | undefined {
 }
 
 function text(value: unknown): string {
-  return typeof value === 'string' ? value : typeof value === 'symbol' ? 'a symbol' : typeof value === 'function' ? 'a function' : `${value}`
+  return typeof value === 'symbol' || typeof value === 'function' ? `a ${typeof value}` : `${value as string | number | null}`
 }
 
 const clip = (value: string): string => value.slice(0, TEXT_CHARS).toWellFormed()

@@ -12,6 +12,6 @@ export interface Transport {
 export interface TransportReceiver {
   /** Not yet known to be a text: a port carries whatever the other side posts. */
   packet(packet: unknown): void
-  /** At most once. With an error when the bytes could not be read as packets, without when the other side is gone. */
+  /** The first call counts. With an error when the bytes could not be read as packets, without when the other side is gone. */
   closed(error?: Error): void
 }

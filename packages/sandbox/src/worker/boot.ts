@@ -2,7 +2,7 @@
 // read files, so the rest of its code comes from memory too.
 import { registerHooks } from 'node:module'
 import { workerData } from 'node:worker_threads'
-import type { WorkerStart } from './start.ts'
+import type { WorkerStart } from '../wire/worker-start.ts'
 
 const { modules, entry } = workerData as WorkerStart
 const byUrl = new Map(modules.map((module) => [module.url, { source: module.source, imports: new Map(module.imports) }]))

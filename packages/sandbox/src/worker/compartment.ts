@@ -27,7 +27,11 @@ export class Compartment {
       exported = await import(main) as { readonly default?: unknown }
     } catch (error) {
       if (isOurs(error)) throw error
-      throw new CodedError('CompartmentStartFailed', `${request.main} could not be imported: ${toWireError(error).message}`, { cause: error })
+      throw new CodedError(
+        'CompartmentStartFailed',
+        `${request.main} could not be imported: ${toWireError(error).message}`,
+        { cause: error },
+      )
     }
     this.#resident = new Resident({
       module: exported.default,
@@ -58,7 +62,9 @@ export class Compartment {
   }
 
   get #loaded(): Resident {
-    if (this.#resident === undefined) throw new CodedError('LifecyclePhaseInvalid', 'The compartment was asked to run code before any was loaded.')
+    if (this.#resident === undefined) {
+      throw new CodedError('LifecyclePhaseInvalid', 'The compartment was asked to run code before any was loaded.')
+    }
     return this.#resident
   }
 }

@@ -6,8 +6,9 @@ import EventEmitter from 'node:events'
  * define the property on the object assigned to.
  */
 const OVERRIDABLE: readonly object[] = [
-  Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype, RangeError.prototype, ReferenceError.prototype,
-  SyntaxError.prototype, TypeError.prototype, URIError.prototype, Promise.prototype, EventEmitter.prototype, EventTarget.prototype, Event.prototype,
+  Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype, RangeError.prototype,
+  ReferenceError.prototype, SyntaxError.prototype, TypeError.prototype, URIError.prototype, Promise.prototype,
+  EventEmitter.prototype, EventTarget.prototype, Event.prototype,
 ]
 
 const ArrayIterator = Object.getPrototypeOf([][Symbol.iterator]()) as object
@@ -18,12 +19,14 @@ const TypedArray = Object.getPrototypeOf(Uint8Array) as object
 
 /** With each constructor its prototype and what both inherit from. */
 const FROZEN: readonly object[] = [
-  Object, Function, AsyncFunction, GeneratorFunction, AsyncGeneratorFunction, Array, String, Number, Boolean, Symbol, BigInt, Date, RegExp, Promise,
-  Proxy, Reflect, JSON, Math, Map, Set, WeakMap, WeakSet, WeakRef, FinalizationRegistry, AggregateError, EvalError, RangeError, ReferenceError,
-  SyntaxError, TypeError, URIError, ArrayBuffer, DataView, TypedArray, Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array,
-  BigUint64Array, BigInt64Array, Uint8ClampedArray, Float32Array, Float64Array, Buffer, Iterator, ArrayIterator, EventEmitter, EventTarget, Event,
-  AbortController, AbortSignal, MessagePort, URL, URLSearchParams, TextEncoder, TextDecoder, ReadableStream, WritableStream, TransformStream,
-  new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
+  Object, Function, AsyncFunction, GeneratorFunction, AsyncGeneratorFunction, Array, String, Number, Boolean, Symbol, BigInt,
+  Date, RegExp, Promise, Proxy, Reflect, JSON, Math, Map, Set, WeakMap, WeakSet, WeakRef, FinalizationRegistry,
+  AggregateError, EvalError, RangeError, ReferenceError,
+  SyntaxError, TypeError, URIError, ArrayBuffer, DataView, TypedArray, Uint8Array, Int8Array, Uint16Array, Int16Array,
+  Uint32Array, Int32Array, BigUint64Array, BigInt64Array, Uint8ClampedArray, Float32Array, Float64Array, Buffer, Iterator,
+  ArrayIterator, EventEmitter, EventTarget, Event,
+  AbortController, AbortSignal, MessagePort, URL, URLSearchParams, TextEncoder, TextDecoder, ReadableStream, WritableStream,
+  TransformStream, new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
 ]
 
 /** Freezes what the thread's own machinery runs on, so that code of the extension cannot put itself in between. */

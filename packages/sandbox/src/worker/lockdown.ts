@@ -7,8 +7,9 @@ import { ADMITTED_GLOBALS } from './globals.ts'
 
 /** What Node itself calls on `process` while a worker runs. All else is taken from it. */
 const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
-  '_events', '_eventsCount', '_maxListeners', '_exiting', '_fatalException', '_tickCallback', 'domain', 'emitWarning', 'exit', 'exitCode', 'nextTick',
-  'reallyExit', 'stderr', 'stdin', 'stdout', 'version', 'versions', 'platform', 'arch', 'features', 'argv0', 'permission',
+  '_events', '_eventsCount', '_maxListeners', '_exiting', '_fatalException', '_tickCallback', 'domain', 'emitWarning', 'exit',
+  'exitCode', 'nextTick', 'reallyExit', 'stderr', 'stdin', 'stdout', 'version', 'versions', 'platform', 'arch', 'features',
+  'argv0', 'permission',
 ])
 
 export interface LockdownOptions {
@@ -55,6 +56,8 @@ function standInProcess(): object {
   })
 }
 
+const CALLED_BY_PARENT = /kStdioWantsMoreData|kIncrementsPortRef|kStartedReading/
+
 /**
  * The streams of a worker lead, by a symbol, to a port where one wrong message ends the parent. Ours lead nowhere, but
  * have the methods that the parent's reading would call.
@@ -67,7 +70,7 @@ function replaceStdio(): void {
   for (const stream of [process.stdout, process.stdin]) {
     for (let at: object | null = stream; at !== null; at = Object.getPrototypeOf(at) as object | null) {
       for (const symbol of Object.getOwnPropertySymbols(at)) {
-        if (/kStdioWantsMoreData|kIncrementsPortRef|kStartedReading/.test(symbol.description ?? '')) nowhere[symbol] = () => undefined
+        if (CALLED_BY_PARENT.test(symbol.description ?? '')) nowhere[symbol] = () => undefined
       }
     }
   }

@@ -8,14 +8,14 @@ import { expose } from '../wire/comlink.ts'
 import { Link, TRUSTING } from '../wire/link.ts'
 import { portTransport } from '../wire/port-transport.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
+import type { WorkerStart } from '../wire/worker-start.ts'
+import { CHANNEL_FD } from '../wire/worker-start.ts'
 import { brokerClient } from './broker-client.ts'
 import { Compartment } from './compartment.ts'
 import { logConsole } from './console.ts'
 import { lockDown } from './lockdown.ts'
 import { sealModules } from './modules.ts'
 import { probeLockdown } from './probe.ts'
-import type { WorkerStart } from './start.ts'
-import { CHANNEL_FD } from './start.ts'
 
 /** What a packet costs beside its only message. */
 const PACKET_OVERHEAD_BYTES = 16

@@ -7,6 +7,7 @@ import { ADMITTED_BUILTINS, builtinName, denial } from './builtins.ts'
 const builtins: ReadonlySet<string> = new Set(builtinModules)
 const AUTHOR_SPECIFIERS: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author'])
 const MODULE_FILE = /\.m?js$/
+const RELATIVE = /^\.{0,2}\//
 
 /** Imports of a compartment after lockdown: the verified files, the author's module, and a few builtins. */
 export interface ModuleMap {
@@ -28,9 +29,14 @@ export function sealModules(authorUrl: string): ModuleMap {
       if (!ADMITTED_BUILTINS.has(builtin)) throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
       return `node:${builtin}`
     }
-    const url = URL.canParse(specifier) ? specifier : /^\.{0,2}\//.test(specifier) && parent !== undefined ? URL.parse(specifier, parent)?.href : undefined
+    const url = URL.canParse(specifier) ? specifier : RELATIVE.test(specifier) ? URL.parse(specifier, parent)?.href : undefined
     if (url !== undefined && files.has(url)) return url
-    throw new CodedError('ModuleNotFound', `"${specifier}" is not among the verified files of the extension${from(parent)}. Bundle dependencies when packing, and import files by their relative path.`, { data: { specifier } })
+    throw new CodedError(
+      'ModuleNotFound',
+      `"${specifier}" is not among the verified files of the extension${from(parent)}. `
+        + 'Bundle dependencies when packing, and import files by their relative path.',
+      { data: { specifier } },
+    )
   }
 
   registerHooks({
@@ -41,7 +47,9 @@ export function sealModules(authorUrl: string): ModuleMap {
     load(url, context, next): LoadFnOutput {
       if (url.startsWith('node:') || url === authorUrl) return next(url, context)
       const source = files.get(url)
-      if (source === undefined) throw new CodedError('ModuleNotFound', `"${url}" is not among the verified files of the extension.`)
+      if (source === undefined) {
+        throw new CodedError('ModuleNotFound', `"${url}" is not among the verified files of the extension.`)
+      }
       return { format: formatOf(url), source, shortCircuit: true }
     },
   })
@@ -61,7 +69,10 @@ function formatOf(url: string): 'module' | 'json' | 'wasm' {
   if (MODULE_FILE.test(url)) return 'module'
   if (url.endsWith('.json')) return 'json'
   if (url.endsWith('.wasm')) return 'wasm'
-  throw new CodedError('ModuleNotFound', `"${url}" is neither an ES module (.js, .mjs), JSON nor WebAssembly, and cannot be imported.`)
+  throw new CodedError(
+    'ModuleNotFound',
+    `"${url}" is neither an ES module (.js, .mjs), JSON nor WebAssembly, and cannot be imported.`,
+  )
 }
 
 const from = (parent: string | undefined): string => parent?.startsWith('tool://') ? `, imported from "${parent}"` : ''

@@ -29,7 +29,9 @@ export async function probeLockdown(): Promise<void> {
   await import('node:fs').then(() => {
     throw failed('node:fs can be imported')
   }, (error: unknown) => {
-    if ((error as { readonly code?: unknown }).code !== 'BuiltinDenied') throw failed('the import of node:fs was refused by something else than the module map')
+    if ((error as { readonly code?: unknown }).code !== 'BuiltinDenied') {
+      throw failed('the import of node:fs was refused by something else than the module map')
+    }
   })
 }
 

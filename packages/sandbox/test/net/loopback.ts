@@ -54,6 +54,9 @@ export async function listen(server: Server, { host = '127.0.0.1', port = 0 }: {
   return { port: (server.address() as AddressInfo).port, sockets }
 }
 
+/** Resolves when the other side is gone, however it went. */
+export const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.once('close', () => resolve()))
+
 export function newNet(options: NetOptions = {}): NetCapability {
   const net = netCapability(options)
   onTestFinished(() => net.close())

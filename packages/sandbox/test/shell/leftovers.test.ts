@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
 import { processRow } from '../../src/main/broker/shell/process-table.ts'
@@ -115,6 +117,23 @@ describe('a command that ends takes what it started with it', () => {
   it('though it has let go of them', () => left('{ stdio: "ignore" }'))
   it('though it has let go of them in a session of its own', () => left('{ stdio: "ignore", detached: true }'))
   it('though it has emptied its environment', () => left('{ stdio: "ignore", env: {} }'))
+
+  it('though it has emptied its environment and has a group of its own', async () => {
+    const lines = await ground.lifelines()
+    const holder = ground.node('holder', lines.hold('left'))
+    // A shell with job control gives each job a group.
+    ground.command('leaves', `#!/bin/bash\nset -m; mkfifo gate; env -i ${holder} </dev/null >/dev/null 2>&1 & read -r go <gate`)
+    const { shell, capability } = ground.open({ shell: any('leaves') })
+    const result = shell.run('leaves')
+    const { pid, died } = await lines.of('left')
+    const { group, session } = processRow(pid)!
+    expect(group, 'the fixture does what it is for').toBe(pid)
+    expect(session).not.toBe(pid)
+    await writeFile(join(ground.workspace, 'gate'), 'go\n')
+    expect(await result).toMatchObject({ exitCode: 0 })
+    await capability.close()
+    await died
+  })
 
   it('except for one that has left every trace, which still holds nobody up', async () => {
     const lines = await ground.lifelines()

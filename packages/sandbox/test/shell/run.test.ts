@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Json } from '@bulkhead/contract'
 import type { OpenCall } from '../../src/main/broker/capability.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
@@ -29,9 +32,10 @@ describe('how a command ended is told', () => {
 
 describe('input', () => {
   it('is given as it is, and then ends', async () => {
-    const { shell } = ground.open({ shell: any('cat') })
-    const input = `first\n\0\u{1f6a2}${'x'.repeat(300_000)}`
-    expect(await shell.run('cat', [], { input })).toMatchObject({ exitCode: 0, stdout: input.slice(0, 200 * 1024 - 5), truncated: true })
+    const { shell } = ground.open({ shell: any('cat') }, { outputBytes: MB })
+    const input = `first\n\0\u{1f6a2}${'x'.repeat(300_000)}last`
+    const { exitCode, stdout } = await shell.run('cat', [], { input })
+    expect({ exitCode, same: stdout === input }).toEqual({ exitCode: 0, same: true })
   })
 
   it('is empty when there is none', async () => {
@@ -104,15 +108,16 @@ describe('output', () => {
 describe('whoever watches the call', () => {
   it('hears of output while the command runs', async () => {
     // The command goes on only when its first line was heard of.
-    ground.sh('waits', 'echo first; while [ ! -e go ]; do sleep 0.01; done; echo second >&2')
-    const { writeFileSync } = await import('node:fs')
-    const heard: unknown[] = []
+    ground.sh('waits', 'mkfifo gate; echo first; read -r go <gate; echo "$go" >&2')
+    const heard: Json[] = []
+    let answered: Promise<void> | undefined
     const onUpdate: OpenCall['onUpdate'] = (partial) => {
       heard.push(partial)
-      writeFileSync(`${ground.workspace}/go`, '')
+      answered ??= writeFile(join(ground.workspace, 'gate'), 'second\n')
     }
     const { shell } = ground.open({ shell: any('waits') }, {}, { onUpdate })
     await shell.run('waits')
+    await answered
     expect(heard).toEqual([
       { type: 'shell.output', run: 1, stream: 'stdout', text: 'first\n' },
       { type: 'shell.output', run: 1, stream: 'stderr', text: 'second\n' },

@@ -14,7 +14,8 @@ import { shellCapability } from '../../src/main/broker/shell/shell.ts'
 const ANY = { wildcard: true } as const
 
 /** A command with up to this many arguments, whatever they are. */
-export const any = (cmd: string, upTo = 3): ShellRequirement[] => Array.from({ length: upTo + 1 }, (_, count) => ({ cmd, args: Array(count).fill(ANY) as (typeof ANY)[] }))
+export const any = (cmd: string, upTo = 3): ShellRequirement[] =>
+  Array.from({ length: upTo + 1 }, (_, count) => ({ cmd, args: Array.from({ length: count }, () => ANY) }))
 
 export interface OpenedShell {
   /** As a tool has it. */

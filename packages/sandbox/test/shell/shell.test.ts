@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
 import { any, ShellGround } from './shell-ground.ts'
@@ -62,13 +63,17 @@ describe('as many commands at once as may be', () => {
 describe('the end', () => {
   it('of a call ends its commands and no others', async () => {
     const lines = await ground.lifelines()
-    ground.node('tool', lines.hold('tool'))
-    const { shell, capability } = ground.open({ shell: any('tool') })
-    const result = shell.run('tool')
-    const { died } = await lines.of('tool')
+    ground.node('one', lines.hold('one'))
+    ground.node('two', lines.hold('two'))
+    const { shell, capability } = ground.open({ shell: [...any('one'), ...any('two')] })
+    const one = shell.run('one')
     capability.endCall('another')
+    process.kill((await lines.of('one')).pid, 'SIGINT')
+    expect(await one).toMatchObject({ signal: 'SIGINT' })
+    const two = shell.run('two')
+    const { died } = await lines.of('two')
     capability.endCall('call')
-    await expect(result).rejects.toMatchObject({ code: 'ToolCancelled' })
+    await expect(two).rejects.toMatchObject({ code: 'ToolCancelled' })
     await died
   })
 
@@ -113,19 +118,36 @@ it('where a command could not be ended with what it started, it is not given', (
   expect(capability.capabilities).toEqual({})
 })
 
-it('a hundred commands, cancelled wherever they are, each settle once and leave nothing', async () => {
-  ground.sh('tool', 'echo begun; sleep 0.02; setsid sleep 1000 & sleep 0.02')
-  const before = process.getActiveResourcesInfo().length
-  let settled = 0
+it('a hundred commands, cancelled at their start, at their first word or never, settle once each and leave nothing', async () => {
+  const trace = `9${process.pid}`
+  ground.sh('tool', `setsid sleep ${trace} & echo begun; test -z "$1" || sleep ${trace}`)
+  const outcomes = new Map<string, number>()
+  const count = (outcome: string): void => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
   for (let time = 0; time < 20; time++) {
-    const { shell, cancel, capability } = ground.open({ shell: any('tool') })
-    const runs = Array.from({ length: 5 }, () => shell.run('tool').then(() => settled++, () => settled++))
-    if (time % 2 === 0) setTimeout(() => cancel(cancelled), time * 3)
+    const when = (['start', 'word', 'never'] as const)[time % 3]!
+    const controller = new AbortController()
+    const onUpdate = (): void => {
+      if (when === 'word') controller.abort(cancelled)
+    }
+    const { shell, capability } = ground.open({ shell: any('tool') }, { updateMs: 1 }, { signal: controller.signal, onUpdate })
+    const runs = Array.from({ length: 5 }, () =>
+      shell.run('tool', when === 'never' ? [] : ['wait']).then(({ stdout }) => count(`${when}: ${stdout}`), (error: unknown) => count(`${when}: ${(error as BulkheadError).code}`)))
+    if (when === 'start') controller.abort(cancelled)
     await Promise.all(runs)
     await capability.close()
   }
-  expect(settled).toBe(100)
-  expect(process.getActiveResourcesInfo().length).toBeLessThanOrEqual(before + 2)
-  const { stdout } = await ground.open({ shell: any('ps') }).shell.run('ps', ['-eo', 'args'])
-  expect(stdout.split('\n').filter((line) => line === 'sleep 1000')).toEqual([])
+  expect(Object.fromEntries(outcomes)).toEqual({ 'start: ExecutionTimeout': 35, 'word: ExecutionTimeout': 35, 'never: begun\n': 30 })
+  expect(process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap')).toEqual([])
+  expect(commandLines().filter((line) => line.includes(trace))).toEqual([])
 })
+
+/** Of every process that there is. */
+function commandLines(): readonly string[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    } catch {
+      return ''
+    }
+  })
+}

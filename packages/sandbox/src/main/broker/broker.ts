@@ -51,14 +51,25 @@ export class Broker {
     try {
       if (method === 'log') return this.#takeLog(callId, args)
       const call = typeof callId === 'string' ? this.#calls.get(callId) : undefined
-      if (call === undefined) throw new BulkheadError('CapabilityDenied', `${method} was called outside a tool call. A tool has its powers while its call runs.`)
+      if (call === undefined) {
+        throw new BulkheadError(
+          'CapabilityDenied',
+          `${method} was called outside a tool call. A tool has its powers while its call runs.`,
+        )
+      }
       if (call.signal.aborted) throw BulkheadError.from(call.signal.reason, 'ToolCancelled')
       const power = BROKER_METHODS[method]
       if (power !== null && this.#powers.get(call.tool.name)?.has(power) !== true) {
-        throw new BulkheadError('CapabilityDenied', `The tool ${call.tool.name} called ${method} without declaring ${power}. Declare it in \`requires\`.`, { data: { power } })
+        throw new BulkheadError(
+          'CapabilityDenied',
+          `The tool ${call.tool.name} called ${method} without declaring ${power}. Declare it in \`requires\`.`,
+          { data: { power } },
+        )
       }
       const capability = this.#capabilities[method]
-      if (capability === undefined) throw new BulkheadError('CapabilityUnavailable', `${method} cannot be enforced by this sandbox, so it is not given.`)
+      if (capability === undefined) {
+        throw new BulkheadError('CapabilityUnavailable', `${method} cannot be enforced by this sandbox, so it is not given.`)
+      }
       return await capability(call, args)
     } catch (error) {
       throw told(error)
@@ -73,7 +84,9 @@ export class Broker {
 
 /** What a compartment is told of a failure: the sentence and the code, never causes or traces of the host. */
 function told(error: unknown): CodedError {
-  const { code, message, data } = BulkheadError.is(error) ? error : new BulkheadError('InternalError', 'The broker failed while answering.')
+  const { code, message, data } = BulkheadError.is(error)
+    ? error
+    : new BulkheadError('InternalError', 'The broker failed while answering.')
   const answer = new CodedError(code, message, data === undefined ? {} : { data })
   delete answer.stack
   return answer

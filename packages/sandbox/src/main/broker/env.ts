@@ -9,10 +9,20 @@ export function envCapability(services: CompartmentServices): Capabilities {
     'env.get'(_call, args) {
       const name = textArgument(args, 0, 'The name of a variable', 128)
       if (!services.envDeclared.has(name)) {
-        throw new BulkheadError('EnvNameUndeclared', `The manifest does not name the variable ${name}. Add it to \`env\`.`, { data: { name } })
+        throw new BulkheadError(
+          'EnvNameUndeclared',
+          `The manifest does not name the variable ${name}. Add it to \`env\`.`,
+          { data: { name } },
+        )
       }
       const value = services.env.get(name)
-      if (value === undefined) throw new BulkheadError('EnvNameNotSet', `The variable ${name} has no value here. Set it for the host.`, { data: { name } })
+      if (value === undefined) {
+        throw new BulkheadError(
+          'EnvNameNotSet',
+          `The variable ${name} has no value here. Set it for the host.`,
+          { data: { name } },
+        )
+      }
       return value
     },
   }

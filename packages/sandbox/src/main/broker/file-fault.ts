@@ -28,7 +28,13 @@ export async function fileFault<T>(given: string, work: () => Promise<T>): Promi
     if (BulkheadError.is(error)) throw error
     const { code } = error as { readonly code?: unknown }
     const fault = typeof code === 'string' ? FAULTS.get(code) : undefined
-    if (fault === undefined) throw new BulkheadError('ToolExecutionFailed', `"${given}" could not be used${typeof code === 'string' ? ` (${code})` : ''}.`, { cause: error })
+    if (fault === undefined) {
+      throw new BulkheadError(
+        'ToolExecutionFailed',
+        `"${given}" could not be used${typeof code === 'string' ? ` (${code})` : ''}.`,
+        { cause: error },
+      )
+    }
     throw new BulkheadError(fault[0], `"${given}" ${fault[1]}.`, { cause: error, data: { path: given } })
   }
 }

@@ -38,7 +38,9 @@ export class FileScope {
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
   async locate(given: string): Promise<Place> {
-    if (given === '' || given.length > PATH_CHARS || given.includes('\0')) throw new BulkheadError('InputInvalid', 'The path is empty, too long, or has a NUL in it.')
+    if (given === '' || given.length > PATH_CHARS || given.includes('\0')) {
+      throw new BulkheadError('InputInvalid', 'The path is empty, too long, or has a NUL in it.')
+    }
     const written = resolve(this.#workspace, given)
     if (!pathMatches(this.#patterns, written)) throw this.#denied(given)
     return fileFault(given, async () => {
@@ -91,9 +93,12 @@ export class FileScope {
   }
 
   #denied(given: string): BulkheadError {
-    return new BulkheadError('CapabilityDenied', `"${given}" lies outside what the tool may ${this.#power === 'fs.read' ? 'read' : 'write'}. Declare it in \`requires.fs\`, or name a path inside.`, {
-      data: { power: this.#power, path: given },
-    })
+    const act = this.#power === 'fs.read' ? 'read' : 'write'
+    return new BulkheadError(
+      'CapabilityDenied',
+      `"${given}" lies outside what the tool may ${act}. Declare it in \`requires.fs\`, or name a path inside.`,
+      { data: { power: this.#power, path: given } },
+    )
   }
 }
 

@@ -51,9 +51,14 @@ export function fsCapability(workspace: string): Capabilities {
       return scope.inFolder(await scope.locate(path), async (folder, name) => {
         const pieces = (await readBytes(folder, name, path, {})).toString('utf8').split(before)
         const replacements = pieces.length - 1
-        if (before === '' || replacements === 0) throw new BulkheadError('InputInvalid', `The old text does not occur in "${path}".`)
+        if (before === '' || replacements === 0) {
+          throw new BulkheadError('InputInvalid', `The old text does not occur in "${path}".`)
+        }
         if (replacements > 1 && args[3] !== true) {
-          throw new BulkheadError('InputInvalid', `The old text occurs ${replacements} times in "${path}". Make it longer, or replace all.`)
+          throw new BulkheadError(
+            'InputInvalid',
+            `The old text occurs ${replacements} times in "${path}". Make it longer, or replace all.`,
+          )
         }
         await replace(folder, name, path, Buffer.from(pieces.join(after)))
         return { replacements }
@@ -95,7 +100,11 @@ async function readBytes(folder: HeldFolder, name: string, path: string, { start
     if (!found.isFile()) throw notRegular(path)
     const length = Math.max(0, Math.min(end ?? found.size, found.size) - start)
     if (length > MAX_BYTES) {
-      throw new BulkheadError('InputInvalid', `"${path}" has ${found.size} bytes; at most ${MAX_BYTES} are read at once. Read it in ranges.`, { data: { size: found.size } })
+      throw new BulkheadError(
+        'InputInvalid',
+        `"${path}" has ${found.size} bytes; at most ${MAX_BYTES} are read at once. Read it in ranges.`,
+        { data: { size: found.size } },
+      )
     }
     const bytes = Buffer.alloc(length)
     let filled = 0
@@ -113,7 +122,9 @@ async function readBytes(folder: HeldFolder, name: string, path: string, { start
 async function list(folder: HeldFolder): Promise<Json> {
   const entries: DirectoryEntry[] = []
   for await (const entry of await opendir(folder.at('.'))) {
-    if (entries.length === MAX_ENTRIES) throw new BulkheadError('OutputTooLarge', `The folder has more than ${MAX_ENTRIES} entries.`)
+    if (entries.length === MAX_ENTRIES) {
+      throw new BulkheadError('OutputTooLarge', `The folder has more than ${MAX_ENTRIES} entries.`)
+    }
     entries.push({ name: entry.name.toWellFormed(), kind: entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : 'other' })
   }
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)) as unknown as Json
@@ -122,12 +133,21 @@ async function list(folder: HeldFolder): Promise<Json> {
 async function stat(folder: HeldFolder, name: string, path: string): Promise<Json> {
   const found = await lstat(folder.at(name))
   if (!found.isFile() && !found.isDirectory()) throw notRegular(path)
-  return { kind: found.isFile() ? 'file' : 'directory', size: found.size, modifiedMs: found.mtimeMs } satisfies FileStat as JsonObject
+  return {
+    kind: found.isFile() ? 'file' : 'directory',
+    size: found.size,
+    modifiedMs: found.mtimeMs,
+  } satisfies FileStat as JsonObject
 }
 
-/** The new content lands under its name in one step: nobody sees half of it, and a link of that name is replaced, never followed. */
+/** The new content lands under its name in one step: nobody sees half of it, and no link of that name is followed. */
 async function replace(folder: HeldFolder, name: string, path: string, bytes: Buffer): Promise<JsonObject> {
-  if (bytes.length > MAX_BYTES) throw new BulkheadError('InputInvalid', `"${path}" would get ${bytes.length} bytes; at most ${MAX_BYTES} are written at once.`)
+  if (bytes.length > MAX_BYTES) {
+    throw new BulkheadError(
+      'InputInvalid',
+      `"${path}" would get ${bytes.length} bytes; at most ${MAX_BYTES} are written at once.`,
+    )
+  }
   const existing = await regularFile(folder, name, path).catch((error: unknown) => {
     if (isMissing(error)) return undefined
     throw error
@@ -153,4 +173,8 @@ async function regularFile(folder: HeldFolder, name: string, path: string): Prom
 }
 
 const notRegular = (path: string): BulkheadError =>
-  new BulkheadError('InputInvalid', `"${path}" is not a regular file; folders, links and devices cannot be used so.`, { data: { path } })
+  new BulkheadError(
+    'InputInvalid',
+    `"${path}" is not a regular file; folders, links and devices cannot be used so.`,
+    { data: { path } },
+  )

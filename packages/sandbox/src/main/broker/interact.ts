@@ -11,7 +11,10 @@ export function interactCapability(services: CompartmentServices): Capabilities 
     async interact(call, args) {
       const request = readRequest(args[0])
       if (services.interact === undefined) {
-        throw new BulkheadError('InteractionUnavailable', 'Nobody is there to be asked. Go on with a best guess, or run with a person present.')
+        throw new BulkheadError(
+          'InteractionUnavailable',
+          'Nobody is there to be asked. Go on with a best guess, or run with a person present.',
+        )
       }
       return await services.interact(call.callId, request, call.signal) as unknown as JsonObject
     },
@@ -36,10 +39,15 @@ function readRequest(given: Json | undefined): InteractionRequest {
 }
 
 function options(given: Json | undefined): readonly InteractionOption[] {
-  if (!Array.isArray(given) || given.length === 0 || given.length > OPTIONS) throw invalid(`options must be a list of 1 to ${OPTIONS}`)
+  if (!Array.isArray(given) || given.length === 0 || given.length > OPTIONS) {
+    throw invalid(`options must be a list of 1 to ${OPTIONS}`)
+  }
   return given.map((option: Json) => {
     if (!isJsonObject(option)) throw invalid('an option is not an object')
-    return { label: text(option, 'label'), ...(option['description'] !== undefined && { description: text(option, 'description') }) }
+    return {
+      label: text(option, 'label'),
+      ...(option['description'] !== undefined && { description: text(option, 'description') }),
+    }
   })
 }
 

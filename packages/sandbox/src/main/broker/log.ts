@@ -3,7 +3,10 @@ import type { CompartmentServices, Json, LogEntry } from '@bulkhead/contract'
 const LEVELS: ReadonlySet<unknown> = new Set<LogEntry['level']>(['debug', 'info', 'warn', 'error'])
 
 /** Lines of the code to the host's log, until the compartment has used up its share; that it has is said once. */
-export function logCapability(services: CompartmentServices, maxBytes: number): (callId: string | null, args: readonly Json[]) => void {
+export function logCapability(
+  services: CompartmentServices,
+  maxBytes: number,
+): (callId: string | null, args: readonly Json[]) => void {
   let left = maxBytes
   return (callId, [level, text]) => {
     if (left <= 0 || typeof text !== 'string') return

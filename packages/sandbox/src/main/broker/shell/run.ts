@@ -83,7 +83,7 @@ export class Run {
 
   #listen(): void {
     const child = this.#child
-    child.once('error', (error) => {
+    child.on('error', (error) => {
       if (child.pid !== undefined || this.#over) return
       this.#close()
       this.#settled.reject(startFault(error))

@@ -1,5 +1,5 @@
 import type { WorkerOptions } from 'node:worker_threads'
-import type { WorkerStart } from '../worker/start.ts'
+import type { WorkerStart } from './worker-start.ts'
 
 /** The one line the host writes to a hull. */
 export interface HullStart {

@@ -1,0 +1,124 @@
+import { BulkheadError, type Diagnostic } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { flush, ManualClock } from './twin/clock.ts'
+import { createWorld, verdictOf } from './twin/world.ts'
+
+const yolo = { mode: 'yolo' } as const
+const echo = { name: 'echo', arguments: {} }
+const STUCK = { requires: { net: { hosts: ['example.com'] } }, execute: () => new Promise(() => {}) }
+
+test('diagnostics are the loader\'s and then the registry\'s', () => {
+  const loaders: Diagnostic = { severity: 'error', stage: 'shape', code: 'ShapeInvalid', layer: 'project', extensionId: null, location: '/p', path: '', message: 'm', cure: 'c' }
+  const { host } = createWorld({ diagnostics: [loaders], extensions: [{ dependsOn: ['gone'] }] })
+  expect(host.diagnostics).toMatchObject([{ code: 'ShapeInvalid' }, { code: 'DependencyMissing', stage: 'register' }])
+})
+
+test('the list shows the state of the moment', async () => {
+  const world = createWorld()
+  expect(world.host.tools()[0]?.state).toBe('validated')
+  await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
+  expect(world.host.tools()[0]?.state).toBe('active')
+})
+
+test('close lets running calls end, then stops what ran, once', async () => {
+  const gate = Promise.withResolvers<string>()
+  const world = createWorld({ extensions: [{ tools: { echo: { execute: () => gate.promise } } }, { id: 'unused', tools: { other: {} } }] })
+  const session = await world.host.openSession(yolo)
+  const running = session.call({ id: 'a', ...echo })
+  await flush()
+  const closing = world.host.close()
+  expect(world.host.close()).toBe(closing)
+  expect(verdictOf(await session.call({ id: 'b', ...echo }))).toBe('HostClosed')
+  await expect(world.host.openSession()).rejects.toMatchObject({ code: 'HostClosed' })
+  gate.resolve('in time')
+  expect(await running).toMatchObject({ type: 'output', data: 'in time' })
+  expect(await closing).toEqual({ stopped: ['sample'], faults: [], cancelledCalls: 0 })
+  expect(world.compartment().phases).toEqual(['init', 'activate', 'deactivate', 'dispose'])
+  expect(world.sandbox.alive).toEqual([])
+  expect(world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'disposed').map(({ extensionId }) => extensionId).toSorted()).toEqual(['sample', 'unused'])
+  expect(world.eventsOf('SessionClosed')).toHaveLength(1)
+  expect(world.host.tools()).toEqual([])
+})
+
+test('what does not end in time is cancelled with the reason, and counted', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ clock, drainMs: 100, extensions: [{ tools: { echo: STUCK } }] })
+  const session = await world.host.openSession(yolo)
+  const running = [1, 2].map((index) => session.call({ id: `c${index}`, ...echo }))
+  await flush()
+  const closing = world.host.close()
+  await clock.advance(100)
+  expect(await Promise.all(running)).toMatchObject([{ error: { code: 'HostClosed' }, completion: { terminal: true } }, { error: { code: 'HostClosed' } }])
+  expect(await closing).toEqual({ stopped: ['sample'], faults: [], cancelledCalls: 2 })
+  expect(clock.pending).toBe(0)
+})
+
+test('a call that waits for a person does not keep the host', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ clock, drainMs: 100 })
+  const session = await world.host.openSession({ approver: { approve: () => new Promise(() => {}) } })
+  const waiting = session.call({ id: 'c1', ...echo })
+  await flush()
+  const closing = world.host.close()
+  await clock.advance(100)
+  expect(verdictOf(await waiting)).toBe('HostClosed')
+  expect((await closing).cancelledCalls).toBe(1)
+})
+
+test('dependents stop before what they depend on', async () => {
+  const world = createWorld({ extensions: [{ id: 'top', dependsOn: ['base'] }, { id: 'base', tools: { other: {} } }] })
+  await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
+  await world.host.close()
+  const disposed = world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'disposed').map(({ extensionId }) => extensionId)
+  expect(disposed).toEqual(['top', 'base'])
+})
+
+test.each(['deactivate', 'dispose'] as const)('a failing %s is reported and does not keep it alive', async (phase) => {
+  const world = createWorld({ extensions: [{ phases: { [phase]: () => { throw new Error('I will not go') } } }] })
+  await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
+  expect(await world.host.close()).toMatchObject({ stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleFailure', message: 'I will not go' } }] })
+  expect(world.sandbox.alive).toEqual([])
+  expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
+})
+
+test('what would not stop is named', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ clock, drainMs: 100 })
+  await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
+  world.compartment().close = () => new Promise(() => {})
+  const closing = world.host.close()
+  await clock.advance(20_000)
+  expect(await closing).toMatchObject({ stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleTimeout' } }] })
+})
+
+test('an extension that is starting is stopped before it runs', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ clock, drainMs: 100 })
+  world.sandbox.beforeOpen = () => new Promise(() => {})
+  const session = await world.host.openSession(yolo)
+  const waiting = session.call({ id: 'c', ...echo })
+  await flush()
+  const closing = world.host.close()
+  await clock.advance(1_000)
+  expect(verdictOf(await waiting)).toBe('HostClosed')
+  expect(await closing).toEqual({ stopped: [], faults: [], cancelledCalls: 1 })
+  expect(world.sandbox.compartments).toEqual([])
+  expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
+})
+
+test('one that dies while the host closes is no fault of the closing', async () => {
+  const world = createWorld({ extensions: [{ phases: { deactivate: () => { world.compartment().crash(new BulkheadError('CompartmentCrashed', 'bye')) } } }] })
+  await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
+  expect((await world.host.close()).faults).toMatchObject([{ error: { code: 'CompartmentCrashed' } }])
+  expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
+})
+
+test('a listener that throws changes nothing', async () => {
+  const world = createWorld()
+  world.host.on(() => { throw new Error('broken') })
+  const off = world.host.on(() => { throw new Error('removed') })
+  off()
+  const session = await world.host.openSession(yolo)
+  expect(verdictOf(await session.call({ id: 'c', ...echo }))).toBe('output')
+  expect(new Set(world.eventsOf('SuppressedError').map(({ message }) => message))).toEqual(new Set(['broken']))
+})

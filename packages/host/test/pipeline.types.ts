@@ -1,0 +1,48 @@
+/** The order of the stages is a compile-time fact: each wrong order below is an error, and this file fails when one is not. */
+import type { AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, Refusal, ResolvedCall, ValidatedCall } from '../src/call.ts'
+import type { HostContext } from '../src/host-context.ts'
+import { authorize } from '../src/stages/authorize.ts'
+import { runBeforeHooks } from '../src/stages/before-hooks.ts'
+import { reserve } from '../src/stages/budget.ts'
+import { execute } from '../src/stages/execute.ts'
+import { receive } from '../src/stages/receive.ts'
+import { resolve } from '../src/stages/resolve.ts'
+import { settle } from '../src/stages/settle.ts'
+import { validate } from '../src/stages/validate.ts'
+
+declare const host: HostContext
+declare const raw: RawCall
+declare const resolved: ResolvedCall
+declare const validated: ValidatedCall
+declare const authorized: AuthorizedCall
+declare const budgeted: BudgetedCall
+declare const cleared: ClearedCall
+declare const executed: ExecutedCall
+
+export const right = [
+  receive({ id: 'c', name: 'n', input: {} }, undefined, raw) satisfies RawCall | Refusal,
+  resolve(raw, host.registry) satisfies ResolvedCall | Refusal,
+  validate(resolved) satisfies ValidatedCall | Refusal,
+  authorize(validated, host) satisfies Promise<AuthorizedCall | Refusal>,
+  reserve(authorized) satisfies BudgetedCall | Refusal,
+  runBeforeHooks(budgeted) satisfies Promise<ClearedCall | Refusal>,
+  execute(cleared, host) satisfies Promise<ExecutedCall>,
+  settle(raw, executed, host),
+]
+
+export const wrong = [
+  // @ts-expect-error not resolved
+  validate(raw),
+  // @ts-expect-error not validated
+  authorize(resolved, host),
+  // @ts-expect-error not authorized
+  reserve(validated),
+  // @ts-expect-error nothing reserved
+  runBeforeHooks(authorized),
+  // @ts-expect-error hooks not asked
+  execute(budgeted, host),
+  // @ts-expect-error not executed
+  settle(raw, cleared, host),
+  // @ts-expect-error a refusal is no call: it must be looked at before going on
+  authorize(validate(resolved), host),
+]

@@ -1,0 +1,11 @@
+import { basename } from 'node:path'
+import { EXTENSION_ID_PATTERN, isJsonObject } from '@bulkhead/contract'
+import type { Located } from './extension.ts'
+
+const asId = (value: unknown): string | null => typeof value === 'string' && EXTENSION_ID_PATTERN.test(value) ? value : null
+
+/** The id that a manifest claims, also one that is wrong in everything else. */
+export const idOfManifest = (manifest: unknown): string | null => isJsonObject(manifest) ? asId(manifest['id']) : null
+
+/** Folders are named after their extension as a rule: the best guess while no manifest can be read. */
+export const idOfFolder = ({ layer, location }: Located): string | null => layer === 'bundled' ? null : asId(basename(location))

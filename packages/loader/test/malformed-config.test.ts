@@ -1,0 +1,195 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ConfigFile, ErrorCode } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { HomeFixture } from './home-fixture.ts'
+
+const configOf = (root: string) => join(root, 'config.json')
+
+interface Malformed {
+  readonly name: string
+  readonly config: string | object
+  readonly path: string
+  readonly message: RegExp
+  readonly kept: ConfigFile
+  readonly code?: ErrorCode
+}
+
+const malformed: readonly Malformed[] = [
+  { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON/, kept: {} },
+  { name: 'not an object', config: '[]', path: '', message: /must hold an object/, kept: {} },
+  {
+    name: 'a key twice', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /twice/, kept: {},
+    code: 'DuplicateJsonKey',
+  },
+  { name: 'a prototype', config: '{"tools":{"__proto__":{}}}', path: '/tools/__proto__', message: /__proto__/, kept: {} },
+  {
+    name: 'an unknown key', config: { mode: 'ask', moode: 'yolo' }, path: '/moode', message: /not a known key/,
+    kept: { mode: 'ask' },
+  },
+  {
+    name: 'a mode that is none', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode', message: /expected one of/,
+    kept: { toolsEnabled: false },
+  },
+  {
+    name: 'a wrong flag', config: { toolsEnabled: 'no', mode: 'ask' }, path: '/toolsEnabled', message: /boolean/,
+    kept: { mode: 'ask' },
+  },
+  {
+    name: 'one wrong rule of two', path: '/rules/0/action', message: /expected one of/,
+    config: { rules: [{ permission: 'bash', action: 'denny' }, { permission: 'read', action: 'allow' }] },
+    kept: { rules: [{ permission: 'read', pattern: '*', action: 'allow' }] },
+  },
+  {
+    name: 'a rule with a wrong pattern goes as a whole, since without it it would allow more',
+    config: { rules: [{ permission: 'bash', pattern: 5, action: 'allow' }] },
+    path: '/rules/0/pattern', message: /string/, kept: { rules: [] },
+  },
+  {
+    name: 'an unknown key in a rule', config: { rules: [{ permission: 'bash', action: 'ask', role: 'x' }] },
+    path: '/rules/0/role', message: /not a known key/, kept: { rules: [] },
+  },
+  {
+    name: 'one wrong entry of an allowlist', config: { mode: 'allowlist', allowlist: ['read', 7] }, path: '/allowlist/1',
+    message: /string/, kept: { mode: 'allowlist', allowlist: ['read'] },
+  },
+  {
+    name: 'a role flag that is none', config: { roles: { bash: true, allow_bash: false } }, path: '/roles/bash',
+    message: /a flag such as/, kept: { roles: { allow_bash: false } },
+  },
+  {
+    name: 'a wrong timeout beside a switch', config: {
+      tools: { bash: { enabled: false, timeoutMs: '5s' }, read: { timeoutMs: 5 } },
+    },
+    path: '/tools/bash/timeoutMs', message: /number/, kept: { tools: { bash: { enabled: false }, read: { timeoutMs: 5 } } },
+  },
+  {
+    name: 'a tool name that is none', config: { tools: { 'a b': {}, read: {} } }, path: '/tools/a b', message: /key/,
+    kept: { tools: { read: {} } },
+  },
+  {
+    name: 'a stranger inline', config: { extensions: { weather: { isolation: 'inline', enabled: false } } },
+    path: '/extensions/weather/isolation', message: /expected one of/, kept: { extensions: { weather: { enabled: false } } },
+  },
+  {
+    name: 'one wrong limit of two', config: { extensions: { weather: { limits: { heapMb: -1, memoryMb: 64 } } } },
+    path: '/extensions/weather/limits/heapMb', message: /Too small/, kept: {
+      extensions: { weather: { limits: { memoryMb: 64 } } },
+    },
+  },
+  {
+    name: 'an unknown limit', config: { limits: { heapGb: 1, heapMb: 64 } }, path: '/limits/heapGb', message: /not a known key/,
+    kept: { limits: { heapMb: 64 } },
+  },
+  {
+    name: 'a layer that is none', config: { isolation: { project: 'process', system: 'thread' } }, path: '/isolation/system',
+    message: /not a known key/, kept: { isolation: { project: 'process' } },
+  },
+  {
+    name: 'a policy that cannot be read is taken at its strictest', config: {
+      policy: { integrity: { global: 'requier', project: 'warn' } },
+    },
+    path: '/policy/integrity/global', message: /expected one of/, kept: {
+      policy: { integrity: { global: 'require', project: 'warn' } },
+    },
+  },
+  {
+    name: 'a ceiling that cannot be read allows nothing', config: {
+      policy: { ceiling: { fs: { read: ['**'] }, net: { hosts: [5] } } },
+    },
+    path: '/policy/ceiling/net/hosts/0', message: /string/, kept: { policy: { ceiling: {} } },
+  },
+  {
+    name: 'a ceiling with an unknown variable allows nothing', config: {
+      mode: 'ask', policy: { ceiling: { fs: { read: ['{home}/**'] } } },
+    },
+    path: '/policy/ceiling', message: /unknown variable \{home\}/, kept: { mode: 'ask', policy: { ceiling: {} } },
+  },
+  {
+    name: 'a signer that cannot be read stays pinned', config: { policy: { identities: { weather: { issuer: 5, ref: 'x' } } } },
+    path: '/policy/identities/weather/issuer', message: /string/, kept: { policy: { identities: { weather: {} } } },
+  },
+  {
+    name: 'a policy of the wrong form is taken at its strictest', config: { policy: { signature: 'require' } },
+    path: '/policy/signature', message: /object/, kept: { policy: { signature: { global: 'require', project: 'require' } } },
+  },
+  {
+    name: 'one wrong server of two', config: { mcp: { a: { type: 'pigeon' }, b: { type: 'local', command: ['x'] } } },
+    path: '/mcp/a/type', message: /none of the allowed forms/, kept: { mcp: { b: { type: 'local', command: ['x'] } } },
+  },
+  {
+    name: 'a secret written down', config: {
+      mcp: { a: { type: 'remote', url: 'https://a.example', headers: { Authorization: 'Bearer abc' } } },
+    },
+    path: '/mcp/a/headers/Authorization', message: /object/, kept: { mcp: {} },
+  },
+  {
+    name: 'a budget of nothing', config: { budget: { tokens: 0, calls: 5 } }, path: '/budget/tokens', message: /Too small/,
+    kept: { budget: { calls: 5 } },
+  },
+]
+
+describe('a configuration that is partly wrong', () => {
+  test.each(malformed)('$name', async ({ config, path, message, kept, code = 'ConfigInvalid' }) => {
+    using home = new HomeFixture()
+    const location = home.write(configOf(home.projectRoot), config)
+    const report = await home.load()
+    expect(report.diagnostics).toHaveLength(1)
+    expect(report.diagnostics[0]).toMatchObject(
+      { severity: 'error', stage: 'configSchema', code, path, layer: 'project', extensionId: null, location },
+    )
+    expect(report.diagnostics[0]!.message).toMatch(message)
+    expect(report.config.merged).toEqual(kept)
+  })
+
+  test('says everything that is wrong at once', async () => {
+    using home = new HomeFixture()
+    home.write(
+      configOf(home.globalRoot),
+      { mode: 1, x: 1, rules: [{}, { permission: 'a', action: 'ask' }, 5], tools: { a: { enabled: 1 } } },
+    )
+    const { diagnostics, config } = await home.load()
+    expect(diagnostics.map(({ path }) => path).toSorted()).toEqual(
+      ['/mode', '/rules/0/action', '/rules/0/permission', '/rules/2', '/tools/a/enabled', '/x'],
+    )
+    expect(config.merged).toEqual({ rules: [{ permission: 'a', pattern: '*', action: 'ask' }], tools: { a: {} } })
+  })
+
+  test('a file that cannot be read', async () => {
+    using home = new HomeFixture()
+    execFileSync('mkdir', ['-p', home.projectRoot])
+    execFileSync('mkfifo', [configOf(home.projectRoot)])
+    home.write(configOf(home.globalRoot), ' '.repeat(300_000))
+    const { diagnostics } = await home.load()
+    expect(diagnostics.map(({ code, message }) => [code, message])).toEqual([
+      ['ConfigInvalid', 'config.json has 300000 bytes; 262144 are allowed.'], [
+        'ConfigInvalid', 'config.json is not a plain file.',
+      ],
+    ])
+  })
+
+  test('a person may link to their own settings, a project may not', async () => {
+    using home = new HomeFixture()
+    const dotfiles = home.write(join(home.base, 'dotfiles.json'), { mode: 'yolo' })
+    symlinkSync(dotfiles, configOf(home.globalRoot))
+    home.write(configOf(home.projectRoot), '')
+    rmSync(configOf(home.projectRoot))
+    symlinkSync(dotfiles, configOf(home.projectRoot))
+    const { config, diagnostics } = await home.load()
+    expect(config.layers.map(({ layer, config: own }) => [layer, own])).toEqual(
+      [['bundled', {}], ['global', { mode: 'yolo' }], ['project', {}]],
+    )
+    expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', layer: 'project', message: 'config.json is a link.' }])
+  })
+
+  test('what the embedder passes is checked too; undefined is not passed', async () => {
+    using home = new HomeFixture()
+    const { config, diagnostics } = await home.load({}, 'trusted', { mode: undefined, toolsEnabled: false, surprise: 1 } as never)
+    expect(config.merged).toEqual({ toolsEnabled: false })
+    expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/surprise', location: 'overrides' }])
+    const cyclic: Record<string, unknown> = {}
+    cyclic['tools'] = cyclic
+    expect((await home.load({}, 'trusted', cyclic)).diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/tools/tools' }])
+  })
+})

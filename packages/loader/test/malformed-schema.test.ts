@@ -1,0 +1,128 @@
+import { join } from 'node:path'
+import type { ErrorCode, ValidationStage } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
+
+interface MalformedManifest {
+  readonly name: string
+  readonly manifest: string | Uint8Array | object
+  readonly stage: ValidationStage
+  readonly code: ErrorCode
+  readonly path: string
+  readonly message: RegExp
+}
+
+const withTool = (over: Record<string, unknown>) => manifestOf({ tools: [toolOf(over)] })
+const withInput = (schema: object) => withTool({ inputSchema: { type: 'object', ...schema } })
+const nested = (depth: number): object =>
+  depth === 0 ? { type: 'string' } : { type: 'object', properties: { a: nested(depth - 1) } }
+const properties = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]))
+
+/** d0 applies d1 twice, d1 applies d2 twice, and so on: eight million schemas for one value. */
+const doubling = Object.fromEntries(Array.from({ length: 24 }, (_, index) => {
+  const following = { $ref: `#/$defs/d${index + 1}` }
+  return [`d${index}`, index === 23 ? { type: 'string' } : { anyOf: [following, following] }]
+}))
+
+const schema = (name: string, manifest: object, path: string, message: RegExp): MalformedManifest =>
+  ({ name, manifest, stage: 'configSchema', code: 'ConfigSchemaInvalid', path, message })
+
+const manifests: readonly MalformedManifest[] = [
+  schema(
+    'a type that is none', withInput({ properties: { a: { type: 'text' } } }), '/tools/0/inputSchema/properties/a/type',
+    /allowed values/,
+  ),
+  schema(
+    'an unknown keyword', withInput({ properties: { a: { type: 'string', maxlength: 5 } } }),
+    '/tools/0/inputSchema/properties/a/maxlength', /may not stand here/,
+  ),
+  schema(
+    'a remote reference', withInput({ properties: { a: { $ref: 'https://example.com/s.json' } } }),
+    '/tools/0/inputSchema/properties/a/$ref', /only references inside/,
+  ),
+  schema(
+    'a reference into a file', withInput({ properties: { a: { $ref: 'file:///etc/passwd' } } }),
+    '/tools/0/inputSchema/properties/a/$ref', /only references inside/,
+  ),
+  schema(
+    'a reference to nothing', withInput({ properties: { a: { $ref: '#/$defs/a' } } }), '/tools/0/inputSchema/properties/a/$ref',
+    /there is no schema/,
+  ),
+  schema(
+    'a reference into data', withInput({ default: { x: { $async: true } }, properties: { a: { $ref: '#/default/x' } } }),
+    '/tools/0/inputSchema/properties/a/$ref', /there is no schema/,
+  ),
+  schema(
+    'an inner id', withInput({ properties: { a: { $id: 'urn:x', type: 'string' } } }), '/tools/0/inputSchema/properties/a/$id',
+    /may not stand here/,
+  ),
+  schema('an asynchronous schema', withInput({ $async: true }), '/tools/0/inputSchema/$async', /may not stand here/),
+  schema(
+    'another dialect', withInput({ $schema: 'http://json-schema.org/draft-07/schema#' }), '/tools/0/inputSchema/$schema',
+    /2020-12/,
+  ),
+  schema(
+    'a pattern that is none', withInput({ properties: { a: { type: 'string', pattern: '(' } } }),
+    '/tools/0/inputSchema/properties/a/pattern', /Unterminated group/,
+  ),
+  schema(
+    'a pattern that looks ahead', withInput({ properties: { a: { type: 'string', pattern: '^(?!x)' } } }),
+    '/tools/0/inputSchema/properties/a/pattern', /linear time/,
+  ),
+  schema(
+    'a pattern without end', withInput({ patternProperties: { ['a'.repeat(1_025)]: true } }),
+    `/tools/0/inputSchema/patternProperties/${'a'.repeat(1_025)}`, /1024 characters/,
+  ),
+  schema(
+    'an unknown format', withInput({ properties: { a: { type: 'string', format: 'colour' } } }),
+    '/tools/0/inputSchema/properties/a/format', /unknown format/,
+  ),
+  schema(
+    'a schema that is too deep', withInput({ properties: { a: nested(26) } }),
+    `/tools/0/inputSchema/properties/a${'/properties/a'.repeat(23)}`, /nested more than 24/,
+  ),
+  schema('a schema that is too wide', withInput({ properties: properties(1_001) }), '/tools/0/inputSchema', /more than 1000 subschemas/),
+  schema('a schema that is too long', withInput({ description: 'x'.repeat(70_000) }), '/tools/0/inputSchema', /characters/),
+  schema(
+    'references that double', withInput({ $defs: doubling, properties: { a: { $ref: '#/$defs/d0' } } }), '/tools/0/inputSchema',
+    /more than 2000 subschemas to one value/,
+  ),
+  schema('a reference to itself in place', withInput({ allOf: [{ $ref: '#' }] }), '/tools/0/inputSchema', /without end/),
+  schema(
+    'a strict fault only the compiler sees', withInput({ if: { required: ['a'] } }), '/tools/0/inputSchema',
+    /"if" without "then"/,
+  ),
+  schema('an output schema', withTool({ outputSchema: { type: 'strin' } }), '/tools/0/outputSchema/type', /allowed values/),
+  schema(
+    'a state schema', manifestOf({ stateSlot: { slotVersion: '1', schema: { required: 'a' } } }), '/stateSlot/schema/required',
+    /must be array/,
+  ),
+  schema(
+    'a config schema',
+    manifestOf({ configSchema: { type: 'object', additionalProperties: false, properties: { a: { type: 'x' } } } }),
+    '/configSchema/properties/a/type', /allowed values/,
+  ),
+  schema(
+    'properties that are a list', manifestOf({ configSchema: { type: 'object', additionalProperties: false, properties: [{}] } }),
+    '/configSchema/properties', /object of properties/,
+  ),
+  schema(
+    'too many schemas together',
+    manifestOf({
+      tools: [0, 1, 2, 3, 4].map((tool) => toolOf({ name: `t${tool}`, inputSchema: { type: 'object', properties: properties(900) } })),
+    }),
+    '/tools/4/inputSchema', /4000 subschemas together/,
+  ),
+]
+
+test.each(manifests)('$name', async ({ manifest, stage, code, path, message }) => {
+  using home = new HomeFixture()
+  const location = home.extension(home.globalRoot, 'weather', manifest)
+  const { extensions, diagnostics } = await home.load()
+  expect(extensions).toEqual([])
+  const place = { layer: 'global', location: join(location, 'bulkhead.json'), path }
+  expect(diagnostics[0]).toMatchObject({ severity: 'error', stage, code, ...place })
+  expect(diagnostics[0]!.message).toMatch(message)
+  expect(diagnostics[0]!.cure).not.toBe('')
+  expect(new Set(diagnostics.map((diagnostic) => diagnostic.stage))).toEqual(new Set([stage]))
+})

@@ -1,0 +1,6 @@
+import { expect, it } from 'vitest'
+import * as sandbox from '../src/index.ts'
+
+it('exports exactly this', () => {
+  expect(Object.keys(sandbox).toSorted()).toEqual(['createSandbox'])
+})

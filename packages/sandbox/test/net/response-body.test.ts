@@ -1,0 +1,178 @@
+import type { ServerResponse } from 'node:http'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import type { NetLimits } from '../../src/main/broker/net/limits.ts'
+import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, serve, serveRaw } from './loopback.ts'
+
+const TEXT = 'Watertight. '.repeat(10_000)
+const CODINGS: Readonly<Record<string, (text: string) => Buffer>> = { gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync, GZIP: gzipSync }
+
+async function answering(answer: (response: ServerResponse) => void, limits: Partial<NetLimits> = {}) {
+  const server = await serve((_request, response) => answer(response))
+  const [net, call] = [newNet({ limits }), callOf([`127.0.0.1:${server.port}`])]
+  return { server, net, call, url: `http://127.0.0.1:${server.port}/`, tool: reach(net, call) }
+}
+
+/** Writes for as long as somebody reads. */
+function endless(response: ServerResponse, piece: Buffer, wrote: (bytes: number) => void = () => undefined): void {
+  const more = (): void => {
+    for (let room = true; room && !response.destroyed;) {
+      room = response.write(piece)
+      wrote(piece.length)
+    }
+  }
+  response.on('drain', more)
+  more()
+}
+
+describe('the body of a response', () => {
+  it.each(Object.keys(CODINGS))('is decoded from %s, and the headers speak of what is handed on', async (coding) => {
+    const packed = CODINGS[coding]!(TEXT)
+    const { tool, url } = await answering((response) => response.writeHead(200, { 'content-encoding': coding, 'content-length': packed.length }).end(packed))
+    const response = await tool.fetch(url)
+    expect(response.headers).not.toHaveProperty('content-encoding')
+    expect(response.headers).not.toHaveProperty('content-length')
+    expect(await response.text()).toBe(TEXT)
+  })
+
+  it.each(['gzip, gzip', 'compress', 'identity', 'constructor'])('in %s comes as it is', async (coding) => {
+    const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end('as it is'))
+    const response = await tool.fetch(url)
+    expect([response.headers['content-encoding'], await response.text()]).toEqual([coding, 'as it is'])
+  })
+
+  it.each(Object.keys(CODINGS))('of no bytes is empty, also in %s', async (coding) => {
+    const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end())
+    expect(await (await tool.fetch(url)).text()).toBe('')
+  })
+
+  it.each(Object.keys(CODINGS))('fails when it is no %s, or cut off', async (coding) => {
+    const packed = CODINGS[coding]!(TEXT)
+    const broken = [Buffer.from('this is not compressed at all, and long enough to be noticed'), packed.subarray(0, packed.length - 9)]
+    const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(broken.shift()))
+    for (let count = 0; count < 2; count++) {
+      expect(await refusal((await tool.fetch(url)).text())).toMatchObject({ code: 'ToolExecutionFailed', message: 'The host 127.0.0.1 sent a body that cannot be decompressed.' })
+    }
+  })
+
+  it('comes in pieces of at most 64 KB', async () => {
+    const { net, call, url } = await answering((response) => response.end(Buffer.alloc(1_000_000, 7)))
+    const { bodyId } = await fetchRaw(net, call, url)
+    const sizes: number[] = []
+    for (let piece = await readRaw(net, call, bodyId!); piece !== null; piece = await readRaw(net, call, bodyId!)) sizes.push(Buffer.from(piece as string, 'base64').length)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(64 * 1024)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(1_000_000)
+  })
+
+  it('comes in order to readers that do not wait for each other', async () => {
+    const bytes = Buffer.from(Array.from({ length: 500_000 }, (_, index) => index % 251))
+    const { net, call, url } = await answering((response) => response.end(bytes))
+    const { bodyId } = await fetchRaw(net, call, url)
+    const pieces = await Promise.all(Array.from({ length: 200 }, () => readRaw(net, call, bodyId!)))
+    expect(Buffer.concat(pieces.map((piece) => Buffer.from((piece ?? '') as string, 'base64'))).equals(bytes)).toBe(true)
+    expect(pieces.at(-1)).toBeNull()
+  })
+
+  it('is not read ahead of its reader', async () => {
+    const written = { '/read': 0, '/unread': 0 }
+    const server = await serve((request, response) => endless(response, Buffer.alloc(64 * 1024), (bytes) => (written[request.url as '/read'] += bytes)))
+    const [net, call] = [newNet(), callOf([`127.0.0.1:${server.port}`])]
+    await fetchRaw(net, call, `http://127.0.0.1:${server.port}/unread`)
+    const { body } = await reach(net, call).fetch(`http://127.0.0.1:${server.port}/read`)
+    // As much as is read of the one could have come of the other; buffers of the system hold some of it.
+    let taken = 0
+    for await (const piece of body) if ((taken += piece.length) > 30 * 1024 * 1024) break
+    expect(written['/read']).toBeGreaterThan(30 * 1024 * 1024)
+    expect(written['/unread']).toBeLessThan(20 * 1024 * 1024)
+  })
+
+  it('ends at the limit of bytes when it does not end by itself', async () => {
+    const { server, tool, url } = await answering((response) => endless(response, Buffer.alloc(64 * 1024)), { bodyBytes: 1_000_000 })
+    const response = await tool.fetch(url)
+    const gone = closed(server.sockets[0]!)
+    expect(await refusal(response.bytes())).toMatchObject({ code: 'OutputTooLarge', message: expect.stringContaining('has more than 1000000 bytes') as string })
+    await gone
+  })
+
+  it.each(Object.keys(CODINGS))('ends at the limit of bytes when %s makes it larger', async (coding) => {
+    // Random text, so that it is the size and not the ratio that is met.
+    const text = Array.from({ length: 300_000 }, () => Math.random().toString(36)[3]).join('')
+    const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(CODINGS[coding]!(text)), { bodyBytes: 250_000 })
+    expect(await codeOf((await tool.fetch(url)).bytes())).toBe('OutputTooLarge')
+  })
+
+  it.each(Object.keys(CODINGS))('is given up when it is a bomb of %s', async (coding) => {
+    const bomb = CODINGS[coding]!('0'.repeat(30 * 1024 * 1024))
+    const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(bomb))
+    const response = await tool.fetch(url)
+    let taken = 0
+    const read = async (): Promise<void> => {
+      for await (const piece of response.body) taken += piece.length
+    }
+    expect(await refusal(read())).toMatchObject({ code: 'OutputTooLarge', message: expect.stringContaining('decompresses to more than 200 times its size') as string })
+    expect(taken).toBeLessThan(12 * 1024 * 1024)
+  })
+
+  it('is given up when it goes on and on and decompresses to nothing', async () => {
+    // The head of a gzip member, then empty stored blocks.
+    const blocks = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.from([0, 0, 0, 0xff, 0xff])))
+    const { tool, url } = await answering((response) => {
+      response.setHeader('content-encoding', 'gzip').write(gzipSync('').subarray(0, 10))
+      endless(response, blocks)
+    }, { bodyBytes: 1_000_000 })
+    expect(await codeOf((await tool.fetch(url)).bytes())).toBe('OutputTooLarge')
+  })
+
+  it('fails for its reader when nothing comes for a while, and the connection is closed', async () => {
+    const { server, net, call, url } = await answering((response) => response.write('first'), { idleMs: 50 })
+    const { bodyId } = await fetchRaw(net, call, url)
+    const gone = closed(server.sockets[0]!)
+    const [first, second, third] = [readRaw(net, call, bodyId!), readRaw(net, call, bodyId!), readRaw(net, call, bodyId!)]
+    expect(await first).toBe(Buffer.from('first').toString('base64'))
+    expect(await Promise.all([refusal(second), refusal(third)])).toMatchObject([{ code: 'ToolExecutionFailed', message: expect.stringContaining('nothing more of its body for 50 ms') as string }, { code: 'ToolExecutionFailed' }])
+    await gone
+  })
+
+  it('fails when the connection ends before it', async () => {
+    const { tool, url } = await answering((response) => {
+      response.setHeader('content-length', '10').write('half', () => response.destroy())
+    })
+    const response = await tool.fetch(url)
+    expect(await refusal(response.text())).toMatchObject({ code: 'ToolExecutionFailed', message: 'The host 127.0.0.1 ended the connection before it had answered.' })
+  })
+})
+
+describe('the head of a response', () => {
+  const fromRaw = async (...lines: string[]) => {
+    const { port } = await serveRaw((socket) => socket.once('data', () => socket.end([...lines, '', 'body'].join('\r\n'), 'latin1')))
+    return fetchRaw(newNet(), callOf([`127.0.0.1:${port}`]), `http://127.0.0.1:${port}/`)
+  }
+
+  it('may have names that mean something to JavaScript', async () => {
+    const { headers } = await fromRaw('HTTP/1.1 200 OK', '__proto__: a', '__proto__: b', 'constructor: c', 'toString: d', 'content-length: 4')
+    expect(headers).toEqual({ constructor: 'c', tostring: 'd', 'content-length': '4' })
+    expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
+  })
+
+  it('tells nothing of the connection', async () => {
+    const { headers } = await fromRaw('HTTP/1.1 200 OK', 'connection: close, x', 'keep-alive: timeout=5', 'proxy-authenticate: x', 'upgrade: h2c', 'trailer: x', 'x-own: 1')
+    expect(headers).toEqual({ 'x-own': '1' })
+  })
+
+  it('fails with more headers than are read', async () => {
+    const many = Array.from({ length: 300 }, (_, index) => `x-${index}: 1`)
+    expect(await codeOf(fromRaw('HTTP/1.1 200 OK', ...many))).toBe('ToolExecutionFailed')
+    expect(await codeOf(fromRaw('HTTP/1.1 200 OK', ...Array.from({ length: 300 }, () => 'x: 1')))).toBe('ToolExecutionFailed')
+    expect(await codeOf(fromRaw('HTTP/1.1 200 OK', `x-a: ${'x'.repeat(40 * 1024)}`))).toBe('ToolExecutionFailed')
+  })
+
+  it.each([
+    ['no HTTP', ['SSH-2.0-OpenSSH']],
+    ['two lengths', ['HTTP/1.1 200 OK', 'content-length: 4', 'content-length: 400']],
+    ['a length and a transfer coding', ['HTTP/1.1 200 OK', 'content-length: 4', 'transfer-encoding: chunked']],
+    ['a protocol nobody asked for', ['HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket']],
+    ['a broken header', ['HTTP/1.1 200 OK', 'x y: 1']],
+  ])('fails when it is %s', async (_name, lines) => {
+    expect(await codeOf(fromRaw(...lines))).toBe('ToolExecutionFailed')
+  })
+})
