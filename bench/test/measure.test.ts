@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { takeTurn } from '../src/harness/measure.ts'
 import type { Runner } from '../src/harness/subject.ts'
+import { spinning } from './fixtures/rigged.ts'
 
 /** Answers in a later turn of the event loop, and notes how many calls were under way and which. */
 function observed() {
@@ -41,6 +42,14 @@ describe('takeTurn', () => {
     expect(last.answer).toBe(last.i)
     expect(value?.[0]).toBe('16-way')
     expect(value?.[1]).toBeGreaterThan(seen.calls.length / 10)
+  })
+
+  it('reports the time that really passed', async () => {
+    const runner = await spinning('short', 200).start()
+    const { micros } = await takeTurn({ runner, next: 0 }, { kind: 'latency' }, 5)
+    expect(Math.min(...micros)).toBeGreaterThan(199.9)
+    const { values: [value] } = await takeTurn({ runner, next: 0 }, { kind: 'throughput', concurrency: 2 }, 5)
+    expect(value?.[1]).toBeLessThan(1_000_000 / 199.9)
   })
 
   it('calls at least once when a call outlasts the turn', async () => {

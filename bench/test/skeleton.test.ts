@@ -8,10 +8,12 @@ import { subject } from '../src/subjects/skeleton.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const latest = new URL('../latest.json', import.meta.url)
-const bench = (...argv: string[]) => promisify(execFile)(process.execPath, [main, ...argv])
+const PATIENCE_MS = 60_000
+/** Ended before the test is, so that a run that hangs fails here and leaves no process behind. */
+const bench = (...argv: string[]) => promisify(execFile)(process.execPath, [main, ...argv], { timeout: PATIENCE_MS })
 const content = () => readFile(latest, 'utf8').catch(() => undefined)
 
-describe('the skeleton', () => {
+describe('the skeleton', { timeout: PATIENCE_MS + 5_000 }, () => {
   it('runs every side for real, from the command line', async () => {
     const before = await content()
     const { stdout } = await bench('skeleton', '--quick', '--json')

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { realpath } from 'node:fs/promises'
 import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust } from '@bulkhead/contract'
 import { createHost as createHostCore, type Host } from '@bulkhead/host'
@@ -31,7 +31,7 @@ export interface CreateHostOptions {
 /** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   const workspace = await canonicalFolder(options.workspace)
-  const home = options.home ?? join(homedir(), '.bulkhead')
+  const home = resolve(options.home ?? join(homedir(), '.bulkhead'))
   const env = options.env ?? process.env
   const loader = createLoader({
     coreVersion: CORE_VERSION,

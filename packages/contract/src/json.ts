@@ -56,7 +56,7 @@ class Walk {
   }
 
   visit(value: unknown, depth: number): JsonFault | undefined {
-    if (++this.#nodes > this.#limits.maxNodes) return this.fault('size', `has more than ${this.#limits.maxNodes} values`)
+    if (++this.#nodes > this.#limits.maxNodes) return this.#tooMany()
     switch (typeof value) {
       case 'string':
         return this.#text(value)
@@ -91,6 +91,7 @@ class Walk {
     // A prototype of its own may carry a toJSON that says something else than what is looked at here.
     if (Object.getPrototypeOf(value) !== Array.prototype) return this.fault('kind', `a ${className(value)} is not JSON`)
     const { length } = value
+    if (length > this.#limits.maxNodes) return this.#tooMany()
     for (let index = 0; index < length; index++) {
       this.#keys.push(index)
       const property = Object.getOwnPropertyDescriptor(value, index)
@@ -122,6 +123,7 @@ class Walk {
   }
 
   #parsedArray(value: readonly unknown[], depth: number): JsonFault | undefined {
+    if (value.length > this.#limits.maxNodes) return this.#tooMany()
     for (let index = 0; index < value.length; index++) {
       this.#keys.push(index)
       const fault = this.visit(value[index], depth + 1)
@@ -139,6 +141,10 @@ class Walk {
       this.#keys.pop()
     }
     return undefined
+  }
+
+  #tooMany(): JsonFault {
+    return this.fault('size', `has more than ${this.#limits.maxNodes} values`)
   }
 
   #key(key: string): JsonFault | undefined {

@@ -43,7 +43,7 @@ describe('hostile values', () => {
     ['an array with a named property', Object.assign([1], { extra: 2 }), '', 'kind'],
     ['an array with a symbol', Object.assign([1], { [Symbol.iterator]: 1 }), '', 'kind'],
     ['a hole', [1, , 3], '/1', 'hole'], // eslint-disable-line no-sparse-arrays
-    ['an enormous sparse array', { a: new Array(2 ** 31) }, '/a/0', 'hole'],
+    ['an enormous sparse array', { a: new Array(2 ** 31) }, '/a', 'size'],
     ['an accessor', Object.defineProperty({}, 'a', { enumerable: true, get: () => 1 }), '/a', 'kind'],
     ['an accessor in an array', Object.defineProperty([0], 0, { get: () => 1 }), '/0', 'kind'],
     ['a hidden property', Object.defineProperty({}, 'a', { value: 1 }), '/a', 'kind'],
@@ -135,7 +135,7 @@ describe('text from a stranger', () => {
     ['half a surrogate pair', '["\\ud800"]', '/0', 'text'],
     ['a million levels', '['.repeat(1_000_000) + ']'.repeat(1_000_000), '/0'.repeat(64), 'depth'],
     ['a million levels left open', '['.repeat(1_000_000), '', 'kind'],
-    ['a million values', JSON.stringify(Array.from({ length: 1_000_000 }, () => 0)), '/249999', 'size'],
+    ['a million values', JSON.stringify(Array.from({ length: 1_000_000 }, () => 0)), '', 'size'],
   ])('is refused for %s', (_, text, path, code) => {
     expect(parseJson(text)).toEqual({ ok: false, fault: { path, code, message: expect.any(String) as unknown } })
   })

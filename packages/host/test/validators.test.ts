@@ -66,10 +66,10 @@ test.each<[string, JsonObject, Json]>([
 
 test('a pattern made to explode takes no time', () => {
   const check = new Validators().compile({ type: 'string', pattern: '^(a+)+$' })
-  const began = performance.now()
+  const before = process.cpuUsage()
   expect(check(`${'a'.repeat(5_000)}!`)).toMatchObject({ keyword: 'pattern' })
   expect(check('aaaa')).toBeUndefined()
-  expect(performance.now() - began).toBeLessThan(2_000)
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000)
 })
 
 test('two patterns are never taken for one', () => {

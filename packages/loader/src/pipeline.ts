@@ -1,4 +1,4 @@
-import { MANIFEST_FILE, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
+import { MANIFEST_FILE, messageOf, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
 import { ownMember } from './config/own-member.ts'
 import { describe } from './describe.ts'
 import type { Located, Shaped, Terms, Vouched, Written } from './extension.ts'
@@ -29,15 +29,29 @@ export type Proof =
 
 const isMetadata = (path: string): boolean => path === MANIFEST_FILE || path === INTEGRITY_FILE
 
-export async function proveFolder(located: Located, terms: Terms): Promise<Proof> {
-  const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
-  const written = next(contents, (read) => manifestText(located, read))
-  return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
+export function proveFolder(located: Located, terms: Terms): Promise<Proof> {
+  return guarded(located, async () => {
+    const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
+    const written = next(contents, (read) => manifestText(located, read))
+    return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
+  })
 }
 
-export async function proveBundled({ manifest, module }: BundledExtension, located: Located, terms: Terms): Promise<Proof> {
-  const written = manifestValue(located, manifest, module)
-  return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfManifest(manifest), faults: written.faults }
+export function proveBundled({ manifest, module }: BundledExtension, located: Located, terms: Terms): Promise<Proof> {
+  return guarded(located, async () => {
+    const written = manifestValue(located, manifest, module)
+    return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfManifest(manifest), faults: written.faults }
+  })
+}
+
+/** No stage throws. Should one do so all the same, one extension is lost and not all of them. */
+async function guarded(located: Located, work: () => Promise<Proof>): Promise<Proof> {
+  try {
+    return await work()
+  } catch (error) {
+    const message = `Bulkhead itself failed while it looked at the extension: ${messageOf(error)}`
+    return { kind: 'refused', id: idOfFolder(located), faults: [{ stage: 'read', code: 'InternalError', path: '', message }] }
+  }
 }
 
 /** The stages in their order. The first that refuses ends it. */

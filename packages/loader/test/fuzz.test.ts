@@ -92,7 +92,7 @@ async function survives(file: 'manifest' | 'config', contents: fc.Arbitrary<stri
 }
 
 test('mutated bytes of a manifest give a descriptor or a diagnostic', async () => {
-  await survives('manifest', fc.array(mutation, { minLength: 1, maxLength: 4 }).map((mutations) => mutate(text, mutations)), 600)
+  await survives('manifest', fc.array(mutation, { minLength: 1, maxLength: 4 }).map((mutations) => mutate(text, mutations)), 250)
 })
 
 test('any value anywhere in a manifest gives a descriptor or a diagnostic', async () => {
@@ -107,6 +107,6 @@ test('bytes that were never a manifest', async () => {
 })
 
 test('mutated bytes of a configuration take no extension away, unless they say so', async () => {
-  await survives('config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)), 400)
-  await survives('config', replacement.map(([pick, by]) => JSON.stringify(replaceMember(JSON.parse(config), pick, by))), 400)
+  await survives('config', fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) => mutate(config, mutations)), 250)
+  await survives('config', replacement.map(([pick, by]) => JSON.stringify(replaceMember(JSON.parse(config), pick, by))), 250)
 })

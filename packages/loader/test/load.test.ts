@@ -44,6 +44,21 @@ describe('what is found', () => {
     expect(Object.isFrozen(good.manifest.tools)).toBe(false)
   })
 
+  test('a bundled manifest that changes its mind is lost alone', async () => {
+    using home = new HomeFixture()
+    let reads = 0
+    const fickle = new Proxy(manifestOf({ id: 'fickle' }), {
+      ownKeys: (target) => {
+        if (++reads > 1) throw new Error('not again')
+        return Reflect.ownKeys(target)
+      },
+    })
+    const both = [{ manifest: fickle, module: emptyModule }, ...bundled('steady')]
+    const { extensions, diagnostics } = await home.load({ bundled: both })
+    expect(extensions.map(({ id }) => id)).toEqual(['steady'])
+    expect(diagnostics).toMatchObject([{ code: 'InternalError', layer: 'bundled', location: 'bundled:fickle' }])
+  })
+
   test('in the order of layers, then of ids by their bytes, whatever the disk says', async () => {
     using home = new HomeFixture()
     for (const folder of ['zeta', 'b', 'a', 'b-2']) home.extension(home.globalRoot, folder)
@@ -214,7 +229,8 @@ describe('the report', () => {
     for (const frozen of [
       report, report.extensions, report.diagnostics, report.diagnostics[0],
       report.config, report.config.merged, report.config.merged.tools, report.config.layers, report.config.layers[1],
-      extension, extension!.manifest, extension!.manifest.tools[0]!.inputSchema['properties'], extension!.code, extension!.digests,
+      extension, extension!.manifest, extension!.manifest.tools[0]!.inputSchema['properties'],
+      extension!.code, extension!.digests,
     ]) expect(Object.isFrozen(frozen)).toBe(true)
   })
 

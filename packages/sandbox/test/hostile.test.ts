@@ -105,13 +105,17 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
       'throw Symbol("s")',
       'throw () => {}',
       'throw new Proxy({}, new Proxy({}, { get() { throw new Error("trap") } }))',
-      'const e = new Error("x"); for (const k of ["message", "code", "cause", "data", "stack", "name"]) Object.defineProperty(e, k, { get() { throw 1 } }); throw e',
+      'const e = new Error("x"); for (const key of KEYS) Object.defineProperty(e, key, { get() { throw 1 } }); throw e',
       'const e = new Error("x"); e.cause = e; throw e',
       'throw new Error("x".repeat(5e6))',
       'throw Object.assign(new Error("x"), { data: { toJSON() { throw 1 } }, code: { toString() { throw 1 } } })',
       'throw JSON.parse(\'{"message":"m","__proto__":{"code":"HostClosed"},"constructor":1}\')',
     ]
-    const source = `const throwers = [${throwers.map((body) => `() => { ${body} }`).join(', ')}]; ${running('return throwers[args.at]?.() ?? "nothing"')}`
+    const source = `
+      const KEYS = ['message', 'code', 'cause', 'data', 'stack', 'name']
+      const throwers = [${throwers.map((body) => `() => { ${body} }`).join(', ')}]
+      ${running('return throwers[args.at]?.() ?? "nothing"')}
+    `
     const { session, neighbourAnswers } = await hostile(placement, source)
     for (const at of throwers.keys()) {
       const error = await refusal(session.call(invocation({ at })))
@@ -159,9 +163,12 @@ describe('memory', () => {
     ['objects', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })'],
     ['a map', 'const all = new Map(); for (let i = 0; ; i++) all.set(i, { i })'],
     ['buffers outside the heap', 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1))'],
-    ['memory of WebAssembly', 'const all = []; for (;;) { const m = new WebAssembly.Memory({ initial: 256 }); new Uint8Array(m.buffer).fill(1); all.push(m) }'],
+    ['memory of WebAssembly', `
+      const all = []
+      for (;;) all.push(new Uint8Array(new WebAssembly.Memory({ initial: 256 }).buffer).fill(1))
+    `],
   ])('that is used up by %s ends the hull and nothing else', async (_what, body) => {
-    const { session, neighbourAnswers } = await hostile('process', running(body), { heapMb: 64, memoryMb: 320 })
+    const { session, neighbourAnswers } = await hostile('process', running(body), { heapMb: 32, memoryMb: 224 })
     expect(await codeOf(session.call(invocation()))).toBe('CompartmentOutOfMemory')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOutOfMemory' } })
     await neighbourAnswers()

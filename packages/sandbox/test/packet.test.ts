@@ -40,7 +40,8 @@ it('tells a bomb from its text, without building it', () => {
 })
 
 it('never throws', () => {
-  fc.assert(fc.property(fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', ',', ':', '1', 'u', '\ud800') }), (text) => {
+  const unit = fc.constantFrom('[', ']', '{', '}', '"', '\\', ',', ':', '1', 'u', '\ud800')
+  fc.assert(fc.property(fc.string({ unit }), (text) => {
     expect(typeof parsePacket(text, LIMITS).ok).toBe('boolean')
   }))
 })

@@ -22,7 +22,7 @@ describe('what an extension gives away', () => {
     ['a bigint', 1n, '"" is a bigint'],
     ['a cycle', cycle, '"/self" contains itself'],
     ['a key __proto__', JSON.parse('{"a":{"__proto__":1}}'), '"/a" has the key __proto__'],
-    ['an accessor that throws', Object.defineProperty({}, 'x', { enumerable: true, get() { throw new Error('no') } }), 'could not be read'],
+    ['an accessor that throws', { get x() { throw new Error('no') } }, 'could not be read'],
     ['a proxy that throws', new Proxy({}, { ownKeys() { throw new Error('no') } }), 'could not be read'],
   ])('is refused when it holds %s', (_what, value, message) => {
     expect(toPlainJson(value, LIMITS)).toMatchObject({
@@ -40,7 +40,8 @@ describe('what an extension gives away', () => {
   })
 
   it('passes the judgement of the other side, whatever it was', () => {
-    fc.assert(fc.property(fc.anything({ withDate: true, withMap: true, withSet: true, withNullPrototype: true, withSparseArray: true, withBigInt: true }), (value) => {
+    const anything = fc.anything({ withDate: true, withMap: true, withSet: true, withNullPrototype: true, withSparseArray: true })
+    fc.assert(fc.property(anything, (value) => {
       const plain = toPlainJson(value, { maxDepth: 64, maxNodes: 10_000, maxBytes: 100_000 })
       if (plain.ok) expect(findJsonFault(plain.value)).toBeUndefined()
     }))

@@ -38,8 +38,10 @@ describe('a sandbox', () => {
 
   it('runs many compartments beside each other', async () => {
     const sandbox = newSandbox()
-    const sessions = await Promise.all(Array.from({ length: 8 }, (_, index) =>
-      sandbox.open(requestOf({ placement: REMOTE[index % 2]!, source: running(`return ${index}`), limits: { startMs: 20_000 } }))))
+    const sessions = await Promise.all(Array.from({ length: 8 }, (_, index) => {
+      const placement = REMOTE[index % 2]!
+      return sandbox.open(requestOf({ placement, source: running(`return ${index}`), limits: { startMs: 20_000 } }))
+    }))
     expect(await Promise.all(sessions.map((session) => session.call(invocation())))).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
     expect(new Set(sessions.map((session) => session.id)).size).toBe(8)
   })

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -64,7 +64,7 @@ function copyOfWorkspace(): string {
   const root = mkdtempSync(join(scratch, 'copy-'))
   for (const name of readdirSync(join(ROOT, 'packages'))) {
     for (const part of ['package.json', 'README.md', 'src', 'test/exports.test.ts']) {
-      cpSync(join(ROOT, 'packages', name, part), join(root, 'packages', name, part), { recursive: true })
+      if (existsSync(join(ROOT, 'packages', name, part))) cpSync(join(ROOT, 'packages', name, part), join(root, 'packages', name, part), { recursive: true })
     }
   }
   return root

@@ -3,15 +3,13 @@ import type { Store } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { ToolEntry } from '../tool-entry.ts'
 
-/** A key has no control characters, so the parts cannot run into each other. */
-const identityOf = (tool: ToolEntry, approvalKey: string): string => `${tool.identity}\0${approvalKey}`
-
 /**
  * What a person has approved for longer than one call. An approval names the tool and key, and is bound to who
  * implements them in which bytes: whatever changes, the question is asked again.
  */
 export class Approvals {
-  readonly #given = new Set<string>()
+  /** Keys by the identity of their tool. */
+  readonly #given = new Map<string, Set<string>>()
   readonly #project: ProjectApprovals
 
   constructor(project: ProjectApprovals) {
@@ -19,11 +17,12 @@ export class Approvals {
   }
 
   has(tool: ToolEntry, approvalKey: string): boolean {
-    return this.#given.has(identityOf(tool, approvalKey)) || this.#project.has(tool, approvalKey)
+    return this.#given.get(tool.identity)?.has(approvalKey) === true || this.#project.has(tool, approvalKey)
   }
 
   remember(tool: ToolEntry, approvalKey: string, scope: 'session' | 'project'): void {
-    this.#given.add(identityOf(tool, approvalKey))
+    const keys = this.#given.get(tool.identity) ?? new Set()
+    this.#given.set(tool.identity, keys.add(approvalKey))
     if (scope === 'project') this.#project.remember(tool, approvalKey)
   }
 }
@@ -70,7 +69,8 @@ export class ProjectApprovals {
   }
 
   #keyOf(tool: ToolEntry, approvalKey: string): string {
-    return this.#prefix + digest(identityOf(tool, approvalKey))
+    // A key has no control characters, so the parts cannot run into each other.
+    return this.#prefix + digest(`${tool.identity}\0${approvalKey}`)
   }
 }
 

@@ -31,7 +31,7 @@ test.each<[string, unknown, string]>([
   ['a graph that is small here and huge as text', shared(26), 'size'],
   ['too many values', { list: Array.from({ length: 60_000 }, () => 1) }, 'size'],
   ['too long', { text: 'x'.repeat(2 * 1024 * 1024) }, 'size'],
-  ['a sparse array', { list: Object.assign([], { length: 4_000_000_000 }) }, 'size'],
+  ['a sparse array', { list: Object.assign([], { length: 4_000_000_000 }) }, 'hole|size'],
   ['cyclic', cyclic, 'cycle'],
   ['an own __proto__', JSON.parse('{"__proto__": {"admin": true}}'), 'key'],
   ['an accessor', Object.defineProperty({}, 'a', { enumerable: true, get: () => 1 }), 'kind'],
@@ -42,11 +42,11 @@ test.each<[string, unknown, string]>([
   ['undefined', undefined, 'kind'],
   ['a proxy that throws', new Proxy({}, { ownKeys: () => { throw new Error('boo') } }), 'kind'],
 ])('hostile arguments are refused, quickly and with a reason: %s', async (_, args, rule) => {
-  const began = performance.now()
+  const before = process.cpuUsage()
   const { world, outcome } = await callWith(args)
-  expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule } } })
+  expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule: expect.stringMatching(`^(?:${rule})$`) } } })
   expect(world.sandbox.requests).toEqual([])
-  expect(performance.now() - began).toBeLessThan(3_000)
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000)
 })
 
 test.each([null, 1, 'text', true, []].map((value) => [value]))('arguments are an object, not %j', async (args) => {

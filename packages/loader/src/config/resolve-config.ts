@@ -58,7 +58,7 @@ export function resolveConfig(
 function given(config: ConfigFile): WrittenConfig {
   const passed = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
   const fault = findJsonFault(passed)
-  if (fault === undefined) return { value: structuredClone(passed) as JsonObject, faults: [] }
+  if (fault === undefined) return { value: JSON.parse(JSON.stringify(passed)) as JsonObject, faults: [] }
   const message = `The configuration has a value that ${fault.message}.`
   return { value: {}, faults: [{ stage: 'configSchema', code: 'ConfigInvalid', path: fault.path, message }] }
 }

@@ -28,5 +28,5 @@ export function manifestValue(located: Located, manifest: unknown, module: Exten
     const message = `The manifest has a value that ${fault.message}.`
     return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message })
   }
-  return pass({ ...located, origin: { kind: 'module', module }, json: structuredClone(manifest) as Json })
+  return pass({ ...located, origin: { kind: 'module', module }, json: JSON.parse(JSON.stringify(manifest)) as Json })
 }

@@ -8,7 +8,7 @@ import type { Hull, HullExit } from './hull.ts'
 import type { Peer } from './peer.ts'
 
 /** A worker that ends hangs up a little before its hull can say why. */
-const LAST_WORDS_MS = 1_000
+const LAST_WORDS_MS = 2_000
 
 /** Room for the largest thing that is ever sent at once, which is a whole package. */
 const MAX_QUEUED_BYTES = 2 * MANIFEST_LIMITS.packageBytes

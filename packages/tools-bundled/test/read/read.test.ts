@@ -1,0 +1,132 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentSession, type JsonObject, type Sandbox } from '@bulkhead/contract'
+import { createSandbox } from '@bulkhead/sandbox'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bundledExtensions } from '../../src/index.ts'
+
+const KB = 1024
+let workspace: string
+let sandbox: Sandbox
+let session: CompartmentSession
+
+const bundled = bundledExtensions.find(({ manifest }) => manifest.id === 'read')!
+const manifest = manifestSchema.parse(bundled.manifest)
+
+beforeAll(async () => {
+  workspace = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-read-')))
+  sandbox = createSandbox({ workspace })
+  session = await sandbox.open({
+    extension: { id: 'read', version: '1.0.0', layer: 'bundled' },
+    placement: 'inline',
+    code: { kind: 'module', module: bundled.module },
+    tools: manifest.tools.map(({ name, requires, inputSchema }) => ({
+      name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [workspace] }),
+    })),
+    config: {},
+    limits: DEFAULT_LIMITS,
+    services: { log: () => {}, env: new Map(), envDeclared: new Set() },
+  })
+})
+afterAll(async () => {
+  await sandbox.close()
+  rmSync(workspace, { recursive: true })
+})
+
+let calls = 0
+const read = (args: JsonObject, signal: AbortSignal = new AbortController().signal) =>
+  session.call({ callId: `c${++calls}`, tool: 'read', args, signal })
+const put = (name: string, content: string | Uint8Array) => writeFileSync(join(workspace, name), content)
+
+describe('read', () => {
+  it('gives a text by lines, and says which part it is', async () => {
+    put('poem.txt', 'one\r\ntwo\nthree\n')
+    expect(await read({ path: 'poem.txt' })).toEqual({ path: 'poem.txt', content: 'one\r\ntwo\nthree\n', lines: { from: 1, to: 3, total: 3 } })
+    expect(await read({ path: 'poem.txt', offset: 2, limit: 1 })).toEqual({ path: 'poem.txt', content: 'two\n', lines: { from: 2, to: 2, total: 3 } })
+    expect(await read({ path: join(workspace, 'poem.txt'), offset: 3 })).toMatchObject({ content: 'three\n' })
+  })
+
+  it('gives an empty file', async () => {
+    put('empty', '')
+    expect(await read({ path: 'empty' })).toEqual({ path: 'empty', content: '', lines: { from: 1, to: 0, total: 0 } })
+  })
+
+  it('gives 200 KB at most, cut between characters, with the true number of lines', async () => {
+    put('long.txt', '€uro\n'.repeat(100_000))
+    const { content, lines } = (await read({ path: 'long.txt' })) as { content: string; lines: JsonObject }
+    expect(Buffer.byteLength(content)).toBeLessThanOrEqual(200 * KB)
+    expect(Buffer.byteLength(content)).toBeGreaterThan(200 * KB - 7)
+    expect(content).not.toContain('\ufffd')
+    expect(lines).toEqual({ from: 1, to: Math.ceil(200 * KB / 7), total: 100_000 })
+    expect(await read({ path: 'long.txt', offset: 99_999 })).toMatchObject({ content: '€uro\n€uro\n', lines: { from: 99_999, to: 100_000, total: 100_000 } })
+  })
+
+  it('reads the end of a file of a gigabyte without holding it', async () => {
+    put('huge', 'first\n')
+    truncateSync(join(workspace, 'huge'), 1024 * 1024 * KB)
+    const before = process.memoryUsage().rss
+    expect(await read({ path: 'huge', byte_start: 1024 * 1024 * KB - 4 })).toMatchObject({ content: '\0\0\0\0', bytes: { from: 1024 * 1024 * KB - 4, to: 1024 * 1024 * KB } })
+    expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * KB)
+  })
+
+  it('gives bytes: as text where they are text, else in base64', async () => {
+    put('mixed', Uint8Array.of(0x61, 0x62, 0xff, 0xfe))
+    expect(await read({ path: 'mixed', byte_start: 0, byte_end: 2 })).toEqual({ path: 'mixed', content: 'ab', bytes: { from: 0, to: 2, total: 4 } })
+    expect(await read({ path: 'mixed', byte_start: 2 })).toEqual({ path: 'mixed', content: '//4=', encoding: 'base64', bytes: { from: 2, to: 4, total: 4 } })
+  })
+
+  it('gives an image as an image', async () => {
+    const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3)
+    put('dot.png', png)
+    expect(await read({ path: 'dot.png' })).toEqual({
+      content: [{ type: 'image', data: Buffer.from(png).toString('base64'), mimeType: 'image/png' }],
+      structuredContent: { path: 'dot.png', content: 'an image (image/png)', bytes: { from: 0, to: 11, total: 11 } },
+    })
+  })
+
+  it.each([
+    ['a file that is not there', { path: 'nowhere' }, 'NotFound', /nowhere/],
+    ['a folder', { path: '.' }, 'InputInvalid', /folder/],
+    ['a binary file', { path: 'binary' }, 'InputInvalid', /byte_start/],
+    ['lines and bytes at once', { path: 'binary', offset: 1, byte_start: 0 }, 'InputInvalid', /at once/],
+    ['a line past the end', { path: 'short', offset: 9 }, 'InputInvalid', /has 1 lines/],
+    ['bytes past the end', { path: 'short', byte_start: 9 }, 'InputInvalid', /has 2 bytes/],
+    ['a path outside', { path: '../../etc/passwd' }, 'CapabilityDenied', /outside/],
+    ['an absolute path outside', { path: '/etc/passwd' }, 'CapabilityDenied', /outside/],
+    ['a link out of the workspace', { path: 'link' }, 'CapabilityDenied', /outside/],
+    ['a path through a linked folder', { path: 'up/passwd' }, 'CapabilityDenied', /outside/],
+  ])('refuses %s', async (_, args, code, message) => {
+    put('binary', 'a\0b')
+    put('short', 'x\n')
+    for (const [name, target] of [['link', '/etc/passwd'], ['up', '/etc']] as const) {
+      rmSync(join(workspace, name), { force: true })
+      symlinkSync(target, join(workspace, name))
+    }
+    const error = await read(args).then(() => undefined, (thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) })
+  })
+
+  it('stops when the call is cancelled', async () => {
+    put('slow', '')
+    truncateSync(join(workspace, 'slow'), 512 * 1024 * KB)
+    writeFileSync(join(workspace, 'slow'), 'text '.repeat(3000), { flag: 'r+' })
+    const cancel = new AbortController()
+    const reading = read({ path: 'slow' }, cancel.signal)
+    cancel.abort(new Error('enough'))
+    await expect(reading).rejects.toThrow('enough')
+  })
+
+  it('keys approvals by folder', async () => {
+    const signal = new AbortController().signal
+    for (const [path, key] of [['a.txt', '.'], ['src/a.txt', 'src'], ['./src//deep/a.txt', 'src/deep'], ['/etc/passwd', '/etc']] as const) {
+      expect(await session.deriveApprovalKey('read', { path }, signal)).toBe(key)
+    }
+  })
+
+  it('reads what it may when folders have odd names', async () => {
+    mkdirSync(join(workspace, 'ä b*{c}'))
+    put('ä b*{c}/ü.txt', 'ok')
+    expect(await read({ path: 'ä b*{c}/ü.txt' })).toMatchObject({ content: 'ok' })
+  })
+})
