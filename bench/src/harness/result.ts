@@ -81,7 +81,7 @@ export function resultOf(subject: Subject, pace: Pace, recording: Recording): Re
 function ratioOf(goal: Goal, recording: Recording): RatioResult {
   const rounds = (side: string) => recording.series.get(side)?.get(goal.measure)?.byRound ?? []
   const against = rounds(goal.against)
-  const { median, low, high } = summarize(rounds(goal.side).flatMap((value, round) => value / (against[round] ?? NaN)))
+  const { median, low, high } = summarize(rounds(goal.side).map((value, round) => value / (against[round] ?? NaN)))
   const holds = (ratio: number) => (goal.is === '≤' ? ratio <= goal.ratio : ratio >= goal.ratio)
   return { ...goal, median, low, high, met: holds(median), clear: holds(low) === holds(high) }
 }

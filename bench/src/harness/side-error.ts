@@ -13,7 +13,7 @@ export class SideError extends Error {
 
 export function wrongAnswer(side: string, i: number, got: unknown, expected: unknown): SideError {
   const show = (value: unknown) => inspect(value, { breakLength: Infinity, maxStringLength: 120 })
-  return new SideError(side, `answered ${show(got)} to call ${i} where ${show(expected)} was expected, so nothing was measured.`)
+  return new SideError(side, `answered ${show(got)} to call ${i} where ${show(expected)} was expected: its numbers would mean nothing.`)
 }
 
 /** Contract: settles within `patienceMs`, with a SideError whenever the work did not succeed or `died` came first. */

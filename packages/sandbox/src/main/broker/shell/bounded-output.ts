@@ -1,11 +1,15 @@
-/** The head of a stream, up to a number of bytes; the rest is counted as lost and let go. */
+/**
+ * The head of a stream, up to a number of bytes; the rest is let go. In one buffer that grows: a list of pieces would
+ * cost far more than the limit when they are of one byte each.
+ */
 export class BoundedOutput {
-  readonly #chunks: Buffer[] = []
-  #left: number
+  readonly #maxBytes: number
+  #buffer = Buffer.alloc(0)
+  #length = 0
   #truncated = false
 
   constructor(maxBytes: number) {
-    this.#left = maxBytes
+    this.#maxBytes = maxBytes
   }
 
   get truncated(): boolean {
@@ -14,16 +18,22 @@ export class BoundedOutput {
 
   /** Returns what of it was kept. */
   add(bytes: Buffer): Buffer {
-    const kept = bytes.subarray(0, this.#left)
+    const kept = bytes.subarray(0, this.#maxBytes - this.#length)
     if (kept.length < bytes.length) this.#truncated = true
-    if (kept.length > 0) this.#chunks.push(kept)
-    this.#left -= kept.length
+    const length = this.#length + kept.length
+    if (length > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.min(this.#maxBytes, Math.max(2 * this.#buffer.length, length)))
+      this.#buffer.copy(larger, 0, 0, this.#length)
+      this.#buffer = larger
+    }
+    kept.copy(this.#buffer, this.#length)
+    this.#length = length
     return kept
   }
 
   /** Decoded as a whole, so that no character is split where two chunks meet, nor where the head ends. */
   text(): string {
-    const bytes = Buffer.concat(this.#chunks)
+    const bytes = this.#buffer.subarray(0, this.#length)
     return (this.#truncated ? bytes.subarray(0, wholeCharacters(bytes)) : bytes).toString('utf8')
   }
 }

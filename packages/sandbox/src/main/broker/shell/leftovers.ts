@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ProcessRow } from './process-table.ts'
 import { carriesMarker, processRow, processTable } from './process-table.ts'
 
-/** A process that cannot be ended, such as one that waits for a dead disk, is given up after this many looks. */
+/** A process that cannot be ended, such as one that waits for a dead disk, is given up after this many looks: about four seconds. */
 const LOOKS = 40
-const BETWEEN_LOOKS_MS = 5
+/** Before the second look; the pauses grow by as much from look to look. */
+const PAUSE_MS = 5
 
 /**
  * By what the processes of one run are known: the group and session of the first one, a marker in the environment, and
@@ -43,7 +44,7 @@ export class Leftovers {
         if (left.length === 0 || ++entry.looks >= LOOKS) entry.done()
         else this.#waiting.push(entry)
       }
-      if (this.#waiting.some(({ looks }) => looks > 0)) await delay(BETWEEN_LOOKS_MS)
+      if (this.#waiting.length > 0) await delay(PAUSE_MS * Math.min(...this.#waiting.map(({ looks }) => looks)))
     }
     this.#working = false
   }

@@ -143,7 +143,9 @@ export class Run {
   async #kill(): Promise<void> {
     if (this.#child.pid === undefined) return
     const leader = this.#child.pid
-    const members = this.#traces === undefined ? [] : await within(processTable().then((table) => processesOf(this.#traces!, table)), LOOK_MS) ?? []
+    const traces = this.#traces
+    const look = traces && processTable().then((table) => processesOf(traces, table))
+    const members = look && await within(look, LOOK_MS) || []
     this.#signalGroup('SIGTERM')
     for (const row of members) if (row.group !== leader) signalProcess(row, 'SIGTERM')
     await within(this.#exited.promise, this.#parts.graceMs)
@@ -167,10 +169,9 @@ function start({ argv, cwd, env, input, masked }: RunParts): ChildProcess {
   const nothing = masked.length > 0 ? openSync('/dev/null', 'r') : undefined
   try {
     const stdio: ('pipe' | 'ignore' | number)[] = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
-    for (let descriptor = 3; descriptor <= Math.max(2, ...masked); descriptor++) {
-      // Ignoring one leaves it open in the child; only putting another in its place takes it away.
-      stdio[descriptor] = masked.includes(descriptor) ? nothing! : 'ignore'
-    }
+    const highest = Math.max(2, ...masked)
+    // Ignoring a descriptor leaves it open in the child; only putting another in its place takes it away.
+    for (let descriptor = 3; descriptor <= highest; descriptor++) stdio.push(masked.includes(descriptor) ? nothing! : 'ignore')
     return spawn(file, args, { cwd, env, stdio, detached: true, shell: false })
   } catch (error) {
     throw startFault(error)

@@ -15,13 +15,14 @@ import { judgeRequest, readRequest } from './request.ts'
 import { Run } from './run.ts'
 import { inWorkingFolder } from './working-folder.ts'
 
-/** Where commands are looked for, and what they find in PATH: folders of the system, none of a user. */
+/** Folders of the system, none of a user. */
 const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
 
 export interface ShellOptions {
   readonly workspace: string
   /** Every tool of the compartment: what any of them may write is no place for a command. */
   readonly tools: readonly Pick<CompartmentTool, 'grant'>[]
+  /** Absolute folders where commands are looked for, and what they find in PATH. */
   readonly path?: readonly string[]
   /** Commands of one compartment at once, those that were cancelled and have not ended yet included. → TooManyCalls */
   readonly concurrentRuns?: number
@@ -31,7 +32,9 @@ export interface ShellOptions {
   readonly graceMs?: number
   /** The shortest time between two updates with output, in ms. */
   readonly updateMs?: number
+  /** Limits that are asked for and cannot be set are an error. → CapabilityUnavailable */
   readonly rlimits?: Rlimits
+  /** Puts a sandbox of the operating system around a command. Contract: must not throw; what it returns starts with an absolute path. */
   readonly wrap?: (argv: Argv) => Argv
   readonly platform?: NodeJS.Platform
 }
@@ -55,13 +58,14 @@ interface Attempt {
 
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): ShellCapability {
-  const { workspace, tools, path = SYSTEM_PATH, concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, updateMs = 100 } = options
+  const { workspace, tools, rlimits, wrap, path = SYSTEM_PATH, platform = process.platform } = options
+  const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
-  if ((options.platform ?? process.platform) === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
+  if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
   const offLimits = new OffLimits([workspace, ...tools.flatMap(({ grant }) => grant.fs.write)])
   const executables = new Executables(path, offLimits)
-  const launcher = new Launcher({ executables: new Executables(SYSTEM_PATH, offLimits), rlimits: options.rlimits, wrap: options.wrap })
+  const launcher = new Launcher({ executables: new Executables(SYSTEM_PATH, offLimits), rlimits, wrap })
   const leftovers = new Leftovers()
   const compartment = randomUUID()
   const attempts = new Set<Attempt>()
