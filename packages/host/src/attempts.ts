@@ -25,7 +25,7 @@ export function rest(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
 
 /** What the caller is told when the last attempt failed like those before it. */
 export function attemptsSpent(tool: string, last: { readonly code: ErrorCode; readonly message: string }): BulkheadError {
-  return new BulkheadError('MaxRetriesExceeded', `The tool "${tool}" failed ${CALL_LIMITS.attempts} times, the last time with ${last.code}: ${last.message}`, {
-    data: { attempts: CALL_LIMITS.attempts, code: last.code },
-  })
+  const { attempts } = CALL_LIMITS
+  const message = `The tool "${tool}" failed ${attempts} times, the last time with ${last.code}: ${last.message}`
+  return new BulkheadError('MaxRetriesExceeded', message, { data: { attempts, code: last.code } })
 }

@@ -24,10 +24,13 @@ export class Budget {
 
   reserve(tokens: number): Reservation | BulkheadError {
     const { tokens: tokenLimit = Infinity, calls: callLimit = Infinity } = this.#limits
-    if (this.#calls + 1 > callLimit) return exhausted(`All ${callLimit} calls of this workflow are used up.`, { limit: 'calls', of: callLimit })
+    if (this.#calls + 1 > callLimit) {
+      return exhausted(`All ${callLimit} calls of this workflow are used up.`, { limit: 'calls', of: callLimit, left: 0 })
+    }
     if (this.#tokens + tokens > tokenLimit) {
       const left = tokenLimit - this.#tokens
-      return exhausted(`The call needs about ${tokens} tokens and the workflow has ${left} of ${tokenLimit} left.`, { limit: 'tokens', of: tokenLimit, left })
+      const message = `The call needs about ${tokens} tokens and the workflow has ${left} of ${tokenLimit} left.`
+      return exhausted(message, { limit: 'tokens', of: tokenLimit, left })
     }
     this.#calls += 1
     this.#tokens += tokens
@@ -47,4 +50,5 @@ export class Budget {
 /** Four characters are about one token in the languages models are trained on most. */
 export const estimateTokens = (text: string): number => Math.ceil(text.length / 4)
 
-const exhausted = (message: string, data: Record<string, string | number>) => new BulkheadError('BudgetExhausted', message, { data })
+const exhausted = (message: string, data: { limit: 'calls' | 'tokens'; of: number; left: number }) =>
+  new BulkheadError('BudgetExhausted', message, { data })

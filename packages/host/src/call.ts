@@ -66,7 +66,8 @@ export interface CallProgress {
   attempt: number
 }
 
-export const beginning = (clock: Clock): CallProgress => ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0 })
+export const beginning = (clock: Clock): CallProgress =>
+  ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0 })
 
 /** A stage's no: a value, not a throw. */
 export class Refusal {

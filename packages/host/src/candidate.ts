@@ -1,6 +1,6 @@
 import {
-  BulkheadError, compileGrant, intersectGrant, type CompartmentTool, type Diagnostic, ERRORS, type ExtensionDescriptor, type JsonObject,
-  type Layer, type VariableValues, isJsonObject,
+  BulkheadError, compileGrant, ERRORS, intersectGrant, isJsonObject, type CompartmentTool, type Diagnostic, type ExtensionDescriptor,
+  type Grant, type JsonObject, type Layer, type RequirementSet, type VariableValues,
 } from '@bulkhead/contract'
 import { Extension, type ExtensionParts } from './extension.ts'
 import { arrange } from './placement.ts'
@@ -18,7 +18,9 @@ export interface Candidate {
   readonly tools: readonly ToolEntry[]
 }
 
-export interface CandidateSources extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck'>, Pick<ExtensionParts, 'sandbox' | 'clock'> {
+/** What every extension of a host is made with. */
+export interface CandidateSources
+  extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck'>, Pick<ExtensionParts, 'sandbox' | 'clock'> {
   readonly validators: Validators
   readonly settings: Settings
   readonly variables: VariableValues
@@ -29,9 +31,10 @@ export interface CandidateSources extends Omit<ServiceSources, 'descriptor' | 'r
 export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
   const { settings, validators, sandbox, events, clock } = sources
   const { manifest } = descriptor
-  const grants = manifest.tools.map((tool) => grantOf(tool.requires, sources))
+  const { stateSlot } = manifest
+  const grants = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => grantOf(tool.requires, sources)))
   const running = new RunningCalls()
-  const slotCheck = manifest.stateSlot === null ? undefined : located('/stateSlot/schema', () => validators.compile(manifest.stateSlot!.schema))
+  const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
   const extension = new Extension({
     descriptor,
     arrangement: arrange(descriptor, settings),
@@ -51,7 +54,7 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
 }
 
 /** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */
-function grantOf(requires: ExtensionDescriptor['manifest']['tools'][number]['requires'], { settings, variables }: CandidateSources) {
+function grantOf(requires: RequirementSet, { settings, variables }: CandidateSources): Grant {
   const grant = compileGrant(requires, variables)
   const ceiling = settings.file.policy?.ceiling
   return ceiling === undefined ? grant : intersectGrant(grant, compileGrant(ceiling, variables))
@@ -60,7 +63,8 @@ function grantOf(requires: ExtensionDescriptor['manifest']['tools'][number]['req
 function dependency(dependent: string, id: string, { extensionById }: CandidateSources): Extension {
   const extension = extensionById(id)
   if (extension) return extension
-  throw new BulkheadError('DependencyMissing', `The extension "${dependent}" depends on "${id}", which is no longer loaded.`, { data: { extension: id } })
+  const message = `The extension "${dependent}" depends on "${id}", which is no longer loaded.`
+  throw new BulkheadError('DependencyMissing', message, { data: { extension: id } })
 }
 
 function located<Value>(base: string, work: () => Value): Value {
@@ -68,10 +72,11 @@ function located<Value>(base: string, work: () => Value): Value {
     return work()
   } catch (thrown) {
     const error = BulkheadError.from(thrown)
-    const below = isJsonObject(error.data) && typeof error.data['path'] === 'string' ? error.data['path'] : ''
-    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path: base + below } })
+    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path: base + pathOf(error) } })
   }
 }
+
+const pathOf = ({ data }: BulkheadError): string => isJsonObject(data) && typeof data['path'] === 'string' ? data['path'] : ''
 
 /** Why an extension is not offered, for the list that people read. */
 export function registrationDiagnostic(descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer): Diagnostic {
@@ -82,7 +87,7 @@ export function registrationDiagnostic(descriptor: ExtensionDescriptor, error: B
     layer: descriptor.layer,
     extensionId: descriptor.id,
     location: descriptor.location,
-    path: isJsonObject(error.data) && typeof error.data['path'] === 'string' ? error.data['path'] : '',
+    path: pathOf(error),
     message: error.message,
     cure: ERRORS[error.code].cure,
     ...(fallbackTo === undefined ? {} : { fallbackTo }),

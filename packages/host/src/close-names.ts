@@ -7,9 +7,11 @@ export function closeNames(wanted: string, names: Iterable<string>): readonly st
   if (wanted.length > LONGEST) return []
   const lower = wanted.toLowerCase()
   const allowed = Math.max(1, Math.floor(wanted.length / 3))
+  const contains = (name: string) => lower.length >= 3 && name.toLowerCase().includes(lower)
   return [...names]
+    .filter((name) => Math.abs(name.length - wanted.length) <= allowed || contains(name))
     .map((name) => ({ name, distance: distance(lower, name.toLowerCase()) }))
-    .filter(({ name, distance: steps }) => steps <= allowed || (lower.length >= 3 && name.toLowerCase().includes(lower)))
+    .filter(({ name, distance: steps }) => steps <= allowed || contains(name))
     .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
     .slice(0, SUGGESTIONS)
     .map(({ name }) => name)

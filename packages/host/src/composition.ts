@@ -1,6 +1,8 @@
-import { beyond, BulkheadError, canonicalJson, isLockedTool, layerRank, type Layer, type ToolManifest } from '@bulkhead/contract'
+import {
+  beyond, BulkheadError, canonicalJson, isLockedTool, layerRank, type ErrorCode, type Layer, type ToolManifest,
+} from '@bulkhead/contract'
 import type { Candidate } from './candidate.ts'
-import { orderDependencies } from './dependencies.ts'
+import { orderDependencies, type DependencyOrder } from './dependencies.ts'
 import type { ToolEntry } from './tool-entry.ts'
 
 /** One name as it is offered: the tool that answers and those it hides, nearest first. */
@@ -45,11 +47,10 @@ export function compose(candidates: readonly Candidate[], locked: ReadonlyMap<st
 function sameIdInOneLayer(candidates: readonly Candidate[]): Map<Candidate, BulkheadError> {
   const groups = Map.groupBy(candidates, ({ descriptor }) => `${descriptor.layer}/${descriptor.id}`)
   const rivals = [...groups.values()].filter((group) => group.length > 1).flat()
-  return new Map(rivals.map((candidate) => [candidate, new BulkheadError(
-    'RegistrationConflict',
-    `The id "${candidate.descriptor.id}" is claimed more than once in the ${candidate.descriptor.layer} layer.`,
-    { data: { path: '/id' } },
-  )]))
+  return new Map(rivals.map((candidate) => {
+    const { id, layer } = candidate.descriptor
+    return [candidate, fault('RegistrationConflict', '/id', `The id "${id}" is claimed more than once in the ${layer} layer.`)]
+  }))
 }
 
 function highestOfEachId(candidates: readonly Candidate[]): Map<string, Candidate> {
@@ -61,8 +62,8 @@ function highestOfEachId(candidates: readonly Candidate[]): Map<string, Candidat
   return highest
 }
 
-function judge(chosen: readonly Candidate[], locked: ReadonlyMap<string, ToolManifest>): { order: readonly string[]; found: ReadonlyMap<Candidate, BulkheadError> } {
-  const dependencies = orderDependencies(chosen.map(({ descriptor }) => ({ id: descriptor.id, dependsOn: descriptor.manifest.dependsOn })))
+function judge(chosen: readonly Candidate[], locked: ReadonlyMap<string, ToolManifest>) {
+  const dependencies = orderDependencies(chosen.map(({ descriptor: { id, manifest } }) => ({ id, dependsOn: manifest.dependsOn })))
   const claims = claimsByLayer(chosen)
   const found = new Map<Candidate, BulkheadError>()
   for (const candidate of chosen) {
@@ -78,9 +79,11 @@ function lockFault({ descriptor, tools }: Candidate, locked: ReadonlyMap<string,
   for (const [index, { name, definition }] of tools.entries()) {
     if (!isLockedTool(name)) continue
     const original = locked.get(name)
-    const refuse = (why: string) => new BulkheadError('LockedIdRedefined', `The tool "${name}" of "${descriptor.id}" takes a locked name, and ${why}.`, { data: { path: `/tools/${index}` } })
+    const refuse = (why: string) =>
+      fault('LockedIdRedefined', `/tools/${index}`, `The tool "${name}" of "${descriptor.id}" takes a locked name, and ${why}.`)
     if (!original) return refuse('the tool that name belongs to is not loaded here')
-    if (canonicalJson(definition.inputSchema) !== canonicalJson(original.inputSchema)) return refuse('its input schema is another one')
+    const sameSchema = canonicalJson(definition.inputSchema) === canonicalJson(original.inputSchema)
+    if (!sameSchema) return refuse('its input schema is another one')
     const more = beyond(definition.requires, original.requires)
     if (more.length > 0) return refuse(`it wants more than that tool has: ${more.join('; ')}`)
   }
@@ -92,8 +95,9 @@ type Claims = ReadonlyMap<string, readonly Candidate[]>
 const claim = (layer: Layer, tool: string): string => `${layer}/${tool}`
 
 function claimsByLayer(chosen: readonly Candidate[]): Claims {
-  const claims = chosen.flatMap((candidate) => candidate.tools.map(({ name }) => ({ candidate, key: claim(candidate.descriptor.layer, name) })))
-  return new Map([...Map.groupBy(claims, ({ key }) => key)].map(([key, group]) => [key, group.map(({ candidate }) => candidate)]))
+  const claims = chosen.flatMap((candidate) => candidate.tools.map(({ name }) => ({ candidate, name })))
+  const groups = Map.groupBy(claims, ({ candidate, name }) => claim(candidate.descriptor.layer, name))
+  return new Map([...groups].map(([key, group]) => [key, group.map(({ candidate }) => candidate)]))
 }
 
 function claimFault(candidate: Candidate, claims: Claims): BulkheadError | undefined {
@@ -102,22 +106,28 @@ function claimFault(candidate: Candidate, claims: Claims): BulkheadError | undef
     const others = claims.get(claim(descriptor.layer, name))!
     if (others.length === 1) continue
     const who = [...new Set(others.map((other) => `"${other.descriptor.id}"`))].join(' and ')
-    return new BulkheadError('RegistrationConflict', `The name "${name}" is claimed more than once in the ${descriptor.layer} layer, by ${who}.`, { data: { path: `/tools/${index}/name` } })
+    const message = `The name "${name}" is claimed more than once in the ${descriptor.layer} layer, by ${who}.`
+    return fault('RegistrationConflict', `/tools/${index}/name`, message)
   }
   return undefined
 }
 
-function dependencyFault({ descriptor }: Candidate, { missing, circular }: ReturnType<typeof orderDependencies>): BulkheadError | undefined {
-  const gap = missing.get(descriptor.id)
-  if (gap !== undefined) return new BulkheadError('DependencyMissing', `The extension "${descriptor.id}" depends on "${gap}", which is not loaded.`, { data: { path: '/dependsOn' } })
-  const circle = circular.get(descriptor.id)
-  if (circle) return new BulkheadError('DependencyCycle', `The extension "${descriptor.id}" waits for itself: ${circle.join(' → ')}.`, { data: { path: '/dependsOn' } })
+function dependencyFault({ descriptor: { id } }: Candidate, { missing, circular }: DependencyOrder): BulkheadError | undefined {
+  const gap = missing.get(id)
+  if (gap !== undefined) return fault('DependencyMissing', '/dependsOn', `The extension "${id}" depends on "${gap}", which is not loaded.`)
+  const circle = circular.get(id)
+  if (circle) return fault('DependencyCycle', '/dependsOn', `The extension "${id}" waits in a circle: ${circle.join(' → ')}.`)
   return undefined
 }
 
+const fault = (code: ErrorCode, path: string, message: string) => new BulkheadError(code, message, { data: { path } })
+
 function offersOf(chosen: ReadonlyMap<string, Candidate>, standing: readonly Candidate[]): ReadonlyMap<string, Offer> {
-  const tools = standing.toSorted((a, b) => rank(b) - rank(a)).flatMap((candidate) => candidate.tools.map((tool) => ({ candidate, tool })))
-  const byName = Map.groupBy(tools, ({ tool }) => tool.name)
+  const nearestFirst = standing.toSorted((a, b) => rank(b) - rank(a))
+  const byName = Map.groupBy(
+    nearestFirst.flatMap((candidate) => candidate.tools.map((tool) => ({ candidate, tool }))),
+    ({ tool }) => tool.name,
+  )
   return new Map([...byName].flatMap(([name, claimants]) => {
     // An extension that is replaced as a whole does not go on offering the tools its replacement dropped.
     const winner = claimants.find(({ candidate }) => chosen.get(candidate.descriptor.id) === candidate)

@@ -99,7 +99,9 @@ export class Extension {
       this.#lifecycle.signal('initialised')
       this.#lifecycle.signal('activate')
       await this.#phase(compartment, 'activate')
-      if (this.#dead.has(compartment)) throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" ended while it was activated.`)
+      if (this.#dead.has(compartment)) {
+        throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" ended while it was activated.`)
+      }
       this.#lifecycle.signal('activated')
       this.#compartment = compartment
       return compartment
@@ -136,7 +138,8 @@ export class Extension {
     const { events, clock } = this.#parts
     const extensionId = this.descriptor.id
     const began = clock.monotonic()
-    const end = (ok: boolean) => events.emit({ type: 'LifecyclePhaseEnd', extensionId, phase, durationMs: clock.monotonic() - began, ok })
+    const end = (ok: boolean) =>
+      events.emit({ type: 'LifecyclePhaseEnd', extensionId, phase, durationMs: clock.monotonic() - began, ok })
     events.emit({ type: 'LifecyclePhaseStart', extensionId, phase })
     try {
       await compartment.lifecycle(phase)
@@ -149,10 +152,8 @@ export class Extension {
 
   #ended(compartment: CompartmentSession, end: CompartmentEnd): void {
     this.#dead.add(compartment)
-    const error = end.kind === 'failed' ? end.error : undefined
-    this.#parts.events.emit({
-      type: 'CompartmentEnded', extensionId: this.descriptor.id, errorCode: error?.code ?? null, message: error?.message ?? 'It was closed.',
-    })
+    const { code, message } = end.kind === 'failed' ? end.error : { code: null, message: 'It was closed.' }
+    this.#parts.events.emit({ type: 'CompartmentEnded', extensionId: this.descriptor.id, errorCode: code, message })
     if (this.#compartment !== compartment) return
     this.#compartment = undefined
     this.#fail()
@@ -226,6 +227,7 @@ export class Extension {
   }
 
   #stuck(what: string): BulkheadError {
-    return new BulkheadError('LifecycleTimeout', `The extension "${this.descriptor.id}" ${what}.`, { data: { extension: this.descriptor.id } })
+    const { id } = this.descriptor
+    return new BulkheadError('LifecycleTimeout', `The extension "${id}" ${what}.`, { data: { extension: id } })
   }
 }

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, type Clock, type Diagnostic, type EventListener, type LoadReport, type Sandbox, type Store, type ToolListing, type VariableValues,
+  BulkheadError, type Clock, type Diagnostic, type EventListener, type LoadReport, type Sandbox, type Store, type ToolListing,
+  type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
@@ -9,7 +10,7 @@ import { ProjectApprovals } from './permissions/approvals.ts'
 import { Registry } from './registry.ts'
 import { HostSession, type Session, type SessionOptions } from './session.ts'
 import { Settings } from './settings.ts'
-import { stopAll } from './shutdown.ts'
+import { stopAll, type StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
 import { Validators } from './validators.ts'
 
@@ -38,15 +39,14 @@ export interface Host {
   openSession(options?: SessionOptions): Promise<Session>
   /** Returns what ends the subscription. */
   on(listener: EventListener): () => void
-  /** Drains, cancels what is left, stops extensions in reverse order. Never rejects; idempotent. Sandbox and store stay open: whoever opened them closes them. */
+  /**
+   * Lets running calls end, cancels what is left, stops extensions in reverse order. Never rejects; idempotent.
+   * Sandbox and store stay open: whoever opened them closes them.
+   */
   close(): Promise<CloseReport>
 }
 
-export interface CloseReport {
-  /** Ids of extensions that were running and stopped as they should. */
-  readonly stopped: readonly string[]
-  /** What did not end by itself in time, or failed while it did. */
-  readonly faults: readonly { readonly extension: string; readonly error: BulkheadError }[]
+export interface CloseReport extends StopReport {
   /** Calls that had to be cancelled. */
   readonly cancelledCalls: number
 }
@@ -75,8 +75,11 @@ class ToolHost implements Host {
     this.#variables = { workspace: [workspace], 'user-data': [userData] }
     this.#projectApprovals = new ProjectApprovals(store, workspace, events, () => clock.now())
     const registry = new Registry({
-      settings: this.#settings, variables: this.#variables, validators: new Validators(), store, sandbox, workspace, env, events, clock,
+      settings: this.#settings,
+      variables: this.#variables,
+      validators: new Validators(),
       callTool: createNestedCaller(() => this.#context),
+      store, sandbox, workspace, env, events, clock,
     })
     registry.register(report.extensions)
     this.#context = { registry, events, clock, sidecar: options.sidecar }
@@ -126,8 +129,7 @@ class ToolHost implements Host {
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
     for (const session of sessions) session.cancel(closed())
     await Promise.all(sessions.map((session) => session.close()))
-    const { stopped, faults } = await stopAll(registry.clear(), closed(), drainMs)
-    return { stopped, faults, cancelledCalls }
+    return { ...await stopAll(registry.clear(), closed(), drainMs), cancelledCalls }
   }
 }
 

@@ -1,6 +1,6 @@
 import {
-  APPROVAL_ANSWERS, BulkheadError, isJsonObject, messageOf, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest,
-  type InteractionResponse, type Interactor, type Json,
+  APPROVAL_ANSWERS, BulkheadError, isJsonObject, messageOf, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock,
+  type InteractionRequest, type InteractionResponse, type Interactor, type Json,
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import { Turnstile } from './turnstile.ts'
@@ -30,7 +30,7 @@ export class Interactions {
   /** Rejects with InteractionUnavailable when nobody is there or the one who is there fails. */
   ask(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
     const { interactor } = this.#sources
-    if (!interactor) return Promise.reject(new BulkheadError('InteractionUnavailable', 'Nobody is there to be asked in this session.'))
+    if (!interactor) return Promise.reject(unavailable('Nobody is there to be asked in this session.'))
     return this.#turnstile.pass(signal, () => this.#raise(interactor, request, source, signal))
   }
 
@@ -47,11 +47,12 @@ export class Interactions {
       if (!interactor) return { decision: 'reject', reason: 'nobody is there to be asked' }
       const response = await this.#raise(interactor, { kind: 'Approve', approval }, 'host', signal).catch(failed)
       if (response.status === 'accepted') return readAnswer(response.value)
-      return { decision: 'reject', reason: response.status === 'timeout' ? 'nobody answered in time' : response.reason ?? 'a person said no' }
+      if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
+      return { decision: 'reject', reason: response.reason ?? 'a person said no' }
     })
   }
 
-  async #raise(interactor: Interactor, request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+  #raise(interactor: Interactor, request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
     return this.#observed(request.kind, source, async (correlationId) => {
       const issuedAt = new Date(this.#sources.clock.now()).toISOString()
       return readResponse(await interactor.interact({ correlationId, issuedAt, request, source }, signal))
@@ -59,12 +60,19 @@ export class Interactions {
   }
 
   #approveBy(approver: Approver, approval: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const asked = this.#observed('Approve', 'host', () => approver.approve(approval, signal), (answer) => readAnswer(answer).decision === 'reject' ? 'rejected' : 'accepted')
-    return asked.then(readAnswer, (thrown: unknown) => failed(thrown))
+    const asked = this.#observed(
+      'Approve', 'host',
+      async () => readAnswer(await approver.approve(approval, signal)),
+      ({ decision }) => decision === 'reject' ? 'rejected' : 'accepted',
+    )
+    return asked.catch(failed)
   }
 
   async #observed<Answer>(
-    kind: string, source: string, ask: (correlationId: string) => Promise<Answer>, status: (answer: Answer) => InteractionResponse['status'],
+    kind: string,
+    source: string,
+    ask: (correlationId: string) => Promise<Answer>,
+    status: (answer: Answer) => InteractionResponse['status'],
   ): Promise<Answer> {
     const { events, sessionId } = this.#sources
     const correlationId = `${sessionId}:${++this.#count}`
@@ -75,7 +83,7 @@ export class Interactions {
       return answer
     } catch (thrown) {
       events.emit({ type: 'InteractionAnswered', correlationId, status: 'rejected' })
-      throw BulkheadError.is(thrown) ? thrown : new BulkheadError('InteractionUnavailable', `The question could not be asked: ${messageOf(thrown)}.`, { cause: thrown })
+      throw BulkheadError.is(thrown) ? thrown : unavailable(`The question could not be asked: ${messageOf(thrown)}.`, thrown)
     }
   }
 }
@@ -86,8 +94,10 @@ const statuses: ReadonlySet<unknown> = new Set<InteractionResponse['status']>(['
 
 function readResponse(response: InteractionResponse): InteractionResponse {
   if (isJsonObject(response) && statuses.has(response['status'])) return response
-  throw new BulkheadError('InteractionUnavailable', 'The interactor answered in a form that is not one of the known ones.')
+  throw unavailable('The interactor answered in a form that is not one of the known ones.')
 }
+
+const unavailable = (message: string, cause?: unknown) => new BulkheadError('InteractionUnavailable', message, { cause })
 
 const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
 

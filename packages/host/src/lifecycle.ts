@@ -21,7 +21,8 @@ export class Lifecycle {
     const from = this.#state
     const to = nextState(from, signal)
     if (to === undefined) {
-      throw new BulkheadError('LifecyclePhaseInvalid', `The extension "${this.#extensionId}" is ${from}; "${signal}" cannot follow.`, { data: { state: from, signal } })
+      const message = `The extension "${this.#extensionId}" is ${from}; "${signal}" cannot follow.`
+      throw new BulkheadError('LifecyclePhaseInvalid', message, { data: { state: from, signal } })
     }
     this.#state = to
     this.#events.emit({ type: 'LifecycleStateChanged', extensionId: this.#extensionId, from, to })

@@ -4,9 +4,10 @@ import { onAbort } from './cancellation.ts'
 import type { HostContext } from './host-context.ts'
 import { runCall } from './pipeline.ts'
 import { pauseFor, type RunningCall } from './running-calls.ts'
+import type { ToolCall } from './stages/receive.ts'
 
 /** Makes a call on behalf of a tool that is running. Contract: never rejects. */
-export type NestedCaller = (by: RunningCall, call: { readonly name: string; readonly arguments: unknown }, signal: AbortSignal) => Promise<Outcome>
+export type NestedCaller = (by: RunningCall, call: Omit<ToolCall, 'id'>, signal: AbortSignal) => Promise<Outcome>
 
 /** `host` is asked for when a call is made: extensions are prepared before the host is whole. */
 export function createNestedCaller(host: () => HostContext): NestedCaller {
@@ -14,7 +15,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
   return async (by, { name, arguments: args }, signal) => {
     const { call } = by
     const ending = new AbortController()
-    const end = () => ending.abort(call.signal.aborted ? call.signal.reason : new BulkheadError('ToolCancelled', `The tool "${call.name}", which made the call, has ended.`))
+    const end = () => ending.abort(call.signal.aborted ? call.signal.reason : orphaned(call.name))
     const forget = [onAbort(by.signal, end), onAbort(signal, end)]
     try {
       return await runCall({
@@ -32,3 +33,5 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
     }
   }
 }
+
+const orphaned = (caller: string) => new BulkheadError('ToolCancelled', `The tool "${caller}", which made the call, has ended.`)

@@ -23,7 +23,8 @@ export interface Proposal {
  */
 export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
   const words = readWords(proposal.call)
-  const call: RawCall = { ...proposal.scope, id: repeatable(words.id), name: repeatable(words.name), input: undefined, timeoutMs: undefined }
+  const names = { id: repeatable(words.id), name: repeatable(words.name) }
+  const call: RawCall = { ...proposal.scope, ...names, input: undefined, timeoutMs: undefined }
   let ended: ExecutedCall | Refusal
   try {
     ended = await throughStages(words, proposal, host)

@@ -1,4 +1,6 @@
-import { DEFAULT_LIMITS, type CompartmentLimits, type ExtensionDescriptor, type JsonObject, type Placement } from '@bulkhead/contract'
+import {
+  DEFAULT_LIMITS, type CompartmentLimits, type ExtensionDescriptor, type JsonObject, type Placement,
+} from '@bulkhead/contract'
 import type { Settings } from './settings.ts'
 
 /** How one extension is to run, as configuration and layer have it. */

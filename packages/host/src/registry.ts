@@ -1,4 +1,6 @@
-import { BulkheadError, isLockedTool, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing, type ToolManifest } from '@bulkhead/contract'
+import {
+  BulkheadError, isLockedTool, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing, type ToolManifest,
+} from '@bulkhead/contract'
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
 import { closeNames } from './close-names.ts'
 import { compose, type Composition, type Offer } from './composition.ts'
@@ -70,7 +72,7 @@ export class Registry {
 
   /** Those to start without waiting for a call. */
   eager(): readonly Extension[] {
-    return this.extensions().filter((extension) => extension.activation === 'eager' && this.extension(extension.descriptor.id) === extension)
+    return [...this.#composition.extensions.values()].map(({ extension }) => extension).filter(({ activation }) => activation === 'eager')
   }
 
   /** Why the configuration does not let the tool be called, or undefined. */
@@ -89,7 +91,7 @@ export class Registry {
   }
 
   closeNames(name: string): readonly string[] {
-    return closeNames(name, this.tools().map((tool) => tool.name))
+    return closeNames(name, [...this.#composition.offers.keys()].filter((other) => this.switchedOff(other) === undefined))
   }
 
   get diagnostics(): readonly Diagnostic[] {

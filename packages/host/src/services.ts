@@ -1,6 +1,6 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type CompartmentServices, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Json,
-  type Outcome, type Store,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type CompartmentServices, type ExtensionDescriptor, type InteractionRequest,
+  type InteractionResponse, type Json, type Outcome, type Store,
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import { pauseFor, type RunningCalls } from './running-calls.ts'
@@ -22,7 +22,9 @@ export interface ServiceSources {
 /** What the broker of one extension may ask the host for: only what its manifest declares. */
 export function createServices(sources: ServiceSources): CompartmentServices {
   const { descriptor: { id, manifest }, slotCheck, env, events } = sources
+  const { stateSlot: slot } = manifest
   const declared = new Set(manifest.env)
+  const wants = (name: CapabilityName) => manifest.tools.some(({ requires }) => requires.capabilities?.includes(name))
   const values = [...declared].flatMap((name) => {
     const value = env(name)
     return value === undefined ? [] : [[name, value] as const]
@@ -31,9 +33,9 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     log: ({ level, text, callId }) => events.emit({ type: 'ExtensionLog', extensionId: id, level, text, callId }),
     env: new Map(values),
     envDeclared: declared,
-    ...(manifest.stateSlot === null || !slotCheck ? {} : { state: openSlot({ ...sources, slot: manifest.stateSlot, check: slotCheck }) }),
-    ...(manifest.tools.some(({ requires }) => requires.capabilities?.includes('interact')) ? { interact: interactFor(sources) } : {}),
-    ...(manifest.tools.some(({ requires }) => requires.capabilities?.includes('tools.call')) ? { callTool: callToolFor(sources) } : {}),
+    ...(slot && slotCheck ? { state: openSlot({ ...sources, slot, check: slotCheck }) } : {}),
+    ...(wants('interact') ? { interact: interactFor(sources) } : {}),
+    ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
   }
 }
 
@@ -42,12 +44,14 @@ const ofTools: ReadonlySet<string> = new Set(TOOL_INTERACTION_KINDS)
 /** Goes to the person of the session whose call asks; that call's time stands still meanwhile. */
 function interactFor({ descriptor: { id }, running }: ServiceSources) {
   return async (callId: string, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse> => {
-    if (!ofTools.has(request.kind)) throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked for an interaction of kind "${request.kind}", which belongs to the host.`)
+    if (!ofTools.has(request.kind)) {
+      throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked a person by "${request.kind}", which belongs to the host.`)
+    }
     const current = running.get(callId)
     if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)
     const resume = pauseFor(current)
     try {
-      return await current.call.session.interactions.ask(request, `extension ${id}`, signal)
+      return await current.call.session.interactions.ask(request, `extension ${id}`, AbortSignal.any([signal, current.signal]))
     } finally {
       resume()
     }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type Outcome, type RequirementSet, type Rule, type ScopedRule,
-  type SecurityMode, type ToolDefinition, type VariableValues,
+  BulkheadError, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type Outcome, type RequirementSet, type Rule,
+  type ScopedRule, type SecurityMode, type ToolDefinition, type VariableValues,
 } from '@bulkhead/contract'
 import { Budget, type BudgetLimits } from './budget.ts'
 import { beginning } from './call.ts'
@@ -67,17 +67,18 @@ export class HostSession implements Session {
   /** Throws ConfigInvalid or RequirementInvalid for options that make no sense. */
   constructor(options: SessionOptions, sources: SessionSources) {
     const { host: { events, clock } } = sources
+    const { interactor, approver, signal } = options
     this.#sources = sources
     this.#scope = {
       id: this.id,
       policy: policyFrom(options, sources),
       approvals: new Approvals(sources.projectApprovals),
-      interactions: new Interactions({ sessionId: this.id, interactor: options.interactor, approver: options.approver, events, clock }),
+      interactions: new Interactions({ sessionId: this.id, interactor, approver, events, clock }),
       budget: new Budget(options.budget ?? sources.settings.file.budget),
       hooks: options.hooks ?? {},
     }
     events.emit({ type: 'SessionOpened', sessionId: this.id })
-    this.#forgetSignal = options.signal === undefined ? () => {} : onAbort(options.signal, () => this.cancel(cancelled('was cancelled', options.signal!.reason)))
+    this.#forgetSignal = signal ? onAbort(signal, () => this.cancel(cancelled('was cancelled', signal.reason))) : () => {}
   }
 
   tools(): readonly ToolDefinition[] {
@@ -87,8 +88,8 @@ export class HostSession implements Session {
   call(call: ToolCall, options: CallOptions = {}): Promise<Outcome> {
     const controller = new AbortController()
     if (this.#cancelled) controller.abort(this.#cancelled)
-    const { signal: given } = options
-    const forget = given === undefined ? undefined : onAbort(given, () => controller.abort(new BulkheadError('ToolCancelled', 'The call was cancelled.', { cause: given.reason })))
+    const { signal } = options
+    const forget = signal && onAbort(signal, () => controller.abort(callCancelled(signal.reason)))
     const { host } = this.#sources
     const scope = { session: this.#scope, signal: controller.signal, progress: beginning(host.clock), parent: undefined }
     const outcome = runCall({ scope, call, timeoutMs: options.timeoutMs }, host)
@@ -135,6 +136,7 @@ export class HostSession implements Session {
   }
 }
 
+const callCancelled = (cause: unknown) => new BulkheadError('ToolCancelled', 'The call was cancelled.', { cause })
 const cancelled = (how: string, cause?: unknown) => new BulkheadError('SessionCancelled', `The session ${how}.`, { cause })
 
 function policyFrom(options: SessionOptions, { settings, variables }: SessionSources): SessionPolicy {
@@ -153,11 +155,14 @@ function policyFrom(options: SessionOptions, { settings, variables }: SessionSou
 
 function modeFrom(mode: SecurityMode): SecurityMode {
   if (SECURITY_MODES.includes(mode)) return mode
-  throw new BulkheadError('ConfigInvalid', `The mode of a session is one of ${SECURITY_MODES.join(', ')}.`, { data: { path: '/mode' } })
+  throw unusable('/mode', `The mode of a session is one of ${SECURITY_MODES.join(', ')}.`)
 }
 
 function readRule(rule: Rule, index: number): ScopedRule {
   const parsed = ruleSchema.safeParse(rule)
   if (parsed.success) return { ...parsed.data, scope: 'session', source: `the session#/rules/${index}` }
-  throw new BulkheadError('ConfigInvalid', `The rule ${index} of the session is not of the documented form: ${parsed.error.issues[0]?.message ?? 'unknown'}.`, { data: { path: `/rules/${index}` } })
+  const why = parsed.error.issues[0]?.message ?? 'not an object'
+  throw unusable(`/rules/${index}`, `The rule ${index} of the session is not of the documented form: ${why}.`)
 }
+
+const unusable = (path: string, message: string) => new BulkheadError('ConfigInvalid', message, { data: { path } })

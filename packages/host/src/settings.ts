@@ -1,4 +1,8 @@
-import type { ConfigFile, ExtensionConfig, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig } from '@bulkhead/contract'
+import type {
+  ConfigFile, ExtensionConfig, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
+} from '@bulkhead/contract'
+
+type ConfigLayer = LayerConfig['layer']
 
 /** The merged configuration, its records as maps: the names that look things up here are strangers'. */
 export class Settings {
@@ -37,8 +41,10 @@ export class Settings {
  * What ships with the host and what its embedder passes is the author's word: a deny there is final. The two files of
  * the person who uses it are the project's scope.
  */
-const SCOPES: Readonly<Record<LayerConfig['layer'], RuleScope>> = { bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project' }
-const SCOPE_ORDER: Readonly<Record<LayerConfig['layer'], number>> = { bundled: 0, embedder: 1, global: 2, project: 3 }
+const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
+  bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project',
+}
+const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = { bundled: 0, embedder: 1, global: 2, project: 3 }
 
 const scopedRules = ({ layer, location, config }: LayerConfig): ScopedRule[] =>
   (config.rules ?? []).map((rule, index) => ({ ...rule, scope: SCOPES[layer], source: `${location}#/rules/${index}` }))

@@ -11,14 +11,15 @@ export interface StopReport {
 /** Stops each after all that depend on it, and otherwise at once. `extensions`: dependents before what they depend on. */
 export async function stopAll(extensions: readonly Extension[], reason: BulkheadError, drainMs: number): Promise<StopReport> {
   const stops = new Map<Extension, Promise<BulkheadError | undefined>>()
-  const running = extensions.filter(({ compartment }) => compartment !== undefined)
+  const running = new Set(extensions.filter(({ compartment }) => compartment !== undefined))
+  const dependsOn = (other: Extension, id: string) => other.descriptor.manifest.dependsOn.includes(id)
   for (const extension of extensions) {
-    const dependents = [...stops].filter(([other]) => other.descriptor.manifest.dependsOn.includes(extension.descriptor.id)).map(([, stop]) => stop)
+    const dependents = [...stops].filter(([other]) => dependsOn(other, extension.descriptor.id)).map(([, stop]) => stop)
     stops.set(extension, Promise.all(dependents).then(() => extension.stop(reason, drainMs)))
   }
-  const faults = await Promise.all([...stops].map(async ([extension, stop]) => ({ extension, error: await stop })))
+  const ends = await Promise.all([...stops].map(async ([extension, stop]) => ({ extension, error: await stop })))
   return {
-    stopped: running.filter((extension) => faults.some((fault) => fault.extension === extension && !fault.error)).map(({ descriptor }) => descriptor.id),
-    faults: faults.flatMap(({ extension, error }) => error ? [{ extension: extension.descriptor.id, error }] : []),
+    stopped: ends.filter(({ extension, error }) => running.has(extension) && !error).map(({ extension }) => extension.descriptor.id),
+    faults: ends.flatMap(({ extension, error }) => error ? [{ extension: extension.descriptor.id, error }] : []),
   }
 }

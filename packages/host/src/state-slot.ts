@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { BulkheadError, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type StateSlot, type Store } from '@bulkhead/contract'
+import {
+  BulkheadError, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type StateSlot, type Store,
+} from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { SchemaCheck } from './validators.ts'
 
@@ -21,15 +23,16 @@ export function openSlot({ descriptor, slot, check, store, workspace, events }: 
       if (stored === undefined) return null
       const { slotVersion, data } = readRecord(stored, descriptor.id)
       if (slotVersion === slot.slotVersion) return data
-      const decision = slot.driftPolicy
-      events.emit({ type: 'StateSlotDrift', extensionId: descriptor.id, storedVersion: slotVersion, currentVersion: slot.slotVersion, decision })
+      const { driftPolicy: decision, slotVersion: currentVersion } = slot
+      events.emit({ type: 'StateSlotDrift', extensionId: descriptor.id, storedVersion: slotVersion, currentVersion, decision })
       if (decision === 'warn') return data
       throw driftError(descriptor.id, slot, slotVersion)
     },
     async write(data) {
       const fault = findJsonFault(data) ?? check(data)
       if (fault) {
-        throw new BulkheadError('StateInvalid', `The state of "${descriptor.id}" at "${fault.path}" ${fault.message}.`, { data: { path: fault.path } })
+        const { path, message } = fault
+        throw new BulkheadError('StateInvalid', `The state of "${descriptor.id}" at "${path}" ${message}.`, { data: { path } })
       }
       await store.write('state', key, { slotVersion: slot.slotVersion, data })
     },
@@ -43,14 +46,17 @@ function slotKey({ id, layer }: ExtensionDescriptor, workspace: string): string 
 }
 
 function readRecord(stored: Json, id: string): { readonly slotVersion: string; readonly data: Json } {
-  if (isJsonObject(stored) && typeof stored['slotVersion'] === 'string') return { slotVersion: stored['slotVersion'], data: stored['data'] ?? null }
+  const { slotVersion, data = null } = isJsonObject(stored) ? stored : {}
+  if (typeof slotVersion === 'string') return { slotVersion, data }
   throw new BulkheadError('SlotVersionMissing', `The stored state of "${id}" has no version.`, { data: { extension: id } })
 }
 
 function driftError(id: string, slot: StateSlot, storedVersion: string): BulkheadError {
   const data = { extension: id, storedVersion, currentVersion: slot.slotVersion }
   const what = `The stored state of "${id}" is of version ${storedVersion} and the extension has ${slot.slotVersion}`
-  // The port of a running compartment has no way to ask for a migration, so the state is left as it is.
-  if (slot.driftPolicy === 'migrate') return new BulkheadError('SlotMigrationFailed', `${what}; this host cannot run its migration.`, { data })
+  if (slot.driftPolicy === 'migrate') {
+    // The port of a running compartment has no way to ask for a migration, so the state is left as it is.
+    return new BulkheadError('SlotMigrationFailed', `${what}; this host cannot run its migration.`, { data })
+  }
   return new BulkheadError('SlotDriftRejected', `${what}; it rejects any other.`, { data })
 }

@@ -1,6 +1,7 @@
 import {
-  BulkheadError, classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, isLockedTool, parseByteSize,
-  type ApprovalKeyTemplate, type ExtensionDescriptor, type Grant, type LockedTool, type OutcomeOrigin, type ToolDefinition, type ToolKind, type ToolManifest,
+  BulkheadError, classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize,
+  type ApprovalKeyTemplate, type ExtensionDescriptor, type Grant, type LockedTool, type OutcomeOrigin, type ToolDefinition, type ToolKind,
+  type ToolManifest,
 } from '@bulkhead/contract'
 import type { Extension } from './extension.ts'
 import type { Settings } from './settings.ts'
@@ -41,7 +42,9 @@ export interface ToolSource {
 }
 
 /** Throws ConfigSchemaInvalid or ApprovalKeyInvalid, with the field below the tool's in `data.path`. */
-export function compileTool({ manifest, descriptor, grant, extension }: ToolSource, validators: Validators, settings: Settings): ToolEntry {
+export function compileTool(source: ToolSource, validators: Validators, settings: Settings): ToolEntry {
+  const { manifest, descriptor, grant, extension } = source
+  const { approvalKey: template } = manifest
   const { id, version, layer, digests } = descriptor
   const mode = classifyToolMode(manifest)
   // What ships with the host is believed: it is reviewed with the host.
@@ -66,15 +69,15 @@ export function compileTool({ manifest, descriptor, grant, extension }: ToolSour
     identity: [manifest.name, id, layer, digests.package, digests.tools.get(manifest.name) ?? '', digests.capability].join('\0'),
     grant,
     check: at('/inputSchema', () => validators.compile(manifest.inputSchema)),
-    approvalKey: manifest.approvalKey === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(manifest.approvalKey!)),
-    timeoutMs: Math.min(settings.tool(manifest.name).timeoutMs ?? manifest.timeoutMs ?? defaultTimeout(manifest.name), CALL_LIMITS.maxTimeoutMs),
+    approvalKey: template === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(template)),
+    timeoutMs: Math.min(settings.tool(manifest.name).timeoutMs ?? manifest.timeoutMs ?? defaultTimeout(manifest), CALL_LIMITS.maxTimeoutMs),
     maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),
     gatedByHost,
     repeatable: manifest.idempotent || mode === 'read',
   })
 }
 
-const defaultTimeout = (name: string): number => (isLockedTool(name) ? LOCKED_TIMEOUTS.get(name) : undefined) ?? CALL_LIMITS.defaultTimeoutMs
+const defaultTimeout = ({ name }: ToolManifest): number => LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
 
 function at<Value>(path: string, compile: () => Value): Value {
   try {

@@ -16,17 +16,17 @@ export function truncate(body: OutcomeBody, maxBytes: number): Truncated {
   const tooLong = [...(fits(texts, maxBytes) ? [] : [texts.join('\n')]), ...(fits(main, maxBytes) ? [] : [main])]
   if (tooLong.length === 0) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
+  const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null
   return {
-    body: body.type === 'output'
-      ? { ...body, ...content, data: typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null }
-      : { ...body, ...content, error_text: headOfText(body.error_text, maxBytes) },
+    body: body.type === 'output' ? { ...body, ...content, data: head } : { ...body, ...content, error_text: String(head) },
     whole: tooLong.map((value) => typeof value === 'string' ? value : JSON.stringify(value, null, 2)).join('\n'),
   }
 }
 
 /** Quick for the common case: small results are counted, only large ones are written out. */
 function fits(value: Json, maxBytes: number): boolean {
-  return upperBound(value, maxBytes) <= maxBytes || Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value)) <= maxBytes
+  if (upperBound(value, maxBytes) <= maxBytes) return true
+  return Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value)) <= maxBytes
 }
 
 /** No less than the bytes of the value as JSON, counted until `enough` is passed. */
@@ -83,7 +83,7 @@ function headOfList(list: readonly Json[], room: Room): Json {
 function headOfObject(object: JsonObject, room: Room): Json {
   const heads = new Map<string, Json>()
   const entries = Object.entries(object)
-  const isShort = ([, value]: readonly [string, Json]) => typeof value !== 'string' && (typeof value !== 'object' || value === null)
+  const isShort = ([, value]: readonly [string, Json]) => value === null || typeof value === 'number' || typeof value === 'boolean'
   for (const [key, value] of [...entries.filter(isShort), ...entries.filter((entry) => !isShort(entry))]) {
     if (!take(room, Buffer.byteLength(JSON.stringify(key)) + 2)) continue
     const fitting = headOf(value, room)

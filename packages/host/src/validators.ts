@@ -73,7 +73,8 @@ const invalid = (message: string, cause?: unknown) => new BulkheadError('ConfigS
 
 function toFault(error: ErrorObject | undefined): SchemaFault {
   if (!error) return { path: '', keyword: '', message: 'does not satisfy the schema' }
-  return { path: error.instancePath, keyword: error.keyword, message: `${error.message ?? 'does not satisfy the schema'}${detail(error)}` }
+  const { instancePath, keyword, message = 'does not satisfy the schema' } = error
+  return { path: instancePath, keyword, message: message + detail(error) }
 }
 
 /** What the validator knows and its message leaves out. */

@@ -96,11 +96,18 @@ test('a death settles what was running with its cause, and the next call starts 
   expect(world.sandbox.requests).toHaveLength(2)
 })
 
-test('a death between activation and the first call is a failed start, not a call into the void', async () => {
-  const world = createWorld({ extensions: [{ phases: { activate: () => { world.compartment().crash() } } }] })
+test.each(Array.from({ length: 12 }, (_, index) => index))('a death %i steps after activation began is noticed, never a call into the void', async (steps) => {
+  const later = (count: number, run: () => void): void => count === 0 ? run() : queueMicrotask(() => later(count - 1, run))
+  let deaths = 1
+  const tool = { requires: { net: { hosts: ['example.com'] } }, execute: () => flush().then(() => 'alive') }
+  const world = createWorld({ extensions: [{ tools: { echo: tool }, phases: { activate: () => { if (deaths-- > 0) later(steps, () => world.compartment().crash()) } } }] })
   const session = await world.host.openSession(yolo)
-  expect(verdictOf(await session.call({ id: 'c1', ...echo }))).toBe('CompartmentCrashed')
-  expect(stateOf(world)).toBe('failed')
+  // Late enough, it has died before the tool was called, and the call has found another.
+  expect(['CompartmentCrashed', 'output']).toContain(verdictOf(await session.call({ id: 'c1', ...echo })))
+  await flush()
+  expect(stateOf(world)).toBe(world.sandbox.alive.length === 1 ? 'active' : 'failed')
+  expect(verdictOf(await session.call({ id: 'c2', ...echo }))).toBe('output')
+  expect(world.sandbox.requests).toHaveLength(2)
 })
 
 test('who keeps dying rests, longer each time, and says until when', async () => {

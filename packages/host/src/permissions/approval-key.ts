@@ -26,7 +26,8 @@ async function derive(compartment: CompartmentSession, call: ValidatedCall, cloc
   const stopTimer = clock.after(DERIVATION_MS, () => limit.abort(failed(call, `took longer than ${DERIVATION_MS} ms`)))
   const forget = onAbort(call.signal, () => limit.abort(call.signal.reason))
   try {
-    return checkApprovalKey(await untilAborted(compartment.deriveApprovalKey(call.tool.name, call.args, limit.signal), limit.signal))
+    const deriving = compartment.deriveApprovalKey(call.tool.name, call.args, limit.signal)
+    return checkApprovalKey(await untilAborted(deriving, limit.signal))
   } catch (thrown) {
     // The code's own throw arrives as a failed execution, which it is not: nothing was executed.
     throw BulkheadError.is(thrown) && thrown.code !== 'ToolExecutionFailed' ? thrown : failed(call, `threw: ${messageOf(thrown)}`)
@@ -36,5 +37,5 @@ async function derive(compartment: CompartmentSession, call: ValidatedCall, cloc
   }
 }
 
-const failed = (call: ValidatedCall, why: string) =>
-  new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of "${call.tool.name}" ${why}.`, { data: { tool: call.tool.name } })
+const failed = ({ tool: { name } }: ValidatedCall, why: string) =>
+  new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of "${name}" ${why}.`, { data: { tool: name } })

@@ -65,7 +65,8 @@ export class ProjectApprovals {
     this.#known.add(key)
     const { layer, extension, version } = tool.origin
     const record = { tool: tool.name, approvalKey, layer, extension, version, grantedAt: new Date(this.#now()).toISOString() }
-    this.#store.write('approval', key, record).catch((thrown: unknown) => this.#events.suppressed('keeping a project approval', thrown))
+    const report = (thrown: unknown) => this.#events.suppressed('keeping a project approval', thrown)
+    this.#store.write('approval', key, record).catch(report)
   }
 
   #keyOf(tool: ToolEntry, approvalKey: string): string {

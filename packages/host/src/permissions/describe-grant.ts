@@ -1,4 +1,4 @@
-import { intersectGrant, type Grant } from '@bulkhead/contract'
+import { intersectGrant, type Grant, type ShellRequirement } from '@bulkhead/contract'
 
 /** A grant for people, one line for each thing in it. */
 export function describeGrant(grant: Grant): readonly string[] {
@@ -6,9 +6,14 @@ export function describeGrant(grant: Grant): readonly string[] {
     ...grant.fs.read.map((path) => `read ${path}`),
     ...grant.fs.write.map((path) => `write ${path}`),
     ...grant.net.hosts.map((host) => `reach ${host}`),
-    ...grant.shell.map(({ cmd, args = [] }) => `run ${[cmd, ...args.map((arg) => typeof arg === 'string' ? arg : 'prefix' in arg ? `${arg.prefix}…` : '…')].join(' ')}`),
+    ...grant.shell.map((command) => `run ${commandLine(command)}`),
     ...grant.capabilities.map((name) => `use ${name}`),
   ]
+}
+
+/** A command as a pattern: `*` stands for what is left open. */
+export function commandLine({ cmd, args = [] }: ShellRequirement): string {
+  return [cmd, ...args.map((arg) => typeof arg === 'string' ? arg : 'prefix' in arg ? `${arg.prefix}*` : '*')].join(' ')
 }
 
 /** What of a grant lies outside another, one line for each. Compared as grants: two things may read alike. */

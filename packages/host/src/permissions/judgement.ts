@@ -17,7 +17,7 @@ export async function judge(call: ValidatedCall, approvalKey: string): Promise<r
   if (policy.watchdog) verdicts.push(...await consult(policy.watchdog, 'watchdog', call, approvalKey))
   if (denied(verdicts) || !tool.definition.gated) return verdicts
   // A rule that allows has answered what the mode would ask.
-  if (rule?.action !== 'allow') verdicts.push(ask('security-mode', `mode ${policy.mode}`, 'the tool is gated and this key is new', true))
+  if (rule?.action !== 'allow') verdicts.push(ask('security-mode', `mode ${policy.mode}`, 'the tool is gated', true))
   for (const guard of policy.guards) {
     verdicts.push(...await consult(guard, 'guard', call, approvalKey))
     if (denied(verdicts)) break
@@ -28,7 +28,9 @@ export async function judge(call: ValidatedCall, approvalKey: string): Promise<r
 const denied = (verdicts: readonly Verdict[]): boolean => verdicts.some(({ action }) => action === 'deny')
 
 /** Fails closed: a judge that throws, or says something unknown, has refused. */
-async function consult(judgeCall: Judge, stage: 'watchdog' | 'guard', call: ValidatedCall, approvalKey: string): Promise<readonly Verdict[]> {
+async function consult(
+  judgeCall: Judge, stage: 'watchdog' | 'guard', call: ValidatedCall, approvalKey: string,
+): Promise<readonly Verdict[]> {
   const source = `${stage} ${judgeCall.name || 'without a name'}`
   const refuse = (reason: string) => [deny(stage, CODES[stage], source, reason)]
   try {

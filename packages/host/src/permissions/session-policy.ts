@@ -10,7 +10,8 @@ import { expandRule, touchesOf } from './touches.ts'
 import { allow, ask, deny, type Verdict } from './verdict.ts'
 
 /** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny. */
-export type Judge = (call: CallView, signal: AbortSignal) => JudgeAnswer | undefined | void | Promise<JudgeAnswer | undefined | void>
+export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
+type MaybeAnswer = JudgeAnswer | undefined | void
 export type JudgeAnswer =
   | { readonly action: 'allow' }
   | { readonly action: 'deny' | 'ask'; readonly reason: string }
@@ -70,38 +71,35 @@ export class SessionPolicy {
   /** The rule that decides, or undefined when none speaks of the call. */
   judgeRules(tool: ToolEntry, approvalKey: string): Verdict | undefined {
     if (this.rules.length === 0) return undefined
-    const question = { tool: tool.name, approvalKey, touches: this.standing(tool).touches }
-    const verdict = judgeRules(this.rules, question)
+    const verdict = judgeRules(this.rules, { tool: tool.name, approvalKey, touches: this.standing(tool).touches })
     if (!verdict) return undefined
     const { action, rule } = verdict
+    const name = `the rule "${rule.permission} ${rule.pattern}" of ${rule.source}`
     const source = `${rule.scope} rule ${rule.permission} ${rule.pattern} (${rule.source})`
-    if (action === 'deny') return deny('rules', 'RuleDenied', source, `the rule "${rule.permission} ${rule.pattern}" of ${rule.source} forbids it`)
-    if (action === 'ask') return ask('rules', source, `the rule "${rule.permission} ${rule.pattern}" of ${rule.source} asks`, true)
-    return this.#allowsAll(question) ? allow('rules', source, 'a rule allows it') : undefined
+    if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
+    if (action === 'ask') return ask('rules', source, `${name} asks`, true)
+    return allow('rules', source, `${name} allows it`)
   }
 
   /** In allowlist mode: `name` stands for every key of the tool, `name:glob` for those that match. */
   allowlisted(tool: ToolEntry, approvalKey: string): boolean {
     return this.mode === 'allowlist' && this.#sources.allowlist.some((entry) => {
-      const colon = entry.indexOf(':')
-      return colon < 0 ? entry === tool.name : entry.slice(0, colon) === tool.name && matchSegment(entry.slice(colon + 1), approvalKey)
+      if (entry === tool.name) return true
+      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), approvalKey)
     })
   }
 
   #capability(tool: ToolEntry): Verdict | undefined {
     if (!this.#ceiling) return undefined
     const beyond = outside(tool.grant, this.#ceiling)
-    return beyond.length === 0 ? undefined : deny('capability', 'CapabilityDenied', 'ceiling of the session', `it may reach beyond the ceiling of the session: ${beyond.join('; ')}`)
+    if (beyond.length === 0) return undefined
+    const reason = `it may reach beyond the ceiling of the session: ${beyond.join('; ')}`
+    return deny('capability', 'CapabilityDenied', 'ceiling of the session', reason)
   }
 
   #role(tool: ToolEntry): Verdict | undefined {
     const flag = this.#sources.settings.roleFlag(tool.name, this.#sources.role)
     if (!flag || flag.allowed) return undefined
     return deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
-  }
-
-  /** A rule for one capability must not let a tool past that also has others: each thing it may touch needs its own allow. */
-  #allowsAll(question: RuleQuestion): boolean {
-    return question.touches.every((touch) => judgeRules(this.rules, { ...question, touches: [touch] }) !== undefined)
   }
 }

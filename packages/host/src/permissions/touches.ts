@@ -1,4 +1,7 @@
-import { compileGrant, hostCovers, matchSegment, type Grant, type RuleCapability, type RuleQuestion, type ScopedRule, type ShellRequirement, type VariableValues } from '@bulkhead/contract'
+import {
+  compileGrant, hostCovers, matchSegment, type Grant, type RuleCapability, type RuleQuestion, type ScopedRule, type VariableValues,
+} from '@bulkhead/contract'
+import { commandLine } from './describe-grant.ts'
 
 type Touch = RuleQuestion['touches'][number]
 
@@ -15,8 +18,8 @@ export function touchesOf(grant: Grant, rules: readonly ScopedRule[]): readonly 
     ...grant.shell.map((command): Touch => ({ capability: 'shell.run', subject: commandLine(command) })),
   ]
   const named = rules.flatMap((rule): readonly Touch[] => {
-    const meets = granted.some(({ capability, subject }) => capability === rule.permission && OVERLAP[capability](subject, rule.pattern))
-    return meets ? [{ capability: rule.permission as RuleCapability, subject: rule.pattern }] : []
+    const meets = ({ capability, subject }: Touch) => capability === rule.permission && OVERLAP[capability](subject, rule.pattern)
+    return granted.some(meets) ? [{ capability: rule.permission as RuleCapability, subject: rule.pattern }] : []
   })
   return [...granted, ...named]
 }
@@ -44,10 +47,6 @@ function textsOverlap(a: string, b: string): boolean {
   if (!a.includes('*') || !b.includes('*')) return false
   const [left, right] = [a.slice(0, a.indexOf('*')), b.slice(0, b.indexOf('*'))]
   return left.startsWith(right) || right.startsWith(left)
-}
-
-function commandLine({ cmd, args = [] }: ShellRequirement): string {
-  return [cmd, ...args.map((arg) => typeof arg === 'string' ? arg : 'prefix' in arg ? `${arg.prefix}*` : '*')].join(' ')
 }
 
 /** Path patterns of rules are written as in requirements; the grant's are absolute, so these become so too. */

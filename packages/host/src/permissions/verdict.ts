@@ -1,8 +1,7 @@
 import { BulkheadError, type ErrorCode, type RuleAction } from '@bulkhead/contract'
 
-export const DECISION_STAGES = ['capability', 'role', 'rules', 'watchdog', 'tool-mode', 'security-mode', 'guard', 'approval'] as const
 /** Who spoke, in the order they are heard. */
-export type DecisionStage = (typeof DECISION_STAGES)[number]
+export type DecisionStage = 'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'security-mode' | 'guard' | 'approval'
 
 /** What one stage of the permission stack says of a call. */
 export interface Verdict {
@@ -20,9 +19,8 @@ export interface Verdict {
   readonly answeredByApproval: boolean
 }
 
-/** What became of all verdicts, and of the person's word. */
+/** Why a call is allowed: what became of all verdicts, and of the person's word. */
 export interface Decision {
-  readonly action: 'allow' | 'deny'
   readonly stage: DecisionStage
   readonly source: string
   readonly reason: string
@@ -43,5 +41,5 @@ export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
   return verdicts.find(({ action }) => action === 'deny') ?? verdicts.find(({ action }) => action === 'ask') ?? verdicts[0]
 }
 
-export const refusalOf = (verdict: Verdict, tool: string): BulkheadError =>
-  new BulkheadError(verdict.code, `The call of "${tool}" was refused: ${verdict.reason}.`, { data: { stage: verdict.stage, source: verdict.source } })
+export const refusalOf = ({ code, reason, stage, source }: Verdict, tool: string): BulkheadError =>
+  new BulkheadError(code, `The call of "${tool}" was refused: ${reason}.`, { data: { stage, source } })

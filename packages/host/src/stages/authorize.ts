@@ -5,7 +5,7 @@ import { approvalKeyOf } from '../permissions/approval-key.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
 import { outside } from '../permissions/describe-grant.ts'
 import { judge } from '../permissions/judgement.ts'
-import { deny, refusalOf, strictest, type Decision, type Verdict } from '../permissions/verdict.ts'
+import { allow, deny, refusalOf, strictest, type Decision, type Verdict } from '../permissions/verdict.ts'
 
 /** Who must agree, agrees. The strictest verdict holds, and where that is `ask`, one person is asked one question. */
 export async function authorize(call: ValidatedCall, host: HostContext): Promise<AuthorizedCall | Refusal> {
@@ -17,44 +17,52 @@ export async function authorize(call: ValidatedCall, host: HostContext): Promise
   const verdicts = await judge(call, approvalKey)
   const verdict = strictest(verdicts)
   if (verdict?.action === 'deny') return refuse(call, host, verdict, approvalKey)
-  if (verdict?.action !== 'ask') return permit(call, host, { stage: verdict?.stage ?? 'rules', source: verdict?.source ?? 'no rule', reason: verdict?.reason ?? 'nothing asks', approvalKey })
+  if (verdict?.action !== 'ask') return permit(call, host, { ...(verdict ?? UNOPPOSED), approvalKey })
   return settleAsk(call, host, approvalKey, verdicts.filter(({ action }) => action === 'ask'))
 }
+
+const UNOPPOSED = allow('rules', 'no rule', 'it is not gated and nothing asks')
 
 /** A tool cannot gain power by calling another: what that one may reach must lie within its own. */
 function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
   if (!parent) return undefined
-  if (parent.depth > CALL_LIMITS.subagentDepth) return deny('capability', 'CapabilityDenied', 'depth', `tools call each other ${CALL_LIMITS.subagentDepth} deep at most`)
-  const more = outside(tool.grant, parent.tool.grant)
-  return more.length === 0 ? undefined : deny('capability', 'CapabilityDenied', `powers of ${parent.tool.name}`, `"${parent.tool.name}", which calls it, may not ${more.join('; ')}`)
+  const { tool: caller, depth } = parent
+  const refused = (source: string, reason: string) => deny('capability', 'CapabilityDenied', source, reason)
+  if (depth > CALL_LIMITS.subagentDepth) return refused('depth', `tools call each other ${CALL_LIMITS.subagentDepth} deep at most`)
+  const more = outside(tool.grant, caller.grant)
+  return more.length === 0 ? undefined : refused(`powers of ${caller.name}`, `"${caller.name}", which calls it, may not ${more.join('; ')}`)
 }
 
 /** A key that nobody would look at is not worth starting a compartment for. */
 function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
-  return tool.definition.gated || policy.rules.length > 0 || policy.watchdog !== undefined || policy.standing(tool).floor !== undefined
+  return tool.definition.gated || policy.rules.length > 0 || !!policy.watchdog || !!policy.standing(tool).floor
 }
 
-async function settleAsk(call: ValidatedCall, host: HostContext, approvalKey: string, asks: readonly Verdict[]): Promise<AuthorizedCall | Refusal> {
+async function settleAsk(
+  call: ValidatedCall, host: HostContext, approvalKey: string, asks: readonly Verdict[],
+): Promise<AuthorizedCall | Refusal> {
   const { tool, session: { policy, approvals, interactions } } = call
   const permitted = (source: string, reason: string) => permit(call, host, { stage: 'approval', source, reason, approvalKey })
+  const rejected = (source: string, reason: string) =>
+    refuse(call, host, deny('approval', 'ApprovalDenied', source, reason), approvalKey)
   if (policy.mode === 'yolo') return permitted('mode yolo', 'the mode turns ask into allow')
   const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
   if (answerable && policy.allowlisted(tool, approvalKey)) return permitted('allowlist', 'the key is on the allowlist')
   if (answerable && approvals.has(tool, approvalKey)) return permitted('approval', 'the key was approved before')
-  if (!interactions.canApprove) return refuse(call, host, rejection('headless', 'a person would have to agree and nobody is there to be asked'), approvalKey)
-  const before = (): ApprovalAnswer | undefined => answerable && approvals.has(tool, approvalKey) ? { decision: 'once' } : undefined
+  if (!interactions.canApprove) return rejected('headless', 'a person would have to agree and nobody is there to be asked')
+  const answeredMeanwhile = (): ApprovalAnswer | undefined =>
+    answerable && approvals.has(tool, approvalKey) ? { decision: 'once' } : undefined
   const resume = call.parent?.pause()
-  const { decision, reason } = await interactions.approve(approvalRequest(call, approvalKey, asks), call.signal, before).finally(resume)
-  if (decision === 'reject') return refuse(call, host, rejection('person', reason ?? 'a person said no'), approvalKey)
+  const request = approvalRequest(call, approvalKey, asks)
+  const { decision, reason } = await interactions.approve(request, call.signal, answeredMeanwhile).finally(resume)
+  if (decision === 'reject') return rejected('person', reason ?? 'a person said no')
   if (decision !== 'once') approvals.remember(tool, approvalKey, decision)
   return permitted('person', reason ?? `approved: ${decision}`)
 }
 
-const rejection = (source: string, reason: string): Verdict => deny('approval', 'ApprovalDenied', source, reason)
-
-function permit(call: ValidatedCall, host: HostContext, decision: Omit<Decision, 'action'>): AuthorizedCall {
-  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'allow', ...decision })
-  return { ...call, decision: { action: 'allow', ...decision } }
+function permit(call: ValidatedCall, host: HostContext, { stage, source, reason, approvalKey }: Decision): AuthorizedCall {
+  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'allow', stage, source, reason, approvalKey })
+  return { ...call, decision: { stage, source, reason, approvalKey } }
 }
 
 function refuse(call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Refusal {

@@ -6,7 +6,8 @@ import { untilAborted } from '../cancellation.ts'
 export async function runBeforeHooks(call: BudgetedCall): Promise<ClearedCall | Refusal> {
   const hook = call.session.hooks.beforeToolExecution
   if (!hook) return { ...call, cleared: true }
-  const veto = (why: string) => new Refusal(new BulkheadError('HookVetoed', `The call of "${call.tool.name}" was skipped: ${why}.`))
+  const veto = (why: string) =>
+    new Refusal(new BulkheadError('HookVetoed', `The call of "${call.tool.name}" was skipped: ${why}.`))
   try {
     const answer = hook(viewOf(call, call.decision.approvalKey), call.signal)
     const goOn = answer instanceof Promise ? await untilAborted(answer, call.signal) : answer

@@ -34,7 +34,8 @@ export function readWords(proposal: unknown): Words {
 }
 
 /** As much of a text as an outcome and an event can repeat. */
-export const repeatable = (word: unknown): string => typeof word === 'string' ? word.slice(0, WIRE_LIMITS.idChars).toWellFormed() : ''
+export const repeatable = (word: unknown): string =>
+  typeof word === 'string' ? word.slice(0, WIRE_LIMITS.idChars).toWellFormed() : ''
 
 /** The outline of a call: an id to answer under, a name to look up, a deadline that makes sense. */
 export function receive({ id, name, input }: Words, timeoutMs: unknown, scope: CallScope): RawCall | Refusal {
@@ -48,4 +49,5 @@ export function receive({ id, name, input }: Words, timeoutMs: unknown, scope: C
   return { ...scope, id, name, input, timeoutMs }
 }
 
-const malformed = (message: string, path: string) => new Refusal(new BulkheadError('InputInvalid', `${message}.`, { data: { path } }))
+const malformed = (message: string, path: string) =>
+  new Refusal(new BulkheadError('InputInvalid', `${message}.`, { data: { path } }))

@@ -37,7 +37,9 @@ async function limit(call: RawCall, body: OutcomeBody, { sidecar, events }: Host
 }
 
 /** Of what the tool claims, only what the host cannot know better is believed. */
-function metadataOf(call: RawCall, { truncated, outputPath }: Limited, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
+function metadataOf(
+  call: RawCall, { truncated, outputPath }: Limited, claimed: CarriedMetadata, { clock }: HostContext,
+): OutcomeMetadata {
   const { tool, startedAt, attempt, budgeted } = call.progress
   return {
     call_id: call.id,

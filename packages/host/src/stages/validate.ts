@@ -1,7 +1,11 @@
-import { BulkheadError, CALL_LIMITS, findJsonFault, isJsonObject, type Json, type JsonLimits, type JsonObject } from '@bulkhead/contract'
+import {
+  BulkheadError, CALL_LIMITS, findJsonFault, isJsonObject, type Json, type JsonLimits, type JsonObject,
+} from '@bulkhead/contract'
 import { Refusal, type ResolvedCall, type ValidatedCall } from '../call.ts'
 
-const LIMITS: JsonLimits = { maxDepth: CALL_LIMITS.argumentDepth, maxNodes: CALL_LIMITS.argumentNodes, maxChars: CALL_LIMITS.argumentChars }
+const LIMITS: JsonLimits = {
+  maxDepth: CALL_LIMITS.argumentDepth, maxNodes: CALL_LIMITS.argumentNodes, maxChars: CALL_LIMITS.argumentChars,
+}
 
 /** Plain JSON within limits, then the tool's own schema. What passes is a copy that nobody can change after it was judged. */
 export function validate(call: ResolvedCall): ValidatedCall | Refusal {
@@ -18,7 +22,8 @@ export function validate(call: ResolvedCall): ValidatedCall | Refusal {
 
 function invalid(tool: string, path: string, message: string, rule: string): Refusal {
   const where = path === '' ? 'The arguments' : `The argument at "${path}"`
-  return new Refusal(new BulkheadError('InputInvalid', `${where} of "${tool}" cannot be accepted: ${message}.`, { data: { path, message, rule } }))
+  const text = `${where} of "${tool}" cannot be accepted: ${message}.`
+  return new Refusal(new BulkheadError('InputInvalid', text, { data: { path, message, rule } }))
 }
 
 function freeze<Value extends Json>(value: Value): Value {

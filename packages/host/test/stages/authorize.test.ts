@@ -123,7 +123,7 @@ test('one question shows all that wants a word, and nothing in it can hide', asy
     argumentsText: '{\n  "text": "a\\u{202e}b\\u{200b}c\\u001b[2J"\n}',
     touches: ['reach example.com'],
     reasons: [
-      'the rule "echo *" of the session#/rules/0 asks', 'the tool acts on this machine', 'unusual\\u{1b}[31m', 'the tool is gated and this key is new',
+      'the rule "echo *" of the session#/rules/0 asks', 'the tool acts on this machine', 'unusual\\u{1b}[31m', 'the tool is gated',
     ],
   }])
 })

@@ -66,6 +66,6 @@ test('each call is told of in order: proposed, decided, started, ended', async (
 })
 
 test('a tool that throws what cannot be printed still has one outcome', async () => {
-  const { outcome } = await callWith({ execute: () => { throw { toString: () => { throw new Error('unprintable') } } } })
+  const { outcome } = await callWith({ execute: () => { throw Object.defineProperty(new Error('hidden'), 'message', { get: () => { throw new Error('unprintable') } }) } })
   expect(verdictOf(outcome)).toBe('ToolExecutionFailed')
 })

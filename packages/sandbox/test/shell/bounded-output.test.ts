@@ -47,5 +47,5 @@ it('bytes that are no text are decoded as every decoder does', () => {
 
 it('what is kept of each piece is told', () => {
   const output = new BoundedOutput(5)
-  expect([output.add(Buffer.from('abc')), output.add(Buffer.from('defg')), output.add(Buffer.from('h'))].map(String)).toEqual(['abc', 'de', ''])
+  expect(['abc', 'defg', 'h'].map((piece) => String(output.add(Buffer.from(piece))))).toEqual(['abc', 'de', ''])
 })

@@ -47,7 +47,10 @@ it('a descriptor that the host was started with is not passed on', async () => {
   writeFileSync(secret, 'from whoever started the host')
   const descriptor = openSync(secret, 'r')
   // Beyond the first gap in its descriptors, Node does not close what it was started with.
-  const stdio = Array.from({ length: 41 }, (_, number) => number === 40 ? descriptor : number === 1 ? 'pipe' : number === 2 ? 'inherit' : 'ignore')
+  const stdio: ('ignore' | 'pipe' | 'inherit' | number)[] = Array.from({ length: 41 }, () => 'ignore')
+  stdio[1] = 'pipe'
+  stdio[2] = 'inherit'
+  stdio[40] = descriptor
   const host = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/descriptor-host.ts'), ground.workspace], { stdio })
   closeSync(descriptor)
   const [held, passedOn] = (await text(host.stdout!)).trim().split('\n')

@@ -31,7 +31,8 @@ describe('limits of the system', () => {
 
   it('a file grows up to them and not further', async () => {
     const { shell } = ground.open({ shell: any('dd', 4) }, { rlimits: { fileBytes: 64 * 1024 } })
-    expect(await shell.run('dd', ['if=/dev/zero', 'of=big', 'bs=1024', 'count=1000'])).toMatchObject({ exitCode: null, signal: 'SIGXFSZ' })
+    const ended = await shell.run('dd', ['if=/dev/zero', 'of=big', 'bs=1024', 'count=1000'])
+    expect(ended).toMatchObject({ exitCode: null, signal: 'SIGXFSZ' })
     expect(statSync(join(ground.workspace, 'big')).size).toBe(64 * 1024)
   })
 
@@ -42,14 +43,15 @@ describe('limits of the system', () => {
   })
 
   it('one that is lower already stays', async () => {
-    const low = join(import.meta.dirname, 'fixtures/limited-host.ts')
-    const host = spawn('/usr/bin/prlimit', ['--nofile=200', '--', process.execPath, low, ground.workspace], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const low = ['--nofile=200', '--', process.execPath, join(import.meta.dirname, 'fixtures/limited-host.ts')]
+    const host = spawn('/usr/bin/prlimit', low, { stdio: ['ignore', 'pipe', 'inherit'] })
     expect(await text(host.stdout)).toBe('--cpu=9 --nofile=200')
   })
 
   it('that cannot be set are an error, and none that was not asked for', async () => {
     const bare = { executables: new Executables([ground.bin], new OffLimits([])) }
-    await expect(launcher({ ...bare, rlimits: { cpuSeconds: 1 } }).prepare()).rejects.toMatchObject({ code: 'CapabilityUnavailable' })
+    const limited = launcher({ ...bare, rlimits: { cpuSeconds: 1 } })
+    await expect(limited.prepare()).rejects.toMatchObject({ code: 'CapabilityUnavailable' })
     expect((await launcher(bare).prepare())(['/bin/true', 'x'])).toEqual(['/bin/true', 'x'])
   })
 })
@@ -70,7 +72,8 @@ describe('rights', () => {
 it('a command does not outlive a host that is killed', async () => {
   const lines = await ground.lifelines()
   ground.node('lingers', lines.hold('lingers'))
-  const host = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/dying-host.ts'), ground.workspace, ground.bin, 'lingers'], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const args = [join(import.meta.dirname, 'fixtures/dying-host.ts'), ground.workspace, ground.bin, 'lingers']
+  const host = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
   const { died } = await lines.of('lingers')
   host.kill('SIGKILL')
   await died
@@ -82,7 +85,8 @@ describe('a wrapper', () => {
     const { shell } = ground.open({ shell: any('tool') }, { wrap: (argv) => ['/usr/bin/env', 'WRAPPED=yes', ...argv] })
     expect((await shell.run('tool')).stdout).toBe('tool yes\n')
     const launch = await launcher({ rlimits: { cpuSeconds: 5 }, wrap: (argv) => ['/opt/wrapper', '--', ...argv] }).prepare()
-    expect(launch(['/bin/true', 'x']).slice(-7)).toEqual(['/usr/bin/prlimit', '--cpu=5', '--', '/opt/wrapper', '--', '/bin/true', 'x'])
+    const last = ['/usr/bin/prlimit', '--cpu=5', '--', '/opt/wrapper', '--', '/bin/true', 'x']
+    expect(launch(['/bin/true', 'x']).slice(-last.length)).toEqual(last)
   })
 
   it.each([['a name', ['env']], ['nothing', []]])('that returns %s is refused', async (_, argv) => {

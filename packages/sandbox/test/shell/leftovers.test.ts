@@ -15,6 +15,7 @@ afterAll(() => ground.clear())
 /** Ended, or only its exit code is left. */
 const isOver = (pid: number): boolean => processRow(pid)?.ended ?? true
 const cancelled = new BulkheadError('ToolCancelled', 'The person thought better of it.')
+const DEAF = 'process.on("SIGTERM", () => {});'
 /** Source of a Node script that starts another one, which is given as source too. */
 const starts = (source: string, options = '{ stdio: "inherit" }'): string =>
   `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(source)}], ${options});`
@@ -22,9 +23,9 @@ const starts = (source: string, options = '{ stdio: "inherit" }'): string =>
 describe('a cancelled call takes its processes with it', () => {
   it.each([
     ['a child and a grandchild', '', '{ stdio: "inherit" }'],
-    ['those that do not listen to SIGTERM', 'process.on("SIGTERM", () => {});', '{ stdio: "inherit" }'],
+    ['those that do not listen to SIGTERM', DEAF, '{ stdio: "inherit" }'],
     ['those in a session of their own', '', '{ stdio: "inherit", detached: true }'],
-    ['those in a session of their own with an empty environment, deaf to SIGTERM', 'process.on("SIGTERM", () => {});', '{ stdio: "inherit", detached: true, env: {} }'],
+    ['those in a session of their own, deaf, without environment', DEAF, '{ stdio: "inherit", detached: true, env: {} }'],
     ['those that have let go of the pipes', '', '{ stdio: "ignore", detached: true }'],
   ])('%s', async (_, deaf, options) => {
     const lines = await ground.lifelines()
@@ -43,7 +44,7 @@ describe('a cancelled call takes its processes with it', () => {
 
   it('and is told at once, before they are gone', async () => {
     const lines = await ground.lifelines()
-    ground.node('deaf', `process.on('SIGTERM', () => {}); ${lines.hold('deaf')}`)
+    ground.node('deaf', `${DEAF} ${lines.hold('deaf')}`)
     const { shell, cancel } = ground.open({ shell: any('deaf') }, { graceMs: 60_000 })
     const result = shell.run('deaf')
     const { pid } = await lines.of('deaf')
@@ -97,10 +98,10 @@ describe('a cancelled call takes its processes with it', () => {
 })
 
 describe('a command that ends takes what it started with it', () => {
-  const left = async (options: string, before = ''): Promise<void> => {
+  const left = async (options: string): Promise<void> => {
     const lines = await ground.lifelines()
     // Ends when what it started has begun.
-    ground.node('leaves', `${before} process.stdout.write('said'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`)
+    ground.node('leaves', `process.stdout.write('said'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`)
     const { shell, capability } = ground.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const command = await lines.of('command')
@@ -137,8 +138,9 @@ describe('a command that ends takes what it started with it', () => {
 
   it('except for one that has left every trace, which still holds nobody up', async () => {
     const lines = await ground.lifelines()
-    const middle = `${starts(lines.hold('escaped'), '{ stdio: "inherit", detached: true, env: {} }')} ${lines.hold('middle')}`
-    ground.node('leaves', `process.stdout.write('said'); ${starts(middle, '{ stdio: "inherit", detached: true, env: {} }')} ${lines.hold('command')}`)
+    const apart = '{ stdio: "inherit", detached: true, env: {} }'
+    const middle = `${starts(lines.hold('escaped'), apart)} ${lines.hold('middle')}`
+    ground.node('leaves', `process.stdout.write('said'); ${starts(middle, apart)} ${lines.hold('command')}`)
     const { shell, capability } = ground.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const [command, between, escaped] = await Promise.all(['command', 'middle', 'escaped'].map((label) => lines.of(label)))

@@ -57,11 +57,13 @@ export class ShellGround {
 
   open(grant: Partial<Grant>, options: Partial<ShellOptions> = {}, call: Partial<OpenCall> = {}): OpenedShell {
     const tool: CompartmentTool = { name: 'tester', grant: { ...NO_GRANT, ...grant }, inputSchema: {}, requires: {} }
-    const capability = shellCapability({ workspace: this.workspace, tools: [tool], path: [this.bin, '/usr/bin', '/bin'], ...options })
+    const path = [this.bin, '/usr/bin', '/bin']
+    const capability = shellCapability({ workspace: this.workspace, tools: [tool], path, ...options })
     this.#opened.push(capability)
     const updates: Json[] = []
     const controller = new AbortController()
-    const open: OpenCall = { callId: 'call', tool, signal: controller.signal, onUpdate: (partial) => updates.push(partial), ...call }
+    const onUpdate = (partial: Json): void => void updates.push(partial)
+    const open: OpenCall = { callId: 'call', tool, signal: controller.signal, onUpdate, ...call }
     // Through JSON as over the wire.
     const ask = async (method: BrokerMethod, ...args: readonly unknown[]): Promise<Json> =>
       JSON.parse(JSON.stringify(await capability.capabilities[method]!(open, JSON.parse(JSON.stringify(args)) as Json[]))) as Json
@@ -113,8 +115,11 @@ export class Lifelines {
 
   /** Source of a Node script: connects, and stays alive until the test lets go. */
   hold(label: string): string {
-    return `{ const line = require('node:net').connect(${JSON.stringify(this.#path)}, () => line.write(${JSON.stringify(`${label} `)} + process.pid + '\\n'));
-      line.on('error', () => process.exit()); line.on('close', () => process.exit()) }`
+    return `{
+      const line = require('node:net').connect(${JSON.stringify(this.#path)}, () => line.write('${label} ' + process.pid + '\\n'))
+      line.on('error', () => process.exit())
+      line.on('close', () => process.exit())
+    }`
   }
 
   async cut(): Promise<void> {

@@ -32,7 +32,8 @@ describe('as many commands at once as may be', () => {
     const lines = await ground.lifelines()
     ground.node('deaf', `process.on('SIGTERM', () => {}); ${lines.hold('deaf')}`)
     ground.sh('next', 'echo next')
-    const { shell, cancel, capability } = ground.open({ shell: [...any('deaf'), ...any('next')] }, { concurrentRuns: 1, graceMs: 60_000 })
+    const grant = { shell: [...any('deaf'), ...any('next')] }
+    const { shell, cancel, capability } = ground.open(grant, { concurrentRuns: 1, graceMs: 60_000 })
     const deaf = shell.run('deaf')
     const { pid } = await lines.of('deaf')
     cancel(cancelled)
@@ -130,13 +131,16 @@ it('a hundred commands, cancelled at their start, at their first word or never, 
       if (when === 'word') controller.abort(cancelled)
     }
     const { shell, capability } = ground.open({ shell: any('tool') }, { updateMs: 1 }, { signal: controller.signal, onUpdate })
-    const runs = Array.from({ length: 5 }, () =>
-      shell.run('tool', when === 'never' ? [] : ['wait']).then(({ stdout }) => count(`${when}: ${stdout}`), (error: unknown) => count(`${when}: ${(error as BulkheadError).code}`)))
+    const runs = Array.from({ length: 5 }, () => shell.run('tool', when === 'never' ? [] : ['wait'])
+      .then(({ stdout }) => stdout, (error: unknown) => (error as BulkheadError).code)
+      .then((outcome) => count(`${when}: ${outcome}`)))
     if (when === 'start') controller.abort(cancelled)
     await Promise.all(runs)
     await capability.close()
   }
-  expect(Object.fromEntries(outcomes)).toEqual({ 'start: ExecutionTimeout': 35, 'word: ExecutionTimeout': 35, 'never: begun\n': 30 })
+  expect(Object.fromEntries(outcomes)).toEqual({
+    'start: ExecutionTimeout': 35, 'word: ExecutionTimeout': 35, 'never: begun\n': 30,
+  })
   expect(process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap')).toEqual([])
   expect(commandLines().filter((line) => line.includes(trace))).toEqual([])
 })

@@ -14,7 +14,7 @@ symlinkSync('src', inside('linked'))
 symlinkSync(join(ground.root, 'outside'), inside('out'))
 symlinkSync('../private', inside('src/aside'))
 
-const fs = { read: [inside('src'), inside('linked'), inside('file'), inside('out'), inside('missing'), join(ground.root, 'outside')], write: [] }
+const fs = { read: [...['src', 'linked', 'file', 'out', 'missing'].map(inside), join(ground.root, 'outside')], write: [] }
 const pwd = async (cwd?: string): Promise<string> => {
   const { shell } = ground.open({ shell: any('pwd'), fs })
   return (await shell.run('pwd', ['-P'], cwd === undefined ? {} : { cwd })).stdout.trim()

@@ -12,7 +12,9 @@ const WRITABLE_BY_ALL = 0o002n
 
 /** How a file starts that the system itself can execute: a script that names its interpreter, ELF, and the forms of Mach-O. */
 const SCRIPT_START = '2321'
-const PROGRAM_STARTS: ReadonlySet<string> = new Set(process.platform === 'darwin' ? ['cafebabe', 'cefaedfe', 'cffaedfe'] : ['7f454c46'])
+const PROGRAM_STARTS: ReadonlySet<string> = new Set(
+  process.platform === 'darwin' ? ['cafebabe', 'cefaedfe', 'cffaedfe'] : ['7f454c46'],
+)
 
 export interface Executable {
   readonly name: string
@@ -29,7 +31,9 @@ export class Executables {
 
   constructor(folders: readonly string[], offLimits: OffLimits) {
     const relative = folders.find((folder) => !isAbsolute(folder) || folder.includes(':'))
-    if (relative !== undefined) throw new BulkheadError('ConfigInvalid', `"${relative}" cannot be searched for commands. Name absolute folders without a colon.`)
+    if (relative !== undefined) {
+      throw new BulkheadError('ConfigInvalid', `"${relative}" is no folder to search for commands. Name absolute ones.`)
+    }
     this.#folders = folders
     this.#offLimits = offLimits
   }
@@ -53,12 +57,14 @@ export class Executables {
       if (file?.isFile() !== true || !await isExecutable(path)) continue
       if ((file.mode & SET_ID) !== 0n) throw refused(name, 'runs as another user or group')
       if ((file.mode & WRITABLE_BY_ALL) !== 0n) throw refused(name, 'can be written by anyone')
-      if (await this.#offLimits.reaches(path)) throw refused(name, 'lies, or is reached through a link, in a folder that tools write to')
+      if (await this.#offLimits.reaches(path)) throw refused(name, 'lies in, or is linked through, a folder that tools write to')
       // What has no such start is given to a shell by the system's own search for programs.
       if (!await startsLikeProgram(path)) throw refused(name, 'is neither a program nor a script that names its interpreter')
       return { name, path, identity: identityOf(file) }
     }
-    throw new BulkheadError('NotFound', `The command "${name}" is not installed in ${this.#folders.join(', ')}.`, { data: { cmd: name } })
+    throw new BulkheadError('NotFound', `The command "${name}" is not installed in ${this.#folders.join(', ')}.`, {
+      data: { cmd: name },
+    })
   }
 }
 
@@ -66,11 +72,12 @@ export class Executables {
 export function proveUnchanged({ name, path, identity }: Executable): void {
   const file = statSync(path, { bigint: true, throwIfNoEntry: false })
   if (file !== undefined && identityOf(file) === identity) return
-  throw refused(name, 'is no longer the file it was when it was first used, so it is not run until the extension is started again')
+  throw refused(name, 'is no longer the file it was when it was first used. Start the extension again to accept the change')
 }
 
 // The time of the last change to the file's record cannot be set back, which that of its content can.
-const identityOf = ({ dev, ino, mode, size, mtimeNs, ctimeNs }: BigIntStats): string => [dev, ino, mode, size, mtimeNs, ctimeNs].join(':')
+const identityOf = ({ dev, ino, mode, size, mtimeNs, ctimeNs }: BigIntStats): string =>
+  [dev, ino, mode, size, mtimeNs, ctimeNs].join(':')
 
 const isExecutable = (path: string): Promise<boolean> => access(path, constants.X_OK).then(() => true, () => false)
 

@@ -40,7 +40,7 @@ export interface LauncherOptions {
   /** Those of the system, whatever list the commands are searched in. */
   readonly executables: Executables
   readonly rlimits?: Rlimits | undefined
-  /** Puts a sandbox of the operating system around a command. Contract: must not throw; what it returns starts with an absolute path. */
+  /** Contract: must not throw; what it returns starts with an absolute path. */
   readonly wrap?: ((argv: Argv) => Argv) | undefined
 }
 
@@ -64,7 +64,9 @@ export class Launcher {
     const prefixes = await this.#prefixes
     return (command) => {
       const wrapped = this.#options.wrap?.(command) ?? command
-      if (!isAbsolute(wrapped[0] ?? '')) throw new BulkheadError('InternalError', 'The wrapper of commands did not name its program by an absolute path.')
+      if (!isAbsolute(wrapped[0] ?? '')) {
+        throw new BulkheadError('InternalError', 'The wrapper of commands did not name its program by an absolute path.')
+      }
       return [...prefixes.flatMap(({ executable, options }) => {
         proveUnchanged(executable)
         return [executable.path, ...options, '--']
@@ -74,10 +76,14 @@ export class Launcher {
 
   async #find(): Promise<readonly Prefix[]> {
     const { executables, rlimits } = this.#options
-    const [setpriv, prlimit] = await Promise.all(['setpriv', 'prlimit'].map((name) => executables.find(name).catch(() => undefined)))
+    const find = (name: string): Promise<Executable | undefined> => executables.find(name).catch(() => undefined)
+    const [setpriv, prlimit] = await Promise.all([find('setpriv'), find('prlimit')])
     const limits = await limitOptions(rlimits ?? {})
     if (limits.length > 0 && prlimit === undefined) {
-      throw new BulkheadError('CapabilityUnavailable', 'Commands shall run under limits of the system, but prlimit is not installed. Install util-linux, or do without these limits.')
+      throw new BulkheadError(
+        'CapabilityUnavailable',
+        'Commands shall run under limits, but prlimit is not installed. Install util-linux, or do without the limits.',
+      )
     }
     return [
       ...(setpriv !== undefined && await canSetpriv(setpriv) ? [{ executable: setpriv, options: SETPRIV }] : []),

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ProcessRow } from './process-table.ts'
 import { carriesMarker, processRow, processTable } from './process-table.ts'
 
-/** A process that cannot be ended, such as one that waits for a dead disk, is given up after this many looks: about four seconds. */
+/** About four seconds; then a process is given up that cannot be ended, such as one that waits for a dead disk. */
 const LOOKS = 40
 /** Before the second look; the pauses grow by as much from look to look. */
 const PAUSE_MS = 5
@@ -51,12 +51,13 @@ export class Leftovers {
 }
 
 /** The processes of a run among those of a table, the first one included. Contract: never rejects. */
-export async function processesOf({ leader, marker, seen }: RunTraces, table: readonly ProcessRow[]): Promise<readonly ProcessRow[]> {
+export async function processesOf(traces: RunTraces, table: readonly ProcessRow[]): Promise<readonly ProcessRow[]> {
+  const { leader, marker, seen } = traces
   const young = table.filter(({ started }) => started >= leader.started)
   const found = new Set<ProcessRow>()
   await Promise.all(young.map(async (row) => {
-    const ours = row.group === leader.pid || row.session === leader.pid || seen.has(nameOf(row)) || await carriesMarker(row.pid, marker)
-    if (ours) found.add(row)
+    const known = row.group === leader.pid || row.session === leader.pid || seen.has(nameOf(row))
+    if (known || await carriesMarker(row.pid, marker)) found.add(row)
   }))
   // A Set grows while it is walked: children of children are reached too.
   for (const parent of found) {

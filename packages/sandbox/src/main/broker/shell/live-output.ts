@@ -6,7 +6,7 @@ export type StreamName = 'stdout' | 'stderr'
 export class LiveOutput {
   readonly #tell: (stream: StreamName, text: string) => void
   readonly #everyMs: number
-  readonly #decoders: ReadonlyMap<StreamName, StringDecoder> = new Map([['stdout', new StringDecoder('utf8')], ['stderr', new StringDecoder('utf8')]])
+  readonly #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') }
   readonly #texts = new Map<StreamName, string>()
   #timer: NodeJS.Timeout | undefined
 
@@ -16,7 +16,7 @@ export class LiveOutput {
   }
 
   add(stream: StreamName, bytes: Buffer): void {
-    const text = this.#decoders.get(stream)!.write(bytes)
+    const text = this.#decoders[stream].write(bytes)
     if (text === '') return
     this.#texts.set(stream, (this.#texts.get(stream) ?? '') + text)
     this.#timer ??= setTimeout(() => this.flush(), this.#everyMs)

@@ -52,7 +52,9 @@ async function* stations(path: string): AsyncGenerator<string> {
       at = here
       continue
     }
-    if (++links > LINKS) throw new BulkheadError('CapabilityDenied', 'The command is not run: its path leads over too many links.')
+    if (++links > LINKS) {
+      throw new BulkheadError('CapabilityDenied', 'The command is not run: its path leads over too many links.')
+    }
     if (isAbsolute(target)) at = '/'
     ahead = [...target.split('/'), ...ahead]
   }

@@ -42,5 +42,6 @@ function parse(pid: number, text: string): ProcessRow | undefined {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const number = (index: number): number => Number(fields[index])
   if (fields.length < 20) return undefined
-  return { pid, parent: number(1), group: number(2), session: number(3), started: number(19), ended: fields[0] === 'Z' || fields[0] === 'X' }
+  const ended = fields[0] === 'Z' || fields[0] === 'X'
+  return { pid, parent: number(1), group: number(2), session: number(3), started: number(19), ended }
 }

@@ -29,7 +29,9 @@ export function readRequest(given: readonly Json[]): ShellRequest {
 }
 
 function readArguments(given: Json): readonly string[] {
-  if (!Array.isArray(given) || given.length > ARGUMENTS) throw invalid(`its arguments are not a list of at most ${ARGUMENTS} texts`)
+  if (!Array.isArray(given) || given.length > ARGUMENTS) {
+    throw invalid(`its arguments are not a list of at most ${ARGUMENTS} texts`)
+  }
   let bytes = 0
   const args = given.map((arg: Json) => {
     if (typeof arg !== 'string') throw invalid('an argument is not a text')
@@ -50,7 +52,7 @@ export function judgeRequest({ name, grant }: Pick<CompartmentTool, 'name' | 'gr
     'CapabilityDenied',
     allowed.length === 0
       ? `The tool ${name} may not run "${cmd}". Declare it in \`requires.shell\` by its bare name.`
-      : `The tool ${name} may run "${cmd}", but not with these arguments. Declare their patterns in \`requires.shell\`, one for each argument.`,
+      : `The tool ${name} may run "${cmd}", but not with these arguments. Declare a pattern for each in \`requires.shell\`.`,
     { data: { power: 'shell', cmd } },
   )
 }

@@ -128,7 +128,8 @@ export class Run {
     this.#close()
     this.#parts.live?.flush()
     const { stdout, stderr } = this.#outputs
-    this.#settled.resolve({ ...exit, stdout: stdout.text(), stderr: stderr.text(), truncated: stdout.truncated || stderr.truncated })
+    const truncated = stdout.truncated || stderr.truncated
+    this.#settled.resolve({ ...exit, stdout: stdout.text(), stderr: stderr.text(), truncated })
     this.#signalGroup('SIGKILL')
     void this.#endLeftovers().then(this.#gone.resolve)
   }
@@ -182,10 +183,11 @@ function start({ argv, cwd, env, input, masked }: RunParts): ChildProcess {
 
 function startFault(error: unknown): BulkheadError {
   const { code } = error as { readonly code?: unknown }
+  const why = typeof code === 'string' ? ` (${code})` : ''
   if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM') {
-    return new BulkheadError('ResourceBusy', `The system has no room for another process (${code}). Try again a little later.`, { cause: error })
+    return new BulkheadError('ResourceBusy', `The system has no room for a process${why}. Try again later.`, { cause: error })
   }
-  return new BulkheadError('ToolExecutionFailed', `The command could not be started${typeof code === 'string' ? ` (${code})` : ''}.`, { cause: error })
+  return new BulkheadError('ToolExecutionFailed', `The command could not be started${why}.`, { cause: error })
 }
 
 /** Returns whether the group has members. */

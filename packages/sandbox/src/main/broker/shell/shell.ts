@@ -34,7 +34,7 @@ export interface ShellOptions {
   readonly updateMs?: number
   /** Limits that are asked for and cannot be set are an error. → CapabilityUnavailable */
   readonly rlimits?: Rlimits
-  /** Puts a sandbox of the operating system around a command. Contract: must not throw; what it returns starts with an absolute path. */
+  /** Puts a sandbox of the operating system around an argument vector. */
   readonly wrap?: (argv: Argv) => Argv
   readonly platform?: NodeJS.Platform
 }
@@ -123,7 +123,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
         judgeRequest(call.tool, request)
         if (closed) throw closedError()
         if ([...attempts].filter(({ busy }) => busy).length >= concurrentRuns) {
-          throw new BulkheadError('TooManyCalls', `The extension has ${concurrentRuns} commands running already. Wait for some of them.`)
+          throw new BulkheadError('TooManyCalls', `The extension runs ${concurrentRuns} commands already. Wait for some of them.`)
         }
         const attempt: Attempt = { callId: call.callId, stop: new AbortController(), busy: true, over: Promise.resolve() }
         attempts.add(attempt)
@@ -131,7 +131,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
       },
     },
     endCall(callId) {
-      endAll((attempt) => attempt.callId === callId, new BulkheadError('ToolCancelled', 'The command was ended because its call is over.'))
+      endAll((attempt) => attempt.callId === callId, callOverError())
     },
     async close() {
       closed = true
@@ -141,4 +141,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
   }
 }
 
-const closedError = (): BulkheadError => new BulkheadError('CompartmentKilled', 'The compartment is closed, and its commands with it.')
+const callOverError = (): BulkheadError =>
+  new BulkheadError('ToolCancelled', 'The command was ended because its call is over. Wait for it in the call.')
+const closedError = (): BulkheadError =>
+  new BulkheadError('CompartmentKilled', 'The compartment is closed, and its commands with it. Call again.')
