@@ -1,6 +1,6 @@
 import {
-  BulkheadError, compileGrant, ERRORS, intersectGrant, isJsonObject, type CompartmentTool, type Diagnostic, type ExtensionDescriptor,
-  type Grant, type JsonObject, type Layer, type RequirementSet, type VariableValues,
+  BulkheadError, compileGrant, ERRORS, intersectGrant, isJsonObject, type CompartmentTool, type Diagnostic,
+  type ExtensionDescriptor, type Grant, type JsonObject, type Layer, type RequirementSet, type VariableValues,
 } from '@bulkhead/contract'
 import { Extension, type ExtensionParts } from './extension.ts'
 import { arrange } from './placement.ts'
@@ -41,7 +41,7 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
     tools: manifest.tools.map((tool, index): CompartmentTool => ({
       name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema, requires: tool.requires as unknown as JsonObject,
     })),
-    services: createServices({ ...sources, descriptor, running, slotCheck }),
+    services: () => createServices({ ...sources, descriptor, running, slotCheck }),
     running,
     dependencies: () => manifest.dependsOn.map((id) => dependency(descriptor.id, id, sources)),
     sandbox,

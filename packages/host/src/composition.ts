@@ -63,7 +63,7 @@ function highestOfEachId(candidates: readonly Candidate[]): Map<string, Candidat
 }
 
 function judge(chosen: readonly Candidate[], locked: ReadonlyMap<string, ToolManifest>) {
-  const dependencies = orderDependencies(chosen.map(({ descriptor: { id, manifest } }) => ({ id, dependsOn: manifest.dependsOn })))
+  const dependencies = orderDependencies(chosen.map(({ descriptor: { id, manifest: { dependsOn } } }) => ({ id, dependsOn })))
   const claims = claimsByLayer(chosen)
   const found = new Map<Candidate, BulkheadError>()
   for (const candidate of chosen) {
@@ -114,7 +114,9 @@ function claimFault(candidate: Candidate, claims: Claims): BulkheadError | undef
 
 function dependencyFault({ descriptor: { id } }: Candidate, { missing, circular }: DependencyOrder): BulkheadError | undefined {
   const gap = missing.get(id)
-  if (gap !== undefined) return fault('DependencyMissing', '/dependsOn', `The extension "${id}" depends on "${gap}", which is not loaded.`)
+  if (gap !== undefined) {
+    return fault('DependencyMissing', '/dependsOn', `The extension "${id}" depends on "${gap}", which is not loaded.`)
+  }
   const circle = circular.get(id)
   if (circle) return fault('DependencyCycle', '/dependsOn', `The extension "${id}" waits in a circle: ${circle.join(' → ')}.`)
   return undefined

@@ -13,7 +13,8 @@ export interface ExtensionParts {
   readonly descriptor: ExtensionDescriptor
   readonly arrangement: Arrangement
   readonly tools: readonly CompartmentTool[]
-  readonly services: CompartmentServices
+  /** Made anew for each start, so that variables have the values of that moment. */
+  readonly services: () => CompartmentServices
   readonly running: RunningCalls
   /** Those it depends on, looked up when it starts: they may have been replaced since. */
   readonly dependencies: () => readonly Extension[]
@@ -126,7 +127,7 @@ export class Extension {
       tools,
       config: arrangement.config,
       limits: arrangement.limits,
-      services,
+      services: services(),
       signal: this.#opening.signal,
     })
     this.#opening = undefined

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, isLockedTool, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing, type ToolManifest,
+  BulkheadError, isLockedTool, layerRank, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing,
+  type ToolManifest,
 } from '@bulkhead/contract'
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
 import { closeNames } from './close-names.ts'
@@ -72,7 +73,8 @@ export class Registry {
 
   /** Those to start without waiting for a call. */
   eager(): readonly Extension[] {
-    return [...this.#composition.extensions.values()].map(({ extension }) => extension).filter(({ activation }) => activation === 'eager')
+    const offered = [...this.#composition.extensions.values()].map(({ extension }) => extension)
+    return offered.filter(({ activation }) => activation === 'eager')
   }
 
   /** Why the configuration does not let the tool be called, or undefined. */
@@ -96,8 +98,11 @@ export class Registry {
 
   get diagnostics(): readonly Diagnostic[] {
     const refused = this.#composition.refused.map(({ candidate: { descriptor }, error }) => ({ descriptor, error }))
-    return [...this.#unprepared, ...refused].map(({ descriptor, error }) =>
-      registrationDiagnostic(descriptor, error, this.extension(descriptor.id)?.descriptor.layer))
+    return [...this.#unprepared, ...refused].map(({ descriptor, error }) => {
+      const serving = this.extension(descriptor.id)?.descriptor.layer
+      const isBelow = serving !== undefined && layerRank(serving) < layerRank(descriptor.layer)
+      return registrationDiagnostic(descriptor, error, isBelow ? serving : undefined)
+    })
   }
 
   #prepare(descriptor: ExtensionDescriptor): Candidate | undefined {

@@ -1,6 +1,6 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type CompartmentServices, type ExtensionDescriptor, type InteractionRequest,
-  type InteractionResponse, type Json, type Outcome, type Store,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type CompartmentServices, type ExtensionDescriptor,
+  type InteractionRequest, type InteractionResponse, type Json, type Outcome, type Store,
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import { pauseFor, type RunningCalls } from './running-calls.ts'
@@ -45,7 +45,8 @@ const ofTools: ReadonlySet<string> = new Set(TOOL_INTERACTION_KINDS)
 function interactFor({ descriptor: { id }, running }: ServiceSources) {
   return async (callId: string, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse> => {
     if (!ofTools.has(request.kind)) {
-      throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked a person by "${request.kind}", which belongs to the host.`)
+      const message = `The extension "${id}" asked a person by "${request.kind}", which belongs to the host.`
+      throw new BulkheadError('CapabilityDenied', message)
     }
     const current = running.get(callId)
     if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)

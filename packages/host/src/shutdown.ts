@@ -17,9 +17,12 @@ export async function stopAll(extensions: readonly Extension[], reason: Bulkhead
     const dependents = [...stops].filter(([other]) => dependsOn(other, extension.descriptor.id)).map(([, stop]) => stop)
     stops.set(extension, Promise.all(dependents).then(() => extension.stop(reason, drainMs)))
   }
-  const ends = await Promise.all([...stops].map(async ([extension, stop]) => ({ extension, error: await stop })))
-  return {
-    stopped: ends.filter(({ extension, error }) => running.has(extension) && !error).map(({ extension }) => extension.descriptor.id),
-    faults: ends.flatMap(({ extension, error }) => error ? [{ extension: extension.descriptor.id, error }] : []),
+  const stopped: string[] = []
+  const faults: { extension: string; error: BulkheadError }[] = []
+  for (const [extension, stop] of stops) {
+    const error = await stop
+    if (error) faults.push({ extension: extension.descriptor.id, error })
+    else if (running.has(extension)) stopped.push(extension.descriptor.id)
   }
+  return { stopped, faults }
 }

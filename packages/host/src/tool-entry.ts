@@ -1,7 +1,7 @@
 import {
   BulkheadError, classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize,
-  type ApprovalKeyTemplate, type ExtensionDescriptor, type Grant, type LockedTool, type OutcomeOrigin, type ToolDefinition, type ToolKind,
-  type ToolManifest,
+  type ApprovalKeyTemplate, type ExtensionDescriptor, type Grant, type LockedTool, type OutcomeOrigin, type ToolDefinition,
+  type ToolKind, type ToolManifest,
 } from '@bulkhead/contract'
 import type { Extension } from './extension.ts'
 import type { Settings } from './settings.ts'
@@ -70,14 +70,17 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     grant,
     check: at('/inputSchema', () => validators.compile(manifest.inputSchema)),
     approvalKey: template === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(template)),
-    timeoutMs: Math.min(settings.tool(manifest.name).timeoutMs ?? manifest.timeoutMs ?? defaultTimeout(manifest), CALL_LIMITS.maxTimeoutMs),
+    timeoutMs: timeoutOf(manifest, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),
     gatedByHost,
     repeatable: manifest.idempotent || mode === 'read',
   })
 }
 
-const defaultTimeout = ({ name }: ToolManifest): number => LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
+function timeoutOf({ name, timeoutMs: declared }: ToolManifest, settings: Settings): number {
+  const wanted = settings.tool(name).timeoutMs ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
+  return Math.min(wanted, CALL_LIMITS.maxTimeoutMs)
+}
 
 function at<Value>(path: string, compile: () => Value): Value {
   try {

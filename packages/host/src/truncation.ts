@@ -83,7 +83,7 @@ function headOfList(list: readonly Json[], room: Room): Json {
 function headOfObject(object: JsonObject, room: Room): Json {
   const heads = new Map<string, Json>()
   const entries = Object.entries(object)
-  const isShort = ([, value]: readonly [string, Json]) => value === null || typeof value === 'number' || typeof value === 'boolean'
+  const isShort = ([, value]: readonly [string, Json]) => value === null || ['number', 'boolean'].includes(typeof value)
   for (const [key, value] of [...entries.filter(isShort), ...entries.filter((entry) => !isShort(entry))]) {
     if (!take(room, Buffer.byteLength(JSON.stringify(key)) + 2)) continue
     const fitting = headOf(value, room)

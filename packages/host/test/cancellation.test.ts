@@ -20,7 +20,9 @@ test('untilAborted rejects with the reason when that comes first, and ignores wh
 
 test('untilAborted does not wait for work that was cancelled before', async () => {
   await expect(untilAborted(new Promise(() => {}), AbortSignal.abort(new Error('before')))).rejects.toThrow('before')
-  await expect(untilAborted(Promise.reject(new Error('unheard')), AbortSignal.abort(new Error('before')))).rejects.toThrow('before')
+  await expect(
+    untilAborted(Promise.reject(new Error('unheard')), AbortSignal.abort(new Error('before'))),
+  ).rejects.toThrow('before')
 })
 
 test('onAbort runs once, at once when it is late, and not after it was disposed', () => {

@@ -22,15 +22,27 @@ test('nothing starts before the first call; then init, activate, and the call', 
 
 test('the compartment is asked for with exactly what was declared and granted', async () => {
   const world = createWorld({
-    extensions: [{ id: 'net', version: '2.1.0', env: ['TOKEN', 'UNSET'], tools: { fetch: { requires: { net: { hosts: ['api.example.com', 'evil.example.com'] } } } } }],
-    config: { policy: { ceiling: { net: { hosts: ['api.example.com'] } } }, extensions: { net: { isolation: 'thread', config: { lang: 'no' } } } },
+    extensions: [
+      {
+        id: 'net',
+        version: '2.1.0',
+        env: ['TOKEN', 'UNSET'],
+        tools: { fetch: { requires: { net: { hosts: ['api.example.com', 'evil.example.com'] } } } },
+      },
+    ],
+    config: {
+      policy: { ceiling: { net: { hosts: ['api.example.com'] } } },
+      extensions: { net: { isolation: 'thread', config: { lang: 'no' } } },
+    },
     env: (name) => ({ TOKEN: 't', SECRET: 's' })[name],
   })
   const session = await world.host.openSession(yolo)
   await session.call({ id: 'c1', name: 'fetch', arguments: {} })
   const [request] = world.sandbox.requests
   expect(request).toMatchObject({
-    extension: { id: 'net', version: '2.1.0', layer: 'global' }, placement: 'thread', config: { lang: 'no' }, code: { kind: 'files', main: 'index.js' },
+    extension: {
+      id: 'net', version: '2.1.0', layer: 'global',
+    }, placement: 'thread', config: { lang: 'no' }, code: { kind: 'files', main: 'index.js' },
     tools: [{ name: 'fetch', grant: { net: { hosts: ['api.example.com'] }, shell: [], capabilities: [] } }],
   })
   expect(request?.services.env).toEqual(new Map([['TOKEN', 't']]))
@@ -58,7 +70,9 @@ test.each(['init', 'activate'] as const)('a failing %s is the caller\'s error, a
   const world = createWorld({ extensions: [{ phases: { [phase]: () => { if (failures-- > 0) throw new Error('not today') } } }] })
   const session = await world.host.openSession(yolo)
   const failed = await session.call({ id: 'c1', ...echo })
-  expect(failed).toMatchObject({ type: 'error', error: { code: 'LifecycleFailure' }, error_text: expect.stringContaining('not today') })
+  expect(failed).toMatchObject({
+    type: 'error', error: { code: 'LifecycleFailure' }, error_text: expect.stringContaining('not today'),
+  })
   expect(stateOf(world)).toBe('failed')
   await flush()
   expect(world.sandbox.alive).toEqual([])
@@ -84,7 +98,19 @@ test('bytes that are no longer the verified ones are never run', async () => {
 })
 
 test('a death settles what was running with its cause, and the next call starts anew', async () => {
-  const world = createWorld({ extensions: [{ tools: { echo: { requires: { fs: { write: ['{workspace}'] } }, mode: 'safe_write', execute: (args) => args['hang'] ? new Promise(() => {}) : 'well' } } }] })
+  const world = createWorld({
+    extensions: [
+      {
+        tools: {
+          echo: {
+            requires: { fs: { write: ['{workspace}'] } },
+            mode: 'safe_write',
+            execute: (args) => args['hang'] ? new Promise(() => {}) : 'well',
+          },
+        },
+      },
+    ],
+  })
   const session = await world.host.openSession(yolo)
   const running = ['a', 'b'].map((id) => session.call({ id, name: 'echo', arguments: { hang: true } }))
   await flush()
@@ -96,11 +122,19 @@ test('a death settles what was running with its cause, and the next call starts 
   expect(world.sandbox.requests).toHaveLength(2)
 })
 
-test.each(Array.from({ length: 12 }, (_, index) => index))('a death %i steps after activation began is noticed, never a call into the void', async (steps) => {
+const MOMENTS = Array.from({ length: 12 }, (_, index) => index)
+
+test.each(MOMENTS)('a death %i steps after activation began is noticed, never a call into the void', async (steps) => {
   const later = (count: number, run: () => void): void => count === 0 ? run() : queueMicrotask(() => later(count - 1, run))
   let deaths = 1
   const tool = { requires: { net: { hosts: ['example.com'] } }, execute: () => flush().then(() => 'alive') }
-  const world = createWorld({ extensions: [{ tools: { echo: tool }, phases: { activate: () => { if (deaths-- > 0) later(steps, () => world.compartment().crash()) } } }] })
+  const world = createWorld({
+    extensions: [
+      {
+        tools: { echo: tool }, phases: { activate: () => { if (deaths-- > 0) later(steps, () => world.compartment().crash()) } },
+      },
+    ],
+  })
   const session = await world.host.openSession(yolo)
   // Late enough, it has died before the tool was called, and the call has found another.
   expect(['CompartmentCrashed', 'output']).toContain(verdictOf(await session.call({ id: 'c1', ...echo })))
@@ -112,13 +146,29 @@ test.each(Array.from({ length: 12 }, (_, index) => index))('a death %i steps aft
 
 test('who keeps dying rests, longer each time, and says until when', async () => {
   const clock = new ManualClock()
-  const world = createWorld({ clock, extensions: [{ tools: { echo: { requires: { net: { hosts: ['example.com'] } }, execute: () => { world.compartment().crash(); return new Promise(() => {}) } } } }] })
+  const world = createWorld({
+    clock,
+    extensions: [
+      {
+        tools: {
+          echo: {
+            requires: { net: { hosts: ['example.com'] } },
+            execute: () => { world.compartment().crash(); return new Promise(() => {}) },
+          },
+        },
+      },
+    ],
+  })
   const session = await world.host.openSession(yolo)
   const verdict = async () => verdictOf(await session.call({ id: 'c', ...echo }))
   expect([await verdict(), await verdict(), await verdict(), await verdict()])
     .toEqual(['CompartmentCrashed', 'CompartmentCrashed', 'CompartmentCrashed', 'CompartmentQuarantined'])
   expect(await session.call({ id: 'c', ...echo })).toMatchObject({
-    error: { code: 'CompartmentQuarantined', retryable: true, data: { extension: 'sample', retryAfterMs: 1_000, until: '2026-01-01T00:00:01.000Z' } },
+    error: {
+      code: 'CompartmentQuarantined',
+      retryable: true,
+      data: { extension: 'sample', retryAfterMs: 1_000, until: '2026-01-01T00:00:01.000Z' },
+    },
     error_text: expect.stringContaining('until 2026-01-01T00:00:01.000Z'),
   })
   await clock.advance(999)
@@ -133,7 +183,9 @@ test('who keeps dying rests, longer each time, and says until when', async () =>
 })
 
 test('what it depends on starts before it, once', async () => {
-  const world = createWorld({ extensions: [{ id: 'top', dependsOn: ['base'], tools: { echo: {} } }, { id: 'base', tools: { other: {} } }] })
+  const world = createWorld({
+    extensions: [{ id: 'top', dependsOn: ['base'], tools: { echo: {} } }, { id: 'base', tools: { other: {} } }],
+  })
   const session = await world.host.openSession(yolo)
   await session.call({ id: 'c1', ...echo })
   await session.call({ id: 'c2', name: 'other', arguments: {} })
@@ -141,9 +193,16 @@ test('what it depends on starts before it, once', async () => {
 })
 
 test('a dependency that fails is the caller\'s error and leaves the dependent as it was', async () => {
-  const world = createWorld({ extensions: [{ id: 'top', dependsOn: ['base'] }, { id: 'base', tools: { other: {} }, phases: { init: () => { throw new Error('no base') } } }] })
+  const world = createWorld({
+    extensions: [
+      { id: 'top', dependsOn: ['base'] },
+      { id: 'base', tools: { other: {} }, phases: { init: () => { throw new Error('no base') } } },
+    ],
+  })
   const session = await world.host.openSession(yolo)
-  expect(await session.call({ id: 'c1', ...echo })).toMatchObject({ error: { code: 'LifecycleFailure' }, error_text: expect.stringContaining('no base') })
+  expect(await session.call({ id: 'c1', ...echo })).toMatchObject({
+    error: { code: 'LifecycleFailure' }, error_text: expect.stringContaining('no base'),
+  })
   expect(stateOf(world)).toBe('validated')
 })
 

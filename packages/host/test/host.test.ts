@@ -8,7 +8,17 @@ const echo = { name: 'echo', arguments: {} }
 const STUCK = { requires: { net: { hosts: ['example.com'] } }, execute: () => new Promise(() => {}) }
 
 test('diagnostics are the loader\'s and then the registry\'s', () => {
-  const loaders: Diagnostic = { severity: 'error', stage: 'shape', code: 'ShapeInvalid', layer: 'project', extensionId: null, location: '/p', path: '', message: 'm', cure: 'c' }
+  const loaders: Diagnostic = {
+    severity: 'error',
+    stage: 'shape',
+    code: 'ShapeInvalid',
+    layer: 'project',
+    extensionId: null,
+    location: '/p',
+    path: '',
+    message: 'm',
+    cure: 'c',
+  }
   const { host } = createWorld({ diagnostics: [loaders], extensions: [{ dependsOn: ['gone'] }] })
   expect(host.diagnostics).toMatchObject([{ code: 'ShapeInvalid' }, { code: 'DependencyMissing', stage: 'register' }])
 })
@@ -22,7 +32,9 @@ test('the list shows the state of the moment', async () => {
 
 test('close lets running calls end, then stops what ran, once', async () => {
   const gate = Promise.withResolvers<string>()
-  const world = createWorld({ extensions: [{ tools: { echo: { execute: () => gate.promise } } }, { id: 'unused', tools: { other: {} } }] })
+  const world = createWorld({
+    extensions: [{ tools: { echo: { execute: () => gate.promise } } }, { id: 'unused', tools: { other: {} } }],
+  })
   const session = await world.host.openSession(yolo)
   const running = session.call({ id: 'a', ...echo })
   await flush()
@@ -35,7 +47,11 @@ test('close lets running calls end, then stops what ran, once', async () => {
   expect(await closing).toEqual({ stopped: ['sample'], faults: [], cancelledCalls: 0 })
   expect(world.compartment().phases).toEqual(['init', 'activate', 'deactivate', 'dispose'])
   expect(world.sandbox.alive).toEqual([])
-  expect(world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'disposed').map(({ extensionId }) => extensionId).toSorted()).toEqual(['sample', 'unused'])
+  expect(
+    world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'disposed').map(
+      ({ extensionId }) => extensionId,
+    ).toSorted(),
+  ).toEqual(['sample', 'unused'])
   expect(world.eventsOf('SessionClosed')).toHaveLength(1)
   expect(world.host.tools()).toEqual([])
 })
@@ -48,7 +64,9 @@ test('what does not end in time is cancelled with the reason, and counted', asyn
   await flush()
   const closing = world.host.close()
   await clock.advance(100)
-  expect(await Promise.all(running)).toMatchObject([{ error: { code: 'HostClosed' }, completion: { terminal: true } }, { error: { code: 'HostClosed' } }])
+  expect(await Promise.all(running)).toMatchObject([
+    { error: { code: 'HostClosed' }, completion: { terminal: true } }, { error: { code: 'HostClosed' } },
+  ])
   expect(await closing).toEqual({ stopped: ['sample'], faults: [], cancelledCalls: 2 })
   expect(clock.pending).toBe(0)
 })
@@ -66,17 +84,29 @@ test('a call that waits for a person does not keep the host', async () => {
 })
 
 test('dependents stop before what they depend on', async () => {
-  const world = createWorld({ extensions: [{ id: 'top', dependsOn: ['base'] }, { id: 'base', tools: { other: {} } }] })
+  const log: string[] = []
+  const slowly = (name: string) => async () => {
+    log.push(`${name} begins`)
+    await flush()
+    log.push(`${name} has stopped`)
+  }
+  const world = createWorld({
+    extensions: [
+      { id: 'top', dependsOn: ['base'], phases: { deactivate: slowly('top') } },
+      { id: 'base', tools: { other: {} }, phases: { deactivate: slowly('base') } },
+    ],
+  })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
-  await world.host.close()
-  const disposed = world.eventsOf('LifecycleStateChanged').filter(({ to }) => to === 'disposed').map(({ extensionId }) => extensionId)
-  expect(disposed).toEqual(['top', 'base'])
+  expect((await world.host.close()).stopped).toEqual(['top', 'base'])
+  expect(log).toEqual(['top begins', 'top has stopped', 'base begins', 'base has stopped'])
 })
 
 test.each(['deactivate', 'dispose'] as const)('a failing %s is reported and does not keep it alive', async (phase) => {
   const world = createWorld({ extensions: [{ phases: { [phase]: () => { throw new Error('I will not go') } } }] })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
-  expect(await world.host.close()).toMatchObject({ stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleFailure', message: 'I will not go' } }] })
+  expect(await world.host.close()).toMatchObject({
+    stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleFailure', message: 'I will not go' } }],
+  })
   expect(world.sandbox.alive).toEqual([])
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
 })
@@ -107,7 +137,9 @@ test('an extension that is starting is stopped before it runs', async () => {
 })
 
 test('one that dies while the host closes is no fault of the closing', async () => {
-  const world = createWorld({ extensions: [{ phases: { deactivate: () => { world.compartment().crash(new BulkheadError('CompartmentCrashed', 'bye')) } } }] })
+  const world = createWorld({
+    extensions: [{ phases: { deactivate: () => { world.compartment().crash(new BulkheadError('CompartmentCrashed', 'bye')) } } }],
+  })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
   expect((await world.host.close()).faults).toMatchObject([{ error: { code: 'CompartmentCrashed' } }])
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })

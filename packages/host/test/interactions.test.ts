@@ -9,7 +9,9 @@ const ASKING: WorldSketch = {
     tools: {
       echo: {
         requires: { capabilities: ['interact'] }, mode: 'read', gated: false, timeoutMs: 100,
-        execute: (args, { services, callId, signal }: TwinRuntime) => services.interact!(callId, { kind: (args['kind'] ?? 'Ask') as 'Ask', prompt: 'Which one?' }, signal),
+        execute: (args, { services, callId, signal }: TwinRuntime) => services.interact!(
+          callId, { kind: (args['kind'] ?? 'Ask') as 'Ask', prompt: 'Which one?' }, signal,
+        ),
       },
     },
   }],
@@ -70,7 +72,9 @@ test('a tool asks the person of the session whose call it is', async () => {
   const sessions = await Promise.all(people.map((interactor) => host.openSession({ interactor })))
   const outcomes = await Promise.all(sessions.map((session) => session.call({ id: 'same', name: 'echo', arguments: {} })))
   expect(outcomes).toMatchObject([{ data: { value: 'one' } }, { data: { value: 'two' } }])
-  expect(people[0]!.asked).toMatchObject([{ source: 'extension sample', request: { kind: 'Ask', prompt: 'Which one?' }, issuedAt: expect.stringMatching(/Z$/) }])
+  expect(people[0]!.asked).toMatchObject([
+    { source: 'extension sample', request: { kind: 'Ask', prompt: 'Which one?' }, issuedAt: expect.stringMatching(/Z$/) },
+  ])
   expect(eventsOf('InteractionAnswered')).toHaveLength(2)
 })
 
@@ -78,7 +82,9 @@ test('time stands still while a person is asked', async () => {
   const clock = new ManualClock()
   const answer = Promise.withResolvers<void>()
   const { host } = createWorld({ ...ASKING, clock })
-  const session = await host.openSession({ interactor: new ScriptedInteractor(async () => { await answer.promise; return { status: 'accepted', value: 'late' } }) })
+  const session = await host.openSession({
+    interactor: new ScriptedInteractor(async () => { await answer.promise; return { status: 'accepted', value: 'late' } }),
+  })
   const outcome = session.call({ id: 'c1', name: 'echo', arguments: {} })
   await clock.advance(10_000_000)
   answer.resolve()
@@ -90,8 +96,12 @@ test('nobody there, a kind that is not a tool\'s, and a question outside of a ca
   const world = createWorld(ASKING)
   const headless = await world.host.openSession({})
   expect(verdictOf(await headless.call({ id: 'c1', name: 'echo', arguments: {} }))).toBe('InteractionUnavailable')
-  const session = await world.host.openSession({ interactor: new ScriptedInteractor(() => ({ status: 'accepted', value: null })) })
+  const session = await world.host.openSession({
+    interactor: new ScriptedInteractor(() => ({ status: 'accepted', value: null })),
+  })
   expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: { kind: 'trustProject' } }))).toBe('CapabilityDenied')
   const { services } = world.compartment().request
-  await expect(services.interact!('no such call', { kind: 'Ask', prompt: '?' }, new AbortController().signal)).rejects.toMatchObject({ code: 'InteractionUnavailable' })
+  await expect(
+    services.interact!('no such call', { kind: 'Ask', prompt: '?' }, new AbortController().signal),
+  ).rejects.toMatchObject({ code: 'InteractionUnavailable' })
 })

@@ -47,17 +47,28 @@ class Model {
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('call'), startFails: fc.boolean(), ms: fc.constant(0) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('crash'), startFails: fc.constant(false), ms: fc.constant(0) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait'), startFails: fc.constant(false), ms: fc.constantFrom(500, 1_000, 5_000, 60_000, 200_000) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('wait'), startFails: fc.constant(false), ms: fc.constantFrom(500, 1_000, 5_000, 60_000, 200_000),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('close'), startFails: fc.constant(false), ms: fc.constant(0) }) },
 )
 
 test('an extension lives as the model says, through any sequence of calls, deaths, waits and closing', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), fc.constantFrom('init', 'activate'), async (steps, phase) => {
+  const script = fc.array(step, { minLength: 1, maxLength: 30 })
+  await fc.assert(fc.asyncProperty(script, fc.constantFrom('init', 'activate'), async (steps, phase) => {
     const model = new Model()
     const clock = new ManualClock()
     let startFails = false
     const world = createWorld({
-      clock, extensions: [{ phases: { [phase]: () => { if (startFails) throw new Error('no') } }, tools: { echo: { requires: { net: { hosts: ['example.com'] } } } } }],
+      clock, extensions: [
+        {
+          phases: { [phase]: () => { if (startFails) throw new Error('no') } },
+          tools: { echo: { requires: { net: { hosts: ['example.com'] } } } },
+        },
+      ],
     })
     const session = await world.host.openSession({ mode: 'yolo' })
     const states = () => world.eventsOf('LifecycleStateChanged')

@@ -5,7 +5,9 @@ import { EventBus } from '../src/events.ts'
 import { Lifecycle } from '../src/lifecycle.ts'
 import { ManualClock } from './twin/clock.ts'
 
-const SIGNALS = ['init', 'initialised', 'activate', 'activated', 'drain', 'drained', 'dispose', 'fail'] as const satisfies readonly LifecycleSignal[]
+const SIGNALS = [
+  'init', 'initialised', 'activate', 'activated', 'drain', 'drained', 'dispose', 'fail',
+] as const satisfies readonly LifecycleSignal[]
 
 test('no sequence of signals leaves the table, and each change is told once', () => {
   fc.assert(fc.property(fc.array(fc.constantFrom(...SIGNALS), { maxLength: 40 }), (signals) => {

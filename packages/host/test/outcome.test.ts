@@ -16,7 +16,9 @@ test('the words of a tool stand alone', () => {
 })
 
 test('cancellation ends the run, and so does a closed host; a call that gave way to the user does not', () => {
-  const completion = (code: 'ToolCancelled' | 'SessionCancelled' | 'HostClosed' | 'SkippedBySteering') => errorBody(new BulkheadError(code, 'x')).completion
+  const completion = (code: 'ToolCancelled' | 'SessionCancelled' | 'HostClosed' | 'SkippedBySteering') => errorBody(
+    new BulkheadError(code, 'x'),
+  ).completion
   expect(completion('ToolCancelled')).toEqual({ terminal: true })
   expect(completion('SessionCancelled')).toEqual({ terminal: true })
   expect(completion('HostClosed')).toEqual({ terminal: true })

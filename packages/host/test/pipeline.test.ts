@@ -7,7 +7,9 @@ import { createWorld, verdictOf, type ToolSketch } from './twin/world.ts'
 const DEADLINE_MS = 100
 const step = fc.oneof(
   fc.record({ do: fc.constantFrom('call', 'answer', 'throw', 'abort', 'say yes', 'say no'), which: fc.nat(4) }),
-  fc.record({ do: fc.constantFrom('crash', 'deadline', 'close session', 'close host', 'open the gate', 'nothing'), which: fc.constant(0) }),
+  fc.record({
+    do: fc.constantFrom('crash', 'deadline', 'close session', 'close host', 'open the gate', 'nothing'), which: fc.constant(0),
+  }),
 )
 const TERMINAL: ReadonlySet<string> = new Set(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])
 
@@ -17,7 +19,12 @@ interface Open {
 }
 
 /** Everything that can end a call, racing with everything else, in every order the generator can think of. */
-async function play(steps: readonly { readonly do: string; readonly which: number }[], pace: readonly boolean[], tool: ToolSketch, startsSlowly: boolean) {
+async function play(
+  steps: readonly { readonly do: string; readonly which: number }[],
+  pace: readonly boolean[],
+  tool: ToolSketch,
+  startsSlowly: boolean,
+) {
   const clock = new ManualClock()
   const answers = new Map<string, PromiseWithResolvers<unknown>>()
   const questions = new Map<string, (decision: 'once' | 'reject') => void>()
@@ -32,13 +39,20 @@ async function play(steps: readonly { readonly do: string; readonly which: numbe
   })
   if (startsSlowly) world.sandbox.beforeOpen = () => start.promise
   const session = await world.host.openSession({
-    approver: { approve: ({ callId }) => new Promise((resolve) => { questions.set(callId, (decision) => resolve({ decision })) }) },
+    approver: {
+      approve: ({ callId }) => new Promise((resolve) => { questions.set(callId, (decision) => resolve({ decision })) }),
+    },
   })
   const open: Open[] = []
   const act: Readonly<Record<string, (which: number) => void>> = {
     'call': (which) => {
       const cancel = new AbortController()
-      open.push({ cancel, outcome: session.call({ id: `c${open.length}`, name: 'echo', arguments: { which, key: `k${open.length}` } }, { signal: cancel.signal }) })
+      open.push({
+        cancel,
+        outcome: session.call(
+          { id: `c${open.length}`, name: 'echo', arguments: { which, key: `k${open.length}` } }, { signal: cancel.signal },
+        ),
+      })
     },
     'answer': (which) => answers.get(String(which))?.resolve({ which }),
     'throw': (which) => answers.get(String(which))?.reject(new BulkheadError('ResourceBusy', 'busy')),
@@ -63,10 +77,19 @@ async function play(steps: readonly { readonly do: string; readonly which: numbe
 }
 
 test('every call settles exactly once, whatever ends it and whatever races with that', async () => {
-  const tools = fc.constantFrom<ToolSketch>({ approvalKey: '{key}' }, { gated: false }, { approvalKey: '{key}', idempotent: true }, { deriveApprovalKey: (args) => String(args['key']) })
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }), tools, fc.boolean(), async (steps, pace, tool, slow) => {
+  const tools = fc.constantFrom<ToolSketch>(
+    { approvalKey: '{key}' },
+    { gated: false },
+    { approvalKey: '{key}', idempotent: true },
+    { deriveApprovalKey: (args) => String(args['key']) },
+  )
+  const script = fc.array(step, { minLength: 3, maxLength: 25 })
+  const paces = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
+  await fc.assert(fc.asyncProperty(script, paces, tools, fc.boolean(), async (steps, pace, tool, slow) => {
     const { world, clock, outcomes } = await play(steps, pace, tool, slow)
-    const ends = world.events.filter((event): event is BulkheadEvent & { callId: string } => TERMINAL.has(event.type)).map(({ callId }) => callId)
+    const ends = world.events.filter(
+      (event): event is BulkheadEvent & { callId: string } => TERMINAL.has(event.type),
+    ).map(({ callId }) => callId)
     expect(ends.toSorted()).toEqual(outcomes.map(({ metadata }) => metadata.call_id).toSorted())
     expect(outcomes.map(verdictOf)).not.toContain('InternalError')
     expect(world.sandbox.alive).toEqual([])
@@ -79,9 +102,13 @@ test('a stage that fails unexpectedly is an outcome, and the next call works', a
   let broken = true
   const world = createWorld({ clock: Object.assign(new ManualClock(), {}) })
   const session = await world.host.openSession({
-    mode: 'yolo', hooks: { get beforeToolExecution() { if (broken) throw new Error('a hook that cannot even be read'); return () => true } },
+    mode: 'yolo', hooks: {
+      get beforeToolExecution() { if (broken) throw new Error('a hook that cannot even be read'); return () => true },
+    },
   })
-  expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({ error: { code: 'InternalError' }, error_text: expect.stringContaining('cannot even be read') })
+  expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({
+    error: { code: 'InternalError' }, error_text: expect.stringContaining('cannot even be read'),
+  })
   broken = false
   expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: {} }))).toBe('output')
 })

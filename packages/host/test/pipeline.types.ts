@@ -1,5 +1,7 @@
 /** The order of the stages is a compile-time fact: each wrong order below is an error, and this file fails when one is not. */
-import type { AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, Refusal, ResolvedCall, ValidatedCall } from '../src/call.ts'
+import type {
+  AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, Refusal, ResolvedCall, ValidatedCall,
+} from '../src/call.ts'
 import type { HostContext } from '../src/host-context.ts'
 import { authorize } from '../src/stages/authorize.ts'
 import { runBeforeHooks } from '../src/stages/before-hooks.ts'

@@ -4,14 +4,21 @@ import { arrange } from '../src/placement.ts'
 import { Settings } from '../src/settings.ts'
 import { sketchExtension, type ExtensionSketch } from './twin/world.ts'
 
-const arranged = (sketch: ExtensionSketch, config: ConfigFile = {}) => arrange(sketchExtension(sketch).descriptor, new Settings({ merged: config, layers: [] }))
+const arranged = (sketch: ExtensionSketch, config: ConfigFile = {}) => arrange(
+  sketchExtension(sketch).descriptor, new Settings({ merged: config, layers: [] }),
+)
 
 test.each<[string, ExtensionSketch, ConfigFile, string]>([
   ['a stranger gets a process', {}, {}, 'process'],
   ['a project\'s gets one too', { layer: 'project' }, {}, 'process'],
   ['code of ours runs inline', { layer: 'bundled', inline: true }, { isolation: { bundled: 'process' } }, 'inline'],
   ['the layer\'s placement counts', {}, { isolation: { global: 'thread' } }, 'thread'],
-  ['the extension\'s own counts more', {}, { isolation: { global: 'thread' }, extensions: { sample: { isolation: 'process' } } }, 'process'],
+  [
+    'the extension\'s own counts more',
+    {},
+    { isolation: { global: 'thread' }, extensions: { sample: { isolation: 'process' } } },
+    'process',
+  ],
   ['bundled files may be placed', { layer: 'bundled' }, { isolation: { bundled: 'inline' } }, 'inline'],
 ])('%s', (_, sketch, config, placement) => {
   expect(arranged(sketch, config).placement).toBe(placement)
@@ -29,7 +36,9 @@ test('limits: the extension\'s over the host\'s over the defaults', () => {
 
 test('configuration: the extension\'s, and over it the own keys of its tools', () => {
   const { config } = arranged({ tools: { echo: {} } }, {
-    tools: { echo: { enabled: true, timeoutMs: 5, unit: 'C' }, other: { stray: 1 } }, extensions: { sample: { config: { unit: 'F', lang: 'no' } } },
+    tools: {
+      echo: { enabled: true, timeoutMs: 5, unit: 'C' }, other: { stray: 1 },
+    }, extensions: { sample: { config: { unit: 'F', lang: 'no' } } },
   })
   expect(config).toEqual({ unit: 'C', lang: 'no' })
 })
@@ -37,5 +46,7 @@ test('configuration: the extension\'s, and over it the own keys of its tools', (
 test('when it starts: the configuration over the manifest over the first call', () => {
   expect(arranged({}).activation).toBe('first-call')
   expect(arranged({ discoveryRules: { activation: 'eager' } }).activation).toBe('eager')
-  expect(arranged({ discoveryRules: { activation: 'eager' } }, { extensions: { sample: { activation: 'first-call' } } }).activation).toBe('first-call')
+  expect(
+    arranged({ discoveryRules: { activation: 'eager' } }, { extensions: { sample: { activation: 'first-call' } } }).activation,
+  ).toBe('first-call')
 })

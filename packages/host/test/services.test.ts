@@ -11,14 +11,17 @@ test('what an extension logs becomes an event, with the call it belongs to', asy
   const session = await world.host.openSession({ mode: 'yolo' })
   await session.call({ id: 'c1', name: 'echo', arguments: {} })
   expect(world.eventsOf('ExtensionLog')).toMatchObject([
-    { extensionId: 'sample', level: 'warn', text: 'starting', callId: undefined }, { extensionId: 'sample', level: 'info', text: 'working', callId: 'c1' },
+    {
+      extensionId: 'sample', level: 'warn', text: 'starting', callId: undefined,
+    }, { extensionId: 'sample', level: 'info', text: 'working', callId: 'c1' },
   ])
 })
 
-test('variables are looked up by declared name alone', async () => {
+test('variables are looked up by declared name alone, when the extension starts', async () => {
   const asked: string[] = []
   const world = createWorld({ extensions: [{ env: ['TOKEN'] }], env: (name) => { asked.push(name); return 'value' } })
   const session = await world.host.openSession({ mode: 'yolo' })
+  expect(asked).toEqual([])
   await session.call({ id: 'c1', name: 'echo', arguments: {} })
   expect(asked).toEqual(['TOKEN'])
   expect(world.compartment().request.services.env).toEqual(new Map([['TOKEN', 'value']]))

@@ -7,9 +7,20 @@ const HANGING = { extensions: [{ tools: { echo: { execute: () => new Promise(() 
 const echo = { name: 'echo', arguments: {} }
 
 test('tools are told as definitions, without what only an operator sees', async () => {
-  const session = await createWorld({ extensions: [{ tools: { b: {}, a: { label: 'The A', idempotent: true } } }] }).host.openSession()
+  const session = await createWorld({
+    extensions: [{ tools: { b: {}, a: { label: 'The A', idempotent: true } } }],
+  }).host.openSession()
   expect(session.tools()).toEqual([
-    expect.objectContaining({ name: 'a', label: 'The A', description: 'The tool a.', inputSchema: { type: 'object' }, mode: 'read', gated: true, idempotent: true, executor: 'local' }),
+    expect.objectContaining({
+      name: 'a',
+      label: 'The A',
+      description: 'The tool a.',
+      inputSchema: { type: 'object' },
+      mode: 'read',
+      gated: true,
+      idempotent: true,
+      executor: 'local',
+    }),
     expect.objectContaining({ name: 'b', label: 'b' }),
   ])
   expect(session.tools()[0]).not.toHaveProperty('packageDigest')
@@ -21,7 +32,9 @@ test('closing cancels what runs, refuses what comes, and happens once', async ()
   const running = session.call({ id: 'a', ...echo })
   await flush()
   await Promise.all([session.close(), session.close()])
-  expect(await running).toMatchObject({ error: { code: 'SessionCancelled', class: 'Cancellation' }, completion: { terminal: true } })
+  expect(await running).toMatchObject({
+    error: { code: 'SessionCancelled', class: 'Cancellation' }, completion: { terminal: true },
+  })
   expect(verdictOf(await session.call({ id: 'b', ...echo }))).toBe('SessionCancelled')
   expect(world.eventsOf('SessionClosed')).toEqual([expect.objectContaining({ sessionId: session.id })])
 })
@@ -49,14 +62,20 @@ test.each<[string, SessionOptions, string]>([
   ['an unknown mode', { mode: 'wild' as never }, 'ConfigInvalid'],
   ['a rule of another form', { rules: [{ permission: 'echo', pattern: '*', action: 'maybe' as never }] }, 'ConfigInvalid'],
   ['a ceiling that cannot be compiled', { ceiling: { fs: { read: ['{nowhere}/x'] } } }, 'RequirementInvalid'],
-  ['a rule that cannot be compiled', { rules: [{ permission: 'fs.read', pattern: '{nowhere}/x', action: 'deny' }] }, 'RequirementInvalid'],
+  [
+    'a rule that cannot be compiled',
+    { rules: [{ permission: 'fs.read', pattern: '{nowhere}/x', action: 'deny' }] },
+    'RequirementInvalid',
+  ],
 ])('%s is refused when the session is opened', async (_, options, code) => {
   await expect(createWorld().host.openSession(options)).rejects.toMatchObject({ code })
 })
 
 test('what was kept beside is removed when the session closes, and a failure to is reported', async () => {
   const discarded: string[] = []
-  const world = createWorld({ sidecar: { save: async () => '', discard: async (id) => { discarded.push(id); throw new Error('locked') } } })
+  const world = createWorld({
+    sidecar: { save: async () => '', discard: async (id) => { discarded.push(id); throw new Error('locked') } },
+  })
   const session = await world.host.openSession()
   await session.close()
   expect(discarded).toEqual([session.id])

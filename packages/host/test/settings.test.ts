@@ -19,7 +19,9 @@ test('rules carry the scope and place they were written in', () => {
 })
 
 test('the flag of a role goes before the flag for everybody', () => {
-  const settings = new Settings({ merged: { roles: { allow_bash: true, allow_bash_reviewer: false, allow_edit: false } }, layers: [] })
+  const settings = new Settings({
+    merged: { roles: { allow_bash: true, allow_bash_reviewer: false, allow_edit: false } }, layers: [],
+  })
   expect(settings.roleFlag('bash', 'reviewer')).toEqual({ name: 'allow_bash_reviewer', allowed: false })
   expect(settings.roleFlag('bash', 'author')).toEqual({ name: 'allow_bash', allowed: true })
   expect(settings.roleFlag('edit', undefined)).toEqual({ name: 'allow_edit', allowed: false })

@@ -15,7 +15,9 @@ const COUNTER: ExtensionSketch = {
 const sketch = (changes: ExtensionSketch = {}): ExtensionSketch => ({
   ...COUNTER, ...changes, tools: { state_read: COUNTER.tools!['read']!, state_write: COUNTER.tools!['write']! },
 })
-const slot = (slotVersion: string, driftPolicy: 'migrate' | 'warn' | 'reject') => ({ slotVersion, schema: { type: 'object' }, driftPolicy }) as const
+const slot = (slotVersion: string, driftPolicy: 'migrate' | 'warn' | 'reject') => ({
+  slotVersion, schema: { type: 'object' }, driftPolicy,
+}) as const
 
 async function opened(store: MemoryStore, changes: ExtensionSketch = {}, workspace = '/ws') {
   const world = createWorld({ store, workspace, extensions: [sketch(changes)] })
@@ -43,7 +45,7 @@ test('what breaks the schema is not written', async () => {
   expect(await read()).toMatchObject({ data: { n: 1 } })
 })
 
-test.each(['project', 'global'] as const)('the slot of another extension, layer or project is out of reach (%s)', async (layer) => {
+test.each(['project', 'global'] as const)('the slot of another extension, layer or project is out of reach', async (layer) => {
   const store = new MemoryStore()
   await (await opened(store)).write({ n: 1 })
   expect(await (await opened(store, { id: 'other', layer })).read()).toMatchObject({ data: null })
@@ -56,7 +58,7 @@ test.each(['project', 'global'] as const)('the slot of another extension, layer 
   }
 })
 
-test.each<['migrate' | 'warn' | 'reject', string]>([['warn', 'output'], ['reject', 'SlotDriftRejected'], ['migrate', 'SlotMigrationFailed']])(
+test.each([['warn', 'output'], ['reject', 'SlotDriftRejected'], ['migrate', 'SlotMigrationFailed']] as const)(
   'state of another version under %s: %s, reported, and untouched', async (policy, verdict) => {
     const store = new MemoryStore()
     await (await opened(store, { stateSlot: slot('1', 'reject') })).write({ n: 1 })
@@ -65,7 +67,9 @@ test.each<['migrate' | 'warn' | 'reject', string]>([['warn', 'output'], ['reject
     const outcome = await later.read()
     expect(verdictOf(outcome)).toBe(verdict)
     if (policy === 'warn') expect(outcome).toMatchObject({ data: { n: 1 } })
-    expect(later.world.eventsOf('StateSlotDrift')).toMatchObject([{ extensionId: 'counter', storedVersion: '1', currentVersion: '2', decision: policy }])
+    expect(later.world.eventsOf('StateSlotDrift')).toMatchObject([
+      { extensionId: 'counter', storedVersion: '1', currentVersion: '2', decision: policy },
+    ])
     expect(await store.list('state')).toEqual(before)
   },
 )

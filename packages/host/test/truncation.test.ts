@@ -33,11 +33,22 @@ test('a list ends after a whole item, an object keeps its form and its short mem
 
 test('content and error texts are cut too, images are left alone', () => {
   const image = { type: 'image', data: 'A'.repeat(500), mimeType: 'image/png' } as const
-  const { body, whole } = truncate({ type: 'output', data: null, content: [{ type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(90) }, { type: 'text', text: 'z' }] }, 100)
+  const { body, whole } = truncate(
+    {
+      type: 'output',
+      data: null,
+      content: [
+        { type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(90) }, { type: 'text', text: 'z' },
+      ],
+    },
+    100,
+  )
   expect(body.content).toEqual([{ type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(10) }])
   expect(whole).toBe(`${'x'.repeat(90)}\n${'y'.repeat(90)}\nz`)
   const error = { code: 'ToolExecutionFailed', class: 'ToolTerminal', retryable: false } as const
-  expect(truncate({ type: 'error', error_text: 'e'.repeat(200), error }, 100).body).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
+  expect(
+    truncate({ type: 'error', error_text: 'e'.repeat(200), error }, 100).body,
+  ).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
 })
 
 test('whatever the value, the head is well formed and within the limit, and nothing that fits is cut', () => {

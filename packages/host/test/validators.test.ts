@@ -15,15 +15,23 @@ const codeOf = (compile: () => unknown): unknown => {
 test('a fault names the place, the keyword and what the schema wants', () => {
   const check = new Validators().compile({
     type: 'object', additionalProperties: false, required: ['city'],
-    properties: { city: { type: 'string', minLength: 2 }, unit: { enum: ['C', 'F'] }, tags: { type: 'array', items: { type: 'string' } } },
+    properties: {
+      city: { type: 'string', minLength: 2 }, unit: { enum: ['C', 'F'] }, tags: { type: 'array', items: { type: 'string' } },
+    },
   })
   const faults: readonly (readonly [Json, object | undefined])[] = [
     [{ city: 'Oslo' }, undefined],
     [{}, { path: '', keyword: 'required', message: "must have required property 'city'" }],
     [{ city: 1 }, { path: '/city', keyword: 'type', message: 'must be string' }],
-    [{ city: 'Oslo', unit: 'K' }, { path: '/unit', keyword: 'enum', message: 'must be equal to one of the allowed values ["C","F"]' }],
+    [
+      { city: 'Oslo', unit: 'K' },
+      { path: '/unit', keyword: 'enum', message: 'must be equal to one of the allowed values ["C","F"]' },
+    ],
     [{ city: 'Oslo', tags: ['a', 2] }, { path: '/tags/1', keyword: 'type', message: 'must be string' }],
-    [{ city: 'Oslo', more: 1 }, { path: '', keyword: 'additionalProperties', message: 'must NOT have additional properties ("more")' }],
+    [
+      { city: 'Oslo', more: 1 },
+      { path: '', keyword: 'additionalProperties', message: 'must NOT have additional properties ("more")' },
+    ],
   ]
   for (const [value, fault] of faults) expect(check(value)).toEqual(fault)
 })
@@ -40,7 +48,9 @@ test('schemas cannot reach or disturb each other', () => {
   const shared = { $id: 'https://example.com/shared', type: 'object', $defs: { word: { type: 'string' } } }
   validators.compile(shared)
   expect(codeOf(() => validators.compile({ ...shared, title: 'another with that id' }))).toBe('compiled')
-  expect(codeOf(() => validators.compile({ type: 'object', properties: { a: { $ref: 'https://example.com/shared#/$defs/word' } } }))).toBe('ConfigSchemaInvalid')
+  expect(
+    codeOf(() => validators.compile({ type: 'object', properties: { a: { $ref: 'https://example.com/shared#/$defs/word' } } })),
+  ).toBe('ConfigSchemaInvalid')
 })
 
 test.each<[string, JsonObject]>([
@@ -73,7 +83,9 @@ test('a pattern made to explode takes no time', () => {
 })
 
 test('two patterns are never taken for one', () => {
-  const check = new Validators().compile({ type: 'object', properties: { a: { type: 'string', pattern: '^x$' }, b: { type: 'string', pattern: '^y$' } } })
+  const check = new Validators().compile({
+    type: 'object', properties: { a: { type: 'string', pattern: '^x$' }, b: { type: 'string', pattern: '^y$' } },
+  })
   expect(check({ a: 'x', b: 'y' })).toBeUndefined()
   expect(check({ a: 'x', b: 'x' })).toMatchObject({ path: '/b' })
   expect(check({ a: 'y' })).toMatchObject({ path: '/a' })

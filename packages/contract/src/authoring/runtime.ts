@@ -78,6 +78,8 @@ export interface ShellResult {
   readonly signal: string | null
   readonly stdout: string
   readonly stderr: string
+  /** Whether output was longer than what is kept of it. */
+  readonly truncated: boolean
 }
 export interface Shell {
   run(cmd: string, args?: readonly string[], options?: { readonly cwd?: string; readonly input?: string }): Promise<ShellResult>

@@ -1,5 +1,6 @@
 import {
-  compileGrant, hostCovers, matchSegment, type Grant, type RuleCapability, type RuleQuestion, type ScopedRule, type VariableValues,
+  compileGrant, hostCovers, matchSegment, type Grant, type RuleCapability, type RuleQuestion, type ScopedRule,
+  type VariableValues,
 } from '@bulkhead/contract'
 import { commandLine } from './describe-grant.ts'
 

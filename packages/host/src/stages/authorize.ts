@@ -27,10 +27,12 @@ const UNOPPOSED = allow('rules', 'no rule', 'it is not gated and nothing asks')
 function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
   if (!parent) return undefined
   const { tool: caller, depth } = parent
+  const { subagentDepth } = CALL_LIMITS
   const refused = (source: string, reason: string) => deny('capability', 'CapabilityDenied', source, reason)
-  if (depth > CALL_LIMITS.subagentDepth) return refused('depth', `tools call each other ${CALL_LIMITS.subagentDepth} deep at most`)
+  if (depth > subagentDepth) return refused('depth', `tools call each other ${subagentDepth} deep at most`)
   const more = outside(tool.grant, caller.grant)
-  return more.length === 0 ? undefined : refused(`powers of ${caller.name}`, `"${caller.name}", which calls it, may not ${more.join('; ')}`)
+  if (more.length === 0) return undefined
+  return refused(`powers of ${caller.name}`, `"${caller.name}", which calls it, may not ${more.join('; ')}`)
 }
 
 /** A key that nobody would look at is not worth starting a compartment for. */

@@ -26,7 +26,9 @@ test('from a template in the host, before any code has run', async () => {
 })
 
 test('from code, in the compartment', async () => {
-  expect(await keyOf({ deriveApprovalKey: (args) => String(args['command']).split(' ')[0] })).toMatchObject({ key: 'git', verdict: 'output' })
+  expect(
+    await keyOf({ deriveApprovalKey: (args) => String(args['command']).split(' ')[0] }),
+  ).toMatchObject({ key: 'git', verdict: 'output' })
 })
 
 test('the name of the tool where nobody says otherwise', async () => {

@@ -8,13 +8,17 @@ const TOOL: ToolSketch = { approvalKey: '{city}' }
 const APPROVED: ExtensionSketch = { tools: { echo: TOOL } }
 
 /** Approves for the project in one host, then asks in another that shares the store; says whether a person was asked again. */
-async function askedAgain(later: ExtensionSketch, options: { readonly city?: string; readonly workspace?: string } = {}): Promise<boolean> {
+async function askedAgain(later: ExtensionSketch, options: { city?: string; workspace?: string } = {}): Promise<boolean> {
   const store = new MemoryStore()
-  const first = await createWorld({ store, extensions: [APPROVED] }).host.openSession({ approver: new ScriptedApprover('project') })
+  const first = await createWorld({ store, extensions: [APPROVED] }).host.openSession({
+    approver: new ScriptedApprover('project'),
+  })
   await first.call({ id: 'c1', name: 'echo', arguments: { city: 'Oslo' } })
   await flush()
   const approver = new ScriptedApprover('once')
-  const session = await createWorld({ store, extensions: [later], ...(options.workspace ? { workspace: options.workspace } : {}) }).host.openSession({ approver })
+  const session = await createWorld({
+    store, extensions: [later], ...(options.workspace ? { workspace: options.workspace } : {}),
+  }).host.openSession({ approver })
   expect(verdictOf(await session.call({ id: 'c2', name: 'echo', arguments: { city: options.city ?? 'Oslo' } }))).toBe('output')
   return approver.asked.length > 0
 }
@@ -62,7 +66,9 @@ test('an approval answers gate, floor and rules, but not a watchdog that asks be
   const approver = new ScriptedApprover('session')
   let suspicious = false
   const session = await createWorld({ extensions: [{ tools: { echo: { ...TOOL, mode: 'local' } } }] }).host.openSession({
-    approver, rules: [{ permission: 'echo', pattern: '*', action: 'ask' }], watchdog: () => suspicious ? { action: 'ask', reason: 'odd' } : undefined,
+    approver, rules: [
+      { permission: 'echo', pattern: '*', action: 'ask' },
+    ], watchdog: () => suspicious ? { action: 'ask', reason: 'odd' } : undefined,
   })
   const call = () => session.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
   await call()
@@ -83,7 +89,9 @@ test('a store that fails costs a question, grants nothing, and is reported', asy
   expect(verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'Oslo' } }))).toBe('output')
   await flush()
   expect(approver.asked).toHaveLength(1)
-  expect(world.eventsOf('SuppressedError').map(({ source }) => source)).toEqual(['reading project approvals', 'keeping a project approval'])
+  expect(
+    world.eventsOf('SuppressedError').map(({ source }) => source),
+  ).toEqual(['reading project approvals', 'keeping a project approval'])
   store.failing = false
   expect(await store.list('approval')).toEqual([])
 })

@@ -35,14 +35,17 @@ function denials({ rules, role, ceiling, watchdog, guard, gated }: Situation): r
   const scoped = rules.map((one) => ({ ...one, scope: 'session', source: 'here' }) as const)
   // The tool may read all of the workspace, so a rule about docs in it speaks of the tool.
   const touches = [{ capability: 'fs.read', subject: '/ws' }, { capability: 'fs.read', subject: '/ws/docs/**' }] as const
-  const expanded = scoped.map((one) => one.permission.startsWith('fs.') && one.pattern !== '*' ? { ...one, pattern: `/ws/${one.pattern}` } : one)
+  const expanded = scoped.map(
+    (one) => one.permission.startsWith('fs.') && one.pattern !== '*' ? { ...one, pattern: `/ws/${one.pattern}` } : one,
+  )
   const byRule = expanded.some(({ pattern }) => pattern === '/ws/docs/**') ? touches : touches.slice(0, 1)
   const inWorkspace = ['/ws/Oslo', '/ws/O*', '/ws/Bergen'].map((subject) => ({ capability: 'fs.read', subject }) as const)
     .filter(({ subject }) => expanded.some(({ permission, pattern }) => permission === 'fs.read' && pattern === subject))
+  const ruled = judgeRules(expanded, { tool: 'echo', approvalKey: 'Oslo', touches: [...byRule, ...inWorkspace] })
   return [
     ...(ceiling === 'below' ? ['CapabilityDenied'] : []),
     ...(role === false ? ['RoleDenied'] : []),
-    ...(judgeRules(expanded, { tool: 'echo', approvalKey: 'Oslo', touches: [...byRule, ...inWorkspace] })?.action === 'deny' ? ['RuleDenied'] : []),
+    ...(ruled?.action === 'deny' ? ['RuleDenied'] : []),
     ...(watchdog === 'deny' || watchdog === 'throw' ? ['WatchdogDenied'] : []),
     ...(gated && (guard === 'deny' || guard === 'throw') ? ['GuardDenied'] : []),
   ]
@@ -52,7 +55,9 @@ async function run(setup: Situation) {
   const world = createWorld({
     workspace: '/ws',
     extensions: [{ tools: { echo: { approvalKey: '{city}', gated: setup.gated, mode: setup.toolMode as 'read' } } }],
-    config: { allowlist: setup.allowlisted ? ['echo'] : [], ...(setup.role === undefined ? {} : { roles: { allow_echo: setup.role } }) },
+    config: {
+      allowlist: setup.allowlisted ? ['echo'] : [], ...(setup.role === undefined ? {} : { roles: { allow_echo: setup.role } }),
+    },
   })
   const session = await world.host.openSession({
     mode: setup.mode,
@@ -83,7 +88,9 @@ test('no mode, cache, allowlist, rule, judge or person turns a deny into an allo
 }, 120_000)
 
 test('adding a denial to any situation denies, whatever else is there', async () => {
-  const denying = fc.constantFrom<Partial<Situation>>({ ceiling: 'below' }, { role: false }, { watchdog: 'deny' }, { watchdog: 'throw' }, { gated: true, guard: 'deny' })
+  const denying = fc.constantFrom<Partial<Situation>>(
+    { ceiling: 'below' }, { role: false }, { watchdog: 'deny' }, { watchdog: 'throw' }, { gated: true, guard: 'deny' },
+  )
   await fc.assert(fc.asyncProperty(situation, denying, async (setup, denial) => {
     const { verdicts, world } = await run({ ...setup, ...denial })
     expect(verdicts).not.toContain('output')

@@ -49,15 +49,40 @@ test.each<[string, Case, string, number]>([
   ['a deny rule for what is not gated', { tool: UNGATED, session: { rules: [rule('deny')] } }, 'RuleDenied', 0],
   ['a more exact allow outranks a wide deny', { session: { rules: [rule('deny', '*'), rule('allow')] } }, 'output', 0],
   ['a role flag', { config: { roles: { allow_echo_guest: false } }, session: { role: 'guest', mode: 'yolo' } }, 'RoleDenied', 0],
-  ['the flag of another role', { config: { roles: { allow_echo_guest: false } }, session: { role: 'owner', mode: 'yolo' } }, 'output', 0],
+  [
+    'the flag of another role',
+    { config: { roles: { allow_echo_guest: false } }, session: { role: 'owner', mode: 'yolo' } },
+    'output',
+    0,
+  ],
   ['a ceiling below the tool', { session: { ceiling: {}, mode: 'yolo' } }, 'CapabilityDenied', 0],
-  ['a ceiling above the tool', { session: { ceiling: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, mode: 'yolo' } }, 'output', 0],
-  ['a watchdog that denies', { session: { mode: 'yolo', watchdog: says({ action: 'deny', reason: 'smells' }) } }, 'WatchdogDenied', 0],
+  [
+    'a ceiling above the tool',
+    { session: { ceiling: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, mode: 'yolo' } },
+    'output',
+    0,
+  ],
+  [
+    'a watchdog that denies',
+    { session: { mode: 'yolo', watchdog: says({ action: 'deny', reason: 'smells' }) } },
+    'WatchdogDenied',
+    0,
+  ],
   ['a watchdog that asks', { tool: UNGATED, session: { watchdog: says({ action: 'ask', reason: 'hm' }) } }, 'output', 1],
   ['a watchdog that allows lowers nothing', { session: { watchdog: says({ action: 'allow' }) } }, 'output', 1],
   ['a watchdog that throws', { session: { mode: 'yolo', watchdog: () => { throw new Error('bug') } } }, 'WatchdogDenied', 0],
-  ['a watchdog that says something unknown', { session: { mode: 'yolo', watchdog: says({ action: 'maybe' } as never) } }, 'WatchdogDenied', 0],
-  ['a guard that denies', { session: { mode: 'yolo', guards: [says(undefined), says({ action: 'deny', reason: 'no' })] } }, 'GuardDenied', 0],
+  [
+    'a watchdog that says something unknown',
+    { session: { mode: 'yolo', watchdog: says({ action: 'maybe' } as never) } },
+    'WatchdogDenied',
+    0,
+  ],
+  [
+    'a guard that denies',
+    { session: { mode: 'yolo', guards: [says(undefined), says({ action: 'deny', reason: 'no' })] } },
+    'GuardDenied',
+    0,
+  ],
   ['a guard that throws', { session: { mode: 'yolo', guards: [() => Promise.reject(new Error('bug'))] } }, 'GuardDenied', 0],
   ['guards are for gated calls', { tool: UNGATED, session: { guards: [says({ action: 'deny', reason: 'no' })] } }, 'output', 0],
 ])('%s', async (_, setup, verdict, questions) => {
@@ -75,7 +100,9 @@ test('a person\'s no is final and reaches the model with its reason', async () =
   const outcome = session.call({ id: 'c1', name: 'echo', arguments: { city: 'Oslo' } })
   await flush()
   approver.answer('reject', 'not before lunch')
-  expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('not before lunch') })
+  expect(await outcome).toMatchObject({
+    error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('not before lunch'),
+  })
   expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ errorCode: 'ApprovalDenied' }])
 })
 
@@ -87,14 +114,23 @@ test('headless, whatever would ask is denied', async () => {
 })
 
 test('a manifest deny is final, whatever a session allows more exactly', async () => {
-  const layers: readonly LayerConfig[] = [{ layer: 'embedder', location: 'createHost', config: { rules: [rule('deny', '*', '*')] } }]
-  expect((await judged({ world: { layers }, session: { rules: [rule('allow', 'echo', 'Oslo')], mode: 'yolo' } }, 'once')).verdict).toBe('RuleDenied')
+  const layers: readonly LayerConfig[] = [
+    { layer: 'embedder', location: 'createHost', config: { rules: [rule('deny', '*', '*')] } },
+  ]
+  expect(
+    (await judged({ world: { layers }, session: { rules: [rule('allow', 'echo', 'Oslo')], mode: 'yolo' } }, 'once')).verdict,
+  ).toBe('RuleDenied')
 })
 
 test.each<[string, ToolSketch['requires'], Rule, string]>([
   ['the very thing', { net: { hosts: ['api.example.com'] } }, rule('deny', 'net.fetch', 'api.example.com'), 'RuleDenied'],
   ['something else', { net: { hosts: ['api.example.com'] } }, rule('deny', 'net.fetch', 'other.example.com'), 'output'],
-  ['something within what the tool may touch', { fs: { write: ['{workspace}'] } }, rule('deny', 'fs.write', 'secrets/**'), 'RuleDenied'],
+  [
+    'something within what the tool may touch',
+    { fs: { write: ['{workspace}'] } },
+    rule('deny', 'fs.write', 'secrets/**'),
+    'RuleDenied',
+  ],
   ['something its patterns may meet', { fs: { write: ['src/**'] } }, rule('deny', 'fs.write', '**/secrets/*'), 'RuleDenied'],
   ['a folder it cannot reach', { fs: { write: ['src/**'] } }, rule('deny', 'fs.write', 'secrets/**'), 'output'],
   ['an absolute path', { fs: { write: ['{user-data}/x'] } }, rule('deny', 'fs.write', '/data/**'), 'RuleDenied'],
@@ -106,30 +142,42 @@ test.each<[string, ToolSketch['requires'], Rule, string]>([
 })
 
 test('an allow for one capability does not let a tool past that has another', async () => {
-  const tool: ToolSketch = { requires: { net: { hosts: ['api.example.com'] }, fs: { write: ['{workspace}'] } } }
+  const tool: ToolSketch = { mode: 'external', requires: { net: { hosts: ['api.example.com'] }, fs: { write: ['{workspace}'] } } }
   const net = rule('allow', 'net.fetch', 'api.example.com')
-  expect((await judged({ tool: { ...tool, mode: 'external' }, session: { rules: [net] } }, 'once')).asked).toHaveLength(1)
-  expect((await judged({ tool: { ...tool, mode: 'external' }, session: { rules: [rule('allow', '*', 'api.example.com')] } }, 'once')).asked).toHaveLength(1)
-  expect((await judged({ tool: { ...tool, mode: 'external' }, session: { rules: [net, rule('allow', 'fs.write', '**')] } }, 'once')).asked).toHaveLength(0)
+  const questions = async (...rules: readonly Rule[]) => (await judged({ tool, session: { rules } }, 'once')).asked.length
+  expect(await questions(net)).toBe(1)
+  expect(await questions(rule('allow', '*', 'api.example.com'))).toBe(1)
+  expect(await questions(net, rule('allow', 'fs.write', '**'))).toBe(0)
 })
 
 test('one question shows all that wants a word, and nothing in it can hide', async () => {
-  const world = createWorld({ extensions: [{ tools: { echo: { ...LOCAL, gated: true, label: 'E\u202echo', requires: { net: { hosts: ['example.com'] } } } } }] })
+  const world = createWorld({
+    extensions: [
+      { tools: { echo: { ...LOCAL, gated: true, label: 'E\u202echo', requires: { net: { hosts: ['example.com'] } } } } },
+    ],
+  })
   const approver = new ScriptedApprover('once')
-  const session = await world.host.openSession({ approver, rules: [rule('ask')], watchdog: says({ action: 'ask', reason: 'unusual\u001b[31m' }) })
+  const session = await world.host.openSession({
+    approver, rules: [rule('ask')], watchdog: says({ action: 'ask', reason: 'unusual\u001b[31m' }),
+  })
   await session.call({ id: 'c1', name: 'echo', arguments: { text: 'a\u202eb\u200bc\u001b[2J' } })
   expect(approver.asked).toEqual([{
     callId: 'c1', tool: 'echo', label: 'E\\u{202e}cho', origin: 'global extension sample 1.0.0', approvalKey: 'echo',
     argumentsText: '{\n  "text": "a\\u{202e}b\\u{200b}c\\u001b[2J"\n}',
     touches: ['reach example.com'],
     reasons: [
-      'the rule "echo *" of the session#/rules/0 asks', 'the tool acts on this machine', 'unusual\\u{1b}[31m', 'the tool is gated',
+      'the rule "echo *" of the session#/rules/0 asks',
+      'the tool acts on this machine',
+      'unusual\\u{1b}[31m',
+      'the tool is gated',
     ],
   }])
 })
 
 test('an interactor answers approvals where there is no approver', async () => {
-  const interactor = new ScriptedInteractor(({ request }) => ({ status: 'accepted', value: { decision: request.kind === 'Approve' ? 'session' : 'reject' } }))
+  const interactor = new ScriptedInteractor(
+    ({ request }) => ({ status: 'accepted', value: { decision: request.kind === 'Approve' ? 'session' : 'reject' } }),
+  )
   const world = createWorld()
   const session = await world.host.openSession({ interactor })
   expect(verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: {} }))).toBe('output')
@@ -154,6 +202,8 @@ test.each<[string, SessionOptions]>([
 test('a key from a template that cannot be one refuses the call', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
-  expect(verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } }))).toBe('ApprovalKeyInvalid')
+  expect(
+    verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })),
+  ).toBe('ApprovalKeyInvalid')
   expect(world.sandbox.requests).toEqual([])
 })

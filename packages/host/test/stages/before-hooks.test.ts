@@ -28,7 +28,11 @@ test('it is shown the call, and anything but false lets it run', async () => {
   const seen: unknown[] = []
   const { outcome } = await callWith({ beforeToolExecution: (call) => { seen.push(call) } })
   expect(verdictOf(outcome)).toBe('output')
-  expect(seen).toMatchObject([{ callId: 'c1', args: { a: 1 }, approvalKey: 'echo', tool: { name: 'echo' }, origin: { layer: 'global', extension: 'sample' } }])
+  expect(seen).toMatchObject([
+    {
+      callId: 'c1', args: { a: 1 }, approvalKey: 'echo', tool: { name: 'echo' }, origin: { layer: 'global', extension: 'sample' },
+    },
+  ])
 })
 
 test('a hook that hangs does not keep a cancelled call', async () => {
@@ -43,7 +47,9 @@ test('a hook that hangs does not keep a cancelled call', async () => {
 
 test('the after-hook is told of success and failure, not of what never ran, and cannot harm', async () => {
   const told: string[] = []
-  const world = createWorld({ extensions: [{ tools: { echo: { execute: (args) => { if (args['bad']) throw new Error('bad'); return 'good' } } } }] })
+  const world = createWorld({
+    extensions: [{ tools: { echo: { execute: (args) => { if (args['bad']) throw new Error('bad'); return 'good' } } } }],
+  })
   const session = await world.host.openSession({
     mode: 'yolo',
     hooks: {
@@ -57,5 +63,7 @@ test('the after-hook is told of success and failure, not of what never ran, and 
   for (const args of [{}, { bad: true }, { skip: true }]) await session.call({ id: 'c', name: 'echo', arguments: args })
   await flush()
   expect(told).toEqual(['output', 'ToolExecutionFailed'])
-  expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'after-hook', message: 'observer' }, { source: 'after-hook' }])
+  expect(world.eventsOf('SuppressedError')).toMatchObject([
+    { source: 'after-hook', message: 'observer' }, { source: 'after-hook' },
+  ])
 })

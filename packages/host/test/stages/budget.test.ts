@@ -13,8 +13,12 @@ test('tokens are estimated from the arguments, told, and run out', async () => {
   const { host } = createWorld({ config: { budget: { tokens: 10 } } })
   const session = await host.openSession({ mode: 'yolo' })
   const text = 'x'.repeat(20)
-  expect(await session.call({ id: 'c1', name: 'echo', arguments: { text } })).toMatchObject({ type: 'output', metadata: { tokens_used: 8 } })
-  expect(await session.call({ id: 'c2', name: 'echo', arguments: { text } })).toMatchObject({ error: { code: 'BudgetExhausted', data: { limit: 'tokens', left: 2 } } })
+  expect(
+    await session.call({ id: 'c1', name: 'echo', arguments: { text } }),
+  ).toMatchObject({ type: 'output', metadata: { tokens_used: 8 } })
+  expect(await session.call({ id: 'c2', name: 'echo', arguments: { text } })).toMatchObject({
+    error: { code: 'BudgetExhausted', data: { limit: 'tokens', left: 2 } },
+  })
   expect(verdictOf(await session.call({ id: 'c3', name: 'echo', arguments: {} }))).toBe('output')
 })
 

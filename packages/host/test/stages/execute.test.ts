@@ -26,22 +26,38 @@ test.each<[string, ToolSketch, WorldSketch, { timeoutMs?: number }, number]>([
   await clock.advance(ms - 1)
   expect(settled).toBe(false)
   await clock.advance(1)
-  expect(await outcome).toMatchObject({ error: { code: 'ExecutionTimeout', data: { timeoutMs: ms } }, metadata: { duration_ms: ms, attempt: 1 } })
+  expect(await outcome).toMatchObject({
+    error: { code: 'ExecutionTimeout', data: { timeoutMs: ms } }, metadata: { duration_ms: ms, attempt: 1 },
+  })
   expect(clock.pending).toBe(0)
 })
 
 test('bash has longer and web_search shorter by default', async () => {
   const clock = new ManualClock()
-  const { host } = createWorld({ clock, extensions: [{ layer: 'bundled', tools: { bash: { execute: hang }, web_search: { execute: hang, requires: { net: { hosts: ['*.example.com'] } } } } }] })
+  const { host } = createWorld({
+    clock,
+    extensions: [
+      {
+        layer: 'bundled',
+        tools: { bash: { execute: hang }, web_search: { execute: hang, requires: { net: { hosts: ['*.example.com'] } } } },
+      },
+    ],
+  })
   const session = await host.openSession({ mode: 'yolo' })
   const outcomes = ['bash', 'web_search'].map((name) => session.call({ id: name, name, arguments: {} }))
   await clock.advance(130_000)
-  expect(await Promise.all(outcomes)).toMatchObject([{ error: { data: { timeoutMs: 120_000 } } }, { error: { data: { timeoutMs: 15_000 } } }])
+  expect(await Promise.all(outcomes)).toMatchObject([
+    { error: { data: { timeoutMs: 120_000 } } }, { error: { data: { timeoutMs: 15_000 } } },
+  ])
 })
 
 test('the tool hears of its end through the signal, with the reason', async () => {
   const reasons: unknown[] = []
-  const { clock, call } = await prepared({ ...ACTS, timeoutMs: 10, execute: (_, { signal }) => { signal.addEventListener('abort', () => reasons.push(signal.reason)); return hang() } })
+  const { clock, call } = await prepared({
+    ...ACTS,
+    timeoutMs: 10,
+    execute: (_, { signal }) => { signal.addEventListener('abort', () => reasons.push(signal.reason)); return hang() },
+  })
   const late = call()
   await clock.advance(10)
   await late
@@ -60,19 +76,39 @@ test('a call cancelled before it began is not begun', async () => {
 })
 
 test.each<[string, ToolSketch, string, number]>([
-  ['a busy resource, whatever the tool', { ...ACTS, execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) } }, 'MaxRetriesExceeded', 3],
-  ['a busy resource that is returned', { ...ACTS, execute: () => ({ ok: false, error: { class: 'ToolTransient', code: 'ResourceBusy', context: { message: 'busy' } } }) }, 'MaxRetriesExceeded', 3],
+  [
+    'a busy resource, whatever the tool',
+    { ...ACTS, execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) } },
+    'MaxRetriesExceeded',
+    3,
+  ],
+  [
+    'a busy resource that is returned',
+    {
+      ...ACTS,
+      execute: () => ({ ok: false, error: { class: 'ToolTransient', code: 'ResourceBusy', context: { message: 'busy' } } }),
+    },
+    'MaxRetriesExceeded',
+    3,
+  ],
   ['a deadline of a tool that acts', { ...ACTS, timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['a deadline of an idempotent tool', { ...ACTS, idempotent: true, timeoutMs: 10, execute: hang }, 'MaxRetriesExceeded', 3],
   ['a deadline of a tool that reads', { timeoutMs: 10, execute: hang }, 'MaxRetriesExceeded', 3],
   ['a failure of its own', { idempotent: true, execute: () => { throw new Error('wrong') } }, 'ToolExecutionFailed', 1],
-  ['something that is not there', { idempotent: true, execute: () => { throw Object.assign(new Error('gone'), { code: 'NotFound' }) } }, 'NotFound', 1],
+  [
+    'something that is not there',
+    { idempotent: true, execute: () => { throw Object.assign(new Error('gone'), { code: 'NotFound' }) } },
+    'NotFound',
+    1,
+  ],
 ])('attempts after %s', async (_, tool, code, attempts) => {
   const { clock, world, call } = await prepared(tool)
   const outcome = call()
   await clock.advance(60_000)
   expect(await outcome).toMatchObject({ error: { code }, metadata: { attempt: attempts } })
-  expect(world.eventsOf('ToolInvocationStarted').map(({ attempt }) => attempt)).toEqual(Array.from({ length: attempts }, (__, index) => index + 1))
+  expect(
+    world.eventsOf('ToolInvocationStarted').map(({ attempt }) => attempt),
+  ).toEqual(Array.from({ length: attempts }, (__, index) => index + 1))
   expect(world.eventsOf('ToolInvocationFailed')).toHaveLength(1)
   const ids = world.compartment().calls.map(({ callId }) => callId)
   expect(new Set(ids).size).toBe(attempts)
@@ -80,7 +116,9 @@ test.each<[string, ToolSketch, string, number]>([
 
 test('a crash is repeated for what does no harm twice, in a new compartment', async () => {
   let crashes = 1
-  const { clock, world, call } = await prepared({ idempotent: true, execute: () => { if (crashes-- > 0) { world.compartment().crash(); return hang() } return 'recovered' } })
+  const { clock, world, call } = await prepared({
+    idempotent: true, execute: () => { if (crashes-- > 0) { world.compartment().crash(); return hang() } return 'recovered' },
+  })
   const outcome = call()
   await clock.advance(1_499)
   expect(world.sandbox.requests).toHaveLength(1)
@@ -90,7 +128,9 @@ test('a crash is repeated for what does no harm twice, in a new compartment', as
 })
 
 test('a call cancelled between two attempts ends there', async () => {
-  const { clock, world, call } = await prepared({ execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) } })
+  const { clock, world, call } = await prepared({
+    execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) },
+  })
   const cancel = new AbortController()
   const outcome = call({ signal: cancel.signal })
   await clock.advance(100)
@@ -100,25 +140,36 @@ test('a call cancelled between two attempts ends there', async () => {
   expect(world.eventsOf('ToolInvocationCancelled')).toHaveLength(1)
 })
 
-test.each(['SessionCancelled', 'ToolCancelled', 'HostClosed'] as const)('a tool that claims %s has failed, no more', async (code) => {
+const CLAIMS = ['SessionCancelled', 'ToolCancelled', 'HostClosed'] as const
+
+test.each(CLAIMS)('a tool that claims %s has failed, no more', async (code) => {
   const { call } = await prepared({ ...ACTS, execute: () => { throw new BulkheadError(code, 'it is all over') } })
-  expect(await call()).toMatchObject({ error: { code: 'ToolExecutionFailed' }, error_text: 'it is all over', completion: { needsFollowup: true } })
+  expect(await call()).toMatchObject({
+    error: { code: 'ToolExecutionFailed' }, error_text: 'it is all over', completion: { needsFollowup: true },
+  })
 })
 
 test('one id in two sessions at once is two calls', async () => {
   const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
   const { world, session } = await prepared({ execute: (args) => gates[args['gate'] as number]!.promise })
   const other = await world.host.openSession({ mode: 'yolo' })
-  const outcomes = [session.call({ id: 'same', name: 'echo', arguments: { gate: 0 } }), other.call({ id: 'same', name: 'echo', arguments: { gate: 1 } })]
+  const outcomes = [
+    session.call({ id: 'same', name: 'echo', arguments: { gate: 0 } }),
+    other.call({ id: 'same', name: 'echo', arguments: { gate: 1 } }),
+  ]
   await flush()
   gates[1]!.resolve('second')
   gates[0]!.resolve('first')
-  expect(await Promise.all(outcomes)).toMatchObject([{ data: 'first', metadata: { call_id: 'same' } }, { data: 'second', metadata: { call_id: 'same' } }])
+  expect(await Promise.all(outcomes)).toMatchObject([
+    { data: 'first', metadata: { call_id: 'same' } }, { data: 'second', metadata: { call_id: 'same' } },
+  ])
   expect(new Set(world.compartment().calls.map(({ callId }) => callId)).size).toBe(2)
 })
 
 test('progress and updates are told while it runs', async () => {
-  const { world, call } = await prepared({ execute: (_, runtime) => { runtime.progress('half'); runtime.update({ done: 0.5 }); return 'done' } })
+  const { world, call } = await prepared({
+    execute: (_, runtime) => { runtime.progress('half'); runtime.update({ done: 0.5 }); return 'done' },
+  })
   await call()
   expect(world.eventsOf('ToolInvocationProgress')).toMatchObject([{ callId: 'c1', tool: 'echo', text: 'half' }])
   expect(world.eventsOf('ToolInvocationUpdated')).toMatchObject([{ callId: 'c1', partial: { done: 0.5 } }])

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest'
-import { createWorld } from '../twin/world.ts'
+import { createWorld, type World } from '../twin/world.ts'
 
-const call = async (world: ReturnType<typeof createWorld>, name: string) => (await world.host.openSession({ mode: 'yolo' })).call({ id: 'c1', name, arguments: {} })
+async function call(world: World, name: string) {
+  const session = await world.host.openSession({ mode: 'yolo' })
+  return session.call({ id: 'c1', name, arguments: {} })
+}
 
 test('an unknown tool is told apart, with the names that were perhaps meant', async () => {
   const world = createWorld({ extensions: [{ tools: { forecast: {}, alerts: {} } }] })
   expect(await call(world, 'forcast')).toMatchObject({
-    error: { code: 'ToolNotRegistered', data: { close: ['forecast'] } }, error_text: expect.stringContaining('"forecast"'), metadata: { tool: 'forcast', origin: null },
+    error: {
+      code: 'ToolNotRegistered', data: { close: ['forecast'] },
+    }, error_text: expect.stringContaining('"forecast"'), metadata: { tool: 'forcast', origin: null },
   })
   expect(await call(world, 'nothing_like_it')).toMatchObject({ error: { code: 'ToolNotRegistered', data: { close: [] } } })
   expect(world.sandbox.requests).toEqual([])
@@ -24,7 +29,9 @@ test.each(['__proto__', 'constructor', 'toString'])('%s is no tool', async (name
 
 test('what is switched off says so, one tool or all', async () => {
   const one = createWorld({ config: { tools: { echo: { enabled: false } } } })
-  expect(await call(one, 'echo')).toMatchObject({ error: { code: 'ToolsDisabled' }, error_text: expect.stringContaining('"echo"') })
+  expect(await call(one, 'echo')).toMatchObject({
+    error: { code: 'ToolsDisabled' }, error_text: expect.stringContaining('"echo"'),
+  })
   const all = createWorld({ config: { toolsEnabled: false } })
   expect(await call(all, 'echo')).toMatchObject({ error: { code: 'ToolsDisabled' } })
   expect((await all.host.openSession()).tools()).toEqual([])

@@ -22,14 +22,28 @@ test.each<[string, unknown, object]>([
   ['a bare value', 7, { type: 'output', data: 7 }],
   ['nothing', undefined, { type: 'output', data: null }],
   ['stud\'s success', { ok: true, value: { a: 1 } }, { type: 'output', data: { a: 1 } }],
-  ['stud\'s failure', { ok: false, error: { class: 'ToolTerminal', code: 'NotFound', context: { message: 'gone' } } }, { type: 'error', error: { code: 'NotFound' } }],
-  ['phi\'s content', { content: [{ type: 'text', text: 'hi' }], details: { a: 1 } }, { type: 'output', content: [{ type: 'text', text: 'hi' }], details: { a: 1 } }],
+  [
+    'stud\'s failure',
+    { ok: false, error: { class: 'ToolTerminal', code: 'NotFound', context: { message: 'gone' } } },
+    { type: 'error', error: { code: 'NotFound' } },
+  ],
+  [
+    'phi\'s content',
+    { content: [{ type: 'text', text: 'hi' }], details: { a: 1 } },
+    { type: 'output', content: [{ type: 'text', text: 'hi' }], details: { a: 1 } },
+  ],
 ])('an answer in the shape of %s is read', async (_, returned, expected) => {
   expect((await callWith({ execute: () => returned })).outcome).toMatchObject(expected)
 })
 
 test('of what a tool claims of the call, only what the host cannot know is believed', async () => {
-  const { outcome } = await callWith({ execute: () => ({ type: 'output', data: 1, metadata: { call_id: 'forged', attempt: 9, truncated: true, child_loop_id: 'loop-7', tokens_used: 40 } }) })
+  const { outcome } = await callWith({
+    execute: () => ({
+      type: 'output',
+      data: 1,
+      metadata: { call_id: 'forged', attempt: 9, truncated: true, child_loop_id: 'loop-7', tokens_used: 40 },
+    }),
+  })
   expect(outcome.metadata).toMatchObject({ call_id: 'c1', attempt: 1, child_loop_id: 'loop-7', tokens_used: 40 })
   expect(outcome.metadata).not.toHaveProperty('truncated')
 })
@@ -38,7 +52,9 @@ test('what is too long is cut, and kept whole beside', async () => {
   const saved: unknown[] = []
   const sidecar = { save: async (...args: readonly string[]) => { saved.push(args); return '/side/c1.txt' } }
   const { outcome, session } = await callWith({ maxOutput: '1KB', execute: () => 'x'.repeat(5_000) }, { sidecar })
-  expect(outcome).toMatchObject({ type: 'output', data: 'x'.repeat(1_024), metadata: { truncated: true, output_path: '/side/c1.txt' } })
+  expect(outcome).toMatchObject({
+    type: 'output', data: 'x'.repeat(1_024), metadata: { truncated: true, output_path: '/side/c1.txt' },
+  })
   expect(saved).toEqual([[session.id, 'c1', 'x'.repeat(5_000)]])
 })
 
@@ -56,7 +72,11 @@ test('each call is told of in order: proposed, decided, started, ended', async (
   const order = async (tool: ToolSketch) => {
     const { world, session } = await callWith(tool)
     const events = world.events.filter((event) => event.type.startsWith('ToolInvocation'))
-    expect(events.every((event) => 'sessionId' in event && event.sessionId === session.id && 'callId' in event && event.callId === 'c1')).toBe(true)
+    expect(
+      events.every(
+        (event) => 'sessionId' in event && event.sessionId === session.id && 'callId' in event && event.callId === 'c1',
+      ),
+    ).toBe(true)
     expect(events.every((event) => 'origin' in event && event.origin?.digest === world.host.tools()[0]!.packageDigest)).toBe(true)
     return events.map(({ type }) => type.slice('ToolInvocation'.length))
   }
@@ -66,6 +86,10 @@ test('each call is told of in order: proposed, decided, started, ended', async (
 })
 
 test('a tool that throws what cannot be printed still has one outcome', async () => {
-  const { outcome } = await callWith({ execute: () => { throw Object.defineProperty(new Error('hidden'), 'message', { get: () => { throw new Error('unprintable') } }) } })
+  const { outcome } = await callWith({
+    execute: () => { throw Object.defineProperty(
+      new Error('hidden'), 'message', { get: () => { throw new Error('unprintable') } },
+    ) },
+  })
   expect(verdictOf(outcome)).toBe('ToolExecutionFailed')
 })

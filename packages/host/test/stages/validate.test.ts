@@ -2,7 +2,12 @@ import type { JsonObject } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { createWorld } from '../twin/world.ts'
 
-const SCHEMA: JsonObject = { type: 'object', required: ['city'], additionalProperties: false, properties: { city: { type: 'string' }, days: { type: 'array', items: { type: 'integer' } } } }
+const SCHEMA: JsonObject = {
+  type: 'object',
+  required: ['city'],
+  additionalProperties: false,
+  properties: { city: { type: 'string' }, days: { type: 'array', items: { type: 'integer' } } },
+}
 
 async function callWith(args: unknown, inputSchema: JsonObject = { type: 'object' }) {
   const world = createWorld({ extensions: [{ tools: { echo: { inputSchema } } }] })
@@ -17,7 +22,11 @@ test.each<[unknown, string, string]>([
   [{ city: 'Oslo', extra: 1 }, '', 'must NOT have additional properties ("extra")'],
 ])('arguments that break the schema are told where and how: %j', async (args, path, message) => {
   const { world, outcome } = await callWith(args, SCHEMA)
-  expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path, message } }, error_text: expect.stringContaining(message), metadata: { attempt: 0 } })
+  expect(outcome).toMatchObject({
+    error: { code: 'InputInvalid', data: { path, message } },
+    error_text: expect.stringContaining(message),
+    metadata: { attempt: 0 },
+  })
   expect(world.sandbox.requests).toEqual([])
 })
 

@@ -1,4 +1,6 @@
-import type { ApprovalAnswer, ApprovalRequest, Approver, InteractionEnvelope, InteractionResponse, Interactor } from '@bulkhead/contract'
+import type {
+  ApprovalAnswer, ApprovalRequest, Approver, InteractionEnvelope, InteractionResponse, Interactor,
+} from '@bulkhead/contract'
 
 /** Somebody who is asked and answers when the test says so. */
 export class ScriptedApprover implements Approver {

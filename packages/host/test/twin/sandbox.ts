@@ -1,5 +1,6 @@
 import {
-  BulkheadError, isErrorCode, messageOf, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type ExtensionModule, type Json,
+  BulkheadError, isErrorCode, messageOf, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
+  type ExtensionModule, type Json,
   type JsonObject, type LifecyclePhase, type Placement, type Sandbox, type ToolInvocation,
 } from '@bulkhead/contract'
 
@@ -19,7 +20,9 @@ export class TwinSandbox implements Sandbox {
 
   async open(request: CompartmentRequest): Promise<CompartmentSession> {
     this.requests.push(request)
-    const aborted = new Promise<never>((_, reject) => request.signal?.addEventListener('abort', () => reject(request.signal!.reason), { once: true }))
+    const aborted = new Promise<never>(
+      (_, reject) => request.signal?.addEventListener('abort', () => reject(request.signal!.reason), { once: true }),
+    )
     await Promise.race([this.beforeOpen(request), aborted])
     const { layer, id, version } = request.extension
     const module = request.code.kind === 'module' ? request.code.module : this.#modules.get(`${layer}/${id}/${version}`)
@@ -102,7 +105,9 @@ export class TwinCompartment implements CompartmentSession {
   }
 
   async close(reason?: BulkheadError): Promise<void> {
-    this.#finish(reason ?? new BulkheadError('CompartmentKilled', `The compartment of "${this.id}" was closed.`), { kind: 'closed' })
+    this.#finish(
+      reason ?? new BulkheadError('CompartmentKilled', `The compartment of "${this.id}" was closed.`), { kind: 'closed' },
+    )
   }
 
   #finish(reason: BulkheadError, end: CompartmentEnd): void {
@@ -113,7 +118,7 @@ export class TwinCompartment implements CompartmentSession {
     this.#end(end)
   }
 
-  #settle<Value>(work: () => Promise<Value>, signal: AbortSignal | undefined, code: 'ToolExecutionFailed' | 'LifecycleFailure'): Promise<Value> {
+  #settle<Value>(work: () => Promise<Value>, signal: AbortSignal | undefined, code: Thrown): Promise<Value> {
     if (this.#over) return Promise.reject(this.#over)
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     const abort = () => reject(signal!.reason)
@@ -140,7 +145,10 @@ export class TwinCompartment implements CompartmentSession {
   }
 }
 
-function asError(thrown: unknown, code: 'ToolExecutionFailed' | 'LifecycleFailure'): BulkheadError {
+/** What a throw of the extension's code is called when it does not say so itself. */
+type Thrown = 'ToolExecutionFailed' | 'LifecycleFailure'
+
+function asError(thrown: unknown, code: Thrown): BulkheadError {
   if (BulkheadError.is(thrown)) return thrown
   const claimed: unknown = (thrown as { code?: unknown } | null)?.code
   return new BulkheadError(isErrorCode(claimed) ? claimed : code, messageOf(thrown), { cause: thrown })

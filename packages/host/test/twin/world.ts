@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import {
-  canonicalJson, manifestSchema, type BulkheadEvent, type CompartmentServices, type ConfigFile, type Diagnostic, type EventOf, type EventType,
-  type ExtensionDescriptor, type ExtensionModule, type ExtensionPhases, type Json, type JsonObject, type Layer, type LayerConfig, type ManifestInput, type Outcome,
+  canonicalJson, manifestSchema, type BulkheadEvent, type CompartmentServices, type ConfigFile, type Diagnostic, type EventOf,
+  type EventType, type ExtensionDescriptor, type ExtensionModule, type ExtensionPhases, type Json, type JsonObject, type Layer,
+  type LayerConfig, type ManifestInput, type Outcome,
 } from '@bulkhead/contract'
 import { createHost, type Host, type HostOptions } from '../../src/index.ts'
 import { TwinSandbox, type TwinCompartment } from './sandbox.ts'
@@ -37,8 +38,10 @@ const READS: ToolInput['requires'] = { fs: { read: ['{workspace}'] } }
 const sha512 = (text: string): string => createHash('sha512').update(text).digest('hex')
 
 /** A proven extension and the code the twin runs for it. Its tools look at the workspace unless they say otherwise. */
-export function sketchExtension(sketch: ExtensionSketch): { readonly descriptor: ExtensionDescriptor; readonly module: ExtensionModule } {
-  const { layer = 'global', tools = { echo: {} }, phases = {}, bytes = '', inline = false, readFiles = async () => new Map(), ...fields } = sketch
+export function sketchExtension(sketch: ExtensionSketch): { descriptor: ExtensionDescriptor; module: ExtensionModule } {
+  const { layer = 'global', tools = {
+    echo: {},
+  }, phases = {}, bytes = '', inline = false, readFiles = async () => new Map(), ...fields } = sketch
   const manifest = manifestSchema.parse({
     kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '*', id: 'sample', version: '1.0.0', ...fields,
     tools: Object.entries(tools).map(([name, { execute: _execute, deriveApprovalKey: _derive, ...tool }]) =>
@@ -82,7 +85,9 @@ export interface World {
 export function createWorld(sketch: WorldSketch = {}): World {
   const { extensions = [{}], config = {}, layers, diagnostics = [], store = new MemoryStore(), ...options } = sketch
   const sketched = extensions.map(sketchExtension)
-  const sandbox = new TwinSandbox(new Map(sketched.map(({ descriptor: { layer, id, version }, module }) => [`${layer}/${id}/${version}`, module])))
+  const sandbox = new TwinSandbox(
+    new Map(sketched.map(({ descriptor: { layer, id, version }, module }) => [`${layer}/${id}/${version}`, module])),
+  )
   const host = createHost({
     report: {
       config: { merged: config, layers: layers ?? [{ layer: 'global', location: '/layers/global/config.json', config }] },
@@ -101,7 +106,9 @@ export function createWorld(sketch: WorldSketch = {}): World {
 }
 
 /** Approves everything, once. */
-export const agreeable: NonNullable<Parameters<Host['openSession']>[0]> = { approver: { approve: async () => ({ decision: 'once' }) } }
+export const agreeable: NonNullable<Parameters<Host['openSession']>[0]> = {
+  approver: { approve: async () => ({ decision: 'once' }) },
+}
 
 /** What an outcome came to in one word: `output`, or the code of its error. */
 export const verdictOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code

@@ -26,7 +26,9 @@ function plainRequest({ method, headers, body: given, redirect }: NetRequest = {
     ...(headers !== undefined && { headers }),
     ...(redirect !== undefined && { redirect }),
     ...(given !== undefined && {
-      body: typeof given === 'string' ? { kind: 'text', content: given } : { kind: 'bytes', content: Buffer.from(given).toString('base64') },
+      body: typeof given === 'string'
+        ? { kind: 'text', content: given }
+        : { kind: 'bytes', content: Buffer.from(given).toString('base64') },
     }),
   }
 }

@@ -1,9 +1,11 @@
-import type { AnyRuntime, BaseRuntime, BrokerMethod, Json, Power } from '@bulkhead/contract'
+import type { AnyRuntime, BaseRuntime, BrokerMethod, Json, Outcome, Power } from '@bulkhead/contract'
 import type { Ask } from './ask.ts'
 import { fileAccess } from './file-access.ts'
 import { interaction } from './interaction.ts'
 import type { LazySignal } from './lazy-signal.ts'
 import type { LogSender } from './log.ts'
+import { netAccess } from './net-access.ts'
+import { shellAccess } from './shell-access.ts'
 
 export interface RuntimeParts {
   readonly callId: string
@@ -43,6 +45,8 @@ export function buildRuntime({ callId, toolName, powers, cancel, ask, log }: Run
 function granted(powers: ReadonlySet<Power>, ask: AskForCall): Omit<AnyRuntime, keyof BaseRuntime> {
   return {
     ...((powers.has('fs.read') || powers.has('fs.write')) && { fs: fileAccess(powers, ask) }),
+    ...(powers.has('net') && { net: netAccess(ask) }),
+    ...(powers.has('shell') && { shell: shellAccess(ask) }),
     ...(powers.has('env') && { env: Object.freeze({ get: (name: string) => ask('env.get', name) as Promise<string> }) }),
     ...(powers.has('state') && {
       state: Object.freeze({
@@ -51,5 +55,8 @@ function granted(powers: ReadonlySet<Power>, ask: AskForCall): Omit<AnyRuntime, 
       }),
     }),
     ...(powers.has('interact') && { interact: interaction(ask) }),
+    ...(powers.has('tools') && {
+      tools: Object.freeze({ call: (name: string, args: Json) => ask('tools.call', name, args) as unknown as Promise<Outcome> }),
+    }),
   }
 }

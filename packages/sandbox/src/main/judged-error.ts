@@ -13,7 +13,7 @@ export const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   'NotFound', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'BuiltinDenied', 'ModuleNotFound',
   // Refusals of the broker that the tool did not catch.
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied', 'StateInvalid',
-  'StoreUnavailable', 'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied',
+  'StoreUnavailable', 'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls',
 ])
 export const NO_CODES: ReadonlySet<ErrorCode> = new Set()
 

@@ -14,7 +14,7 @@ import { startThreadHull } from './thread-hull.ts'
 
 /** From a request to a running session. Rejects with the reason and leaves nothing behind. */
 export async function openCompartment(request: CompartmentRequest, workspace: string): Promise<CompartmentSession> {
-  request.tools.forEach(refuseUnenforceable)
+  for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace)
   const peer = await place(request, broker).catch((error: unknown) => {
     throw BulkheadError.from(error, 'CompartmentStartFailed')

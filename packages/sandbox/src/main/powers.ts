@@ -10,23 +10,26 @@ export function powersOf({ grant, requires }: CompartmentTool, services: Compart
   const powers = new Set<Power>()
   if (grant.fs.read.length > 0 || Array.isArray(fs['read'])) powers.add('fs.read')
   if (grant.fs.write.length > 0 || Array.isArray(fs['write'])) powers.add('fs.write')
+  if (grant.net.hosts.length > 0 || requires['net'] !== undefined) powers.add('net')
+  if (grant.shell.length > 0 || Array.isArray(requires['shell'])) powers.add('shell')
   if (grant.capabilities.includes('interact')) powers.add('interact')
+  if (grant.capabilities.includes('tools.call')) powers.add('tools')
   if (services.envDeclared.size > 0) powers.add('env')
   if (services.state !== undefined) powers.add('state')
   return powers
 }
 
 /** A power that is declared but cannot be enforced here is an error, never a warning. */
-export function refuseUnenforceable({ name, grant }: CompartmentTool): void {
+export function refuseUnenforceable({ name, grant }: CompartmentTool, services: CompartmentServices): void {
   const missing = [
-    ...(grant.net.hosts.length > 0 ? ['net'] : []),
-    ...(grant.shell.length > 0 ? ['shell'] : []),
-    ...(grant.capabilities.includes('tools.call') ? ['tools.call'] : []),
+    // Without process groups and /proc a command cannot be ended with all that it started.
+    ...(grant.shell.length > 0 && process.platform === 'win32' ? ['shell'] : []),
+    ...(grant.capabilities.includes('tools.call') && services.callTool === undefined ? ['tools.call'] : []),
   ]
   if (missing.length === 0) return
   throw new BulkheadError(
     'CapabilityUnavailable',
-    `The tool ${name} declares ${missing.join(', ')}, which this sandbox cannot enforce, so its compartment was not opened. `
+    `The tool ${name} declares ${missing.join(', ')}, which cannot be enforced here, so its compartment was not opened. `
       + 'Drop the declaration, or use a host that enforces it.',
     { data: { tool: name, missing } },
   )

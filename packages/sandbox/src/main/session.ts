@@ -94,7 +94,7 @@ export class Session implements CompartmentSession {
   close(reason?: BulkheadError): Promise<void> {
     this.#closing = true
     this.#kill(reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.'))
-    return this.#peer.gone
+    return Promise.all([this.#peer.gone, this.#broker.close()]).then(() => undefined)
   }
 
   #tool(name: string): CompartmentTool {
@@ -150,6 +150,7 @@ export class Session implements CompartmentSession {
   #end(error: BulkheadError | undefined): CompartmentEnd {
     const reason = this.#reason ?? error ?? new BulkheadError('CompartmentCrashed', 'The compartment ended.')
     this.#pending.endAll(reason)
+    void this.#broker.close()
     return this.#closing ? { kind: 'closed' } : { kind: 'failed', error: reason }
   }
 }

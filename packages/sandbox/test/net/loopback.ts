@@ -1,26 +1,38 @@
 import { once } from 'node:events'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer as createRawServer } from 'node:net'
-import type { CompartmentTool, Json, JsonObject, Net } from '@bulkhead/contract'
+import type { CompartmentTool, ErrorCode, Json, JsonObject, Net } from '@bulkhead/contract'
 import { BulkheadError, NO_GRANT } from '@bulkhead/contract'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { netAccess } from '../../src/extension/net-access.ts'
 import type { OpenCall } from '../../src/main/broker/capability.ts'
 import type { NetCapability, NetOptions } from '../../src/main/broker/net/net.ts'
 import { netCapability } from '../../src/main/broker/net/net.ts'
 
-export interface Loopback {
+export interface Listening {
   readonly port: number
-  /** `METHOD url` of each request that came. */
-  readonly seen: string[]
-  readonly requests: IncomingMessage[]
+  /** As a grant names it. */
+  readonly place: string
+  /** A URL but for its path. */
+  readonly base: string
   /** Every connection there was. */
   readonly sockets: Socket[]
 }
 
-export async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void, at: { readonly host?: string; readonly port?: number } = {}): Promise<Loopback> {
+export interface Loopback extends Listening {
+  /** `METHOD url` of each request that came. */
+  readonly seen: string[]
+  readonly requests: IncomingMessage[]
+}
+
+interface Place {
+  readonly host?: string
+  readonly port?: number
+}
+
+export async function serve(answer: RequestListener, at: Place = {}): Promise<Loopback> {
   const seen: string[] = []
   const requests: IncomingMessage[] = []
   const listener: RequestListener = (request, response) => {
@@ -35,23 +47,24 @@ export async function serve(answer: (request: IncomingMessage, response: ServerR
 }
 
 /** A server of bytes, for what no server of HTTP would send. */
-export async function serveRaw(answer: (socket: Socket) => void): Promise<Pick<Loopback, 'port' | 'sockets'>> {
+export async function serveRaw(answer: (socket: Socket) => void): Promise<Listening> {
   return listen(createRawServer((socket) => {
     socket.on('error', () => undefined)
     answer(socket)
   }))
 }
 
-export async function listen(server: Server, { host = '127.0.0.1', port = 0 }: { readonly host?: string; readonly port?: number } = {}): Promise<Pick<Loopback, 'port' | 'sockets'>> {
+export async function listen(server: Server, { host = '127.0.0.1', port: wanted = 0 }: Place = {}): Promise<Listening> {
   const sockets: Socket[] = []
   server.on('connection', (socket: Socket) => sockets.push(socket))
-  server.listen(port, host)
+  server.listen(wanted, host)
   await once(server, 'listening')
   onTestFinished(() => new Promise<void>((resolve) => {
     server.close(() => resolve())
     for (const socket of sockets) socket.destroy()
   }))
-  return { port: (server.address() as AddressInfo).port, sockets }
+  const { port } = server.address() as AddressInfo
+  return { port, place: `${host}:${port}`, base: `http://${host}:${port}`, sockets }
 }
 
 /** Resolves when the other side is gone, however it went. */
@@ -81,14 +94,18 @@ export function reach(net: NetCapability, call: OpenCall): Net {
 export const fetchRaw = async (net: NetCapability, call: OpenCall, url: string, request?: JsonObject): Promise<JsonObject> =>
   await net.capabilities['net.fetch']!(call, request === undefined ? [url] : [url, request]) as JsonObject
 
-export const readRaw = async (net: NetCapability, call: OpenCall, ...args: Json[]): Promise<Json> => net.capabilities['net.read']!(call, args)
+export const readRaw = async (net: NetCapability, call: OpenCall, ...args: Json[]): Promise<Json> =>
+  net.capabilities['net.read']!(call, args)
 
 /** The error something was refused with; fails when it was not refused, or not with one of ours. */
 export async function refusal(promise: Promise<unknown>): Promise<BulkheadError> {
-  const outcome: { readonly value: unknown } | { readonly error: unknown } = await promise.then((value) => ({ value }), (error: unknown) => ({ error }))
-  if ('value' in outcome) throw new Error(`not refused: ${JSON.stringify(outcome.value)}`)
-  if (!BulkheadError.is(outcome.error)) throw outcome.error
-  return outcome.error
+  const [error] = await Promise.allSettled([promise])
+  if (error.status === 'fulfilled') throw new Error(`not refused: ${JSON.stringify(error.value)}`)
+  if (!BulkheadError.is(error.reason)) throw error.reason
+  return error.reason
 }
 
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).code
+
+/** What such an error looks like to a matcher. */
+export const said = (code: ErrorCode, text: string): object => ({ code, message: expect.stringContaining(text) as string })

@@ -49,7 +49,7 @@ describe('what a tool sends', () => {
   it.each(Object.entries(refused))('is refused with %s', async (_name, request) => {
     const server = await serve((_request, response) => response.end())
     const net = newNet({ limits: { requestBytes: 1_000 } })
-    expect(await codeOf(fetchRaw(net, callOf([`127.0.0.1:${server.port}`]), `http://127.0.0.1:${server.port}/`, request))).toBe('InputInvalid')
+    expect(await codeOf(fetchRaw(net, callOf([server.place]), `${server.base}/`, request))).toBe('InputInvalid')
     expect(server.sockets).toHaveLength(0)
   })
 
@@ -66,18 +66,21 @@ describe('what a tool sends', () => {
     })
     const smuggled = `0${LINE}${LINE}GET /evil HTTP/1.1${LINE}host: evil.test${LINE}${LINE}END`
     const net = reach(newNet(), callOf([`127.0.0.1:${port}`]))
-    await net.fetch(`http://127.0.0.1:${port}/%0d%0ahost:%20evil.test?a=%0d%0a`, { method: 'POST', headers: { 'x-a': '1, 2\t; host: evil.test' }, body: smuggled })
+    const headers = { 'x-a': '1, 2\t; host: evil.test' }
+    await net.fetch(`http://127.0.0.1:${port}/%0d%0ahost:%20evil.test?a=%0d%0a`, { method: 'POST', headers, body: smuggled })
     const [head = '', body] = (await wire.promise).split(`${LINE}${LINE}GET`)[0]!.split(/\r\n\r\n(?=0)/)
     expect(head.split(LINE).toSorted()).toEqual([
-      'POST /%0d%0ahost:%20evil.test?a=%0d%0a HTTP/1.1', `host: 127.0.0.1:${port}`, 'connection: keep-alive', 'accept: */*', 'accept-encoding: gzip, br, zstd',
-      'user-agent: bulkhead', 'content-type: text/plain;charset=UTF-8', 'x-a: 1, 2\t; host: evil.test', `content-length: ${smuggled.length}`,
+      'POST /%0d%0ahost:%20evil.test?a=%0d%0a HTTP/1.1', `host: 127.0.0.1:${port}`, 'connection: keep-alive', 'accept: */*',
+      'accept-encoding: gzip, br, zstd',
+      'user-agent: bulkhead', 'content-type: text/plain;charset=UTF-8', 'x-a: 1, 2\t; host: evil.test',
+      `content-length: ${smuggled.length}`,
     ].toSorted())
     expect(body).toBe('0')
   })
 
   it('asks for a part of something as it is', async () => {
     const server = await serve((_request, response) => response.end())
-    await reach(newNet(), callOf([`127.0.0.1:${server.port}`])).fetch(`http://127.0.0.1:${server.port}/`, { headers: { Range: 'bytes=0-9' } })
+    await reach(newNet(), callOf([server.place])).fetch(`${server.base}/`, { headers: { Range: 'bytes=0-9' } })
     expect(server.requests[0]!.headers).toMatchObject({ range: 'bytes=0-9', 'accept-encoding': 'identity' })
   })
 })

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { callOf, codeOf, fetchRaw, newNet, reach, refusal, serve } from './loopback.ts'
+import { callOf, closed, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
 
 /** `/302?http://…` answers with that status and location; anything else is an answer. */
 const redirecting = (request: IncomingMessage, response: ServerResponse): void => {
@@ -12,21 +12,23 @@ const redirecting = (request: IncomingMessage, response: ServerResponse): void =
 describe('a redirect', () => {
   it('is followed inside the grant, and the final URL told', async () => {
     const [first, second] = [await serve(redirecting), await serve(redirecting)]
-    const net = reach(newNet(), callOf([`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]))
-    const response = await net.fetch(`http://127.0.0.1:${first.port}/302?http://127.0.0.1:${second.port}/301?/end`)
-    expect([response.status, response.url, await response.text()]).toEqual([200, `http://127.0.0.1:${second.port}/end`, 'answer'])
+    const net = reach(newNet(), callOf([first.place, second.place]))
+    const response = await net.fetch(`${first.base}/302?${second.base}/301?/end`)
+    expect([response.status, response.url, await response.text()]).toEqual([200, `${second.base}/end`, 'answer'])
     expect([...first.seen, ...second.seen]).toHaveLength(3)
   })
 
   it.each([
-    'http://169.254.169.254/latest/meta-data/', 'http://127.0.0.1:1/', 'http://localhost/', 'http://[::1]/', 'http://0x7f000001/', 'http://2130706433/', '//127.1/', 'http:\\\\127.0.0.1',
-    'https://evil.test/', '//evil.test/', '/\\evil.test/', '\\\\evil.test\\', 'file:///etc/passwd', 'ftp://127.0.0.1/', 'data:text/plain,x', 'javascript:alert(1)', 'http://user@wide.test/',
+    'http://169.254.169.254/latest/meta-data/', 'http://127.0.0.1:1/', 'http://localhost/', 'http://[::1]/', 'http://0x7f000001/',
+    'http://2130706433/', '//127.1/', 'http:\\\\127.0.0.1',
+    'https://evil.test/', '//evil.test/', '/\\evil.test/', '\\\\evil.test\\', 'file:///etc/passwd', 'ftp://127.0.0.1/',
+    'data:text/plain,x', 'javascript:alert(1)', 'http://user@wide.test/',
     'http://wide.test:22/',
   ])('to %s is denied', async (location) => {
     const server = await serve((_request, response) => response.writeHead(302, { location }).end())
     let lookups = 0
     const net = newNet({ lookup: async () => (lookups++, ['127.0.0.1']) })
-    const error = await refusal(fetchRaw(net, callOf([`127.0.0.1:${server.port}`, 'wide.test']), `http://127.0.0.1:${server.port}/`))
+    const error = await refusal(fetchRaw(net, callOf([server.place, 'wide.test']), `${server.base}/`))
     expect(error.code).toBe('CapabilityDenied')
     expect(error.message).toMatch(/^The host 127\.0\.0\.1 redirects elsewhere\. /)
     expect(server.seen).toHaveLength(1)
@@ -35,23 +37,35 @@ describe('a redirect', () => {
 
   it.each(['http://', 'http://a b/', 'http://[::1', 'http://a:99999/'])('to %j, which is no URL, fails', async (location) => {
     const server = await serve((_request, response) => response.writeHead(302, { location }).end())
-    expect(await codeOf(fetchRaw(newNet(), callOf([`127.0.0.1:${server.port}`]), `http://127.0.0.1:${server.port}/`))).toBe('ToolExecutionFailed')
+    expect(await codeOf(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))).toBe('ToolExecutionFailed')
+  })
+
+  it('that is denied leaves no connection to the host that sent it', async () => {
+    const head = { location: 'http://evil.test/' }
+    const server = await serve((_request, response) => response.writeHead(302, head).write('more to come'))
+    const denied = codeOf(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
+    expect(await denied).toBe('CapabilityDenied')
+    await closed(server.sockets[0]!)
   })
 
   it('given twice fails', async () => {
-    const server = await serve((_request, response) => response.writeHead(302, ['location', '/a', 'location', 'http://evil.test/']).end())
-    const url = `http://127.0.0.1:${server.port}/`
-    expect((await fetchRaw(newNet(), callOf([`127.0.0.1:${server.port}`]), url, { redirect: 'manual' })).status).toBe(302)
-    const response = await refusal(fetchRaw(newNet(), callOf([`127.0.0.1:${server.port}`]), url))
+    const head = ['location', '/a', 'location', 'http://evil.test/']
+    const server = await serve((_request, response) => response.writeHead(302, head).end())
+    const url = `${server.base}/`
+    expect((await fetchRaw(newNet(), callOf([server.place]), url, { redirect: 'manual' })).status).toBe(302)
+    const response = await refusal(fetchRaw(newNet(), callOf([server.place]), url))
     expect(response.code).toBe('ToolExecutionFailed')
   })
 
   it('is an answer without a location, and with redirect manual', async () => {
-    const server = await serve((request, response) => (request.url === '/bare' ? response.writeHead(302).end('bare') : redirecting(request, response)))
-    const net = reach(newNet(), callOf([`127.0.0.1:${server.port}`]))
-    const bare = await net.fetch(`http://127.0.0.1:${server.port}/bare`)
+    const server = await serve((request, response) => {
+      if (request.url === '/bare') response.writeHead(302).end('bare')
+      else redirecting(request, response)
+    })
+    const net = reach(newNet(), callOf([server.place]))
+    const bare = await net.fetch(`${server.base}/bare`)
     expect([bare.status, await bare.text()]).toEqual([302, 'bare'])
-    const manual = await net.fetch(`http://127.0.0.1:${server.port}/307?http://evil.test/`, { redirect: 'manual' })
+    const manual = await net.fetch(`${server.base}/307?http://evil.test/`, { redirect: 'manual' })
     expect([manual.status, manual.headers['location'], await manual.text()]).toEqual([307, 'http://evil.test/', 'moved'])
   })
 
@@ -61,19 +75,21 @@ describe('a redirect', () => {
       if (left === 0) response.end('answer')
       else response.writeHead(302, { location: `/${left - 1}` }).end()
     })
-    const net = reach(newNet(), callOf([`127.0.0.1:${server.port}`]))
-    expect(await (await net.fetch(`http://127.0.0.1:${server.port}/5`)).text()).toBe('answer')
-    expect(await refusal(net.fetch(`http://127.0.0.1:${server.port}/6`))).toMatchObject({ code: 'ToolExecutionFailed', message: 'The host 127.0.0.1 redirects more than 5 times.' })
+    const net = reach(newNet(), callOf([server.place]))
+    expect(await (await net.fetch(`${server.base}/5`)).text()).toBe('answer')
+    const error = await refusal(net.fetch(`${server.base}/6`))
+    expect(error).toMatchObject(said('ToolExecutionFailed', 'The host 127.0.0.1 redirects more than 5 times.'))
     expect(server.seen.filter((line) => line === 'GET /0')).toHaveLength(1)
   })
 
   it.each([
-    [301, 'POST', 'GET'], [302, 'POST', 'GET'], [303, 'POST', 'GET'], [303, 'PUT', 'GET'], [303, 'HEAD', 'HEAD'], [301, 'PUT', 'PUT'], [302, 'DELETE', 'DELETE'], [307, 'POST', 'POST'], [308, 'PATCH', 'PATCH'],
+    [301, 'POST', 'GET'], [302, 'POST', 'GET'], [303, 'POST', 'GET'], [303, 'PUT', 'GET'], [303, 'HEAD', 'HEAD'],
+    [301, 'PUT', 'PUT'], [302, 'DELETE', 'DELETE'], [307, 'POST', 'POST'], [308, 'PATCH', 'PATCH'],
   ])('of %i makes of %s a %s', async (status, method, then) => {
     const server = await serve(redirecting)
-    const net = reach(newNet(), callOf([`127.0.0.1:${server.port}`]))
+    const net = reach(newNet(), callOf([server.place]))
     const body = method === 'HEAD' ? {} : { body: 'content', headers: { 'content-type': 'text/x', 'x-own': '1' } }
-    await net.fetch(`http://127.0.0.1:${server.port}/${status}?/end`, { method, ...body })
+    await net.fetch(`${server.base}/${status}?/end`, { method, ...body })
     expect(server.seen[1]).toBe(`${then} /end`)
     const { headers } = server.requests[1]!
     if (then === 'GET') {
@@ -87,18 +103,20 @@ describe('a redirect', () => {
 
   it('takes credentials along within an origin, and nothing that may be one across', async () => {
     const [first, second] = [await serve(redirecting), await serve(redirecting)]
-    const net = reach(newNet(), callOf([`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]))
-    const headers = { authorization: 'Bearer secret', cookie: 'a=secret', 'x-api-key': 'secret', 'accept-language': 'nb', 'content-type': 'text/x' }
-    await net.fetch(`http://127.0.0.1:${first.port}/307?/307?http://127.0.0.1:${second.port}/end`, { method: 'POST', body: 'content', headers })
-    expect(first.requests[1]!.headers).toMatchObject({ authorization: 'Bearer secret', cookie: 'a=secret', 'x-api-key': 'secret' })
-    expect(second.requests[0]!.headers).toMatchObject({ 'accept-language': 'nb', 'content-type': 'text/x', 'content-length': '7' })
+    const net = reach(newNet(), callOf([first.place, second.place]))
+    const credentials = { authorization: 'Bearer secret', cookie: 'a=secret', 'x-api-key': 'secret' }
+    const plain = { 'accept-language': 'nb', 'content-type': 'text/x' }
+    const request = { method: 'POST', body: 'content', headers: { ...credentials, ...plain } }
+    await net.fetch(`${first.base}/307?/307?${second.base}/end`, request)
+    expect(first.requests[1]!.headers).toMatchObject(credentials)
+    expect(second.requests[0]!.headers).toMatchObject({ ...plain, 'content-length': '7' })
     expect(JSON.stringify(second.requests[0]!.rawHeaders)).not.toContain('secret')
   })
 
   it('does not give credentials back that were dropped on the way', async () => {
     const [first, second] = [await serve(redirecting), await serve(redirecting)]
-    const net = reach(newNet(), callOf([`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]))
-    await net.fetch(`http://127.0.0.1:${first.port}/302?http://127.0.0.1:${second.port}/302?http://127.0.0.1:${first.port}/end`, { headers: { authorization: 'secret' } })
+    const net = reach(newNet(), callOf([first.place, second.place]))
+    await net.fetch(`${first.base}/302?${second.base}/302?${first.base}/end`, { headers: { authorization: 'secret' } })
     expect(first.seen[1]).toBe('GET /end')
     expect(first.requests[1]!.headers).not.toHaveProperty('authorization')
   })

@@ -2,13 +2,16 @@ import type { BrokerMethod, CompartmentRequest, Json, Power } from '@bulkhead/co
 import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
 import { CodedError } from '../../wire/remote-error.ts'
 import { powersOf } from '../powers.ts'
-import type { Capabilities, OpenCall } from './capability.ts'
+import type { Capabilities, CapabilityUnit, OpenCall } from './capability.ts'
 import { envCapability } from './env.ts'
 import { fsCapability } from './fs.ts'
 import { interactCapability } from './interact.ts'
 import { logCapability } from './log.ts'
+import { netCapability } from './net/net.ts'
 import { progressCapability } from './progress.ts'
+import { shellCapability } from './shell/shell.ts'
 import { stateCapability } from './state.ts'
+import { toolsCapability } from './tools.ts'
 import { updateCapability } from './update.ts'
 
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
@@ -22,17 +25,22 @@ export class Broker {
   readonly methods: BrokerMethods
   readonly #powers: ReadonlyMap<string, ReadonlySet<Power>>
   readonly #capabilities: Capabilities
+  /** Those that hold something open, and let go of it when their call or the compartment ends. */
+  readonly #units: readonly CapabilityUnit[]
   readonly #log: (callId: string | null, args: readonly Json[]) => void
   readonly #calls = new Map<string, OpenCall>()
 
   constructor({ tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#log = logCapability(services, limits.logBytes)
+    this.#units = [netCapability(), shellCapability({ workspace, tools })]
     this.#capabilities = {
+      ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
       ...fsCapability(workspace),
       ...envCapability(services),
       ...stateCapability(services),
       ...interactCapability(services),
+      ...toolsCapability(services),
       ...progressCapability(),
       ...updateCapability(),
     }
@@ -44,7 +52,15 @@ export class Broker {
   /** The grant of a tool call holds from here until what is returned is called. */
   open(call: OpenCall): () => void {
     this.#calls.set(call.callId, call)
-    return () => void this.#calls.delete(call.callId)
+    return () => {
+      if (!this.#calls.delete(call.callId)) return
+      for (const unit of this.#units) unit.endCall(call.callId)
+    }
+  }
+
+  /** Idempotent. Resolves when nothing is left of what any call had opened. */
+  async close(): Promise<void> {
+    await Promise.all(this.#units.map((unit) => unit.close()))
   }
 
   async #answer(method: BrokerMethod, callId: unknown, args: readonly Json[]): Promise<Json> {

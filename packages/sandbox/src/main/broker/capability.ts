@@ -14,6 +14,15 @@ export interface OpenCall {
 export type Capability = (call: OpenCall, args: readonly Json[]) => Json | Promise<Json>
 export type Capabilities = Partial<Readonly<Record<BrokerMethod, Capability>>>
 
+/** A capability that holds sockets or processes open between calls of its methods. */
+export interface CapabilityUnit {
+  readonly capabilities: Capabilities
+  /** Ends whatever a call has open; called when the call ends, however it does. */
+  endCall(callId: string): void
+  /** Idempotent. Ends every call, and resolves when nothing is left. */
+  close(): Promise<void>
+}
+
 export function textArgument(args: readonly Json[], index: number, name: string, maxChars = 1024 * 1024): string {
   const value = args[index]
   if (typeof value === 'string' && value.length <= maxChars) return value

@@ -2,8 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net'
 
 /** What an address is for, by the registries of special addresses. Only `public` ones are reached without being named. */
 export type AddressKind =
-  | 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'metadata' | 'multicast' | 'broadcast' | 'documentation' | 'benchmark' | 'reserved'
-  | 'unspecified' | 'unreadable'
+  | 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'metadata' | 'multicast' | 'broadcast' | 'documentation'
+  | 'benchmark' | 'reserved' | 'unspecified' | 'unreadable'
 
 interface Range<Meaning> {
   readonly start: Uint8Array
@@ -14,7 +14,8 @@ interface Range<Meaning> {
 /** The first range that holds an address decides. */
 const V4 = ranges<AddressKind>([
   // Where clouds answer whoever asks with the credentials of the machine.
-  ['169.254.169.254/32', 'metadata'], ['168.63.129.16/32', 'metadata'], ['100.100.100.200/32', 'metadata'], ['192.0.0.192/32', 'metadata'],
+  ['169.254.169.254/32', 'metadata'], ['168.63.129.16/32', 'metadata'], ['100.100.100.200/32', 'metadata'],
+  ['192.0.0.192/32', 'metadata'],
   ['0.0.0.0/8', 'unspecified'],
   ['10.0.0.0/8', 'private'], ['172.16.0.0/12', 'private'], ['192.168.0.0/16', 'private'],
   ['100.64.0.0/10', 'shared'],
@@ -75,7 +76,7 @@ export function addressBytes(text: string): Uint8Array | undefined {
   return isIPv6(text) && !text.includes('%') ? sixBytes(text) : undefined
 }
 
-/** What is not given out as public unicast is reserved. Of several addresses inside one, the first that is not public decides. */
+/** What is not given out as public unicast is reserved. Of two addresses inside one, the first that is not public decides. */
 function kindOfSix(bytes: Uint8Array): AddressKind {
   const meaning = find(V6, bytes) ?? 'reserved'
   if (typeof meaning === 'string') return meaning
@@ -117,7 +118,7 @@ function holds({ start, bits }: Range<unknown>, bytes: Uint8Array): boolean {
   const whole = bits >> 3
   for (let index = 0; index < whole; index++) if (bytes[index] !== start[index]) return false
   const rest = 8 - (bits & 7)
-  return rest === 8 || bytes[whole]! >> rest === start[whole]! >> rest
+  return bytes[whole]! >> rest === start[whole]! >> rest
 }
 
 const MAPPED: Range<unknown> = { start: addressBytes('::ffff:0:0')!, bits: 96, meaning: undefined }

@@ -24,6 +24,11 @@ export interface Compartment {
   claim(): () => void
 }
 
+interface Answer {
+  readonly hop: Hop
+  readonly response: Dispatcher.ResponseData
+}
+
 /**
  * All traffic of one call: its grant, its connections and its bodies begin and end together. The connections are not
  * shared with other calls, because those may be of a tool with another grant, and what a call opened dies with it.
@@ -69,12 +74,13 @@ export class CallTraffic {
       giveBack()
     }
     const late = setTimeout(() => {
-      stop.abort(new BulkheadError('ToolExecutionFailed', `The host ${target.host} did not answer within ${limits.headersMs} ms. Try again later.`))
+      const message = `The host ${target.host} did not answer within ${limits.headersMs} ms. Try again later.`
+      stop.abort(new BulkheadError('ToolExecutionFailed', message))
     }, limits.headersMs)
     try {
-      const { hop, response } = await this.#follow({ target, request }, stop.signal)
-      return this.#handOver(hop, response, stop, released)
+      return this.#handOver(await this.#follow({ target, request }, stop.signal), released)
     } catch (error) {
+      // A response that came all the same is not left half read.
       stop.abort()
       released()
       throw error
@@ -107,33 +113,38 @@ export class CallTraffic {
       socket.once('close', () => resolve())
       socket.destroy()
     }))
-    await Promise.all([this.#agent.destroy(reason), ...closed])
+    await Promise.allSettled([this.#agent.destroy(reason), ...closed])
   }
 
   #claim(): () => void {
     const { limits, claim } = this.#compartment
     if (this.#stops.size >= limits.requestsPerCall) {
-      throw new BulkheadError('ResourceBusy', `The call has ${limits.requestsPerCall} requests open already. Read their bodies to the end, or stop reading them.`)
+      const cure = 'Read their bodies to the end, or leave them in the middle.'
+      throw new BulkheadError('ResourceBusy', `The call has ${limits.requestsPerCall} requests open already. ${cure}`)
     }
     return claim()
   }
 
-  async #follow(first: Hop, signal: AbortSignal): Promise<{ readonly hop: Hop; readonly response: Dispatcher.ResponseData }> {
+  async #follow(first: Hop, signal: AbortSignal): Promise<Answer> {
     const { redirects } = this.#compartment.limits
     let hop = first
     for (let followed = 0; ; followed++) {
       const response = await this.#send(hop, signal)
-      const { location } = response.headers
-      const next = hop.request.follow ? nextHop(hop, response.statusCode, Array.isArray(location) ? location.join(', ') : location, this.#scope) : undefined
+      // Given twice, it is no URL any more.
+      const location = [response.headers['location'] ?? []].flat().join(', ')
+      const next = hop.request.follow ? nextHop(hop, response.statusCode, location, this.#scope) : undefined
       if (next === undefined) return { hop, response }
       response.body.on('error', () => undefined).destroy()
-      if (followed === redirects) throw new BulkheadError('ToolExecutionFailed', `The host ${first.target.host} redirects more than ${redirects} times.`)
+      if (followed === redirects) {
+        throw new BulkheadError('ToolExecutionFailed', `The host ${first.target.host} redirects more than ${redirects} times.`)
+      }
       hop = next
     }
   }
 
-  /** One request to one judged place. What is sent is settled here, per host. */
-  async #send({ target: { url, host }, request: { method, headers, body } }: Hop, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  /** One request to one judged place. Headers leave here and nowhere else, once per hop and with its host at hand. */
+  async #send({ target: { url, host }, request }: Hop, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { method, headers, body } = request
     try {
       return await unlessAborted(signal, this.#agent.request({
         origin: url.origin, path: url.pathname + url.search, method, headers: [...headers].flat(), body, signal,
@@ -145,9 +156,9 @@ export class CallTraffic {
     }
   }
 
-  #handOver({ target: { url, host }, request: { method } }: Hop, response: Dispatcher.ResponseData, stop: AbortController, released: () => void): JsonObject {
+  #handOver({ hop: { target: { url, host }, request }, response }: Answer, released: () => void): JsonObject {
     const { limits } = this.#compartment
-    const { headers, decoder, hasBody } = readIncoming(response, method, limits)
+    const { headers, decoder, hasBody } = readIncoming(response, request.method, limits)
     const head = { url: url.href, status: response.statusCode, headers: Object.fromEntries(headers) }
     if (!hasBody) {
       response.body.on('error', () => undefined).resume()
@@ -157,7 +168,6 @@ export class CallTraffic {
     const bodyId = `${++this.#bodyCount}`
     this.#bodies.set(bodyId, new ResponseBody({
       host, source: response.body, decoder, limits,
-      stop: (reason) => stop.abort(reason),
       released: () => {
         this.#bodies.delete(bodyId)
         released()
@@ -169,8 +179,8 @@ export class CallTraffic {
   #body(bodyId: string): ResponseBody {
     if (this.#ended !== undefined) throw this.#ended.reason
     const body = this.#bodies.get(bodyId)
-    if (body === undefined) throw new BulkheadError('InputInvalid', 'The body is not open: it was read to its end, failed, or was dropped.')
-    return body
+    if (body !== undefined) return body
+    throw new BulkheadError('InputInvalid', 'The body is not open: it was read to its end, failed, or was dropped.')
   }
 }
 

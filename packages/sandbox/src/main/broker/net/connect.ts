@@ -54,8 +54,10 @@ export function judgedConnector({ scope, lookup, ca, timeoutMs, sockets }: Dial)
       else callback(error, null)
     }
     const late = setTimeout(() => {
-      socket.destroy(new BulkheadError('ToolExecutionFailed', `The host ${host} could not be connected to within ${timeoutMs} ms. Try again later.`))
+      const message = `The host ${host} could not be connected to within ${timeoutMs} ms. Try again later.`
+      socket.destroy(new BulkheadError('ToolExecutionFailed', message))
     }, timeoutMs)
+    // What the connection really leads to is judged once more.
     socket.once('connect', () => {
       try {
         refuseAddress(socket.remoteAddress ?? '', host, port, scope)

@@ -28,8 +28,10 @@ export class HostScope {
     this.#patterns = hosts.flatMap((pattern) => {
       const match = PATTERN.exec(pattern)
       if (match === null) return []
-      const host = match[2]!.replace(/^\[|\]$/g, '')
-      return [{ below: match[1] !== undefined, host, address: canonicalAddress(host), port: match[3] === undefined ? undefined : Number(match[3]) }]
+      const [, below, named, port] = match
+      const host = named!.replace(/^\[|\]$/g, '')
+      const address = canonicalAddress(host)
+      return [{ below: below !== undefined, host, address, port: port === undefined ? undefined : Number(port) }]
     })
   }
 
@@ -56,4 +58,5 @@ export class HostScope {
   }
 }
 
-const reaches = ({ port: granted }: HostPattern, port: number): boolean => (granted === undefined ? DEFAULT_PORTS.has(port) : granted === port)
+const reaches = ({ port: granted }: HostPattern, port: number): boolean =>
+  granted === undefined ? DEFAULT_PORTS.has(port) : granted === port

@@ -12,9 +12,12 @@ export interface Incoming {
   readonly hasBody: boolean
 }
 export type Decoder = (chunkBytes: number) => Transform
+type ResponseHead = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 
 /** They are about the connection, which is not the tool's. The last would be a prototype to careless code. */
-const HIDDEN: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', '__proto__'])
+const HIDDEN: ReadonlySet<string> = new Set([
+  'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', '__proto__',
+])
 /** Nothing comes after these; no other status is asked for, since undici itself refuses to switch protocols. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304])
 /** What the specification of this content coding asks a reader to hold at most: 8 MB. The library would take 128. */
@@ -32,7 +35,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
  * Reads the head of a response. A body in one known coding is decoded, and then the headers speak of the decoded body; one
  * in several codings, which only bombs use, or in an unknown one is handed on as it came, with the header that says so.
  */
-export function readIncoming({ statusCode, headers: given }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>, method: string, limits: NetLimits): Incoming {
+export function readIncoming({ statusCode, headers: given }: ResponseHead, method: string, limits: NetLimits): Incoming {
   const headers = new Map<string, string>()
   let count = 0
   for (const [name, value] of Object.entries(given)) {
@@ -40,7 +43,9 @@ export function readIncoming({ statusCode, headers: given }: Pick<Dispatcher.Res
     count += values.length
     if (!HIDDEN.has(name) && !name.startsWith('proxy-')) headers.set(name, values.join(name === 'set-cookie' ? '\n' : ', '))
   }
-  if (count > limits.headerCount) throw new BulkheadError('ToolExecutionFailed', `The response has more than ${limits.headerCount} headers and was not read.`)
+  if (count > limits.headerCount) {
+    throw new BulkheadError('ToolExecutionFailed', `The response has more than ${limits.headerCount} headers and was not read.`)
+  }
   const hasBody = method !== 'HEAD' && !BODILESS.has(statusCode)
   const decoder = hasBody ? DECODERS.get(headers.get('content-encoding')?.trim().toLowerCase() ?? '') : undefined
   if (decoder !== undefined) {

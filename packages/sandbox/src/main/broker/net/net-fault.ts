@@ -18,7 +18,7 @@ const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = ne
   ['CERT_HAS_EXPIRED', ['ToolExecutionFailed', 'has a certificate that has expired']],
 ])
 
-const FAMILIES: readonly (readonly [code: RegExp, what: string])[] = [
+const FAMILIES: readonly (readonly [codes: RegExp, what: string])[] = [
   [/^HPE_/, 'answered with something that is not HTTP'],
   [/^(?:Z_|ERR__ERROR_|ZSTD_)/, 'sent a body that cannot be decompressed'],
   [/CERT|SELF_SIGNED|UNABLE_TO_|^ERR_SSL|^ERR_TLS|^EPROTO$/, 'could not prove over TLS who it is'],
@@ -29,6 +29,7 @@ export function netFault(error: unknown, host: string): BulkheadError {
   if (BulkheadError.is(error)) return error
   const { code } = error as { readonly code?: unknown }
   const reason = typeof code === 'string' ? code : 'unknown'
-  const [kind, what] = FAULTS.get(reason) ?? ['ToolExecutionFailed' as const, FAMILIES.find(([family]) => family.test(reason))?.[1] ?? `could not be reached (${reason})`]
+  const family = FAMILIES.find(([codes]) => codes.test(reason))?.[1] ?? `could not be reached (${reason})`
+  const [kind, what] = FAULTS.get(reason) ?? ['ToolExecutionFailed' as const, family]
   return new BulkheadError(kind, `The host ${host} ${what}.`, { cause: error, data: { host, reason } })
 }

@@ -81,7 +81,8 @@ export function netCapability({ lookup = systemLookup, ca, limits: given }: NetO
     },
     endCall: (callId) => end(callId, new BulkheadError('ToolCancelled', 'The call has ended, and its connections with it.')),
     async close() {
-      for (const callId of [...calls.keys()]) end(callId, new BulkheadError('ToolCancelled', 'The compartment was closed, and its connections with it.'))
+      const reason = new BulkheadError('ToolCancelled', 'The compartment was closed, and its connections with it.')
+      for (const callId of [...calls.keys()]) end(callId, reason)
       await Promise.all(leaving)
     },
   }
@@ -91,7 +92,7 @@ export function netCapability({ lookup = systemLookup, ca, limits: given }: NetO
 function places(count: number, of: string): () => () => void {
   let free = count
   return () => {
-    if (free === 0) throw new BulkheadError('ResourceBusy', `The compartment has ${count} ${of} open already. Wait for some of them.`)
+    if (free === 0) throw new BulkheadError('ResourceBusy', `The compartment has ${count} ${of} open. Wait for some of them.`)
     free--
     let held = true
     return () => {

@@ -16,7 +16,8 @@ const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /** They say where a message goes or ends, and belong to whoever holds the connection. */
 const FORBIDDEN: ReadonlySet<string> = new Set([
-  'host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'http2-settings', 'via',
+  'host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect',
+  'http2-settings', 'via',
 ])
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
@@ -33,7 +34,8 @@ export function readOutgoing(given: Json | undefined, maxBytes: number): Outgoin
   const method = readMethod(request['method'])
   const body = readBody(request['body'], maxBytes)
   if (body !== undefined && BODILESS.has(method)) throw invalid(`${method} has no body; use another method`)
-  return { method, headers: readHeaders(request['headers'], body), body: body?.bytes ?? null, follow: readRedirect(request['redirect']) }
+  const headers = readHeaders(request['headers'], body)
+  return { method, headers, body: body?.bytes ?? null, follow: readRedirect(request['redirect']) }
 }
 
 function readMethod(given: Json | undefined): string {
@@ -71,15 +73,17 @@ function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyM
     if (!TOKEN.test(name)) throw invalid('a header has a name that is not a token')
     if (FORBIDDEN.has(key) || key.startsWith('proxy-')) throw invalid(`the header ${key} is not a tool's to set; leave it out`)
     if (headers.has(key)) throw invalid(`the header ${key} is given twice`)
-    if (typeof value !== 'string' || !VALUE.test(value)) throw invalid(`the header ${key} is not a text of printable characters up to ÿ`)
+    if (typeof value !== 'string' || !VALUE.test(value)) throw invalid(`the header ${key} is not a text of characters up to ÿ`)
     chars += name.length + value.length
     headers.set(key, value.trim())
   }
-  if (headers.size > HEADERS || chars > HEADER_CHARS) throw invalid(`it has more than ${HEADERS} headers, or more than ${HEADER_CHARS} characters in them`)
+  if (headers.size > HEADERS || chars > HEADER_CHARS) {
+    throw invalid(`it has more than ${HEADERS} headers, or more than ${HEADER_CHARS} characters in them`)
+  }
   return withDefaults(headers, body)
 }
 
-/** What is sent when the tool says nothing. A part of something is asked for as it is, since half a compressed body cannot be read. */
+/** What is sent when the tool says nothing. A part is asked for as it is: half a compressed body cannot be read. */
 function withDefaults(headers: Map<string, string>, body: Body | undefined): ReadonlyMap<string, string> {
   return new Map([
     ['accept', '*/*'],

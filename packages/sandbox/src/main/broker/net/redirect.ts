@@ -16,14 +16,15 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
  * only those are kept that are known to carry none.
  */
 const CARRIED: ReadonlySet<string> = new Set([
-  'accept', 'accept-encoding', 'accept-language', 'cache-control', 'content-encoding', 'content-language', 'content-type', 'if-match', 'if-modified-since',
-  'if-none-match', 'if-range', 'if-unmodified-since', 'range', 'user-agent',
+  'accept', 'accept-encoding', 'accept-language', 'cache-control', 'content-encoding', 'content-language', 'content-type',
+  'if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since', 'range', 'user-agent',
 ])
 const OF_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-language', 'content-location', 'content-type'])
 
 /** Where a response sends its request, judged from scratch; undefined when it is an answer. */
-export function nextHop({ target, request }: Hop, status: number, location: string | undefined, scope: HostScope): Hop | undefined {
-  if (!REDIRECTS.has(status) || location === undefined) return undefined
+export function nextHop(hop: Hop, status: number, location: string, scope: HostScope): Hop | undefined {
+  if (!REDIRECTS.has(status) || location === '') return undefined
+  const { target, request } = hop
   const next = judgeLocation(target, location, scope)
   const plain = becomesGet(status, request.method)
   const abroad = next.url.origin !== target.url.origin
@@ -33,9 +34,10 @@ export function nextHop({ target, request }: Hop, status: number, location: stri
 
 function judgeLocation({ url, host }: Target, location: string, scope: HostScope): Target {
   const parsed = URL.parse(location, url)
-  if (parsed === null) throw new BulkheadError('ToolExecutionFailed', `The host ${host} redirects to something that is not a URL.`)
+  if (parsed === null) throw new BulkheadError('ToolExecutionFailed', `The host ${host} redirects to what is not a URL.`)
   if (url.protocol === 'https:' && parsed.protocol === 'http:') {
-    throw new BulkheadError('CapabilityDenied', `The host ${host} redirects from https to http, which is not followed. Fetch with redirect: 'manual' to see where it leads.`, {
+    const cure = "Fetch with redirect: 'manual' to see where it leads."
+    throw new BulkheadError('CapabilityDenied', `The host ${host} redirects from https to http, which is not followed. ${cure}`, {
       data: { power: 'net', host },
     })
   }
@@ -43,7 +45,9 @@ function judgeLocation({ url, host }: Target, location: string, scope: HostScope
     return judgeParsed(parsed, scope)
   } catch (error) {
     const { code, message, data } = BulkheadError.from(error)
-    throw new BulkheadError(code === 'InputInvalid' ? 'ToolExecutionFailed' : code, `The host ${host} redirects elsewhere. ${message}`, {
+    // The tool did not write this URL.
+    const told = code === 'InputInvalid' ? 'ToolExecutionFailed' : code
+    throw new BulkheadError(told, `The host ${host} redirects elsewhere. ${message}`, {
       cause: error, ...(data !== undefined && { data }),
     })
   }

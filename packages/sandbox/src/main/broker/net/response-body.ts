@@ -10,8 +10,6 @@ export interface BodyParts {
   readonly source: Readable
   readonly decoder: Decoder | undefined
   readonly limits: NetLimits
-  /** Contract: destroys the source with this reason. */
-  readonly stop: (reason: BulkheadError) => void
   /** Called once, when nothing more will come. */
   readonly released: () => void
 }
@@ -19,6 +17,7 @@ export interface BodyParts {
 /** The body of one response, pulled piece by piece: what nobody asks for stays with its sender. */
 export class ResponseBody {
   readonly #parts: BodyParts
+  readonly #stream: Readable
   readonly #pieces: AsyncIterator<Buffer>
   /** Readers take turns. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -33,10 +32,10 @@ export class ResponseBody {
     const { source, decoder, limits } = parts
     // An error nobody reads is no error of the host.
     const ignore = (): void => undefined
-    const stream: Readable = decoder === undefined
+    this.#stream = decoder === undefined
       ? source.on('error', ignore)
       : pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder(limits.chunkBytes), ignore)
-    this.#pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    this.#pieces = this.#stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   }
 
   /** The next bytes, or null at the end. Rejects with what ended the body early, and goes on doing so. */
@@ -63,7 +62,8 @@ export class ResponseBody {
   async #fill(): Promise<void> {
     const { host, limits } = this.#parts
     const idle = setTimeout(() => {
-      this.#end(new BulkheadError('ToolExecutionFailed', `The host ${host} sent nothing more of its body for ${limits.idleMs} ms. Try again later.`))
+      const message = `The host ${host} sent nothing more of its body for ${limits.idleMs} ms. Try again later.`
+      this.#end(new BulkheadError('ToolExecutionFailed', message))
     }, limits.idleMs)
     try {
       const { done, value } = await this.#pieces.next()
@@ -73,8 +73,8 @@ export class ResponseBody {
       this.#bound(this.#delivered)
     } catch (error) {
       // Some decoders take a body of no bytes for one that was cut off.
-      const empty = this.#parts.decoder !== undefined && this.#received === 0 && (error as { readonly code?: unknown }).code === 'Z_BUF_ERROR'
-      this.#end(empty ? undefined : netFault(error, host))
+      const isEmpty = this.#received === 0 && (error as { readonly code?: unknown }).code === 'Z_BUF_ERROR'
+      this.#end(isEmpty ? undefined : netFault(error, host))
     } finally {
       clearTimeout(idle)
     }
@@ -93,10 +93,12 @@ export class ResponseBody {
   #bound(bytes: number): void {
     const { host, limits, decoder } = this.#parts
     if (bytes > limits.bodyBytes) {
-      throw new BulkheadError('OutputTooLarge', `The body from ${host} has more than ${limits.bodyBytes} bytes and was not read further. Ask for less of it.`)
+      const what = `The body from ${host} has more than ${limits.bodyBytes} bytes and was not read further.`
+      throw new BulkheadError('OutputTooLarge', `${what} Ask for less of it.`)
     }
     if (decoder !== undefined && bytes > limits.unpackedFloor && bytes > this.#received * limits.unpackedRatio) {
-      throw new BulkheadError('OutputTooLarge', `The body from ${host} decompresses to more than ${limits.unpackedRatio} times its size and was not read further. Ask for it with accept-encoding: identity.`)
+      const what = `The body from ${host} decompresses to more than ${limits.unpackedRatio} times its size`
+      throw new BulkheadError('OutputTooLarge', `${what} and was not read further. Ask for it with accept-encoding: identity.`)
     }
   }
 
@@ -107,7 +109,8 @@ export class ResponseBody {
     this.#failure = failure
     if (failure !== undefined) {
       this.#rest = Buffer.alloc(0)
-      this.#parts.stop(failure)
+      // With it everything before it, down to the connection.
+      this.#stream.destroy(failure)
     }
     this.#parts.released()
   }

@@ -18,7 +18,7 @@ export interface Target {
   readonly port: number
 }
 
-/** Reads and judges a URL as a tool wrote it. Throws InputInvalid when it cannot be read, CapabilityDenied when it may not be reached. */
+/** Judges a URL as a tool wrote it. Throws InputInvalid when it cannot be read, CapabilityDenied when it may not be reached. */
 export function judgeUrl(text: string, scope: HostScope): Target {
   if (text.length > URL_CHARS) throw invalid(`is longer than ${URL_CHARS} characters`)
   if (ODD.test(text)) throw invalid('has white space, control characters or back-slashes in it; encode them')
@@ -36,33 +36,37 @@ export function judgeParsed(parsed: URL, scope: HostScope): Target {
     throw denied(`The scheme ${url.protocol} cannot be fetched. Use http or https.`, url.host)
   }
   if (url.username !== '' || url.password !== '') {
-    throw denied('The URL has a user name or password before its host. Send credentials in the authorization header.', url.hostname)
+    throw denied('The URL has credentials before its host. Send them in the authorization header.', url.hostname)
   }
   url.hash = ''
   const bare = url.hostname.replace(/^\[|\]$/g, '')
   const host = isIP(bare) === 0 ? bare.replace(/\.$/, '') : bare
   if (isIP(bare) === 0) {
-    if (host.length > NAME_CHARS || !host.split('.').every((label) => LABEL.test(label))) throw invalid('has a host that is not a name')
+    const isName = host.length <= NAME_CHARS && host.split('.').every((label) => LABEL.test(label))
+    if (!isName) throw invalid('has a host that is not a name')
     url.hostname = host
   }
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
   if (!scope.covers(host, port)) {
-    throw denied(`The host ${place(host, port)} is not one the tool may reach. Declare it in \`requires.net.hosts\`; without a port it means 80 and 443.`, host)
+    const cure = 'Declare it in `requires.net.hosts`; without a port it means 80 and 443.'
+    throw denied(`The host ${place(host, port)} is not one the tool may reach. ${cure}`, host)
   }
   if (isIP(host) !== 0) refuseAddress(host, host, port, scope)
   return { url, host, port }
 }
 
-/** Throws CapabilityDenied for an address of a host that the grant does not admit. The address itself stays untold: it may be the secret. */
+/** Throws CapabilityDenied for an address of a host that the grant does not admit. Which one a name has stays untold. */
 export function refuseAddress(address: string, host: string, port: number, scope: HostScope): void {
   const kind = scope.refuses(address, host, port)
   if (kind === undefined) return
   const what = isIP(host) === 0 ? `The host ${place(host, port)} has an address` : `${place(host, port)} is an address`
-  throw denied(`${what} that is not public (${kind}). Declare the very address with its port in \`requires.net.hosts\` if that is meant.`, host)
+  const cure = 'Declare the very address with its port in `requires.net.hosts` if that is meant.'
+  throw denied(`${what} that is not public (${kind}). ${cure}`, host)
 }
 
 const place = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 const invalid = (what: string): BulkheadError => new BulkheadError('InputInvalid', `The URL ${what}.`)
 
-const denied = (message: string, host: string): BulkheadError => new BulkheadError('CapabilityDenied', message, { data: { power: 'net', host } })
+const denied = (message: string, host: string): BulkheadError =>
+  new BulkheadError('CapabilityDenied', message, { data: { power: 'net', host } })

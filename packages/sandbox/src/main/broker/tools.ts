@@ -1,0 +1,18 @@
+import type { CompartmentServices, JsonObject } from '@bulkhead/contract'
+import { BulkheadError, TOOL_NAME_PATTERN } from '@bulkhead/contract'
+import type { Capabilities } from './capability.ts'
+import { textArgument } from './capability.ts'
+
+/** Other tools, called through the host: it judges the call by what both tools may do. */
+export function toolsCapability(services: CompartmentServices): Capabilities {
+  return {
+    async 'tools.call'(call, args) {
+      const name = textArgument(args, 0, 'The name of a tool', 64)
+      if (!TOOL_NAME_PATTERN.test(name)) throw new BulkheadError('InputInvalid', 'That is not the name of a tool.')
+      if (services.callTool === undefined) {
+        throw new BulkheadError('CapabilityUnavailable', 'This host lets no tool call another.')
+      }
+      return await services.callTool(call.callId, name, args[1] ?? {}, call.signal) as unknown as JsonObject
+    },
+  }
+}
