@@ -148,6 +148,14 @@ describe('when a compartment is closed', () => {
     await net.close()
   })
 
+  it('nothing is begun any more', async () => {
+    const server = await begun()
+    const net = newNet()
+    await net.close()
+    expect(await codeOf(fetchRaw(net, callOf([server.place]), `${server.base}/`))).toBe('ToolCancelled')
+    expect(server.sockets).toHaveLength(0)
+  })
+
   it('connections to many hosts are not kept in any number', async () => {
     const server = await serve((_request, response) => response.end('x'))
     const net = newNet({ lookup: async () => ['127.0.0.1'], limits: { requestsPerCall: 4 } })

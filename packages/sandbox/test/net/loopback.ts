@@ -7,8 +7,8 @@ import type { CompartmentTool, ErrorCode, Json, JsonObject, Net } from '@bulkhea
 import { BulkheadError, NO_GRANT } from '@bulkhead/contract'
 import { expect, onTestFinished } from 'vitest'
 import { netAccess } from '../../src/extension/net-access.ts'
-import type { OpenCall } from '../../src/main/broker/capability.ts'
-import type { NetCapability, NetOptions } from '../../src/main/broker/net/net.ts'
+import type { CapabilityUnit, OpenCall } from '../../src/main/broker/capability.ts'
+import type { NetOptions } from '../../src/main/broker/net/net.ts'
 import { netCapability } from '../../src/main/broker/net/net.ts'
 
 export interface Listening {
@@ -70,7 +70,7 @@ export async function listen(server: Server, { host = '127.0.0.1', port: wanted 
 /** Resolves when the other side is gone, however it went. */
 export const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.once('close', () => resolve()))
 
-export function newNet(options: NetOptions = {}): NetCapability {
+export function newNet(options: NetOptions = {}): CapabilityUnit {
   const net = netCapability(options)
   onTestFinished(() => net.close())
   return net
@@ -84,17 +84,17 @@ export function callOf(hosts: readonly string[], signal: AbortSignal = new Abort
 }
 
 /** What a tool of this grant has as `runtime.net`, with nothing between it and the capability but JSON. */
-export function reach(net: NetCapability, call: OpenCall): Net {
+export function reach(net: CapabilityUnit, call: OpenCall): Net {
   return netAccess(async (method, ...args) => {
     const plain = JSON.parse(JSON.stringify(args)) as Json[]
     return JSON.parse(JSON.stringify(await net.capabilities[method]!(call, plain))) as Json
   })
 }
 
-export const fetchRaw = async (net: NetCapability, call: OpenCall, url: string, request?: JsonObject): Promise<JsonObject> =>
+export const fetchRaw = async (net: CapabilityUnit, call: OpenCall, url: string, request?: JsonObject): Promise<JsonObject> =>
   await net.capabilities['net.fetch']!(call, request === undefined ? [url] : [url, request]) as JsonObject
 
-export const readRaw = async (net: NetCapability, call: OpenCall, ...args: Json[]): Promise<Json> =>
+export const readRaw = async (net: CapabilityUnit, call: OpenCall, ...args: Json[]): Promise<Json> =>
   net.capabilities['net.read']!(call, args)
 
 /** The error something was refused with; fails when it was not refused, or not with one of ours. */

@@ -33,7 +33,11 @@ export class Broker {
   constructor({ tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#log = logCapability(services, limits.logBytes)
-    this.#units = [netCapability(), shellCapability({ workspace, tools })]
+    const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
+    this.#units = [
+      ...(anyHas('net') ? [netCapability()] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools })] : []),
+    ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
       ...fsCapability(workspace),

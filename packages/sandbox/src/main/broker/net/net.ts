@@ -1,5 +1,5 @@
 import { BulkheadError } from '@bulkhead/contract'
-import type { Capabilities, OpenCall } from '../capability.ts'
+import type { CapabilityUnit, OpenCall } from '../capability.ts'
 import { textArgument } from '../capability.ts'
 import type { Compartment } from './call-traffic.ts'
 import { CallTraffic } from './call-traffic.ts'
@@ -18,19 +18,12 @@ export interface NetOptions {
   readonly limits?: Partial<NetLimits>
 }
 
-export interface NetCapability {
-  readonly capabilities: Capabilities
-  /** Ends whatever a call has open; its sockets are closed. To be called when the call ends, however it does. */
-  endCall(callId: string): void
-  /** Ends every call. Resolves when no socket is left. */
-  close(): Promise<void>
-}
-
 /** Hosts inside the grant of the tool, over http and https. No proxy, cookies or cache: what a tool sends is what is sent. */
-export function netCapability({ lookup = systemLookup, ca, limits: given }: NetOptions = {}): NetCapability {
+export function netCapability({ lookup = systemLookup, ca, limits: given }: NetOptions = {}): CapabilityUnit {
   const limits = { ...NET_LIMITS, ...given }
   const calls = new Map<string, { readonly traffic: CallTraffic; readonly forget: () => void }>()
   const leaving = new Set<Promise<void>>()
+  let closed: BulkheadError | undefined
   const requests = places(limits.requestsAtOnce, 'requests')
   const lookups = places(limits.lookupsAtOnce, 'lookups of names')
   const compartment: Compartment = {
@@ -60,6 +53,7 @@ export function netCapability({ lookup = systemLookup, ca, limits: given }: NetO
   const trafficOf = ({ callId, tool, signal }: OpenCall): CallTraffic => {
     const known = calls.get(callId)
     if (known !== undefined) return known.traffic
+    if (closed !== undefined) throw closed
     const abort = (): void => end(callId, BulkheadError.from(signal.reason, 'ToolCancelled'))
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
     signal.addEventListener('abort', abort, { once: true })
@@ -79,10 +73,12 @@ export function netCapability({ lookup = systemLookup, ca, limits: given }: NetO
         return args[1] === 'drop' ? trafficOf(call).drop(bodyId) : trafficOf(call).read(bodyId)
       },
     },
-    endCall: (callId) => end(callId, new BulkheadError('ToolCancelled', 'The call has ended, and its connections with it.')),
+    endCall(callId) {
+      if (calls.has(callId)) end(callId, new BulkheadError('ToolCancelled', 'The call has ended, and its connections with it.'))
+    },
     async close() {
-      const reason = new BulkheadError('ToolCancelled', 'The compartment was closed, and its connections with it.')
-      for (const callId of [...calls.keys()]) end(callId, reason)
+      closed ??= new BulkheadError('ToolCancelled', 'The compartment was closed, and its connections with it.')
+      for (const callId of [...calls.keys()]) end(callId, closed)
       await Promise.all(leaving)
     },
   }

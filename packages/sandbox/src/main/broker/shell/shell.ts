@@ -131,7 +131,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
       },
     },
     endCall(callId) {
-      endAll((attempt) => attempt.callId === callId, callOverError())
+      if (attempts.size > 0) endAll((attempt) => attempt.callId === callId, callOverError())
     },
     async close() {
       closed = true
