@@ -1,17 +1,24 @@
-import { BulkheadError, CALL_LIMITS, type Clock, type ErrorCode, type OutcomeError } from '@bulkhead/contract'
+import {
+  BulkheadError, CALL_LIMITS, type Clock, type ErrorCode, type OutcomeError, type ToolDefinition,
+} from '@bulkhead/contract'
 import { untilAborted } from './cancellation.ts'
 
-/** Trying again at once would meet the same refusal, or ask a person twice. */
-const POINTLESS: ReadonlySet<ErrorCode> = new Set(['CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout'])
+/** Trying again at once would meet the same fault, or ask a person twice; the next call may. */
+const POINTLESS: ReadonlySet<ErrorCode> = new Set([
+  'CompartmentStartFailed', 'LifecycleFailure', 'LifecycleTimeout', 'CompartmentQuarantined', 'MaxRetriesExceeded',
+  'InteractionTimeout',
+])
+
+type Failure = Pick<OutcomeError, 'code' | 'class' | 'retryable'>
 
 /**
- * Whether a failed attempt may be followed by another. A tool that says so itself has not acted; after a deadline or a
- * crash nobody knows, so only what does no harm twice is repeated.
+ * Whether a failed attempt may be followed by another. A tool that says it is busy has not acted. After a crash nobody
+ * knows, so only what does no harm twice is repeated; after a deadline only what says so itself, for it may still be at it.
  */
-export function mayTryAgain({ code, class: errorClass, retryable }: Omit<OutcomeError, 'data'>, repeatable: boolean): boolean {
+export function mayTryAgain({ code, class: errorClass, retryable }: Failure, { idempotent, mode }: ToolDefinition): boolean {
   if (POINTLESS.has(code)) return false
-  if (errorClass === 'ToolTransient' && code !== 'ExecutionTimeout') return true
-  return retryable && repeatable
+  if (code === 'ExecutionTimeout') return idempotent
+  return errorClass === 'ToolTransient' || (retryable && (idempotent || mode === 'read'))
 }
 
 /** 1.5ⁿ seconds and up to half a second more, so that calls that failed together do not come back together. */
@@ -23,7 +30,7 @@ export function rest(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   return untilAborted(promise, signal).finally(stopTimer)
 }
 
-/** What the caller is told when the last attempt failed like those before it. */
+/** What the caller is told when the last attempt failed with a passing error like those before it. */
 export function attemptsSpent(tool: string, last: { readonly code: ErrorCode; readonly message: string }): BulkheadError {
   const { attempts } = CALL_LIMITS
   const message = `The tool "${tool}" failed ${attempts} times, the last time with ${last.code}: ${last.message}`

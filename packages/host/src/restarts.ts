@@ -1,8 +1,11 @@
 /** Rest after so many deaths within the window; the last entry holds for all beyond it. */
-const REST_MS = [0, 0, 0, 1_000, 5_000, 15_000, 60_000] as const
+const REST_MS = [0, 0, 0, 0, 1_000, 5_000, 15_000, 60_000] as const
 const WINDOW_MS = 120_000
 
-/** How long an extension that keeps dying rests before it is started again. The first two deaths cost no wait. */
+/**
+ * How long an extension that keeps dying rests before it is started again. The first three deaths cost no wait: as many
+ * attempts one call may make by itself.
+ */
 export class Restarts {
   #deaths: number[] = []
 

@@ -23,8 +23,6 @@ export interface ToolEntry {
   readonly maxOutputBytes: number
   /** The manifest said `gated: false` and is not believed. */
   readonly gatedByHost: boolean
-  /** Whether a call may be tried again although it may have begun to act. */
-  readonly repeatable: boolean
 }
 
 const DEFAULT_OUTPUT_BYTES = 200 * 1024
@@ -73,7 +71,6 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     timeoutMs: timeoutOf(manifest, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),
     gatedByHost,
-    repeatable: manifest.idempotent || mode === 'read',
   })
 }
 

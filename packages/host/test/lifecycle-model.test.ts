@@ -39,7 +39,7 @@ class Model {
 
   #resting(): boolean {
     const recent = this.#deaths.filter((at) => this.now - at < 120_000)
-    const rest = [0, 0, 0, 1_000, 5_000, 15_000, 60_000][Math.min(recent.length, 6)]!
+    const rest = [0, 0, 0, 0, 1_000, 5_000, 15_000, 60_000][Math.min(recent.length, 7)]!
     return recent.length > 0 && this.now < recent.at(-1)! + rest
   }
 }

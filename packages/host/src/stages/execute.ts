@@ -17,12 +17,14 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt })
     const result = await attemptOnce(call, host, attempt)
     const failure = failureIn(result)
-    if (!failure || !mayTryAgain(failure, call.tool.repeatable)) {
-      if ('error' in result) throw result.error
-      return { ...call, reading: result.reading }
+    const again = failure !== undefined && mayTryAgain(failure, call.tool.definition)
+    if (again && attempt < CALL_LIMITS.attempts) {
+      await rest(host.clock, backOffMs(attempt), call.signal)
+      continue
     }
-    if (attempt === CALL_LIMITS.attempts) throw attemptsSpent(call.name, failure)
-    await rest(host.clock, backOffMs(attempt), call.signal)
+    if (again && failure.class === 'ToolTransient') throw attemptsSpent(call.name, failure)
+    if ('error' in result) throw result.error
+    return { ...call, reading: result.reading }
   }
 }
 

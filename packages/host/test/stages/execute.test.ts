@@ -93,7 +93,7 @@ test.each<[string, ToolSketch, string, number]>([
   ],
   ['a deadline of a tool that acts', { ...ACTS, timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['a deadline of an idempotent tool', { ...ACTS, idempotent: true, timeoutMs: 10, execute: hang }, 'MaxRetriesExceeded', 3],
-  ['a deadline of a tool that reads', { timeoutMs: 10, execute: hang }, 'MaxRetriesExceeded', 3],
+  ['a deadline of a tool that reads', { timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['a failure of its own', { idempotent: true, execute: () => { throw new Error('wrong') } }, 'ToolExecutionFailed', 1],
   [
     'something that is not there',
@@ -125,6 +125,21 @@ test('a crash is repeated for what does no harm twice, in a new compartment', as
   await clock.advance(501)
   expect(await outcome).toMatchObject({ type: 'output', data: 'recovered', metadata: { attempt: 2 } })
   expect(world.sandbox.requests).toHaveLength(2)
+})
+
+test('a crash that comes again each time is told as what it is', async () => {
+  const { clock, world, call } = await prepared({ execute: () => { world.compartment().crash(); return hang() } })
+  const outcome = call()
+  await clock.advance(60_000)
+  expect(await outcome).toMatchObject({ error: { code: 'CompartmentCrashed' }, metadata: { attempt: 3 } })
+  expect(world.sandbox.requests).toHaveLength(3)
+})
+
+test('a start that fails is not tried again by the same call', async () => {
+  const { world, call } = await prepared({ gated: false, idempotent: true })
+  world.sandbox.beforeOpen = () => { throw new BulkheadError('CompartmentStartFailed', 'SyntaxError') }
+  expect(await call()).toMatchObject({ error: { code: 'CompartmentStartFailed' }, metadata: { attempt: 1 } })
+  expect(world.sandbox.requests).toHaveLength(1)
 })
 
 test('a call cancelled between two attempts ends there', async () => {

@@ -67,8 +67,9 @@ export async function listen(server: Server, { host = '127.0.0.1', port: wanted 
   return { port, place: `${host}:${port}`, base: `http://${host}:${port}`, sockets }
 }
 
-/** Resolves when the other side is gone, however it went. */
-export const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.once('close', () => resolve()))
+/** Resolves when the other side is gone, however and whenever it went. */
+export const closed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => (socket.closed ? resolve() : void socket.once('close', () => resolve())))
 
 export function newNet(options: NetOptions = {}): CapabilityUnit {
   const net = netCapability(options)

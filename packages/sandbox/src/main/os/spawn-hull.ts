@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import type { Writable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import type { OsLayers } from './hull-command.ts'
 import { hullCommand, SECCOMP_FD } from './hull-command.ts'
@@ -29,10 +29,10 @@ export function spawnHull(
 
 function hand(filter: Uint8Array, child: ChildProcess): void {
   // When no descriptor is left there are no streams at all, whatever the types say.
-  const pipe = (child.stdio as ChildProcess['stdio'] | undefined)?.[SECCOMP_FD] as (Writable & NodeJS.ReadableStream) | undefined
-  // One that ended before it read the filter says so by its end.
+  const pipe = ((child.stdio ?? []) as readonly unknown[])[SECCOMP_FD] as Duplex | undefined
+  // One that ends before it has read this says why by its end.
   pipe?.on('error', () => undefined)
-  // Unread it would never close, and the child's `close` waits for it.
+  // Unread it would not close, and the child's `close` waits for it.
   pipe?.resume()
   pipe?.end(filter)
 }

@@ -1,0 +1,102 @@
+import type { CompartmentLimits, ErrorCode, Json, JsonObject, LifecyclePhase } from '@bulkhead/contract'
+
+/** The placements a stranger's code can be given. Inline is for code of ours only. */
+export const PLACEMENTS = ['process', 'thread'] as const
+export type AttackPlacement = (typeof PLACEMENTS)[number]
+
+export const SECTIONS = {
+  A: 'files by path',
+  B: 'links',
+  C: 'descriptors',
+  D: 'writes to files',
+  E: 'other storage',
+  F: 'network',
+  G: 'processes and native code',
+  H: 'signals and the state of the process',
+  I: 'inspector, V8 and vm',
+  J: 'loading of modules',
+  K: 'poisoned realms',
+  L: 'internal ports and other threads',
+  M: 'the wire of Comlink',
+  N: 'data that crosses',
+  O: 'exhaustion',
+  P: 'lifecycle',
+  R: 'old memory and side channels',
+} as const
+export type Section = keyof typeof SECTIONS
+
+/** What a step of a script came to. */
+export type Outcome = { readonly returned: Json } | { readonly refused: ErrorCode }
+
+/** What the host does with the compartment of an attack. `open` is done first, whether a script names it or not. */
+export type Step = 'open' | LifecyclePhase | 'call' | 'calls' | 'derive' | 'close' | 'ended'
+
+export interface Attack {
+  /** The number of corpus.md up to 264; beyond it, attacks that were added. */
+  readonly id: number
+  readonly section: Section
+  readonly title: string
+  /** The body of `async (facts, runtime) => report`, with the names of `extensions/attacker.js` in scope. */
+  readonly body: string
+  /** More files of the package, by path; one named `index.js` takes the place of the whole extension. */
+  readonly files: Readonly<Record<string, string | Uint8Array>>
+  /** `wire`: the worker itself is the attacker's, and the body gets the raw channel to the host in place of a runtime. */
+  readonly in: 'compartment' | 'wire'
+  /** In a compartment of its own, because others in it would notice. */
+  readonly alone: boolean
+  readonly requires: JsonObject
+  readonly limits: Partial<CompartmentLimits>
+  /** When the host gives a call up, in ms. */
+  readonly deadlineMs: number
+  /** What the host does and must see, in order. */
+  readonly script: readonly (readonly [Step, Outcome])[]
+  /** Which placements must contain it. */
+  readonly placements: readonly AttackPlacement[]
+  /** Which folder of the ground is the workspace. */
+  readonly workspace: 'work' | 'w*rk' | 'a,b'
+  /** How long the host is watched before it is taken for blocked, in ms. */
+  readonly patienceMs: number
+  /**
+   * Whether the same code reaches its aim where nothing confines it: a thread of the host with lockdown and permission
+   * off, or a host without the gate. `inert`: Node itself refuses it in every worker.
+   */
+  readonly control: 'reaches' | 'inert' | 'none'
+}
+
+export type AttackOptions = Partial<Omit<Attack, 'id' | 'section' | 'title' | 'body'>>
+
+/** What tools of the corpus are granted: one folder to read, one below it to write, one file of its own. */
+export const REQUIRES: JsonObject = { fs: { read: ['own/**', 'exact.txt'], write: ['own/out/**'] } }
+
+const DEFAULTS = {
+  files: {},
+  in: 'compartment',
+  alone: false,
+  requires: REQUIRES,
+  limits: {},
+  deadlineMs: 8_000,
+  placements: PLACEMENTS,
+  workspace: 'work',
+  patienceMs: 12_000,
+  control: 'reaches',
+} as const satisfies AttackOptions
+
+export const returned = (value: Json): Outcome => ({ returned: value })
+export const refused = (code: ErrorCode): Outcome => ({ refused: code })
+export const DONE: Outcome = { returned: null }
+
+type InSection = (id: number, title: string, body: string, expected: JsonObject | NonNullable<Attack['script']>, options?: AttackOptions) => Attack
+
+/** Attacks of one section: by default one call whose report must be exactly this. */
+export const attacksOf = (section: Section, common: AttackOptions = {}): InSection => (id, title, body, expected, options = {}) => ({
+  ...DEFAULTS,
+  ...common,
+  ...options,
+  id,
+  section,
+  title,
+  body,
+  script: isScript(expected) ? expected : [['call', returned(expected)]],
+})
+
+const isScript = (expected: JsonObject | Attack['script']): expected is Attack['script'] => Array.isArray(expected)

@@ -1,0 +1,59 @@
+// What an attacker brings along. Nothing here is trusted; it only tells what was reached.
+
+/** What refused: a code where there is one, else the kind of error. */
+export const told = (error) => typeof error?.code === 'string' ? error.code : error?.name ?? String(error)
+
+const written = (value) => {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'string') return value.slice(0, 2_000)
+  if (typeof value === 'number' || typeof value === 'boolean') return value
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1').slice(0, 2_000)
+  if (Array.isArray(value)) return value.slice(0, 50).map(written)
+  return typeof value
+}
+
+/** `{ got }` with what the work came to, or what refused it. */
+export async function attempt(work) {
+  try {
+    return { got: written(await work()) }
+  } catch (error) {
+    return told(error)
+  }
+}
+
+/** A part of an object that lockdown takes away: what it is, or `absent`. */
+export function use(object, name) {
+  const value = object?.[name]
+  if (value === undefined || value === null) throw Object.assign(new Error(`${name} is absent`), { code: 'absent' })
+  return typeof value === 'function' && !/^[A-Z]/.test(name) ? value.bind(object) : value
+}
+
+/** A builtin module by every way there is to one. What the first way was refused with is what counts. */
+export async function reach(name) {
+  const routes = [
+    () => import(`node:${name}`),
+    () => import(name),
+    () => process.getBuiltinModule(name),
+    () => require(name),
+    () => process.mainModule.require(name),
+    () => process.constructor.prototype.getBuiltinModule(name),
+    () => globalThis.process.binding(name),
+    () => Function('return import')()(`node:${name}`),
+  ]
+  let first
+  for (const route of routes) {
+    try {
+      const module = await route()
+      if (module) return module.default ?? module
+    } catch (error) {
+      first ??= error
+    }
+  }
+  throw first
+}
+
+/** Settles by the first of these events of an emitter; `error` rejects. */
+export const event = (emitter, ...names) => new Promise((resolve, reject) => {
+  emitter.once('error', reject)
+  for (const name of names) emitter.once(name, (value) => resolve(`${name} ${String(value ?? '').slice(0, 200)}`))
+})

@@ -1,0 +1,11 @@
+// The extension of the corpus: one tool that runs the attack it is told.
+export default {
+  tools: {
+    run: {
+      async execute({ id, facts }, runtime) {
+        const { default: attack } = await import(`./attack-${id}.js`)
+        return attack(facts, runtime)
+      },
+    },
+  },
+}

@@ -1,0 +1,103 @@
+import { link, lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+/** Read and written long ago: on the usual mounts the next look at the content moves the time of access. */
+const ACCESSED = new Date(1_000_000)
+const MODIFIED = new Date(2_000_000)
+
+/** Each holds the secret, and none is granted. */
+const SECRETS = [
+  'host/secret.txt', 'host/.env', 'outside/secret.txt', 'outside/folder/secret.txt', 'work/secret.txt', 'work/ownx/secret.txt',
+  'work/exact', 'work/exact.txt.bak', 'work/exact-too.txt', 'wxrk/secret.txt', 'a/secret.txt', 'b/secret.txt',
+] as const
+const PLAIN = {
+  'work/own/hello.txt': 'hello\n', 'work/exact.txt': 'fine\n', 'outside/linked.txt': 'linked\n', 'outside/log.txt': '',
+  'w*rk/own/hello.txt': 'hello\n', 'a,b/own/hello.txt': 'hello\n', 'work/own/first/secret.txt': 'nothing here\n',
+} as const
+/** Links inside the granted folder. */
+const LINKS = {
+  'work/own/rel-file': '../../outside/secret.txt',
+  'work/own/rel-folder': '../../outside/folder',
+  'work/own/chain-1': 'chain-2',
+  'work/own/chain-2': 'chain-3',
+  'work/own/chain-3': '../../outside',
+  'work/own/root': '/proc/self/root',
+  'work/own/out/rel-file': '../../../outside/secret.txt',
+  'work/own/out/rel-folder': '../../../outside/folder',
+} as const
+const FOLDERS = ['host', 'outside', 'outside/folder', 'work', 'work/ownx', 'wxrk', 'a', 'b'] as const
+
+/** The files around an attack. What is outside the grant is remembered as it was. */
+export class GroundFiles {
+  readonly root: string
+  readonly #before = new Map<string, string>()
+  /** Whether this file system tells that a file was read. */
+  #tellsReads = false
+
+  private constructor(root: string) {
+    this.root = root
+  }
+
+  static async lay(secret: string): Promise<GroundFiles> {
+    const files = new GroundFiles(await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-corpus-'))))
+    await files.#write(secret)
+    return files
+  }
+
+  /** What is no longer as it was laid, each with what happened to it. */
+  async touched(): Promise<readonly string[]> {
+    const now = await Promise.all([...this.#before.keys()].map(async (path) => [path, await this.#look(path)] as const))
+    return now.filter(([path, look]) => look !== this.#before.get(path)).map(([path]) => `${path} was touched`)
+  }
+
+  remove(): Promise<void> {
+    return rm(this.root, { recursive: true, force: true })
+  }
+
+  async #write(secret: string): Promise<void> {
+    const at = (path: string): string => join(this.root, path)
+    for (const path of SECRETS) await this.#file(path, path.endsWith('.env') ? `CANARY_FROM_FILE=${secret}\n` : `${secret}\n`)
+    for (const [path, text] of Object.entries(PLAIN)) await this.#file(path, text)
+    await mkdir(at('work/own/out'), { recursive: true })
+    for (const [path, target] of Object.entries(LINKS)) await symlink(target, at(path))
+    await symlink(at('outside/secret.txt'), at('work/own/abs-file'))
+    await symlink(at('outside/folder'), at('work/own/abs-folder'))
+    await symlink(at('outside/folder'), at('work/own/second'))
+    await link(at('outside/linked.txt'), at('work/own/out/hard'))
+    const store = new DatabaseSync(at('outside/store.sqlite'))
+    store.exec(`CREATE TABLE canary (text TEXT); INSERT INTO canary VALUES ('${secret}')`)
+    store.close()
+    const watched = [
+      ...SECRETS, 'outside/linked.txt', 'outside/log.txt', 'outside/store.sqlite', 'work/own/hello.txt', 'work/exact.txt', ...FOLDERS,
+    ]
+    for (const path of watched) await utimes(at(path), ACCESSED, MODIFIED)
+    this.#tellsReads = await this.#canTellReads()
+    for (const path of watched) this.#before.set(path, await this.#look(path))
+  }
+
+  async #file(path: string, text: string): Promise<void> {
+    await mkdir(dirname(join(this.root, path)), { recursive: true })
+    await writeFile(join(this.root, path), text)
+  }
+
+  /** Everything a look tells that is not itself a look at the content. */
+  async #look(path: string): Promise<string> {
+    const granted = path.startsWith('work/own/') || path === 'work/exact.txt'
+    try {
+      const { mode, size, mtimeMs, ctimeMs, atimeMs, ino } = await lstat(join(this.root, path))
+      return [mode, size, mtimeMs, ctimeMs, ino, this.#tellsReads && !granted ? atimeMs : 0].join(' ')
+    } catch (error) {
+      return String((error as NodeJS.ErrnoException).code)
+    }
+  }
+
+  async #canTellReads(): Promise<boolean> {
+    const probe = join(this.root, 'probe')
+    await writeFile(probe, 'x')
+    await utimes(probe, ACCESSED, MODIFIED)
+    await readFile(probe)
+    return (await lstat(probe)).atimeMs !== ACCESSED.getTime()
+  }
+}

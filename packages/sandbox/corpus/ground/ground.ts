@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { GroundFacts } from './facts.ts'
+import { GroundFiles } from './files.ts'
+import type { Listeners } from './listeners.ts'
+import { listen } from './listeners.ts'
+
+/** Everything around an attack that it must not touch, owned by the runner and not by the host under attack. */
+export interface Ground {
+  readonly secret: string
+  readonly facts: GroundFacts
+  readonly heldPort: number
+  /** What was touched, read or reached since the last look. */
+  touched(): Promise<readonly string[]>
+  remove(): Promise<void>
+}
+
+export async function layGround(): Promise<Ground> {
+  const secret = `CANARY-${randomBytes(16).toString('hex')}`
+  const files = await GroundFiles.lay(secret)
+  const at = (name: string): string => join(files.root, name)
+  // Below the folder that is watched, but not in it: making it would be a change.
+  const listeners: Listeners = await listen(secret, at('listen.sock'))
+  const { port, grantedPort, udpPort, heldPort } = listeners
+  return {
+    secret,
+    facts: { cwd: at('host'), work: at('work'), outside: at('outside'), port, grantedPort, udpPort },
+    heldPort,
+    touched: async () => [...listeners.heard(), ...await files.touched()],
+    async remove() {
+      await listeners.close()
+      await files.remove()
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+
+/** Who listens around an attack, and what was heard that should not have been. */
+export interface Listeners {
+  readonly port: number
+  readonly grantedPort: number
+  readonly udpPort: number
+  /** The host's own connection ends here; an attack that finds its descriptor would be heard. */
+  readonly heldPort: number
+  heard(): readonly string[]
+  close(): Promise<void>
+}
+
+export async function listen(secret: string, socketPath: string): Promise<Listeners> {
+  const heard: string[] = []
+  const open = new Set<Socket>()
+  const track = (server: Server): Server => server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.on('error', () => undefined).on('close', () => open.delete(socket))
+  })
+
+  // Answers every protocol that is tried with the same line, so that an attack which gets here has got something.
+  const canary = track(createServer((socket) => {
+    heard.push('a connection to the canary port')
+    socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${secret.length}\r\n\r\n${secret}`))
+  }))
+  const local = track(createServer(() => void heard.push('a connection to the canary socket')))
+  const held = track(createServer((socket) => void socket.on('data', () => heard.push('bytes on the socket of the host'))))
+  const granted = track(createHttpServer(({ url = '/' }, response) => {
+    const { port } = canary.address() as AddressInfo
+    const targets = new Map([
+      ['/to-address', `http://127.0.0.1:${port}/`],
+      ['/to-decimal', `http://2130706433:${port}/`],
+      ['/to-mapped', `http://[::ffff:127.0.0.1]:${port}/`],
+      ['/to-name', `http://private.corpus.test:${port}/`],
+      ['/to-metadata', 'http://169.254.169.254/latest/meta-data/'],
+      ['/to-file', 'file:///etc/passwd'],
+    ])
+    const location = targets.get(url)
+    response.writeHead(location === undefined ? 200 : 302, location === undefined ? {} : { location }).end('granted')
+  }))
+  const datagrams = createSocket('udp4', () => void heard.push('a datagram to the canary port'))
+
+  for (const server of [canary, held, granted]) server.listen(0, '127.0.0.1')
+  local.listen(socketPath)
+  datagrams.bind(0, '127.0.0.1')
+  await Promise.all([canary, held, granted, local, datagrams].map((listener) => once(listener, 'listening')))
+  const portOf = (server: Server): number => (server.address() as AddressInfo).port
+  return {
+    port: portOf(canary),
+    grantedPort: portOf(granted),
+    udpPort: datagrams.address().port,
+    heldPort: portOf(held),
+    heard: () => heard.splice(0),
+    async close() {
+      for (const socket of open) socket.destroy()
+      datagrams.close()
+      await Promise.all([canary, held, granted, local].map((server) => new Promise((done) => server.close(done))))
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import type { CompartmentRequest, CompartmentTool, LogEntry } from '@bulkhead/contract'
+import { compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
+import type { Attack, AttackPlacement } from '../case.ts'
+import type { Facts } from '../ground/facts.ts'
+
+const read = (name: string): string => readFileSync(new URL(`../extensions/${name}`, import.meta.url), 'utf8')
+const dispatch = read('dispatch.js')
+const attacker = read('attacker.js')
+
+/** Small, so that what outgrows them does so soon. */
+const LIMITS = { ...DEFAULT_LIMITS, heapMb: 64, memoryMb: 320, graceMs: 100, phaseMs: 1_000, startMs: 5_000 }
+
+export interface Place {
+  readonly workspace: string
+  readonly secret: string
+  readonly facts: Facts
+  readonly placement: AttackPlacement
+  readonly log: (entry: LogEntry) => void
+}
+
+/** The compartment that one attack, or several that do not mind each other, are run in. */
+export function requestFor(attacks: readonly Attack[], { workspace, secret, facts, placement, log }: Place): CompartmentRequest {
+  const [first] = attacks
+  return {
+    extension: { id: 'attacker', version: '1.0.0', layer: 'global' },
+    placement,
+    code: { kind: 'files', main: './index.js', files: filesOf(attacks) },
+    tools: [toolOf(first!, workspace, facts)],
+    config: {},
+    limits: { ...LIMITS, ...first!.limits },
+    // The variable has a value here, and the manifest of the attacker names another.
+    services: { log, env: new Map([['CANARY', secret]]), envDeclared: new Set(['DECLARED']) },
+  }
+}
+
+function filesOf(attacks: readonly Attack[]): ReadonlyMap<string, Uint8Array> {
+  const texts = new Map<string, string | Uint8Array>([['index.js', dispatch], ['attacker.js', attacker]])
+  for (const { id, body, files, in: inside } of attacks) {
+    texts.set(`attack-${id}.js`, inside === 'wire'
+      ? `export default async (facts, wire) => {\n${body}\n}\n`
+      : `import { attempt, event, reach, told, use } from './attacker.js'\nexport default async (facts, runtime) => {\n${body}\n}\n`)
+    for (const [path, content] of Object.entries(files)) texts.set(path, content)
+  }
+  return new Map([...texts].map(([path, content]) => [path, Buffer.from(content as string)]))
+}
+
+function toolOf({ requires: declared }: Attack, workspace: string, { grantedPort }: Facts): CompartmentTool {
+  const requires = JSON.parse(JSON.stringify(declared).replaceAll('$granted', String(grantedPort))) as typeof declared
+  return {
+    name: 'run',
+    requires,
+    inputSchema: { type: 'object' },
+    grant: compileGrant(requirementSet.parse(requires), { workspace: [workspace] }),
+  }
+}

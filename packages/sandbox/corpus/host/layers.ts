@@ -1,0 +1,91 @@
+import { MessageChannel, Worker } from 'node:worker_threads'
+import type { CompartmentLimits, CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { Broker } from '../../src/main/broker/broker.ts'
+import type { Hull } from '../../src/main/hull.ts'
+import { workerOptions } from '../../src/main/hull.ts'
+import type { Image } from '../../src/main/image.ts'
+import { loadImage } from '../../src/main/image.ts'
+import { startSession } from '../../src/main/open.ts'
+import type { Peer } from '../../src/main/peer.ts'
+import { startProcessHull } from '../../src/main/process-hull.ts'
+import { remotePeer } from '../../src/main/remote-peer.ts'
+import { expose, wrap } from '../../src/wire/comlink.ts'
+import { Link, TRUSTING } from '../../src/wire/link.ts'
+import { portTransport } from '../../src/wire/port-transport.ts'
+import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermissionGone } from './patched-image.ts'
+
+/** Which of the layers stand. There is no way to say so in production: the image is another one, made here. */
+export interface Layers {
+  readonly lockdown: boolean
+  readonly native: boolean
+  readonly gate: boolean
+}
+
+export const ALL_LAYERS: Layers = { lockdown: true, native: true, gate: true }
+
+/** A compartment with some layers gone, or with a worker that is the attacker's from its first line. */
+export async function openWithLayers(
+  request: CompartmentRequest, workspace: string, layers: Layers, inWorker: 'compartment' | 'wire',
+): Promise<CompartmentSession> {
+  const { placement, limits } = request
+  const image = await imageFor(layers, inWorker)
+  const hull = placement === 'process' ? startProcessHull(image, limits) : startBareThread(image, limits, layers.native)
+  const broker = new Broker(request, workspace)
+  return startSession(request, broker, layers.gate ? remotePeer(hull, broker, limits) : ungatedPeer(hull, broker))
+}
+
+async function imageFor({ lockdown, native }: Layers, inWorker: 'compartment' | 'wire'): Promise<Image> {
+  let image = await loadImage()
+  if (inWorker === 'wire') image = await hostileWorker(image)
+  else if (!lockdown) image = withoutLockdown(image)
+  else if (!native) image = withPermissionGone(image)
+  return native ? image : withoutPermissionInHull(image)
+}
+
+/** As the thread placement starts one, but for the permission. */
+function startBareThread({ boot, modules, entry, authorUrl }: Image, limits: CompartmentLimits, native: boolean): Hull {
+  const { port1: ours, port2: theirs } = new MessageChannel()
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(boot)}`), {
+    ...workerOptions(limits),
+    ...(!native && { execArgv: ['--no-warnings'] }),
+    workerData: { modules, entry, authorUrl, limits, port: theirs },
+    transferList: [theirs],
+  })
+  worker.on('error', () => undefined)
+  return {
+    transport: portTransport(ours),
+    exited: new Promise((resolve) => {
+      worker.once('exit', (code) => {
+        ours.close()
+        resolve({ kind: 'crashed', text: `its thread ended with code ${code}` })
+      })
+    }),
+    kill: () => void worker.terminate(),
+  }
+}
+
+/** Comlink as it comes: what is sent is taken as it is. */
+function ungatedPeer(hull: Hull, broker: Broker): Peer {
+  const ended = Promise.withResolvers<BulkheadError | undefined>()
+  const link = new Link(hull.transport, {
+    inspector: TRUSTING, maxMessageBytes: Infinity, maxQueuedBytes: Infinity, closed: () => hull.kill(),
+  })
+  expose(broker.methods, link.broker)
+  const remote = wrap(link.call)
+  return {
+    load: (request) => remote('load')(request),
+    lifecycle: (phase) => remote('lifecycle')(phase),
+    execute: (callId, tool, args) => remote('execute')(callId, tool, args),
+    deriveApprovalKey: (tool, args) => remote('deriveApprovalKey')(tool, args),
+    abort: (callId, reason) => remote('abort')(callId, reason),
+    killable: true,
+    ended: ended.promise,
+    gone: hull.exited.then(() => ended.resolve(new BulkheadError('CompartmentCrashed', 'The compartment ended.'))),
+    kill() {
+      ended.resolve(undefined)
+      link.close()
+      hull.kill()
+    },
+  }
+}

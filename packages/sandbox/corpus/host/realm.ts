@@ -1,0 +1,33 @@
+import { fstatSync } from 'node:fs'
+
+const WATCHED: ReadonlyMap<string, object> = new Map<string, object>([
+  ['Object.prototype', Object.prototype], ['Function.prototype', Function.prototype], ['Array.prototype', Array.prototype],
+  ['Promise.prototype', Promise.prototype], ['Error.prototype', Error.prototype], ['globalThis', globalThis], ['JSON', JSON],
+  ['process.env', process.env],
+])
+
+/** The host's own realm and process, so that a change can be told. What is returned names what differs. */
+export function rememberRealm(fds: readonly number[]): () => readonly string[] {
+  const picture = (): ReadonlyMap<string, string> => new Map([
+    ...[...WATCHED].map(([name, object]) => [name, shapeOf(object)] as const),
+    ['the working folder', process.cwd()],
+    ['the umask', process.umask().toString(8)],
+    ['the title', process.title],
+    ['the descriptors', fds.map(kindOf).join(' ')],
+    ['the inspector', String(process.debugPort)],
+  ])
+  const before = picture()
+  return () => [...picture()].filter(([name, now]) => now !== before.get(name)).map(([name]) => `${name} changed`)
+}
+
+const shapeOf = (object: object): string =>
+  Reflect.ownKeys(object).map((key) => `${String(key)}:${typeof Reflect.getOwnPropertyDescriptor(object, key)?.value}`).toSorted().join()
+
+function kindOf(fd: number): string {
+  try {
+    const { dev, ino } = fstatSync(fd)
+    return `${dev}:${ino}`
+  } catch {
+    return 'closed'
+  }
+}

@@ -1,0 +1,72 @@
+import { constants } from 'node:fs'
+import { access, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { OsLayer, OsLayers } from './hull-command.ts'
+import type { NodeNeeds } from './node-needs.ts'
+import { nodeInside } from './node-needs.ts'
+import { seccompFilter } from './seccomp-filter.ts'
+
+export interface Machine {
+  readonly node: string
+  readonly architecture: string
+  /** Absolute, and written to by nobody but the system: what is found there is trusted with every hull. */
+  readonly folders: readonly string[]
+}
+
+export const inactive = (reason: string): { readonly active: false; readonly reason: string } => ({ active: false, reason })
+
+/** The layers whose programs are there. Whether they work is another question. */
+export async function installedLayers({ node, architecture, folders }: Machine, needs: NodeNeeds): Promise<OsLayers> {
+  const { libraries, idleDataBytes } = needs
+  const inside = nodeInside(node, libraries)
+  const files = new Map([[inside, node], ...libraries.map((path) => [path, path] as const)])
+  const filter = seccompFilter(architecture)
+  return {
+    rlimits: await installed('prlimit', folders, { idleDataBytes, hard: await hardLimits() }),
+    bubblewrap: await installed('bwrap', folders, { node: inside, files, refusesNamespaces: true }),
+    seccomp: filter === undefined
+      ? inactive(`the numbers of system calls on ${architecture} are not known`)
+      : { active: true, filter },
+  }
+}
+
+async function installed<Means>(
+  program: string,
+  folders: readonly string[],
+  means: Means,
+): Promise<OsLayer<Means & { readonly path: string }>> {
+  for (const folder of folders) {
+    const path = join(folder, program)
+    if (await isProgram(path)) return { active: true, path, ...means }
+  }
+  return inactive(`${program} is not installed`)
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK)
+    return (await stat(path)).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** By the names `prlimit` has for them. What is not limited is not in it. */
+async function hardLimits(): Promise<ReadonlyMap<string, number>> {
+  const text = await readFile('/proc/self/limits', 'latin1').catch(() => '')
+  const hard = new Map<string, number>()
+  for (const [resource, line] of LINES) {
+    const limit = new RegExp(`^${line} +\\w+ +(\\d+) `, 'm').exec(text)?.[1]
+    if (limit !== undefined) hard.set(resource, Number(limit))
+  }
+  return hard
+}
+
+const LINES: ReadonlyMap<string, string> = new Map([
+  ['data', 'Max data size'],
+  ['nofile', 'Max open files'],
+  ['fsize', 'Max file size'],
+  ['core', 'Max core file size'],
+  ['memlock', 'Max locked memory'],
+  ['msgqueue', 'Max msgqueue size'],
+])

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { dirname, normalize } from 'node:path'
+import { promisify } from 'node:util'
+
+/** What one build of Node takes to run on this machine. */
+export interface NodeNeeds {
+  /** Shared libraries and their loader, as it names them. */
+  readonly libraries: readonly string[]
+  /** What RLIMIT_DATA counts of it with one idle worker. */
+  readonly idleDataBytes: number
+}
+
+/** Said by a child, and not by this process, which may have loaded libraries of its own. */
+const SAY_NEEDS = `
+import { readFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+new Worker('setInterval(() => {}, 1000)', { eval: true }).once('online', () => {
+  process.report.excludeNetwork = true
+  const [, kilobytes] = /^VmData:\\s+(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1'))
+  console.log(JSON.stringify({ loaded: process.report.getReport().sharedObjects, kilobytes: Number(kilobytes) }))
+  process.exit()
+})`
+
+/** Rejects when Node does not run at all. */
+export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeNeeds> {
+  const args = ['--input-type=module', '--no-warnings', '--eval', SAY_NEEDS]
+  const { stdout } = await promisify(execFile)(node, args, { cwd: '/', env: {}, timeout: patienceMs, killSignal: 'SIGKILL' })
+  const { loaded, kilobytes } = JSON.parse(stdout) as { readonly loaded: readonly string[]; readonly kilobytes: number }
+  return {
+    // The others are the program itself and what the kernel maps without a file.
+    libraries: loaded.filter((path) => path.startsWith('/') && path !== node).map((path) => normalize(path)),
+    idleDataBytes: kilobytes * 1024,
+  }
+}
+
+/** Where Node stands inside: out of the way, so that its place tells nothing, unless it finds its libraries by its place. */
+export function nodeInside(node: string, libraries: readonly string[]): string {
+  const prefix = `${dirname(dirname(node))}/`
+  return libraries.some((path) => path.startsWith(prefix)) ? node : '/node'
+}

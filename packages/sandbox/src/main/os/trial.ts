@@ -1,0 +1,63 @@
+import type { Readable } from 'node:stream'
+import type { OsLayers } from './hull-command.ts'
+import { processEnd } from './process-end.ts'
+import { spawnHull } from './spawn-hull.ts'
+
+/** All that a hull does: a thread, a socket that is there already, and an end. */
+const PROVE = `
+import { readdirSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
+const control = new Socket({ fd: 3 })
+new Worker('', { eval: true }).once('exit', (code) => {
+  control.end(JSON.stringify([code, ...readdirSync('/')]), () => process.exit())
+})`
+const ARGS = ['--input-type=module', '--no-warnings', '--eval', PROVE]
+const MEMORY_MB = 128
+const MAX_CHARS = 16_384
+const REASON_CHARS = 300
+
+/** Starts a hull that only proves itself under these layers. Returns why they do not work, if so. Never rejects. */
+export async function tryLayers(node: string, layers: OsLayers, patienceMs: number): Promise<string | undefined> {
+  const child = spawnHull(node, ARGS, layers, { memoryMb: MEMORY_MB })
+  const failure = new Promise<string>((resolve) => child.once('error', ({ message }) => resolve(message)))
+  // When no descriptor is left there are no streams at all, whatever the types say.
+  const [, , , control, channel] = (child.stdio ?? []) as (Readable | undefined)[]
+  const { pid, stdout, stderr } = child
+  if (pid === undefined || control === undefined || channel === undefined || stdout === null || stderr === null) return failure
+  let late = false
+  const patience = setTimeout(() => {
+    late = true
+    process.kill(-pid, 'SIGKILL')
+  }, patienceMs)
+  const [proof, complaint] = [control, stderr, stdout, channel].map(collect)
+  const end = await new Promise<string>((resolve) => child.once('close', (...how) => resolve(processEnd(...how))))
+  clearTimeout(patience)
+  if (late) return `it had not ended after ${patienceMs} ms`
+  return end === 'code 0' ? judge(proof!(), layers) : readable(complaint!()) || `it ended with ${end}`
+}
+
+function judge(proof: string, { bubblewrap }: OsLayers): string | undefined {
+  if (!/^\[0,.*\]$/.test(proof)) return `it did not do what a hull does: ${readable(proof)}`
+  if (!bubblewrap.active) return undefined
+  const [, ...root] = JSON.parse(proof) as [0, ...string[]]
+  const ours = new Set([...bubblewrap.files.keys()].map((path) => path.split('/')[1]))
+  const others = root.filter((name) => !ours.has(name))
+  return others.length === 0 ? undefined : readable(`files of the host can be seen inside: ${others.join(', ')}`)
+}
+
+/** Reads to the end and keeps the beginning. */
+function collect(stream: Readable): () => string {
+  let text = ''
+  stream.setEncoding('utf8')
+  stream.on('data', (chunk: string) => {
+    text = (text + chunk).slice(0, MAX_CHARS)
+  })
+  stream.on('error', () => undefined)
+  return () => text
+}
+
+/** What another program said, on one line and without characters that act on a terminal. */
+function readable(text: string): string {
+  return text.replaceAll(/[\p{C}\s]+/gu, ' ').trim().slice(0, REASON_CHARS)
+}
