@@ -46,6 +46,7 @@ export function checkApprovalKey(key: unknown): string {
 
 const PLACEHOLDER = /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/
 const CONTROL = /[\p{Cc}\u2028\u2029]/u
+const MAY_BE_JSON = /^(?:[-\d[{]|(?:true|false|null)$)/
 const encoder = new TextEncoder()
 
 function valueAt(args: JsonObject, path: readonly string[]): Json | undefined {
@@ -62,6 +63,8 @@ function valueText(value: Json | undefined, separators: ReadonlySet<string>): st
 
 /** Whether this very text is also how some number, list or other value that is no text would be written. */
 function readsAsJson(text: string): boolean {
+  // Keys are made for every call, and an ordinary word need not fail in a parser to be told apart.
+  if (!MAY_BE_JSON.test(text)) return false
   const parsed = parseJson(text)
   return parsed.ok && typeof parsed.value !== 'string' && canonicalJson(parsed.value) === text
 }

@@ -3,21 +3,21 @@ import {
 } from '@bulkhead/contract'
 import { untilAborted } from './cancellation.ts'
 
-/** Trying again at once would meet the same fault, or ask a person twice; the next call may. */
+/** The time of the call is over, or trying again at once would meet the same fault, or ask a person twice; the next call may. */
 const POINTLESS: ReadonlySet<ErrorCode> = new Set([
-  'CompartmentStartFailed', 'LifecycleFailure', 'LifecycleTimeout', 'CompartmentQuarantined', 'MaxRetriesExceeded',
-  'InteractionTimeout',
+  'ExecutionTimeout', 'CompartmentStartFailed', 'LifecycleFailure', 'LifecycleTimeout', 'CompartmentQuarantined',
+  'MaxRetriesExceeded', 'InteractionTimeout',
 ])
 
 type Failure = Pick<OutcomeError, 'code' | 'class' | 'retryable'>
 
 /**
- * Whether a failed attempt may be followed by another. A tool that says it is busy has not acted. After a crash nobody
- * knows, so only what does no harm twice is repeated; after a deadline only what says so itself, for it may still be at it.
+ * Whether a failed attempt may be followed by another. A tool that says it is busy has not acted; one that only reads
+ * may read again. After the end of a compartment nobody knows, so only what is declared idempotent is repeated.
  */
 export function mayTryAgain({ code, class: errorClass, retryable }: Failure, { idempotent, mode }: ToolDefinition): boolean {
   if (POINTLESS.has(code)) return false
-  if (code === 'ExecutionTimeout') return idempotent
+  if (errorClass === 'ExtensionHost') return retryable && idempotent
   return errorClass === 'ToolTransient' || (retryable && (idempotent || mode === 'read'))
 }
 

@@ -63,12 +63,14 @@ export class Extension {
 
   /** Set while calls may go there without waiting. */
   get compartment(): CompartmentSession | undefined {
-    return this.#stopReason ? undefined : this.#compartment
+    return this.#stopReason || this.#compartment?.quiet ? undefined : this.#compartment
   }
 
   /** Callers that come while it starts share the one start and its outcome. */
   start(): Promise<CompartmentSession> {
     if (this.#stopReason) return Promise.reject(this.#stopReason)
+    // A cancelled call that goes on may be about to take its compartment down.
+    if (this.#compartment?.quiet) return this.#compartment.quiet.then(() => this.start())
     if (this.#compartment) return Promise.resolve(this.#compartment)
     this.#starting ??= this.#activate().finally(() => {
       this.#starting = undefined

@@ -15,11 +15,17 @@ export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> 
   }
 }
 
-/** Where the tool itself speaks, its words stand alone: the table knows no cure for them. */
-function errorText(error: BulkheadError): string {
-  if (error.code === 'ToolExecutionFailed') return error.message
-  return `${error.message.replace(/\s+$/, '')}${/[.!?:]\s*$/.test(error.message) ? '' : '.'} ${ERRORS[error.code].cure}`
+/**
+ * What happened, and what to do. Where the tool itself speaks its words stand alone, and a message of several sentences
+ * has given its own advice: the table's would only repeat it.
+ */
+function errorText({ code, message }: BulkheadError): string {
+  const said = message.trimEnd()
+  if (code === 'ToolExecutionFailed' || SEVERAL_SENTENCES.test(said)) return said
+  return `${said}${/[.!?:]$/.test(said) ? '' : '.'} ${ERRORS[code].cure}`
 }
+
+const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u
 
 /** A call that gave way to a message of the user ends nothing: the run goes on with that. */
 const endsTheRun = ({ code, class: errorClass }: BulkheadError): boolean =>

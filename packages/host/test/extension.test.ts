@@ -230,3 +230,20 @@ test('a call that is cancelled while its extension starts settles at once; the s
   gate.resolve()
   expect(verdictOf(await other)).toBe('output')
 })
+
+test('a call waits while a cancelled one goes on, and is not lost when that takes the compartment down', async () => {
+  const world = createWorld()
+  const session = await world.host.openSession(yolo)
+  await session.call({ id: 'c1', ...echo })
+  const first = world.compartment()
+  const quiet = Promise.withResolvers<void>()
+  first.quiet = quiet.promise
+  const waiting = session.call({ id: 'c2', ...echo })
+  await flush()
+  expect(first.calls).toHaveLength(1)
+  first.crash()
+  first.quiet = undefined
+  quiet.resolve()
+  expect(verdictOf(await waiting)).toBe('output')
+  expect(world.sandbox.requests).toHaveLength(2)
+})

@@ -1,6 +1,6 @@
 import type { Outcome, Step, AttackPlacement } from './case.ts'
 import type { GroundFacts } from './ground/facts.ts'
-import type { Layers } from './host/layers.ts'
+import type { Layers } from './layers.ts'
 
 /** What the runner tells a host to do: open one compartment with these attacks in it and run them one by one. */
 export interface Job {

@@ -63,6 +63,11 @@ export interface CompartmentSession {
   call(invocation: ToolInvocation): Promise<Json>
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string>
   readonly inFlight: number
+  /**
+   * Set while a cancelled call goes on in it; settles when that has ended, or its compartment has. A call sent before
+   * could share the end of one it has nothing to do with.
+   */
+  readonly quiet: Promise<void> | undefined
   /** Settles once, never rejects. */
   readonly ended: Promise<CompartmentEnd>
   /** Idempotent. Resolves when nothing of the compartment is left: no process, thread, port or timer. */

@@ -92,7 +92,7 @@ test.each<[string, ToolSketch, string, number]>([
     3,
   ],
   ['a deadline of a tool that acts', { ...ACTS, timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
-  ['a deadline of an idempotent tool', { ...ACTS, idempotent: true, timeoutMs: 10, execute: hang }, 'MaxRetriesExceeded', 3],
+  ['a deadline of an idempotent tool', { ...ACTS, idempotent: true, timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['a deadline of a tool that reads', { timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['a failure of its own', { idempotent: true, execute: () => { throw new Error('wrong') } }, 'ToolExecutionFailed', 1],
   [
@@ -128,11 +128,19 @@ test('a crash is repeated for what does no harm twice, in a new compartment', as
 })
 
 test('a crash that comes again each time is told as what it is', async () => {
-  const { clock, world, call } = await prepared({ execute: () => { world.compartment().crash(); return hang() } })
+  const { clock, world, call } = await prepared({ idempotent: true, execute: () => { world.compartment().crash(); return hang() } })
   const outcome = call()
   await clock.advance(60_000)
   expect(await outcome).toMatchObject({ error: { code: 'CompartmentCrashed' }, metadata: { attempt: 3 } })
   expect(world.sandbox.requests).toHaveLength(3)
+})
+
+test('a crash of a tool that only claims to read is not repeated by the same call', async () => {
+  const { clock, world, call } = await prepared({ execute: () => { world.compartment().crash(); return hang() } })
+  const outcome = call()
+  await clock.advance(60_000)
+  expect(await outcome).toMatchObject({ error: { code: 'CompartmentCrashed' }, metadata: { attempt: 1 } })
+  expect(world.sandbox.requests).toHaveLength(1)
 })
 
 test('a start that fails is not tried again by the same call', async () => {

@@ -73,6 +73,9 @@ export class TwinCompartment implements CompartmentSession {
     return this.#over !== undefined
   }
 
+  /** Set by a test that plays a cancelled call which goes on. */
+  quiet: Promise<void> | undefined
+
   get inFlight(): number {
     return this.#open.size
   }

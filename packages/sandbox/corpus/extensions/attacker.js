@@ -57,3 +57,11 @@ export const event = (emitter, ...names) => new Promise((resolve, reject) => {
   emitter.once('error', reject)
   for (const name of names) emitter.once(name, (value) => resolve(`${name} ${String(value ?? '').slice(0, 200)}`))
 })
+
+/** A module that is there or, when it is not, throws its refusal at every use: one case can then try many of its calls. */
+export const library = (name) => reach(name).catch((error) => new Proxy({}, {
+  get(_, key) {
+    if (key === 'then') return undefined
+    throw error
+  },
+}))

@@ -39,7 +39,7 @@ function filesOf(attacks: readonly Attack[]): ReadonlyMap<string, Uint8Array> {
   for (const { id, body, files, in: inside } of attacks) {
     texts.set(`attack-${id}.js`, inside === 'wire'
       ? `export default async (facts, wire) => {\n${body}\n}\n`
-      : `import { attempt, event, reach, told, use } from './attacker.js'\nexport default async (facts, runtime) => {\n${body}\n}\n`)
+      : `import { attempt, event, library, reach, told, use } from './attacker.js'\nexport default async (facts, runtime) => {\n${body}\n}\n`)
     for (const [path, content] of Object.entries(files)) texts.set(path, content)
   }
   return new Map([...texts].map(([path, content]) => [path, Buffer.from(content as string)]))

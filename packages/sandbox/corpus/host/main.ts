@@ -12,7 +12,7 @@ import type { Aftermath, FromHost, Job, ToHost } from '../protocol.ts'
 import { requestFor } from './compartment.ts'
 import type { Place } from './compartment.ts'
 import { LagMeter } from './lag.ts'
-import { openWithLayers } from './layers.ts'
+import { openWithLayers } from './open-with-layers.ts'
 import { openNeighbour } from './neighbour.ts'
 import type { Neighbour } from './neighbour.ts'
 import { rememberRealm } from './realm.ts'
@@ -99,13 +99,14 @@ async function finish({ id }: Attack, placement: AttackPlacement): Promise<void>
     neighbour: await neighbours.get(placement)!.answer(),
     lagMs: lag.take(),
     changed: ground.changed(),
-    told: heard.filter((text) => text.includes(ground.secret)).map((text) => text.slice(0, 200)),
+    told: heard,
   }
   await tell({ type: 'end', id, aftermath })
   await next
 }
 
+/** Whatever comes out of a compartment beside its result; only what gives the secret away is kept. */
 function hear(text: string): void {
-  heard.push(text)
+  if (text.includes(ground.secret)) heard.push(text.slice(0, 200))
 }
 

@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs'
+import { url as inspectorUrl } from 'node:inspector'
 
 const WATCHED: ReadonlyMap<string, object> = new Map<string, object>([
   ['Object.prototype', Object.prototype], ['Function.prototype', Function.prototype], ['Array.prototype', Array.prototype],
@@ -14,7 +15,7 @@ export function rememberRealm(fds: readonly number[]): () => readonly string[] {
     ['the umask', process.umask().toString(8)],
     ['the title', process.title],
     ['the descriptors', fds.map(kindOf).join(' ')],
-    ['the inspector', String(process.debugPort)],
+    ['the inspector', inspectorUrl() ?? 'closed'],
   ])
   const before = picture()
   return () => [...picture()].filter(([name, now]) => now !== before.get(name)).map(([name]) => `${name} changed`)

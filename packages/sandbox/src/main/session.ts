@@ -35,6 +35,9 @@ export class Session implements CompartmentSession {
   #closing = false
   #inFlight = 0
   #attempts = 0
+  /** Cancelled calls that go on. */
+  #lingering = 0
+  #quiet: PromiseWithResolvers<void> | undefined
 
   constructor({ request, peer, broker, offers }: SessionParts) {
     this.id = `${request.extension.id}#${++opened}`
@@ -45,6 +48,11 @@ export class Session implements CompartmentSession {
     this.#broker = broker
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
     this.ended = peer.ended.then((error) => this.#end(error))
+    void this.ended.then(() => this.#quiet?.resolve())
+  }
+
+  get quiet(): Promise<void> | undefined {
+    return this.#quiet?.promise
   }
 
   get inFlight(): number {
@@ -126,6 +134,8 @@ export class Session implements CompartmentSession {
         reject(why)
         if (callId !== undefined) this.#peer.abort(callId, why.message).catch(() => undefined)
         if (!this.#peer.killable) return
+        this.#lingering++
+        this.#quiet ??= Promise.withResolvers()
         overdue = setTimeout(() => this.#kill(overdueError(this.#request.extension.id)), this.#request.limits.graceMs)
       }
       signal.addEventListener('abort', abort, { once: true })
@@ -134,11 +144,19 @@ export class Session implements CompartmentSession {
       begin().finally(() => {
         this.#inFlight--
         if (callId !== undefined) this.#working.delete(callId)
-        clearTimeout(overdue)
+        if (overdue !== undefined) this.#lingerEnded(overdue)
         signal.removeEventListener('abort', abort)
         settled()
       }).then(resolve, reject)
     })
+  }
+
+  #lingerEnded(overdue: NodeJS.Timeout): void {
+    clearTimeout(overdue)
+    // One that is being ended becomes quiet when it is gone.
+    if (--this.#lingering > 0 || this.#reason !== undefined) return
+    this.#quiet?.resolve()
+    this.#quiet = undefined
   }
 
   #kill(reason: BulkheadError): void {

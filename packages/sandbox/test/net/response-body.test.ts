@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { NetLimits } from '../../src/main/broker/net/limits.ts'
 import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve, serveRaw } from './loopback.ts'
@@ -59,6 +60,12 @@ describe('the body of a response', () => {
     }
   })
 
+  it('fails when reading it would take more memory than its coding may', async () => {
+    const packed = zstdCompressSync(randomBytes(9 * 1024 * 1024), { params: { [constants.ZSTD_c_windowLog]: 27 } })
+    const { tool, url } = await answering((response) => response.setHeader('content-encoding', 'zstd').end(packed))
+    expect(await refusal((await tool.fetch(url)).bytes())).toMatchObject(said('ToolExecutionFailed', 'cannot be decompressed'))
+  })
+
   it('comes in pieces of at most 64 KB', async () => {
     const { net, call, url } = await answering((response) => response.end(Buffer.alloc(1_000_000, 7)))
     const { bodyId } = await fetchRaw(net, call, url)
@@ -105,7 +112,7 @@ describe('the body of a response', () => {
 
   it.each(Object.keys(CODINGS))('ends at the limit of bytes when %s makes it larger', async (coding) => {
     // Random text, so that it is the size and not the ratio that is met.
-    const text = Array.from({ length: 300_000 }, () => Math.random().toString(36)[3]).join('')
+    const text = randomBytes(225_000).toString('base64')
     const packed = CODINGS[coding]!(text)
     const answer = (response: ServerResponse): unknown => response.setHeader('content-encoding', coding).end(packed)
     const { tool, url } = await answering(answer, { bodyBytes: 250_000 })

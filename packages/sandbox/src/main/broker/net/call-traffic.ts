@@ -78,7 +78,10 @@ export class CallTraffic {
       stop.abort(new BulkheadError('ToolExecutionFailed', message))
     }, limits.headersMs)
     try {
-      return this.#handOver(await this.#follow({ target, request }, stop.signal), released)
+      const answer = await this.#follow({ target, request }, stop.signal)
+      // The call may have ended between the response and here, and with it what would give the place back.
+      stop.signal.throwIfAborted()
+      return this.#handOver(answer, released)
     } catch (error) {
       // A response that came all the same is not left half read.
       stop.abort()

@@ -13,16 +13,8 @@ import { remotePeer } from '../../src/main/remote-peer.ts'
 import { expose, wrap } from '../../src/wire/comlink.ts'
 import { Link, TRUSTING } from '../../src/wire/link.ts'
 import { portTransport } from '../../src/wire/port-transport.ts'
+import type { Layers } from '../layers.ts'
 import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermissionGone } from './patched-image.ts'
-
-/** Which of the layers stand. There is no way to say so in production: the image is another one, made here. */
-export interface Layers {
-  readonly lockdown: boolean
-  readonly native: boolean
-  readonly gate: boolean
-}
-
-export const ALL_LAYERS: Layers = { lockdown: true, native: true, gate: true }
 
 /** A compartment with some layers gone, or with a worker that is the attacker's from its first line. */
 export async function openWithLayers(

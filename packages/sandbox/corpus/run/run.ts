@@ -1,0 +1,50 @@
+import type { Attack, AttackPlacement } from '../case.ts'
+import type { Layers } from '../layers.ts'
+import { ALL_LAYERS } from '../layers.ts'
+import type { Job } from '../protocol.ts'
+import { Lane } from './lane.ts'
+import type { Observation } from './verdict.ts'
+
+export interface RunOptions {
+  readonly attacks: readonly Attack[]
+  readonly placements: readonly AttackPlacement[]
+  readonly layers?: Layers
+  /** Hosts at once. */
+  readonly lanes: number
+  /** Every attack in a compartment of its own, also those that could share one. */
+  readonly apart?: boolean
+  readonly onObservation?: (observation: Observation) => void
+}
+
+/** Runs attacks on real hosts and tells what was seen, whatever it was. */
+export async function runAttacks(
+  { attacks, placements, layers = ALL_LAYERS, lanes, apart = false, onObservation }: RunOptions,
+): Promise<readonly Observation[]> {
+  const jobs = placements.flatMap((placement) => groupsOf(attacks, apart).map((ids): Job => ({ attacks: ids, placement, layers })))
+  const observations: Observation[] = []
+  const lane = async (): Promise<void> => {
+    const own = new Lane()
+    try {
+      for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+        for (const observation of await own.run(job)) {
+          observations.push(observation)
+          onObservation?.(observation)
+        }
+      }
+    } finally {
+      await own.close()
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return observations
+}
+
+/** Which attacks share a compartment: those of a section that do not mind each other and ask for the same. */
+function groupsOf(attacks: readonly Attack[], apart: boolean): readonly (readonly number[])[] {
+  const groups = new Map<string, number[]>()
+  for (const { id, section, alone, requires, limits, workspace, in: inside } of attacks) {
+    const key = alone || apart ? `alone ${id}` : JSON.stringify([section, requires, limits, workspace, inside])
+    groups.set(key, [...groups.get(key) ?? [], id])
+  }
+  return [...groups.values()]
+}

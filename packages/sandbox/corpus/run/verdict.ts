@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Attack, AttackPlacement } from '../case.ts'
+import type { Layers } from '../layers.ts'
+import type { Aftermath, Seen } from '../protocol.ts'
+
+/** What became of the host while it was attacked. */
+export type HostFate =
+  | { readonly kind: 'alive'; readonly aftermath: Aftermath }
+  /** Its process ended. */
+  | { readonly kind: 'died'; readonly how: string }
+  /** Its event loop did not turn any more. */
+  | { readonly kind: 'blocked' }
+  /** It answers, but cannot bring the attack to an end. */
+  | { readonly kind: 'stuck' }
+  /** It grew beyond all limits of the compartment. */
+  | { readonly kind: 'swollen'; readonly megabytes: number }
+
+/** One attack in one placement, as it was seen. */
+export interface Observation {
+  readonly id: number
+  readonly placement: AttackPlacement
+  readonly layers: Layers
+  readonly seen: readonly Seen[]
+  readonly fate: HostFate
+  /** What of the ground was touched, read or reached. */
+  readonly touched: readonly string[]
+  readonly tookMs: number
+}
+
+const ANSWER = 'hello you'
+/** Other processes share the machine; a host that is starved by an attack is silent for much longer. */
+const MAX_LAG_MS = 1_000
+
+/** Everything that makes an attack not contained, in sentences; none when it is. */
+export function faultsOf(attack: Attack, { seen, fate, touched }: Observation): readonly string[] {
+  return [...scriptFaults(attack, seen), ...touched, ...fateFaults(fate)]
+}
+
+/**
+ * Whether the attack got anywhere, whatever it was refused with: a power in its report, something of the ground, or the
+ * host itself. This is what counts when layers are off and refusals differ.
+ */
+export function reached({ seen, fate, touched }: Pick<Observation, 'seen' | 'fate' | 'touched'>): boolean {
+  return touched.length > 0 || fateFaults(fate).length > 0 || seen.some(([, outcome]) => 'returned' in outcome && hasGot(outcome.returned))
+}
+
+function scriptFaults({ script }: Attack, seen: readonly Seen[]): readonly string[] {
+  const faults = script.flatMap(([step, expected], index) => {
+    const [took, outcome] = seen[index] ?? []
+    if (took === undefined) return [`${step}: did not come to an end, should be ${JSON.stringify(expected)}`]
+    return took === step && isDeepStrictEqual(outcome, expected)
+      ? []
+      : [`${took}: ${JSON.stringify(outcome)?.slice(0, 500)}, should be ${step}: ${JSON.stringify(expected)}`]
+  })
+  return seen.length > script.length ? [...faults, `more was seen than expected: ${JSON.stringify(seen.slice(script.length))}`] : faults
+}
+
+function fateFaults(fate: HostFate): readonly string[] {
+  switch (fate.kind) {
+    case 'alive': {
+      const { neighbour, lagMs, changed, told } = fate.aftermath
+      return [
+        ...(neighbour === ANSWER ? [] : [`the neighbour says ${neighbour}`]),
+        ...(lagMs <= MAX_LAG_MS ? [] : [`the host did not turn for ${lagMs} ms`]),
+        ...changed.map((what) => `in the host ${what}`),
+        ...told.map((text) => `the secret was told: ${text}`),
+      ]
+    }
+    case 'died':
+      return [`the host died: ${fate.how}`]
+    case 'blocked':
+      return ['the host was blocked']
+    case 'stuck':
+      return ['the host could not end it']
+    case 'swollen':
+      return [`the host grew to ${fate.megabytes} MB`]
+  }
+}
+
+const hasGot = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && (Object.hasOwn(value, 'got') || Object.values(value).some(hasGot))
