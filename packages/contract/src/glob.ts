@@ -4,12 +4,46 @@
  * Linear in pattern × path: no regular expression is made from a stranger's text.
  */
 export function matchGlob(pattern: string, path: string): boolean {
-  return matchSegments(segments(pattern), segments(path))
+  return compileGlob(pattern)(pathSegments(path)).covers
 }
 
-const segments = (text: string): readonly string[] => text.split('/').filter((part, index) => part !== '' || index === 0)
+/** What a pattern has to do with a path. */
+export interface GlobMatch {
+  readonly covers: boolean
+  /** Whether it may cover something below the path. */
+  readonly leads: boolean
+}
 
-function matchSegments(pattern: readonly string[], path: readonly string[]): boolean {
+export interface GlobOptions {
+  /** Whether what lies below a match is covered with it. Default: it is. */
+  readonly below?: boolean
+}
+
+const OUTSIDE: GlobMatch = Object.freeze({ covers: false, leads: false })
+const ABOVE: GlobMatch = Object.freeze({ covers: false, leads: true })
+const INSIDE: GlobMatch = Object.freeze({ covers: true, leads: true })
+const LAST: GlobMatch = Object.freeze({ covers: true, leads: false })
+
+/** A pattern made ready to be asked often. Paths are given by their segments, the first of an absolute path empty. */
+export function compileGlob(pattern: string, { below = true }: GlobOptions = {}): (path: readonly string[]) => GlobMatch {
+  const parts = pathSegments(pattern)
+  const wild = parts.findIndex((part) => part.includes('*'))
+  // Without a wildcard but for a `**` at the end, which most patterns are, segments are compared and nothing else.
+  if (below && (wild < 0 || (wild === parts.length - 1 && parts[wild] === '**'))) {
+    const fixed = wild < 0 ? parts : parts.slice(0, wild)
+    return (path) => {
+      const common = Math.min(fixed.length, path.length)
+      for (let index = 0; index < common; index++) if (fixed[index] !== path[index]) return OUTSIDE
+      return path.length >= fixed.length ? INSIDE : ABOVE
+    }
+  }
+  return (path) => matchSegments(parts, path, below)
+}
+
+/** The segments of a path or pattern, as they are compared: empty ones count in front only. */
+export const pathSegments = (text: string): readonly string[] => text.split('/').filter((part, index) => part !== '' || index === 0)
+
+function matchSegments(pattern: readonly string[], path: readonly string[], below: boolean): GlobMatch {
   // reachable[i]: the first i pattern segments can match what was read of the path so far.
   let reachable = closure(pattern, [true, ...pattern.map(() => false)])
   for (const name of path) {
@@ -17,14 +51,15 @@ function matchSegments(pattern: readonly string[], path: readonly string[]): boo
     reachable.forEach((on, index) => {
       if (!on) return
       const part = pattern[index]
-      if (part === undefined) next[index] = true // the pattern named a folder above
-      else if (part === '**') next[index] = true
-      else if (matchSegment(part, name)) next[index + 1] = true
+      // Past its end: the pattern named a folder above.
+      if (part === undefined ? below : part === '**') next[index] = true
+      else if (part !== undefined && matchSegment(part, name)) next[index + 1] = true
     })
     reachable = closure(pattern, next)
-    if (!reachable.includes(true)) return false
+    if (!reachable.includes(true)) return OUTSIDE
   }
-  return reachable[pattern.length] === true
+  if (reachable[pattern.length] !== true) return ABOVE
+  return below || reachable.indexOf(true) < pattern.length ? INSIDE : LAST
 }
 
 function closure(pattern: readonly string[], reachable: boolean[]): boolean[] {
@@ -61,8 +96,8 @@ export function matchSegment(pattern: string, text: string): boolean {
 /** Whether everything `narrow` matches is matched by `wide`. May say no too often, never yes wrongly. */
 export function globCovers(wide: string, narrow: string): boolean {
   if (wide === narrow) return true
-  const wideParts = segments(wide)
-  const narrowParts = segments(narrow)
+  const wideParts = pathSegments(wide)
+  const narrowParts = pathSegments(narrow)
   const rest = wideParts.at(-1) === '**' ? wideParts.slice(0, -1) : wideParts
   if (rest.includes('**') || narrowParts.slice(0, rest.length).includes('**') || narrowParts.length < rest.length) return false
   return rest.every((part, index) => {

@@ -24,19 +24,24 @@ function patternCovers(wide: string, narrow: string): boolean {
   }
 }
 
-const HOST_AND_PORT = /^([^:]+)(?::(\d+))?$/
+const HOST_AND_PORT = /^(\[[0-9a-f:.]+\]|[^:]+)(?::(\d+))?$/
+const DEFAULT_PORTS: ReadonlySet<string> = new Set(['80', '443'])
+const IPV4 = /^\d+(?:\.\d+){3}$/
 
 /**
- * `*.example.com` covers every name below example.com but not example.com itself; a port, when given, must be equal.
- * What is not a host with or without a port covers nothing and is covered by nothing.
+ * `*` covers every name; `*.example.com` every name below example.com but not example.com itself; neither covers an
+ * address. Without a port a pattern means the ports of http and https; with one, exactly that. What is not a host with
+ * or without a port covers nothing and is covered by nothing.
  */
 export function hostCovers(wide: string, narrow: string): boolean {
   const [, wideHost, widePort] = HOST_AND_PORT.exec(wide) ?? []
   const [, narrowHost, narrowPort] = HOST_AND_PORT.exec(narrow) ?? []
   if (wideHost === undefined || narrowHost === undefined) return false
-  if (widePort !== undefined && widePort !== narrowPort) return false
-  if (!wideHost.startsWith('*.')) return wideHost === narrowHost
-  return narrowHost === wideHost || (narrowHost.endsWith(wideHost.slice(1)) && narrowHost.length > wideHost.length - 1)
+  if (widePort === undefined ? narrowPort !== undefined && !DEFAULT_PORTS.has(narrowPort) : widePort !== narrowPort) return false
+  if (wideHost === narrowHost) return true
+  if (IPV4.test(narrowHost) || narrowHost.startsWith('[')) return false
+  if (wideHost === '*') return true
+  return wideHost.startsWith('*.') && narrowHost.endsWith(wideHost.slice(1)) && narrowHost.length > wideHost.length - 1
 }
 
 function shellCovers(wide: ShellRequirement, narrow: ShellRequirement): boolean {

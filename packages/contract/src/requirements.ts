@@ -9,8 +9,10 @@ export type RequirementVariable = (typeof REQUIREMENT_VARIABLES)[number]
 
 const pathPattern = z.string().min(1).max(1024)
   .describe('A path pattern. It starts with {workspace}, {ad-hoc} or {user-data}, or is relative to {workspace}; * stays inside one folder name, ** crosses folders.')
-const hostPattern = z.string().min(1).max(253)
-  .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/, 'a host in lower case, such as api.example.com, *.example.com or localhost:8080')
+const hostPattern = z.string().min(1).max(253).regex(
+  /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
+  'a host in lower case, such as api.example.com, *.example.com, localhost:8080, [::1]:8080, or * for every public name',
+)
 const argPattern = z.union([
   z.string().max(4096).describe('Exactly this argument.'),
   z.strictObject({ wildcard: z.literal(true).describe('Whatever it is.') }).describe('Any one argument.'),

@@ -13,11 +13,11 @@ describe('what others may import', () => {
       'POWERS', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'ToolError',
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
-      'classifyToolMode', 'compileApprovalKey', 'compileGrant', 'configFileSchema', 'contractCompatible', 'coreSatisfies',
+      'classifyToolMode', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank',
       'manifestSchema', 'matchArguments', 'matchGlob', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleText', 'withCommonConfig',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleText', 'withCommonConfig',
     ])
   })
 

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { globCovers, matchGlob, matchSegment } from '../src/glob.ts'
+import { compileGlob, globCovers, matchGlob, matchSegment, pathSegments } from '../src/glob.ts'
 
 /** The same meaning by another way: one regular expression over segments that each begin with a slash. */
-function oracle(pattern: string, path: string): boolean {
+function oracle(pattern: string, path: string, below = '(?:/[^/]*)*'): boolean {
   const slashed = (text: string) => text.split('/').filter((part, index) => index === 0 || part !== '').map((part) => '/' + part)
   const literal = (text: string) => text.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`)
   const segment = (part: string) => part === '/**' ? '(?:/[^/]*)*' : part.split('*').map(literal).join('[^/]*')
   const source = slashed(pattern).map(segment).join('')
-  return new RegExp(`^${source}(?:/[^/]*)*$`, 's').test(slashed(path).join(''))
+  return new RegExp(`^${source}${below}$`, 's').test(slashed(path).join(''))
 }
 
 const join = (parts: readonly string[]) => parts.join('/')
@@ -53,6 +53,33 @@ describe('path patterns', () => {
   it('mean what an independent reading of them means', () => {
     fc.assert(fc.property(anyPattern, anyPath, (pattern, path) => {
       expect(matchGlob(pattern, path)).toBe(oracle(pattern, path))
+    }), { numRuns: 2_000 })
+  })
+
+  it('say what may lie below a path, and never deny what does', () => {
+    expect(compileGlob('/a/b/**')(pathSegments('/a'))).toEqual({ covers: false, leads: true })
+    expect(compileGlob('/a/*.ts')(pathSegments('/a'))).toEqual({ covers: false, leads: true })
+    expect(compileGlob('/a/*.ts')(pathSegments('/b'))).toEqual({ covers: false, leads: false })
+    expect(compileGlob('/a/*.ts')(pathSegments('/a/b.ts'))).toEqual({ covers: true, leads: true })
+    fc.assert(fc.property(anyPattern, anyPath, (pattern, path) => {
+      fc.pre(matchGlob(pattern, path))
+      const segments = pathSegments(path)
+      for (let length = 1; length < segments.length; length++) {
+        expect(compileGlob(pattern)(segments.slice(0, length)).leads).toBe(true)
+      }
+    }), { numRuns: 2_000 })
+  })
+
+  it('can be asked for the match alone, without what lies below it', () => {
+    const only = (pattern: string, path: string) => compileGlob(pattern, { below: false })(pathSegments(path))
+    expect(only('src', 'src')).toEqual({ covers: true, leads: false })
+    expect(only('src', 'src/a')).toEqual({ covers: false, leads: false })
+    expect(only('src/**', 'src')).toEqual({ covers: true, leads: true })
+    expect(only('src/**', 'src/a/b')).toEqual({ covers: true, leads: true })
+    expect(only('**/*.ts', 'src/a.ts')).toEqual({ covers: true, leads: true })
+    expect(only('*/a', 'src')).toEqual({ covers: false, leads: true })
+    fc.assert(fc.property(anyPattern, anyPath, (pattern, path) => {
+      expect(only(pattern, path).covers).toBe(oracle(pattern, path, ''))
     }), { numRuns: 2_000 })
   })
 

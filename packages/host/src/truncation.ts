@@ -13,7 +13,8 @@ export interface Truncated {
 export function truncate(body: OutcomeBody, maxBytes: number): Truncated {
   const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
   const main: Json = body.type === 'output' ? body.data : body.error_text
-  const tooLong = [...(fits(texts, maxBytes) ? [] : [texts.join('\n')]), ...(fits(main, maxBytes) ? [] : [main])]
+  const textBytes = texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
+  const tooLong = [...(textBytes > maxBytes ? [texts.join('\n')] : []), ...(fits(main, maxBytes) ? [] : [main])]
   if (tooLong.length === 0) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
   const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null

@@ -51,6 +51,12 @@ test('content and error texts are cut too, images are left alone', () => {
   ).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
 })
 
+test('no content is not too much content, however little may be said', () => {
+  expect(truncate(output(''), 1)).toEqual({ body: output(''), whole: undefined })
+  const said = { ...output(null), content: [{ type: 'text' as const, text: 'abcde' }] }
+  expect(truncate(said, 5).body).toBe(said)
+})
+
 test('whatever the value, the head is well formed and within the limit, and nothing that fits is cut', () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), fc.integer({ min: 1, max: 200 }), (value, maxBytes) => {
     const data = JSON.parse(JSON.stringify(value)) as Json

@@ -54,6 +54,8 @@ export interface Attack {
   readonly placements: readonly AttackPlacement[]
   /** Which folder of the ground is the workspace. */
   readonly workspace: 'work' | 'w*rk' | 'a,b'
+  /** What the host does while the attack runs. */
+  readonly meanwhile: 'nothing' | 'swaps a link' | 'calls the tool that asks'
   /** How long the host is watched before it is taken for blocked, in ms. */
   readonly patienceMs: number
   /**
@@ -77,6 +79,7 @@ const DEFAULTS = {
   deadlineMs: 8_000,
   placements: PLACEMENTS,
   workspace: 'work',
+  meanwhile: 'nothing',
   patienceMs: 12_000,
   control: 'reaches',
 } as const satisfies AttackOptions

@@ -1,8 +1,12 @@
 import type { Attack } from '../case.ts'
 import { fsByPath } from './a-fs-by-path.ts'
+import { links } from './b-links.ts'
+import { descriptors } from './c-descriptors.ts'
+import { writes } from './d-writes.ts'
+import { storage } from './e-storage.ts'
 
 /** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
-export const ATTACKS: readonly Attack[] = [...fsByPath]
+export const ATTACKS: readonly Attack[] = [...fsByPath, ...links, ...descriptors, ...writes, ...storage]
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))
 

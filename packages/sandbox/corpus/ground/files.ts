@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { link, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -27,22 +27,29 @@ const LINKS = {
   'work/own/out/rel-file': '../../../outside/secret.txt',
   'work/own/out/rel-folder': '../../../outside/folder',
 } as const
+const SOCKET = 'listen.sock'
+const HARD_LINKED = 'outside/linked.txt'
 const FOLDERS = ['host', 'outside', 'outside/folder', 'work', 'work/ownx', 'wxrk', 'a', 'b'] as const
 
 /** The files around an attack. What is outside the grant is remembered as it was. */
 export class GroundFiles {
   readonly root: string
+  /** Where something may listen. Beside the folders that are watched: making it would be a change. */
+  readonly socketPath: string
+  readonly #secret: string
   readonly #before = new Map<string, string>()
   /** Whether this file system tells that a file was read. */
   #tellsReads = false
 
-  private constructor(root: string) {
+  private constructor(root: string, secret: string) {
     this.root = root
+    this.socketPath = join(root, SOCKET)
+    this.#secret = secret
   }
 
   static async lay(secret: string): Promise<GroundFiles> {
-    const files = new GroundFiles(await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-corpus-'))))
-    await files.#write(secret)
+    const files = new GroundFiles(await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-corpus-'))), secret)
+    await files.#write()
     return files
   }
 
@@ -52,11 +59,20 @@ export class GroundFiles {
     return now.filter(([path, look]) => look !== this.#before.get(path)).map(([path]) => `${path} was touched`)
   }
 
+  /** As it was laid, after something was touched. The folder itself stays, since others hold it. */
+  async restore(): Promise<void> {
+    for (const name of await readdir(this.root)) {
+      if (name !== SOCKET) await rm(join(this.root, name), { recursive: true, force: true })
+    }
+    await this.#write()
+  }
+
   remove(): Promise<void> {
     return rm(this.root, { recursive: true, force: true })
   }
 
-  async #write(secret: string): Promise<void> {
+  async #write(): Promise<void> {
+    const secret = this.#secret
     const at = (path: string): string => join(this.root, path)
     for (const path of SECRETS) await this.#file(path, path.endsWith('.env') ? `CANARY_FROM_FILE=${secret}\n` : `${secret}\n`)
     for (const [path, text] of Object.entries(PLAIN)) await this.#file(path, text)
@@ -65,12 +81,12 @@ export class GroundFiles {
     await symlink(at('outside/secret.txt'), at('work/own/abs-file'))
     await symlink(at('outside/folder'), at('work/own/abs-folder'))
     await symlink(at('outside/folder'), at('work/own/second'))
-    await link(at('outside/linked.txt'), at('work/own/out/hard'))
+    await link(at(HARD_LINKED), at('work/own/out/hard'))
     const store = new DatabaseSync(at('outside/store.sqlite'))
     store.exec(`CREATE TABLE canary (text TEXT); INSERT INTO canary VALUES ('${secret}')`)
     store.close()
     const watched = [
-      ...SECRETS, 'outside/linked.txt', 'outside/log.txt', 'outside/store.sqlite', 'work/own/hello.txt', 'work/exact.txt', ...FOLDERS,
+      ...SECRETS, HARD_LINKED, 'outside/log.txt', 'outside/store.sqlite', 'work/own/hello.txt', 'work/exact.txt', ...FOLDERS,
     ]
     for (const path of watched) await utimes(at(path), ACCESSED, MODIFIED)
     this.#tellsReads = await this.#canTellReads()
@@ -85,9 +101,11 @@ export class GroundFiles {
   /** Everything a look tells that is not itself a look at the content. */
   async #look(path: string): Promise<string> {
     const granted = path.startsWith('work/own/') || path === 'work/exact.txt'
+    // It has a second name that may be written, which then is a file of its own: the number of names changes.
+    const named = path === HARD_LINKED
     try {
       const { mode, size, mtimeMs, ctimeMs, atimeMs, ino } = await lstat(join(this.root, path))
-      return [mode, size, mtimeMs, ctimeMs, ino, this.#tellsReads && !granted ? atimeMs : 0].join(' ')
+      return [mode, size, mtimeMs, named ? 0 : ctimeMs, ino, this.#tellsReads && !granted ? atimeMs : 0].join(' ')
     } catch (error) {
       return String((error as NodeJS.ErrnoException).code)
     }

@@ -12,6 +12,8 @@ export interface Ground {
   readonly heldPort: number
   /** What was touched, read or reached since the last look. */
   touched(): Promise<readonly string[]>
+  /** Makes it as it was. A host that had files of it open must be replaced. */
+  restore(): Promise<void>
   remove(): Promise<void>
 }
 
@@ -19,14 +21,14 @@ export async function layGround(): Promise<Ground> {
   const secret = `CANARY-${randomBytes(16).toString('hex')}`
   const files = await GroundFiles.lay(secret)
   const at = (name: string): string => join(files.root, name)
-  // Below the folder that is watched, but not in it: making it would be a change.
-  const listeners: Listeners = await listen(secret, at('listen.sock'))
+  const listeners: Listeners = await listen(secret, files.socketPath)
   const { port, grantedPort, udpPort, heldPort } = listeners
   return {
     secret,
     facts: { cwd: at('host'), work: at('work'), outside: at('outside'), port, grantedPort, udpPort },
     heldPort,
     touched: async () => [...listeners.heard(), ...await files.touched()],
+    restore: () => files.restore(),
     async remove() {
       await listeners.close()
       await files.remove()

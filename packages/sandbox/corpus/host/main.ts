@@ -18,6 +18,7 @@ import type { Neighbour } from './neighbour.ts'
 import { rememberRealm } from './realm.ts'
 import { ownNames } from './resolver.ts'
 import { outcomeOf, perform } from './steps.ts'
+import { swapLink } from './swap-link.ts'
 
 const tell = (message: FromHost): Promise<void> => new Promise((sent) => void process.send!(message, () => sent()))
 const lag = new LagMeter()
@@ -86,11 +87,13 @@ async function run({ attacks: ids, placement, layers }: Job): Promise<void> {
 }
 
 async function drive(attack: Attack, session: CompartmentSession): Promise<void> {
+  const rest = attack.meanwhile === 'swaps a link' ? swapLink(`${ground.facts.work}/own`) : () => undefined
   for (const [step] of attack.script) {
     if (step === 'open') continue
     const outcome = await perform(step, { attack, facts: ground.facts, session, hear })
     await tell({ type: 'step', id: attack.id, seen: [step, outcome] })
   }
+  rest()
 }
 
 async function finish({ id }: Attack, placement: AttackPlacement): Promise<void> {

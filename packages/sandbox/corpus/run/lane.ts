@@ -43,10 +43,12 @@ export class Lane {
     for (const id of job.attacks) {
       const observation = await this.#watch(attackOf(id), job, this.#host, this.#ground)
       observations.push(observation)
-      const spoiled = observation.fate.kind !== 'alive' || observation.fate.aftermath.changed.length > 0
-      if (spoiled) await this.#host.end()
-      if (observation.touched.length > 0) await this.close()
-      if (spoiled || observation.touched.length > 0) break
+      const { fate, touched } = observation
+      if (fate.kind !== 'alive' || fate.aftermath.changed.length > 0 || touched.length > 0) {
+        await this.#host.end()
+        await this.#ground.restore()
+        break
+      }
       this.#host.send({ type: 'go' })
     }
     return observations

@@ -22,6 +22,17 @@ describe('the hosts of a grant', () => {
     }
   })
 
+  it('are with * every name, but no address, and none that is not public', () => {
+    const scope = new HostScope(['*'])
+    expect(scope.covers('anything.example', 443)).toBe(true)
+    expect(scope.covers('anything.example', 8080)).toBe(false)
+    expect(scope.covers('127.0.0.1', 80)).toBe(false)
+    expect(scope.covers('localhost', 80)).toBe(true)
+    expect(scope.refuses('127.0.0.1', 'localhost', 80)).toBe('loopback')
+    expect(scope.refuses('10.0.0.1', 'anything.example', 443)).toBe('private')
+    expect(new HostScope(['*.*']).covers('a.b', 443)).toBe(false)
+  })
+
   it('are reached at 80 and 443, or at the one port that is named', () => {
     expect([80, 443].every((port) => covers('a.test', 'a.test', port))).toBe(true)
     expect([1, 22, 8080, 8443].some((port) => covers('a.test', 'a.test', port))).toBe(false)

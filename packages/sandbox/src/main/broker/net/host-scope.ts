@@ -5,7 +5,10 @@ import { addressKind, canonicalAddress } from './address-judge.ts'
 const DEFAULT_PORTS: ReadonlySet<number> = new Set([80, 443])
 /** Nobody answers there under that name; 0.0.0.0 is this machine in disguise. */
 const NEVER: ReadonlySet<AddressKind> = new Set(['unspecified', 'multicast', 'broadcast', 'unreadable'])
-const PATTERN = /^(\*\.)?(\[[0-9a-f:.]+\]|[^:[\]*]+)(?::(\d{1,5}))?$/
+const PATTERN = /^(\*\.)?(\*|\[[0-9a-f:.]+\]|[^:[\]*]+)(?::(\d{1,5}))?$/
+
+/** Every name whose addresses are public. */
+const EVERY_NAME = '*'
 
 interface HostPattern {
   readonly below: boolean
@@ -41,6 +44,7 @@ export class HostScope {
     return this.#patterns.some((pattern) => {
       if (!reaches(pattern, port)) return false
       if (address !== undefined) return !pattern.below && pattern.address === address
+      if (pattern.host === EVERY_NAME) return !pattern.below
       return pattern.below ? host.endsWith(`.${pattern.host}`) && host.length > pattern.host.length + 1 : pattern.host === host
     })
   }

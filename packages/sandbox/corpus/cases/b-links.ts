@@ -1,0 +1,102 @@
+import { attacksOf } from '../case.ts'
+
+const attack = attacksOf('B')
+
+/** Through a link that stands in the granted folder, by `node:fs` and through the grant, to read and to write. */
+const through = (link: string, file = ''): string => `
+  const path = facts.work + '/own/${link}${file}'
+  return {
+    ambient: await attempt(async () => (await reach('fs')).readFileSync(path, 'utf8')),
+    text: await attempt(() => runtime.fs.readText('own/${link}${file}')),
+    bytes: await attempt(() => runtime.fs.read(path)),
+    stat: await attempt(() => runtime.fs.stat(path)),
+    list: await attempt(() => runtime.fs.list('own/${link}')),
+    write: await attempt(() => runtime.fs.write('own/out/${link}${file}', 'x')),
+  }
+`
+const HELD = {
+  ambient: 'BuiltinDenied', text: 'CapabilityDenied', bytes: 'CapabilityDenied', stat: 'CapabilityDenied', list: 'CapabilityDenied',
+}
+
+export const links = [
+  attack(21, 'a relative link to a file', through('rel-file'), { ...HELD, write: 'CapabilityDenied' }),
+  attack(22, 'an absolute link to a file', `
+    return {
+      ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/own/abs-file', 'utf8')),
+      text: await attempt(() => runtime.fs.readText('own/abs-file')),
+      range: await attempt(() => runtime.fs.readText('own/abs-file', { start: 0, end: 10 })),
+      stat: await attempt(() => runtime.fs.stat('own/abs-file')),
+    }
+  `, { ambient: 'BuiltinDenied', text: 'CapabilityDenied', range: 'CapabilityDenied', stat: 'CapabilityDenied' }),
+  attack(23, 'a relative link to a folder', through('rel-folder', '/secret.txt'), { ...HELD, write: 'CapabilityDenied' }),
+  attack(24, 'an absolute link to a folder', `
+    return {
+      ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/own/abs-folder/secret.txt', 'utf8')),
+      text: await attempt(() => runtime.fs.readText('own/abs-folder/secret.txt')),
+      list: await attempt(() => runtime.fs.list('own/abs-folder')),
+      dots: await attempt(() => runtime.fs.readText('own/abs-folder/../secret.txt')),
+      slash: await attempt(() => runtime.fs.list('own/abs-folder/')),
+    }
+  `, { ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'NotFound', slash: 'CapabilityDenied' }),
+  attack(25, 'a hard link: none can be made, and writing to one leaves the other name as it was', `
+    return {
+      ambient: await attempt(async () => (await reach('fs')).linkSync(facts.outside + '/secret.txt', facts.work + '/own/made')),
+      write: Object.keys(await runtime.fs.write('own/out/hard', 'written by the attacker')),
+    }
+  `, { ambient: 'BuiltinDenied', write: ['bytes', 'created'] }, { alone: true }),
+  attack(26, 'a chain of links', `
+    return {
+      ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/own/chain-1/secret.txt', 'utf8')),
+      text: await attempt(() => runtime.fs.readText('own/chain-1/secret.txt')),
+      deeper: await attempt(() => runtime.fs.readText('own/chain-1/folder/secret.txt')),
+      list: await attempt(() => runtime.fs.list('own/chain-2/folder')),
+      back: await attempt(() => runtime.fs.readText('own/chain-1/../work/own/chain-3/secret.txt')),
+    }
+  `, {
+    ambient: 'BuiltinDenied', text: 'CapabilityDenied', deeper: 'CapabilityDenied', list: 'CapabilityDenied', back: 'NotFound',
+  }),
+  attack(27, 'a folder that becomes a link between the judgement and the read', `
+    const tally = { read: 0, denied: 0, leaked: 0 }
+    for (let tries = 0; tries < 4_000 && (tries < 400 || tally.read === 0 || tally.denied === 0); tries++) {
+      const text = await runtime.fs.readText('own/flip/secret.txt').catch((error) => {
+        if (error.code === 'CapabilityDenied') tally.denied++
+        return ''
+      })
+      if (text.startsWith('nothing here')) tally.read++
+      else if (text !== '') tally.leaked++
+    }
+    return {
+      ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/own/second/secret.txt', 'utf8')),
+      both: tally.read > 0 && tally.denied > 0,
+      race: tally.leaked > 0 ? { got: tally.leaked } : 'held',
+    }
+  `, { ambient: 'BuiltinDenied', both: true, race: 'held' }, { alone: true, meanwhile: 'swaps a link' }),
+  attack(28, 'the root of the file system by way of /proc', `
+    const path = 'own/root' + facts.outside + '/secret.txt'
+    return {
+      ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/' + path, 'utf8')),
+      text: await attempt(() => runtime.fs.readText(path)),
+      list: await attempt(() => runtime.fs.list('own/root')),
+      cwd: await attempt(() => runtime.fs.readText('own/root/proc/self/cwd/secret.txt')),
+      environ: await attempt(() => runtime.fs.readText('own/root/proc/self/environ')),
+    }
+  `, {
+    ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', cwd: 'CapabilityDenied', environ: 'CapabilityDenied',
+  }),
+  attack(29, 'the granted name in other letters', `
+    const names = ['OWN/hello.txt', 'Own/hello.txt', 'own\\u0301/hello.txt', '\\uff4fwn/hello.txt', 'own./hello.txt', 'own /hello.txt', 'own\\u200b/hello.txt']
+    return {
+      ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/ownx/../secret.txt', 'utf8')),
+      broker: [...new Set(await Promise.all(names.map((name) => attempt(() => runtime.fs.readText(name)))))],
+      write: [...new Set(await Promise.all(names.map((name) => attempt(() => runtime.fs.write(name, 'x')))))],
+    }
+  `, { ambient: 'BuiltinDenied', broker: ['CapabilityDenied'], write: ['CapabilityDenied'] }),
+  attack(30, 'an import through a link', `
+    return {
+      ambient: await attempt(async () => (await import('file://' + facts.work + '/own/chain-3/secret.txt', { with: { type: 'text' } })).default),
+      absolute: await attempt(() => import(facts.outside + '/secret.txt')),
+      relative: await attempt(() => import('./rel-folder/secret.js')),
+      climbing: await attempt(() => import('../../../../' + facts.outside + '/secret.js')),
+    }
+  `, { ambient: 'ModuleNotFound', absolute: 'ModuleNotFound', relative: 'ModuleNotFound', climbing: 'ModuleNotFound' }, { control: 'inert' }),
+]

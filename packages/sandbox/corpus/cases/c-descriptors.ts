@@ -1,0 +1,104 @@
+import { attacksOf } from '../case.ts'
+
+const attack = attacksOf('C')
+
+export const descriptors = [
+  attack(31, 'which descriptors are open', `
+    return { scan: await attempt(async () => {
+      const { fstatSync } = await reach('fs')
+      const open = Array.from({ length: 64 }, (_, fd) => fd).filter((fd) => { try { return fstatSync(fd) } catch { return false } })
+      if (!open.includes(facts.fds.secret)) throw { code: 'own process only' }
+      return open
+    }) }
+  `, { scan: 'BuiltinDenied' }),
+  attack(32, 'a descriptor of the host is read', `
+    return { read: await attempt(async () => {
+      const bytes = Buffer.alloc(64)
+      ;(await reach('fs')).readSync(facts.fds.secret, bytes, 0, 64, 0)
+      return bytes
+    }) }
+  `, { read: 'BuiltinDenied' }),
+  attack(33, 'a descriptor of the host is written', `
+    return {
+      log: await attempt(async () => (await reach('fs')).writeSync(facts.fds.log, 'forged line\\n')),
+      stderr: await attempt(async () => {
+        const written = (await reach('fs')).writeSync(2, 'forged line\\n')
+        return written
+      }),
+    }
+  `, { log: 'BuiltinDenied', stderr: 'BuiltinDenied' }),
+  attack(34, 'descriptors of the host are closed', `
+    return { close: await attempt(async () => {
+      const { closeSync } = await reach('fs')
+      for (const fd of Object.values(facts.fds)) closeSync(fd)
+      return 'closed'
+    }) }
+  `, { close: 'BuiltinDenied' }),
+  attack(35, 'the pipes of libuv are written', `
+    return { pipes: await attempt(async () => {
+      const { fstatSync, writeSync } = await reach('fs')
+      let written = 0
+      for (let fd = 3; fd < 64; fd++) {
+        try {
+          if (fstatSync(fd).isFIFO()) written += writeSync(fd, Buffer.alloc(16, 0xff))
+        } catch {}
+      }
+      return written
+    }) }
+  `, { pipes: 'BuiltinDenied' }),
+  attack(36, 'event counters are written', `
+    return { counters: await attempt(async () => {
+      const { fstatSync, writeSync } = await reach('fs')
+      let written = 0
+      for (let fd = 3; fd < 64; fd++) {
+        try {
+          const found = fstatSync(fd)
+          if (!found.isFIFO() && !found.isSocket() && !found.isFile() && !found.isCharacterDevice()) written += writeSync(fd, Buffer.alloc(8, 1))
+        } catch {}
+      }
+      if (written === 0) throw { code: 'none' }
+      return written
+    }) }
+  `, { counters: 'BuiltinDenied' }),
+  attack(37, 'a socket of the host is wrapped', `
+    return { socket: await attempt(async () => {
+      const { Socket } = await reach('net')
+      const socket = new Socket({ fd: facts.fds.socket, readable: true, writable: true })
+      await new Promise((written, failed) => socket.on('error', failed).write('forged', written))
+      return 'written'
+    }) }
+  `, { socket: 'BuiltinDenied' }, { alone: true }),
+  attack(38, 'a terminal is opened', `
+    return {
+      tty: await attempt(async () => {
+        const { WriteStream, ReadStream } = await reach('tty')
+        return [0, 1, 2, facts.fds.log].map((fd) => new WriteStream(fd).isTTY)
+      }),
+      device: await attempt(() => runtime.fs.readText('/dev/tty')),
+    }
+  `, { tty: 'BuiltinDenied', device: 'CapabilityDenied' }, { control: 'inert' }),
+  attack(39, 'a file handle is sent to another thread', `
+    return {
+      ports: await attempt(() => use(globalThis, 'MessageChannel') && 'there'),
+      threads: await attempt(async () => typeof (await reach('worker_threads')).MessageChannel),
+      handle: await attempt(async () => (await reach('fs/promises')).open('/dev/null')),
+      clone: await attempt(() => {
+        const stream = new ReadableStream()
+        const copy = structuredClone(stream, { transfer: [stream] })
+        const ports = Object.getOwnPropertySymbols(stream).flatMap((symbol) => Object.values(stream[symbol]?.transfer ?? {}))
+        const reachable = ports.filter((port) => port?.postMessage && port.constructor?.name === 'MessagePort')
+        if (reachable.length === 0) throw { code: 'no port' }
+        // A port of a stream leads to its own other end, which is in this thread as well.
+        reachable[0].postMessage({ type: 'zzz' })
+        throw { code: 'own port only' }
+      }),
+    }
+  `, { ports: 'absent', threads: 'BuiltinDenied', handle: 'BuiltinDenied', clone: 'TypeError' }),
+  attack(40, 'a stream over a descriptor of the host', `
+    return { stream: await attempt(async () => {
+      const { createReadStream } = await reach('fs')
+      const pieces = await createReadStream('', { fd: facts.fds.secret, start: 0, autoClose: false }).toArray()
+      return Buffer.concat(pieces)
+    }) }
+  `, { stream: 'BuiltinDenied' }),
+]

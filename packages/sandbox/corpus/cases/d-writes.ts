@@ -1,0 +1,97 @@
+import { attacksOf } from '../case.ts'
+
+const attack = attacksOf('D')
+
+export const writes = [
+  attack(41, 'files outside the grant are written', `
+    const fs = await library('fs')
+    const outside = facts.outside + '/secret.txt'
+    return {
+      write: await attempt(() => fs.writeFileSync(outside, 'x')),
+      append: await attempt(() => fs.appendFileSync(facts.outside + '/log.txt', 'x')),
+      truncate: await attempt(() => fs.truncateSync(outside)),
+      rename: await attempt(() => fs.renameSync(outside, facts.work + '/own/out/stolen')),
+      unlink: await attempt(() => fs.unlinkSync(outside)),
+      remove: await attempt(() => fs.rmSync(facts.outside, { recursive: true })),
+      mkdir: await attempt(() => fs.mkdirSync(facts.outside + '/made')),
+      broker: await attempt(() => runtime.fs.write(outside, 'x')),
+      readOnly: await attempt(() => runtime.fs.write('own/hello.txt', 'x')),
+      edit: await attempt(() => runtime.fs.edit('own/hello.txt', 'hello', 'bye')),
+      remove2: await attempt(() => runtime.fs.remove('own/hello.txt')),
+      folder: await attempt(() => runtime.fs.remove('own/out')),
+      climbing: await attempt(() => runtime.fs.write('own/out/../hello.txt', 'x')),
+      itself: await attempt(() => runtime.fs.write('own/out', 'x')),
+      granted: (await runtime.fs.write('own/out/fine.txt', 'fine')).bytes,
+    }
+  `, {
+    write: 'BuiltinDenied', append: 'BuiltinDenied', truncate: 'BuiltinDenied', rename: 'BuiltinDenied', unlink: 'BuiltinDenied',
+    remove: 'BuiltinDenied', mkdir: 'BuiltinDenied', broker: 'CapabilityDenied', readOnly: 'CapabilityDenied',
+    edit: 'CapabilityDenied', remove2: 'CapabilityDenied', folder: 'InputInvalid', climbing: 'CapabilityDenied',
+    itself: 'InputInvalid', granted: 4,
+  }),
+  attack(42, 'a temporary folder', `
+    return {
+      mkdtemp: await attempt(async () => (await reach('fs')).mkdtempSync(facts.outside + '/made-')),
+      promises: await attempt(async () => (await reach('fs/promises')).mkdtemp(facts.outside + '/made-')),
+      tmp: await attempt(() => runtime.fs.write('/tmp/bulkhead-corpus-made.txt', 'x')),
+    }
+  `, { mkdtemp: 'BuiltinDenied', promises: 'BuiltinDenied', tmp: 'CapabilityDenied' }),
+  attack(43, 'a link is made, then written through', `
+    return {
+      ambient: await attempt(async () => {
+        const { symlinkSync, writeFileSync } = await reach('fs')
+        symlinkSync(facts.outside + '/made.txt', facts.work + '/own/out/link')
+        writeFileSync(facts.work + '/own/out/link', 'x')
+        return 'written'
+      }),
+      file: await attempt(() => runtime.fs.write('own/out/rel-file', 'x')),
+      folder: await attempt(() => runtime.fs.write('own/out/rel-folder/made.txt', 'x')),
+      edit: await attempt(() => runtime.fs.edit('own/out/rel-file', 'CANARY', 'x')),
+      remove: await attempt(() => runtime.fs.remove('own/out/rel-folder/secret.txt')),
+    }
+  `, {
+    ambient: 'BuiltinDenied', file: 'CapabilityDenied', folder: 'CapabilityDenied', edit: 'CapabilityDenied',
+    remove: 'CapabilityDenied',
+  }),
+  attack(44, 'times and owners of a path', `
+    const fs = await library('fs')
+    const path = facts.outside + '/secret.txt'
+    return {
+      utimes: await attempt(() => fs.utimesSync(path, 1, 1)),
+      lutimes: await attempt(() => fs.lutimesSync(path, 1, 1)),
+      chmod: await attempt(() => fs.chmodSync(path, 0o777)),
+      chown: await attempt(() => fs.chownSync(path, 1, 1)),
+    }
+  `, { utimes: 'BuiltinDenied', lutimes: 'BuiltinDenied', chmod: 'BuiltinDenied', chown: 'BuiltinDenied' }),
+  attack(45, 'times and modes of a descriptor', `
+    const fs = await library('fs')
+    return {
+      futimes: await attempt(() => fs.futimesSync(facts.fds.secret, 1, 1)),
+      fchmod: await attempt(() => fs.fchmodSync(facts.fds.secret, 0o777)),
+      fchown: await attempt(() => fs.fchownSync(facts.fds.secret, 1, 1)),
+      ftruncate: await attempt(() => fs.ftruncateSync(facts.fds.log, 0)),
+    }
+  `, { futimes: 'BuiltinDenied', fchmod: 'BuiltinDenied', fchown: 'BuiltinDenied', ftruncate: 'BuiltinDenied' }),
+  attack(46, 'the mode by way of a file handle', `
+    return { chmod: await attempt(async () => {
+      const handle = await (await reach('fs/promises')).open(facts.outside + '/secret.txt')
+      await handle.chmod(0o777)
+      return handle.close()
+    }) }
+  `, { chmod: 'BuiltinDenied' }),
+  attack(47, 'times by way of a file handle', `
+    return { utimes: await attempt(async () => {
+      const handle = await (await reach('fs/promises')).open(facts.outside + '/secret.txt')
+      await handle.utimes(1, 1)
+      return handle.close()
+    }) }
+  `, { utimes: 'BuiltinDenied' }),
+  attack(48, 'a file as a blob', `
+    return {
+      blob: await attempt(async () => (await (await reach('fs')).openAsBlob(facts.outside + '/secret.txt')).text()),
+      global: await attempt(() => use(globalThis, 'Blob') && 'there'),
+      buffer: await attempt(async () => use(await reach('buffer'), 'Blob') && 'there'),
+      file: await attempt(async () => use(await reach('buffer'), 'File') && 'there'),
+    }
+  `, { blob: 'BuiltinDenied', global: 'absent', buffer: 'absent', file: 'absent' }),
+]
