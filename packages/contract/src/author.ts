@@ -2,8 +2,8 @@
 export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
 export type { ExtensionContext, ExtensionModule, ExtensionPhases, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
 export type {
-  BaseRuntime, DirectoryEntry, Env, FileReader, FileStat, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime, Shell,
-  ShellResult, State, Tools,
+  BaseRuntime, DirectoryEntry, Env, FileChange, FileReader, FileStat, FileWatch, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime, Secrets,
+  Shell, ShellResult, State, Tools,
 } from './authoring/runtime.ts'
 export type { ArgsOf, FromJsonSchema } from './authoring/schema-type.ts'
 export type { Json, JsonObject } from './json.ts'

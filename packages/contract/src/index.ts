@@ -35,6 +35,7 @@ export {
   CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
 } from './requirements.ts'
 export type { ArgPattern, CapabilityName, Grant, RequirementSet, RequirementVariable, ShellRequirement, VariableValues } from './requirements.ts'
+export type { SecretManifest } from './secrets.ts'
 export { judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema } from './rules.ts'
 export type { Rule, RuleAction, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './rules.ts'
 export { parseByteSize, type ByteSize } from './size.ts'
@@ -46,7 +47,7 @@ export type {
   BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, Power, WireError, WireReply, WireRequest, WireValue,
 } from './wire.ts'
 export type { Clock } from './ports/clock.ts'
-export type { CompartmentServices, LogEntry, StateAccess } from './ports/capabilities.ts'
+export type { CompartmentServices, LogEntry, SecretGrant, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
   ExtensionCode, ExtensionDescriptor, ExtensionDigests, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust, ResolvedConfig,

@@ -3,6 +3,7 @@ import { anySchema, configSchema, objectSchema } from './json-schema.ts'
 import { MANIFEST_LIMITS } from './limits.ts'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from './names.ts'
 import { requirementSet } from './requirements.ts'
+import { refuseStraySecrets, secretManifest } from './secrets.ts'
 import { byteSize } from './size.ts'
 import { TOOL_KINDS, TOOL_MODES } from './tool-mode.ts'
 
@@ -81,11 +82,13 @@ export const manifestSchema = z.strictObject({
   reloadBehavior: z.enum(['in-turn', 'between-turns', 'never']).default('between-turns').describe('When a changed version may take over.'),
   env: z.array(z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')).max(64).default([])
     .describe('Names of environment variables it may read. There is no reading in bulk.'),
+  secrets: z.array(secretManifest).max(16).default([])
+    .describe('Secrets it may use without seeing them, each for hosts and commands it names. Its code gets handles, never values.'),
   dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN)).max(64).default([]).describe('Ids of extensions that start before it.'),
   tools: z.array(toolManifest).min(1).max(MANIFEST_LIMITS.tools).superRefine(refuseSameNames)
     .describe('The tools it offers, each under a name of its own.'),
   _meta: z.record(z.string(), z.json()).optional().describe('For others, by reverse domain name. Bulkhead does not read it.'),
-})
+}).superRefine(refuseStraySecrets)
 
 /** A manifest after validation, defaults filled in. */
 export type Manifest = z.output<typeof manifestSchema>

@@ -61,8 +61,10 @@ function argCovers(wide: ArgPattern, narrow: ArgPattern): boolean {
 export function intersectGrant(grant: Grant, ceiling: Grant): Grant {
   const keep = (list: readonly string[], within: readonly string[], covers: (wide: string, narrow: string) => boolean) =>
     list.filter((item) => within.some((wide) => covers(wide, item)))
+  const fs = { read: keep(grant.fs.read, ceiling.fs.read, globCovers), write: keep(grant.fs.write, ceiling.fs.write, globCovers) }
+  const isEmpty = fs.read.length + fs.write.length === 0
   return {
-    fs: { read: keep(grant.fs.read, ceiling.fs.read, globCovers), write: keep(grant.fs.write, ceiling.fs.write, globCovers) },
+    fs: isEmpty || grant.fs.roots === undefined ? fs : { ...fs, roots: grant.fs.roots },
     net: { hosts: keep(grant.net.hosts, ceiling.net.hosts, hostCovers) },
     shell: grant.shell.filter((item) => ceiling.shell.some((wide) => shellCovers(wide, item))),
     capabilities: grant.capabilities.filter((name) => ceiling.capabilities.includes(name)),

@@ -9,7 +9,7 @@ export type RequirementVariable = (typeof REQUIREMENT_VARIABLES)[number]
 
 const pathPattern = z.string().min(1).max(1024)
   .describe('A path pattern. It starts with {workspace}, {ad-hoc} or {user-data}, or is relative to {workspace}; * stays inside one folder name, ** crosses folders.')
-const hostPattern = z.string().min(1).max(253).regex(
+export const hostPattern = z.string().min(1).max(253).regex(
   /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
   'a host in lower case, such as api.example.com, *.example.com, localhost:8080, [::1]:8080, or * for every public name',
 )
@@ -18,8 +18,9 @@ const argPattern = z.union([
   z.strictObject({ wildcard: z.literal(true).describe('Whatever it is.') }).describe('Any one argument.'),
   z.strictObject({ prefix: z.string().min(1).max(4096).describe('How it starts.') }).describe('An argument that starts so.'),
 ])
+export const commandName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable')
 const shellRequirement = z.strictObject({
-  cmd: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable').describe('Name of an executable, without a path.'),
+  cmd: commandName.describe('Name of an executable, without a path.'),
   args: z.array(argPattern).max(64).optional().describe('Patterns of the arguments, in order. Absent: no arguments.'),
 })
 
@@ -46,7 +47,15 @@ export type VariableValues = Readonly<Partial<Record<RequirementVariable, readon
 
 /** A requirement set with its variables replaced: what the broker enforces. Paths are absolute patterns. */
 export interface Grant {
-  readonly fs: { readonly read: readonly string[]; readonly write: readonly string[] }
+  readonly fs: {
+    readonly read: readonly string[]
+    readonly write: readonly string[]
+    /**
+     * The folders that stood for the variables. Links are followed up to and at them, because whoever runs the host chose
+     * them; below, a link must lead into the grant. Absent where no pattern is left.
+     */
+    readonly roots?: readonly string[]
+  }
   readonly net: { readonly hosts: readonly string[] }
   readonly shell: readonly ShellRequirement[]
   readonly capabilities: readonly CapabilityName[]
@@ -86,12 +95,17 @@ export function checkRequirements(requires: RequirementSet): void {
  * value with a `*` in it, which would be a pattern itself and match its neighbours.
  */
 export function compileGrant(requires: RequirementSet, values: VariableValues): Grant {
+  const roots = new Set<string>()
   const expand = (patterns: readonly string[] = []): string[] => patterns.flatMap((pattern) => {
     const { variable, rest } = splitPattern(pattern)
-    return (values[variable] ?? []).filter((root) => !root.includes('*')).map((root) => rest === '' ? root : `${root === '/' ? '' : root}/${rest}`)
+    return (values[variable] ?? []).filter((root) => !root.includes('*')).map((root) => {
+      roots.add(root)
+      return rest === '' ? root : `${root === '/' ? '' : root}/${rest}`
+    })
   })
+  const fs = { read: expand(requires.fs?.read), write: expand(requires.fs?.write) }
   return {
-    fs: { read: expand(requires.fs?.read), write: expand(requires.fs?.write) },
+    fs: roots.size === 0 ? fs : { ...fs, roots: [...roots] },
     net: { hosts: requires.net?.hosts ?? [] },
     shell: requires.shell ?? [],
     capabilities: requires.capabilities ?? [],

@@ -61,7 +61,7 @@ export interface LoadReply {
 }
 
 /** The parts of `runtime` a tool is given. The broker judges each use again. */
-export const POWERS = ['fs.read', 'fs.write', 'net', 'shell', 'env', 'state', 'interact', 'tools'] as const
+export const POWERS = ['fs.read', 'fs.write', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools'] as const
 export type Power = (typeof POWERS)[number]
 
 /** What a compartment may ask of the broker, each with the power it belongs to. `null`: every call has it. */
@@ -71,6 +71,7 @@ export const BROKER_METHODS = {
   'fs.stat': 'fs.read',
   'fs.glob': 'fs.read',
   'fs.watch': 'fs.read',
+  'fs.watch.next': 'fs.read',
   'fs.write': 'fs.write',
   'fs.edit': 'fs.write',
   'fs.remove': 'fs.write',
@@ -78,6 +79,7 @@ export const BROKER_METHODS = {
   'net.read': 'net',
   'shell.run': 'shell',
   'env.get': 'env',
+  'secrets.handle': 'secrets',
   'state.read': 'state',
   'state.write': 'state',
   'interact': 'interact',

@@ -45,12 +45,29 @@ export interface FileReader {
   readText(path: string, range?: ReadRange): Promise<string>
   list(path: string): Promise<readonly DirectoryEntry[]>
   stat(path: string): Promise<FileStat>
+  /**
+   * Regular files below `path` (default: the workspace) whose path from there is matched: `*` stays inside one name, `**`
+   * crosses folders, `{a,b}` is either, everything else is literal. Only what the grant covers is found, links are not
+   * followed, and the order is that of the names, folder by folder. With `limit`, the first so many.
+   */
   glob(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<readonly string[]>
-  watch(path: string): AsyncIterable<{ readonly path: string; readonly change: 'created' | 'changed' | 'removed' }>
+  /** What becomes of a file, or of everything below a folder, until the call ends or the reader stops. */
+  watch(path: string): FileWatch
+}
+export interface FileChange {
+  readonly path: string
+  readonly change: 'created' | 'changed' | 'removed'
+}
+/** To be read once. Changes to one path that come before they are read are told as one. */
+export interface FileWatch extends AsyncIterable<FileChange> {
+  /** Resolves when everything from here on is seen. */
+  readonly started: Promise<void>
 }
 export interface FileWriter {
+  /** In one step: nobody sees half of it. Folders that are missing on the way are made where the grant covers them too. */
   write(path: string, content: string | Uint8Array): Promise<{ readonly bytes: number; readonly created: boolean }>
   edit(path: string, oldText: string, newText: string, options?: { readonly all?: boolean }): Promise<{ readonly replacements: number }>
+  /** A file, or a folder that is empty. */
   remove(path: string): Promise<void>
 }
 
@@ -90,6 +107,15 @@ export interface Env<Name extends string = string> {
   get(name: Name): Promise<string>
 }
 
+export interface Secrets<Name extends string = string> {
+  /**
+   * A text to put where the secret belongs: into the value of a header of `net.fetch` to a host, or into an argument or the
+   * input of `shell.run` of a command, that the manifest names for it. The host puts the value in its place; code never
+   * has it. It holds for this call. Rejects with EnvNameNotSet when the secret has no value here.
+   */
+  handle(name: Name): Promise<string>
+}
+
 export interface State<Data = Json> {
   /** null when nothing was written yet. */
   read(): Promise<Data | null>
@@ -116,13 +142,14 @@ type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
  * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time
  * it is not there, and the broker on the host's side would refuse it.
  */
-export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never> =
+export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never, SecretName extends string = never> =
   & BaseRuntime
   & FsPart<Requires extends { readonly fs: infer Fs } ? Fs : undefined>
   & (Requires extends { readonly net: { readonly hosts: infer Hosts } } ? Has<Hosts, { readonly net: Net }> : unknown)
   & (Requires extends { readonly shell: infer Commands } ? Has<Commands, { readonly shell: Shell }> : unknown)
   & (Requires extends { readonly capabilities: readonly (infer Name)[] } ? CapabilityPart<Name> : unknown)
   & ([EnvName] extends [never] ? unknown : { readonly env: Env<EnvName> })
+  & ([SecretName] extends [never] ? unknown : { readonly secrets: Secrets<SecretName> })
   & ([Slot] extends [never] ? unknown : { readonly state: State<Slot> })
 
 type FsPart<Fs> = Fs extends object
@@ -139,6 +166,7 @@ export interface AnyRuntime extends BaseRuntime {
   readonly net?: Net
   readonly shell?: Shell
   readonly env?: Env
+  readonly secrets?: Secrets
   readonly state?: State
   readonly interact?: Interact
   readonly tools?: Tools

@@ -14,6 +14,14 @@ export interface StateAccess {
   write(data: Json): Promise<void>
 }
 
+/** A declared secret. The broker alone sees the value, and lets it out to these hosts and commands only. */
+export interface SecretGrant {
+  /** undefined when it has none here. */
+  readonly value: string | undefined
+  readonly hosts: readonly string[]
+  readonly commands: readonly string[]
+}
+
 /**
  * What the broker cannot do by itself and asks the host for, per compartment. A service that is absent is a power that
  * the compartment does not have.
@@ -26,6 +34,8 @@ export interface CompartmentServices {
   readonly env: ReadonlyMap<string, string>
   /** Every declared name, with or without a value. */
   readonly envDeclared: ReadonlySet<string>
+  /** Every declared secret by its name. */
+  readonly secrets?: ReadonlyMap<string, SecretGrant>
   interact?(callId: string, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
   callTool?(callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome>
 }

@@ -98,5 +98,5 @@ export const links = [
       relative: await attempt(() => import('./rel-folder/secret.js')),
       climbing: await attempt(() => import('../../../../' + facts.outside + '/secret.js')),
     }
-  `, { ambient: 'ModuleNotFound', absolute: 'ModuleNotFound', relative: 'ModuleNotFound', climbing: 'ModuleNotFound' }, { control: 'inert' }),
+  `, { ambient: 'ModuleNotFound', absolute: 'ModuleNotFound', relative: 'ModuleNotFound', climbing: 'ModuleNotFound' }),
 ]

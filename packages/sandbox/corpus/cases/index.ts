@@ -4,9 +4,12 @@ import { links } from './b-links.ts'
 import { descriptors } from './c-descriptors.ts'
 import { writes } from './d-writes.ts'
 import { storage } from './e-storage.ts'
+import { network } from './f-network.ts'
+import { processes } from './g-processes.ts'
+import { signals } from './h-signals.ts'
 
 /** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
-export const ATTACKS: readonly Attack[] = [...fsByPath, ...links, ...descriptors, ...writes, ...storage]
+export const ATTACKS: readonly Attack[] = [...fsByPath, ...links, ...descriptors, ...writes, ...storage, ...network, ...processes, ...signals]
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))
 

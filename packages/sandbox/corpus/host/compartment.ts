@@ -45,8 +45,9 @@ function filesOf(attacks: readonly Attack[]): ReadonlyMap<string, Uint8Array> {
   return new Map([...texts].map(([path, content]) => [path, Buffer.from(content as string)]))
 }
 
-function toolOf({ requires: declared }: Attack, workspace: string, { grantedPort }: Facts): CompartmentTool {
-  const requires = JSON.parse(JSON.stringify(declared).replaceAll('$granted', String(grantedPort))) as typeof declared
+function toolOf({ requires: declared }: Attack, workspace: string, { grantedPort, port }: Facts): CompartmentTool {
+  const written = JSON.stringify(declared).replaceAll('$granted', String(grantedPort)).replaceAll('$canary', String(port))
+  const requires = JSON.parse(written) as typeof declared
   return {
     name: 'run',
     requires,

@@ -1,0 +1,66 @@
+import { attacksOf, refused } from '../case.ts'
+
+const attack = attacksOf('H')
+
+const kill = (call: string): string => `
+  return { kill: await attempt(async () => { use(process, 'kill')(${call}); await new Promise((later) => setTimeout(later, 300)); return 'sent' }) }
+`
+const ABSENT = { kill: 'absent' }
+
+export const signals = [
+  attack(88, 'SIGKILL to the own process', kill("process.pid, 'SIGKILL'"), ABSENT),
+  attack(89, 'SIGUSR1, which opens the inspector of the process', kill("process.pid, 'SIGUSR1'"), ABSENT),
+  attack(90, 'SIGUSR2', kill("process.pid, 'SIGUSR2'"), ABSENT),
+  // Signal 0 to whoever started the host: an attack that works must not hit the runner.
+  attack(91, 'signals to the host and its parent', `
+    return {
+      host: await attempt(() => use(process, 'kill')(facts.hostPid, 'SIGKILL')),
+      parent: await attempt(() => use(process, 'kill')(use(process, 'ppid'), 0)),
+      pid: await attempt(() => use(process, 'pid')),
+    }
+  `, { host: 'absent', parent: 'absent', pid: 'absent' }),
+  // Signal 0 reaches everyone and harms nobody.
+  attack(92, 'a signal to every process', kill('-1, 0'), ABSENT),
+  attack(93, 'the process exits', 'process.exit(0)', [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]], {
+    alone: true, control: 'inert',
+  }),
+  attack(94, 'the process exits without a word', `
+    return { reallyExit: await attempt(() => use(process, 'reallyExit')(0)), inner: await attempt(() => use(process, '_kill')(0, 9)) }
+  `, { reallyExit: 'absent', inner: 'absent' }, { control: 'inert' }),
+  attack(95, 'the process aborts', `
+    return { abort: await attempt(() => use(process, 'abort')()), cause: await attempt(() => use(process, 'causeSegfault')()) }
+  `, { abort: 'absent', cause: 'absent' }, { control: 'inert' }),
+  attack(96, 'the working folder is changed', `
+    return { chdir: await attempt(() => use(process, 'chdir')('/')), uid: await attempt(() => use(process, 'setuid')(65534)) }
+  `, { chdir: 'absent', uid: 'absent' }, { control: 'inert' }),
+  attack(97, 'the file mode mask is changed', `
+    return { umask: await attempt(() => use(process, 'umask')(0)) }
+  `, { umask: 'absent' }, { control: 'inert' }),
+  attack(98, 'the priority is changed', `
+    return {
+      priority: await attempt(async () => (await reach('os')).setPriority(0, 10)),
+      facts: await attempt(async () => (await reach('os')).userInfo().username),
+      interfaces: await attempt(async () => Object.keys((await reach('os')).networkInterfaces())),
+    }
+  `, { priority: 'BuiltinDenied', facts: 'BuiltinDenied', interfaces: 'BuiltinDenied' }),
+  attack(99, 'the title is changed', `
+    return {
+      title: await attempt(() => { use(process, 'title'); process.title = 'forged'; if (process.title !== 'forged') throw { code: 'unchanged' }; return 'forged' }),
+      argv: await attempt(() => use(process.argv, 0)),
+      execPath: await attempt(() => use(process, 'execPath')),
+    }
+  `, { title: 'absent', argv: 'absent', execPath: 'absent' }),
+  attack(100, 'a report, which tells the environment of the host', `
+    return {
+      report: await attempt(() => {
+        const report = use(process, 'report')
+        report.excludeEnv = false
+        return JSON.stringify(report.getReport().environmentVariables)
+      }),
+      memory: await attempt(() => use(process, 'memoryUsage')().rss),
+      usage: await attempt(() => use(process, 'resourceUsage')().maxRSS),
+      handles: await attempt(() => use(process, '_getActiveHandles')().length),
+      config: await attempt(() => use(process, 'config') && 'there'),
+    }
+  `, { report: 'absent', memory: 'absent', usage: 'absent', handles: 'absent', config: 'absent' }),
+]
