@@ -78,8 +78,9 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
   })
 
   it('that floods with messages is cut off', async () => {
-    await start(extension(`async execute(_, runtime) { for (;;) { for (let i = 0; i < 5000; i++) runtime.progress('x'); await null } }`), { isolation, timeoutMs: 5000 })
-    expect(['BoundaryViolation', 'ExecutionTimeout', 'CompartmentOutOfMemory']).toContain(codeOf(await call('attack')))
+    const flood = `for (let i = 0; i < 5000; i++) runtime.progress('x'); await new Promise((resolve) => setTimeout(resolve))`
+    await start(extension(`async execute(_, runtime) { for (;;) { ${flood} } }`), { isolation, timeoutMs: 5000 })
+    expect(['BoundaryViolation', 'ExecutionTimeout']).toContain(codeOf(await call('attack')))
     await expectUnharmed()
   })
 
@@ -139,6 +140,12 @@ describe('under the placement process', () => {
     expect(codeOf(await call('attack'))).toBe('CompartmentOutOfMemory')
     await expectUnharmed()
     expect(codeOf(await call('innocent'))).toBe('fine')
+  })
+
+  it('a flood that never lets its own thread breathe ends with it', async () => {
+    await start(extension(`async execute(_, runtime) { for (;;) { runtime.progress('x'); await null } }`), { timeoutMs: 5000 })
+    expect(['BoundaryViolation', 'ExecutionTimeout', 'CompartmentOutOfMemory']).toContain(codeOf(await call('attack')))
+    await expectUnharmed()
   })
 
   it('is where strangers run unless something else is said', async () => {

@@ -23,6 +23,7 @@ const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 const LIMIT_DESCRIPTIONS: Readonly<Record<keyof CompartmentLimits, string>> = {
   heapMb: 'Heap of the thread of a tool, in MB.',
   memoryMb: 'Resident memory of the whole child process, in MB.',
+  cpuMs: 'Processor time of the whole child process in any ten seconds, in milliseconds.',
   phaseMs: 'Time for one lifecycle phase, in milliseconds.',
   startMs: 'Time until the code is imported, in milliseconds.',
   graceMs: 'Time for a cancelled or overdue call to end by itself, in milliseconds.',

@@ -89,6 +89,7 @@ export const ERRORS = Object.freeze({
   CompartmentCrashed: row('ExtensionHost', 'extension', again, 'The compartment ended by itself while it was needed.', 'The next call starts it again; tell the publisher if it goes on.'),
   CompartmentKilled: row('ExtensionHost', 'extension', again, 'The compartment was ended because another call in it broke a limit.', 'Call again.'),
   CompartmentOutOfMemory: row('ExtensionHost', 'extension', once, 'The compartment used more memory than it may.', 'Ask for less, or raise heapMb or memoryMb for this extension.'),
+  CompartmentOverloaded: row('ExtensionHost', 'extension', once, 'The compartment used more processor time than it may.', 'Ask for less, or raise cpuMs for this extension.'),
   CompartmentQuarantined: row('ExtensionHost', 'extension', again, 'The extension died too often and rests before it is started again.', 'Wait for the time in the message.'),
   LockdownFailed: row('ExtensionHost', 'host', once, 'The compartment could prove that a power it must not have is still there, so it was not used.', 'Report this with the version of Node.'),
   BoundaryViolation: row('ExtensionHost', 'extension', once, 'The compartment sent something the protocol does not allow and was killed.', 'Do not use this version; tell the publisher.'),

@@ -4,6 +4,8 @@ export interface CompartmentLimits {
   readonly heapMb: number
   /** Resident memory of the whole hull, in MB, under the process placement. → CompartmentOutOfMemory */
   readonly memoryMb: number
+  /** Processor time of the whole hull in any ten seconds, in ms, under the process placement. → CompartmentOverloaded */
+  readonly cpuMs: number
   /** Wall time of one lifecycle phase, in ms. → LifecycleTimeout */
   readonly phaseMs: number
   /** Wall time from asking for a compartment to its code being imported, in ms. → LifecycleTimeout */
@@ -27,6 +29,8 @@ export interface CompartmentLimits {
 export const DEFAULT_LIMITS: CompartmentLimits = {
   heapMb: 128,
   memoryMb: 512,
+  // More than one thread alone can use: its calls are bounded by their deadlines.
+  cpuMs: 15_000,
   phaseMs: 10_000,
   startMs: 10_000,
   graceMs: 500,

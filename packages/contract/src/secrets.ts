@@ -26,6 +26,8 @@ interface Declaring {
 
 /** What one secret alone cannot tell: its name is its own, and it goes nowhere that no tool may reach. */
 export function refuseStraySecrets({ env, secrets, tools }: Declaring, context: z.RefinementCtx): void {
+  // A name that is no host is not also one that nobody may reach.
+  if (context.issues.length > 0) return
   const hosts = tools.flatMap(({ requires }) => requires.net?.hosts ?? [])
   const commands = new Set(tools.flatMap(({ requires }) => requires.shell ?? []).map(({ cmd }) => cmd))
   const names = new Set<string>()

@@ -6,6 +6,7 @@ const same = <A, B>(proof: Equal<A, B>): void => void proof
 
 export const fromJsonSchema = defineExtension({
   env: ['WEATHER_TOKEN'],
+  secrets: ['WEATHER_KEY'],
   tools: {
     forecast: {
       input: {
@@ -20,6 +21,10 @@ export const fromJsonSchema = defineExtension({
         const token = await runtime.env.get('WEATHER_TOKEN')
         // @ts-expect-error a variable that was not declared
         await runtime.env.get('HOME')
+        const key = await runtime.secrets.handle('WEATHER_KEY')
+        // @ts-expect-error a secret that was not declared
+        await runtime.secrets.handle('WEATHER_TOKEN')
+        for await (const { path, change } of runtime.fs.watch('docs')) same<typeof change, 'created' | 'changed' | 'removed'>(path === '' || true)
         const text = await runtime.fs.readText(args.city)
         // @ts-expect-error only reading was declared
         await runtime.fs.write('a', 'b')
@@ -29,7 +34,7 @@ export const fromJsonSchema = defineExtension({
         await runtime.interact.ask('?')
         // @ts-expect-error no state slot
         await runtime.state.read()
-        const answer = await runtime.net.fetch('https://api.weather.example')
+        const answer = await runtime.net.fetch('https://api.weather.example', { headers: { authorization: `Bearer ${key}` } })
         runtime.progress('working')
         return { token, text, status: answer.status }
       },
@@ -69,6 +74,8 @@ export const single = defineTool({
     same<typeof args, { readonly list: readonly number[] }>(true)
     // @ts-expect-error no host was declared
     void runtime.net
+    // @ts-expect-error no secret was declared
+    void runtime.secrets
     return (await runtime.shell.run('git', ['status'])).stdout + args.list.length
   },
 })

@@ -14,7 +14,7 @@ describe('the table of errors', () => {
       'CommandRejected', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',
       'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'TooManyCalls',
       'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'HostClosed', 'CompartmentStartFailed', 'CompartmentCrashed',
-      'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
+      'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
       'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
       'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected',
       'SlotMigrationFailed', 'StateInvalid', 'EnvNameUndeclared', 'EnvNameNotSet', 'InteractionUnavailable',

@@ -4,8 +4,8 @@ import { WIRE_LIMITS } from '../src/wire.ts'
 
 it('are these numbers', () => {
   expect(DEFAULT_LIMITS).toEqual({
-    heapMb: 128, memoryMb: 512, phaseMs: 10_000, startMs: 10_000, graceMs: 500, concurrentCalls: 64, messageBytes: 16_777_216,
-    messagesPerSecond: 20_000, outstandingRequests: 1_024, outputBytes: 8_388_608, logBytes: 1_048_576,
+    heapMb: 128, memoryMb: 512, cpuMs: 15_000, phaseMs: 10_000, startMs: 10_000, graceMs: 500, concurrentCalls: 64,
+    messageBytes: 16_777_216, messagesPerSecond: 20_000, outstandingRequests: 1_024, outputBytes: 8_388_608, logBytes: 1_048_576,
   })
   expect(CALL_LIMITS).toEqual({
     argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000,

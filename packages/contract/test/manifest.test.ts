@@ -31,6 +31,7 @@ describe('a manifest', () => {
       discoveryRules: { folder: 'tools', activation: 'first-call' },
       reloadBehavior: 'between-turns',
       env: [],
+      secrets: [],
       dependsOn: [],
       tools: [{ ...smallest.tools[0], requires: {}, gated: true, idempotent: false }],
     })
@@ -53,6 +54,20 @@ describe('a manifest', () => {
       ['tools/2/name', 'another tool of this manifest is called forecast too'],
       ['tools/3/name', 'another tool of this manifest is called forecast too'],
     ])
+  })
+
+  it('has secrets with names of their own that go where its tools may go', () => {
+    const secrets = [
+      { name: 'A', hosts: ['api.weather.example', 'x.example'] }, { name: 'A', commands: ['git', 'sh'] }, { name: 'B' },
+      { name: 'WEATHER_TOKEN', hosts: ['api.weather.example'] },
+    ]
+    expect(pathsOf({ ...whole, secrets })).toEqual([
+      '/secrets/0/hosts/1', '/secrets/1/name', '/secrets/1/commands/1', '/secrets/2', '/secrets/3/name',
+    ])
+    const [tool] = whole.tools
+    const below = { ...tool, requires: { net: { hosts: ['*.weather.example'] } } }
+    const within = { ...whole, tools: [below], secrets: [{ name: 'A', hosts: ['api.weather.example', '*.weather.example'] }] }
+    expect(pathsOf(within)).toBeUndefined()
   })
 
   it('names every fault at once', () => {

@@ -61,6 +61,7 @@ describe('a grant under a ceiling', () => {
 
   it('loses what the ceiling covers only in part', () => {
     const wide = compileGrant({ fs: { read: ['**'] } }, { workspace: ['/ws'] })
+    expect(intersectGrant(wide, wide).fs.roots).toEqual(['/ws'])
     expect(intersectGrant(wide, compileGrant({ fs: { read: ['src/**'] } }, { workspace: ['/ws'] })).fs.read).toEqual([])
   })
 })

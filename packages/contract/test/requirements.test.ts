@@ -67,6 +67,11 @@ describe('a grant', () => {
     expect(compileGrant({}, values)).toEqual(NO_GRANT)
   })
 
+  it('names the folders its variables stood for', () => {
+    const requires: RequirementSet = { fs: { read: ['src/**', '{user-data}/x'], write: ['src/**', '{ad-hoc}/**'] } }
+    expect(compileGrant(requires, values).fs.roots).toEqual(['/ws', '/more', '/'])
+  })
+
   it('holds hosts, commands and capabilities as they were written', () => {
     const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }],
       capabilities: ['interact'] }

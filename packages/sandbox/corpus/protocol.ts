@@ -36,4 +36,6 @@ export interface Aftermath {
   readonly changed: readonly string[]
   /** Whether the secret was in a log line, a progress text, an update or a message of an error. */
   readonly told: readonly string[]
+  /** The longest message of an error that came out of it. */
+  readonly longestMessage: number
 }

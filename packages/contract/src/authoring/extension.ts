@@ -12,12 +12,12 @@ export interface ExtensionContext {
 /** Any shape that can be read as an outcome: a bare value, or one of the dialects, told by its discriminant. */
 export type ToolReturn = Json | object | undefined | void
 
-export interface ToolDeclaration<Input, Requires extends RequirementSet, EnvName extends string, Slot> {
+export interface ToolDeclaration<Input, Requires extends RequirementSet, EnvName extends string, Slot, SecretName extends string = never> {
   /** The input schema: gives `args` its type. When it is plain JSON Schema it must equal the manifest's. */
   readonly input?: Input
   /** Gives `runtime` its type, and must equal the manifest's. */
   readonly requires?: Requires
-  execute(args: ArgsOf<Input>, runtime: Runtime<Requires, EnvName, Slot>): ToolReturn | Promise<ToolReturn>
+  execute(args: ArgsOf<Input>, runtime: Runtime<Requires, EnvName, Slot, SecretName>): ToolReturn | Promise<ToolReturn>
   /** Deterministic, quick, without effects. A template in the manifest is simpler and runs in the host. */
   deriveApprovalKey?(args: ArgsOf<Input>): string
 }
@@ -34,6 +34,7 @@ export interface ExtensionPhases {
 export interface ExtensionModule extends ExtensionPhases {
   readonly tools: Readonly<Record<string, ModuleTool>>
   readonly env?: readonly string[]
+  readonly secrets?: readonly string[]
   /** Brings a stored state of an older version to the present one. */
   migrate?(stored: { readonly slotVersion: string; readonly data: Json }): Json | Promise<Json>
 }
@@ -46,30 +47,42 @@ export interface ModuleTool {
 }
 
 /** One tool with its types worked out. Handy where tools live in files of their own. */
-export function defineTool<const Input, const Requires extends RequirementSet = Record<never, never>, const EnvName extends string = never, Slot = never>(
-  tool: ToolDeclaration<Input, Requires, EnvName, Slot> & { readonly env?: readonly EnvName[] },
-): ToolDeclaration<Input, Requires, EnvName, Slot> {
+export function defineTool<
+  const Input,
+  const Requires extends RequirementSet = Record<never, never>,
+  const EnvName extends string = never,
+  Slot = never,
+  const SecretName extends string = never,
+>(
+  tool: ToolDeclaration<Input, Requires, EnvName, Slot, SecretName>
+    & { readonly env?: readonly EnvName[]; readonly secrets?: readonly SecretName[] },
+): ToolDeclaration<Input, Requires, EnvName, Slot, SecretName> {
   return tool
 }
 
 /**
  * Only adds types: the same object as a plain default export is as good. `args` follows from each tool's `input`,
- * `runtime` from its `requires` and from the extension's `env`.
+ * `runtime` from its `requires` and from the extension's `env` and `secrets`.
  */
 export function defineExtension<
   const Inputs extends Record<string, unknown>,
   const Requirements extends Record<string, unknown>,
   const EnvName extends string = never,
   Slot = never,
+  const SecretName extends string = never,
 >(extension: ExtensionPhases & {
   readonly env?: readonly EnvName[]
+  /** Names of the manifest's secrets, for the type of `runtime.secrets` only. */
+  readonly secrets?: readonly SecretName[]
   /** A value of the type of the state, for its type only; nothing is stored by naming it. */
   readonly stateType?: Slot
   readonly tools:
     & { readonly [Name in keyof Requirements]: { readonly requires?: Requirements[Name] & RequirementSet } }
     & {
       readonly [Name in keyof Inputs]:
-        ToolDeclaration<Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>, EnvName, Slot>
+        ToolDeclaration<
+          Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>, EnvName, Slot, SecretName
+        >
     }
   migrate?(stored: { readonly slotVersion: string; readonly data: Json }): Json | Promise<Json>
 }): ExtensionModule {

@@ -33,6 +33,11 @@ export interface CompartmentRequest {
   readonly config: JsonObject
   readonly limits: CompartmentLimits
   readonly services: CompartmentServices
+  /**
+   * For code that keeps nothing between calls: over how many compartments its calls are spread, 1 unless given. Phases run
+   * in each of them. Not for the inline placement.
+   */
+  readonly concurrency?: number
   readonly signal?: AbortSignal
 }
 

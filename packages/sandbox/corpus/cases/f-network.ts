@@ -118,7 +118,7 @@ export const network = [
       odd: await withHeaders({}, { method: 'GET / HTTP/1.1\\r\\nhost: evil' }),
     }
   `, {
-    host: 'CapabilityDenied', split: 'InputInvalid', length: 'CapabilityDenied', transfer: 'CapabilityDenied', connection: 'CapabilityDenied',
-    method: 'CapabilityDenied', odd: 'InputInvalid',
+    host: 'InputInvalid', split: 'InputInvalid', length: 'InputInvalid', transfer: 'InputInvalid', connection: 'InputInvalid',
+    method: 'InputInvalid', odd: 'InputInvalid',
   }, { requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none' }),
 ]

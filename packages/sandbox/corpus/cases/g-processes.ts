@@ -17,10 +17,10 @@ export const processes = [
   attack(74, 'spawn', by('child_process', "return module.spawnSync('/bin/sh', ['-c', 'touch ' + made]).status"), DENIED),
   attack(75, 'exec', by('child_process', "return module.execSync('touch ' + made + '; echo done').toString()"), DENIED),
   attack(76, 'fork', by('child_process', `
-    return event(module.fork('-e', [], { execArgv: ['-e', ${MARK}], stdio: 'ignore' }), 'exit')
+    return event(module.fork('/dev/null', [], { execArgv: ['-e', ${MARK}], stdio: 'ignore' }), 'exit')
   `), DENIED),
   attack(77, 'cluster', by('cluster', `
-    module.setupPrimary({ exec: '-e', execArgv: ['-e', ${MARK}], silent: true })
+    module.setupPrimary({ exec: '/dev/null', execArgv: ['-e', ${MARK}], silent: true })
     return event(module.fork(), 'exit')
   `), DENIED),
   attack(78, 'a thread', by('worker_threads', `
@@ -66,7 +66,7 @@ export const processes = [
       const ffi = await reach('ffi')
       return ffi.dlopen('libc.so.6', { getpid: { result: 'int32', parameters: [] } }) && 'open'
     }) }
-  `, { ffi: 'BuiltinDenied' }, { control: 'inert' }),
+  `, { ffi: 'BuiltinDenied' }),
   attack(85, 'the binding behind the file system', `
     return {
       fs: await attempt(() => typeof use(process, 'binding')('fs').open),

@@ -7,9 +7,15 @@ import { storage } from './e-storage.ts'
 import { network } from './f-network.ts'
 import { processes } from './g-processes.ts'
 import { signals } from './h-signals.ts'
+import { inspector } from './i-inspector.ts'
+import { modules } from './j-modules.ts'
+import { realm } from './k-realm.ts'
+import { realmReach } from './k-realm-reach.ts'
+import { threads } from './l-threads.ts'
+import { wire } from './m-wire.ts'
 
 /** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
-export const ATTACKS: readonly Attack[] = [...fsByPath, ...links, ...descriptors, ...writes, ...storage, ...network, ...processes, ...signals]
+export const ATTACKS: readonly Attack[] = [...fsByPath, ...links, ...descriptors, ...writes, ...storage, ...network, ...processes, ...signals, ...inspector, ...modules, ...realm, ...realmReach, ...threads, ...wire]
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))
 

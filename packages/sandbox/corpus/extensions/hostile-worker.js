@@ -1,38 +1,50 @@
 // A worker that never was ours: it speaks just enough of the protocol to be opened, then does to the channel what the attack
-// says. Over a port it can post anything; over a socket it can write any bytes.
+// says. Over a port it can post anything, over a socket write any bytes. Against a bare Comlink it leaves the envelopes away.
 import { Socket } from 'node:net'
-import { workerData } from 'node:worker_threads'
+import { MessageChannel, workerData } from 'node:worker_threads'
 
 const CHANNEL_FD = 4
-const { port } = workerData
+const { port, bare } = workerData
 const socket = port === undefined ? new Socket({ fd: CHANNEL_FD }) : undefined
 
-function bytes(text) {
+function frame(text) {
   const body = Buffer.from(text)
-  const frame = Buffer.alloc(4 + body.length)
-  frame.writeUInt32LE(body.length)
-  body.copy(frame, 4)
-  return frame
+  const bytes = Buffer.alloc(4 + body.length)
+  bytes.writeUInt32LE(body.length)
+  body.copy(bytes, 4)
+  return bytes
 }
 
+/** A packet as it is. What a socket cannot carry goes out as the text of it. */
 const post = (packet, transfer) => {
   if (port !== undefined) return port.postMessage(packet, transfer)
-  socket.write(bytes(typeof packet === 'string' ? packet : JSON.stringify(packet) ?? 'undefined'))
+  socket.write(frame(typeof packet === 'string' ? packet : JSON.stringify(packet) ?? 'undefined'))
 }
-const send = (...envelopes) => post(JSON.stringify(envelopes))
+const send = (...envelopes) => bare === undefined ? post(JSON.stringify(envelopes)) : envelopes.forEach(([, message]) => port.postMessage(message))
 const reply = (id, value) => send(['call', { id, type: 'RAW', value }])
+const raw = (value) => ({ type: 'RAW', value })
 
-const waiting = []
-const unread = []
-const wire = {
-  port, socket, post, send, reply, bytes,
-  /** The next message of the host that nobody took. */
-  next: () => unread.length > 0 ? Promise.resolve(unread.shift()) : new Promise((take) => waiting.push(take)),
+let asked = 0
+const ask = (message) => send(['broker', { id: `forged-${++asked}`, ...message }])
+
+const answers = new Map()
+const answerTo = (id) => new Promise((resolve) => answers.set(id, resolve))
+
+/** Makes a function of this text on the other side, by this path, and runs it if the answer is a way to it. */
+async function construct(path, code) {
+  const id = `forged-${++asked}`
+  const answer = answerTo(id)
+  send(['broker', { id, type: 'CONSTRUCT', path, argumentList: [raw(code)] }])
+  const { value } = await answer
+  value?.postMessage?.({ id: 'run', type: 'APPLY', path: [], argumentList: [] })
 }
 
+const wire = { port, socket, post, send, reply, raw, ask, construct, frame, MessageChannel }
 const attacks = new Map()
+const load = (text) => import(`data:text/javascript,${encodeURIComponent(text)}`)
 
-async function receive([, message]) {
+async function receive(message) {
+  answers.get(message.id)?.(message)
   const [method] = message.path ?? []
   const args = (message.argumentList ?? []).map(({ value }) => value)
   if (method === 'load') {
@@ -42,19 +54,19 @@ async function receive([, message]) {
   }
   if (method === 'execute') {
     const [callId, , { id, facts }] = args
-    const { default: attack } = await import(`data:text/javascript,${encodeURIComponent(attacks.get(`attack-${id}.js`))}`)
+    const { default: attack } = await load(attacks.get(`attack-${id}.js`))
     const outcome = await attack(facts, { ...wire, callId, id: message.id })
     if (outcome !== undefined) reply(message.id, outcome)
-    return
   }
-  const take = waiting.shift()
-  if (take === undefined) unread.push(message)
-  else take(message)
 }
 
-const packet = (text) => JSON.parse(text).forEach(receive)
+const receivePacket = (text) => JSON.parse(text).forEach(([, message]) => receive(message))
 
-if (port !== undefined) port.on('message', packet)
+if (bare !== undefined) {
+  port.on('message', receive)
+  const { default: attack } = await load(bare.source)
+  await attack(bare.facts, { ...wire, callId: 'bare', id: 'bare' })
+} else if (port !== undefined) port.on('message', receivePacket)
 else {
   let buffered = Buffer.alloc(0)
   socket.on('data', (chunk) => {
@@ -63,7 +75,7 @@ else {
       const end = 4 + buffered.readUInt32LE()
       const text = buffered.toString('utf8', 4, end)
       buffered = buffered.subarray(end)
-      packet(text)
+      receivePacket(text)
     }
   })
   socket.on('error', () => undefined)

@@ -9,8 +9,10 @@ import type { Attack, AttackPlacement } from '../case.ts'
 import { attackOf } from '../cases/index.ts'
 import type { Facts } from '../ground/facts.ts'
 import type { Aftermath, FromHost, Job, ToHost } from '../protocol.ts'
+import { attackBareComlink } from './bare-comlink.ts'
 import { requestFor } from './compartment.ts'
 import type { Place } from './compartment.ts'
+import { listenForThreads } from './ears.ts'
 import { LagMeter } from './lag.ts'
 import { openWithLayers } from './open-with-layers.ts'
 import { openNeighbour } from './neighbour.ts'
@@ -22,9 +24,11 @@ import { swapLink } from './swap-link.ts'
 
 const tell = (message: FromHost): Promise<void> => new Promise((sent) => void process.send!(message, () => sent()))
 const lag = new LagMeter()
+const heardByHost = listenForThreads()
 const neighbours = new Map<AttackPlacement, Neighbour>()
 const sandboxes = new Map<string, Sandbox>()
 let heard: string[] = []
+let longestMessage = 0
 let go = (): void => undefined
 let ground: { readonly secret: string; readonly facts: Facts; readonly changed: () => readonly string[] }
 
@@ -64,15 +68,18 @@ async function run({ attacks: ids, placement, layers }: Job): Promise<void> {
   const place: Place = { workspace, secret, facts, placement, log: ({ text }) => hear(text) }
   const open = (): Promise<CompartmentSession> => {
     const request = requestFor(attacks, place)
-    const whole = layers.lockdown && layers.native && layers.gate && first!.in === 'compartment'
+    const whole = layers.lockdown && layers.native && first!.in === 'compartment'
     return whole ? sandboxes.get(workspace)!.open(request) : openWithLayers(request, workspace, layers, first!.in)
   }
   let session: CompartmentSession | undefined
   for (const attack of attacks) {
     heard = []
+    longestMessage = 0
     lag.take()
     await tell({ type: 'begin', id: attack.id })
-    if (session === undefined) {
+    if (!layers.gate) {
+      await attackBareComlink(attack, facts)
+    } else if (session === undefined) {
       const opened = await outcomeOf(hear, async () => {
         session = await open()
         return null
@@ -101,15 +108,17 @@ async function finish({ id }: Attack, placement: AttackPlacement): Promise<void>
   const aftermath: Aftermath = {
     neighbour: await neighbours.get(placement)!.answer(),
     lagMs: lag.take(),
-    changed: ground.changed(),
+    changed: [...ground.changed(), ...heardByHost()],
     told: heard,
+    longestMessage,
   }
   await tell({ type: 'end', id, aftermath })
   await next
 }
 
 /** Whatever comes out of a compartment beside its result; only what gives the secret away is kept. */
-function hear(text: string): void {
+function hear(text: string, kind: 'message' | 'other' = 'other'): void {
+  if (kind === 'message') longestMessage = Math.max(longestMessage, text.length)
   if (text.includes(ground.secret)) heard.push(text.slice(0, 200))
 }
 

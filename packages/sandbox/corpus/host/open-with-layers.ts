@@ -1,17 +1,13 @@
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { CompartmentLimits, CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
 import { Broker } from '../../src/main/broker/broker.ts'
 import type { Hull } from '../../src/main/hull.ts'
 import { workerOptions } from '../../src/main/hull.ts'
 import type { Image } from '../../src/main/image.ts'
 import { loadImage } from '../../src/main/image.ts'
 import { startSession } from '../../src/main/open.ts'
-import type { Peer } from '../../src/main/peer.ts'
 import { startProcessHull } from '../../src/main/process-hull.ts'
 import { remotePeer } from '../../src/main/remote-peer.ts'
-import { expose, wrap } from '../../src/wire/comlink.ts'
-import { Link, TRUSTING } from '../../src/wire/link.ts'
 import { portTransport } from '../../src/wire/port-transport.ts'
 import type { Layers } from '../layers.ts'
 import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermissionGone } from './patched-image.ts'
@@ -24,7 +20,7 @@ export async function openWithLayers(
   const image = await imageFor(layers, inWorker)
   const hull = placement === 'process' ? startProcessHull(image, limits) : startBareThread(image, limits, layers.native)
   const broker = new Broker(request, workspace)
-  return startSession(request, broker, layers.gate ? remotePeer(hull, broker, limits) : ungatedPeer(hull, broker))
+  return startSession(request, broker, remotePeer(hull, broker, limits))
 }
 
 async function imageFor({ lockdown, native }: Layers, inWorker: 'compartment' | 'wire'): Promise<Image> {
@@ -54,30 +50,5 @@ function startBareThread({ boot, modules, entry, authorUrl }: Image, limits: Com
       })
     }),
     kill: () => void worker.terminate(),
-  }
-}
-
-/** Comlink as it comes: what is sent is taken as it is. */
-function ungatedPeer(hull: Hull, broker: Broker): Peer {
-  const ended = Promise.withResolvers<BulkheadError | undefined>()
-  const link = new Link(hull.transport, {
-    inspector: TRUSTING, maxMessageBytes: Infinity, maxQueuedBytes: Infinity, closed: () => hull.kill(),
-  })
-  expose(broker.methods, link.broker)
-  const remote = wrap(link.call)
-  return {
-    load: (request) => remote('load')(request),
-    lifecycle: (phase) => remote('lifecycle')(phase),
-    execute: (callId, tool, args) => remote('execute')(callId, tool, args),
-    deriveApprovalKey: (tool, args) => remote('deriveApprovalKey')(tool, args),
-    abort: (callId, reason) => remote('abort')(callId, reason),
-    killable: true,
-    ended: ended.promise,
-    gone: hull.exited.then(() => ended.resolve(new BulkheadError('CompartmentCrashed', 'The compartment ended.'))),
-    kill() {
-      ended.resolve(undefined)
-      link.close()
-      hull.kill()
-    },
   }
 }

@@ -11,8 +11,10 @@ export interface Stage {
   readonly facts: Facts
   readonly session: CompartmentSession
   /** Hears every text that comes out beside the result. */
-  readonly hear: (text: string) => void
+  readonly hear: Hear
 }
+
+export type Hear = (text: string, kind?: 'message' | 'other') => void
 
 let called = 0
 
@@ -51,21 +53,24 @@ export async function perform(step: Exclude<Step, 'open'>, { attack, facts, sess
       tool: 'run',
       args: { id: attack.id, facts: facts as unknown as Json },
       signal: deadline(attack.deadlineMs),
-      onProgress: hear,
+      onProgress: (text) => hear(text),
       onUpdate: (partial) => hear(JSON.stringify(partial)),
     }
   }
 }
 
 /** What work came to, with everything an error says heard. Contract: never rejects. */
-export async function outcomeOf(hear: (text: string) => void, work: () => Promise<Json>): Promise<Outcome> {
+export async function outcomeOf(hear: Hear, work: () => Promise<Json>): Promise<Outcome> {
   try {
     const value = await work()
     hear(JSON.stringify(value))
     return { returned: value }
   } catch (error) {
     const judged = BulkheadError.from(error)
-    for (let at: unknown = judged; at instanceof Error; at = at.cause) hear(`${at.message} ${JSON.stringify((at as { data?: unknown }).data ?? '')}`)
+    for (let at: unknown = judged; at instanceof Error; at = at.cause) {
+      hear(at.message, 'message')
+      hear(JSON.stringify((at as { readonly data?: unknown }).data ?? null))
+    }
     return { refused: judged.code }
   }
 }

@@ -30,6 +30,8 @@ export interface Observation {
 const ANSWER = 'hello you'
 /** Other processes share the machine; a host that is starved by an attack is silent for much longer. */
 const MAX_LAG_MS = 1_000
+/** An error is for reading; a stranger's words in it are cut. */
+const MAX_MESSAGE_CHARS = 12_000
 
 /** Everything that makes an attack not contained, in sentences; none when it is. */
 export function faultsOf(attack: Attack, { seen, fate, touched }: Observation): readonly string[] {
@@ -58,11 +60,12 @@ function scriptFaults({ script }: Attack, seen: readonly Seen[]): readonly strin
 function fateFaults(fate: HostFate): readonly string[] {
   switch (fate.kind) {
     case 'alive': {
-      const { neighbour, lagMs, changed, told } = fate.aftermath
+      const { neighbour, lagMs, changed, told, longestMessage } = fate.aftermath
       return [
         ...(neighbour === ANSWER ? [] : [`the neighbour says ${neighbour}`]),
         ...(lagMs <= MAX_LAG_MS ? [] : [`the host did not turn for ${lagMs} ms`]),
-        ...changed.map((what) => `in the host ${what}`),
+        ...changed.map((what) => `in the host: ${what}`),
+        ...(longestMessage <= MAX_MESSAGE_CHARS ? [] : [`an error says ${longestMessage} characters`]),
         ...told.map((text) => `the secret was told: ${text}`),
       ]
     }

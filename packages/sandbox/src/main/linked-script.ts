@@ -14,19 +14,14 @@ const EXPORT_LIST = /^export\s+\{([^}]*)\};?$/gm
 const EXPORT_DECLARATION = /^export\s+(?=(?:async\s+)?(?:const|let|class|function\*?)\s+([\w$]+))/gm
 const LEFT_OVER = /^(?:import|export)\b(?!\s*\().*$/m
 
-/** Every specifier a module imports values from, or hands on. */
-export function specifiersOf(text: string): readonly string[] {
-  return [...text.matchAll(IMPORT), ...text.matchAll(REEXPORT)].map((match) => match[2]!)
-}
-
 /**
- * Modules as the body of one classic script that takes builtins from `builtin`. A thread starts several times faster from
- * it than from a graph of modules, of which each would be resolved, compiled and linked apart. Modules come after those
- * they import; cycles and exports that change later are not possible, and not needed.
+ * Modules as one classic script, each in a function of its own whose exports are `m0`, `m1` and so on. A thread starts
+ * much faster from it than from a graph of modules, of which each would be resolved, compiled and linked apart. A module comes
+ * after those it imports; cycles and exports that change later are not possible, and not needed.
  */
-export function linkedScript(modules: readonly SourceModule[], builtin: string): string {
+export function linkedScript(modules: readonly SourceModule[]): string {
   const names = new Map(modules.map(({ path }, index) => [path, `m${index}`]))
-  return modules.map((module) => `const ${names.get(module.path)!} = ${asFunction(module, names, builtin)}`).join('\n')
+  return modules.map((module) => `const ${names.get(module.path)!} = ${asFunction(module, names)}`).join('\n')
 }
 
 /** The names by which other modules know what a module offers. */
@@ -37,8 +32,8 @@ export function exportsOf(text: string): readonly string[] {
   ]
 }
 
-function asFunction({ path, text, imports }: SourceModule, names: ReadonlyMap<string, string>, builtin: string): string {
-  const from = (specifier: string): string => names.get(imports.get(specifier) ?? '') ?? `${builtin}('${specifier}')`
+function asFunction({ path, text, imports }: SourceModule, names: ReadonlyMap<string, string>): string {
+  const from = (specifier: string): string => names.get(imports.get(specifier) ?? '') ?? `require('${specifier}')`
   const offered = [
     ...[...text.matchAll(EXPORT_DECLARATION)].map((match) => match[1]!),
     ...[...text.matchAll(EXPORT_LIST)].flatMap((match) => pairs(match[1]!).map(([local, name]) => `${name}: ${local}`)),

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { dirname, normalize } from 'node:path'
-import { promisify } from 'node:util'
+import { oneLine } from './one-line.ts'
 
 /** What one build of Node takes to run on this machine. */
 export interface NodeNeeds {
@@ -24,8 +24,14 @@ new Worker('setInterval(() => {}, 1000)', { eval: true }).once('online', () => {
 /** Rejects when Node does not run at all. */
 export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeNeeds> {
   const args = ['--input-type=module', '--no-warnings', '--eval', SAY_NEEDS]
-  const { stdout } = await promisify(execFile)(node, args, { cwd: '/', env: {}, timeout: patienceMs, killSignal: 'SIGKILL' })
-  const { loaded, kilobytes } = JSON.parse(stdout) as { readonly loaded: readonly string[]; readonly kilobytes: number }
+  const options = { cwd: '/', env: {}, timeout: patienceMs, killSignal: 'SIGKILL' } as const
+  const said = await new Promise<string>((resolve, reject) => {
+    execFile(node, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout)
+      else reject(new Error(`Node itself does not start here: ${oneLine(stderr) || oneLine(error.message)}`))
+    })
+  })
+  const { loaded, kilobytes } = JSON.parse(said) as { readonly loaded: readonly string[]; readonly kilobytes: number }
   return {
     // The others are the program itself and what the kernel maps without a file.
     libraries: loaded.filter((path) => path.startsWith('/') && path !== node).map((path) => normalize(path)),

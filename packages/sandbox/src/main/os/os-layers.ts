@@ -48,7 +48,7 @@ export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
   try {
     return await provenLayers(machine)
   } catch (error) {
-    return withoutLayers(`it could not be tried: ${error instanceof Error ? error.message : String(error)}`)
+    return withoutLayers(error instanceof Error ? error.message : String(error))
   }
 }
 

@@ -6,8 +6,8 @@ import type { OsLayers } from './hull-command.ts'
 import { hullCommand, SECCOMP_FD } from './hull-command.ts'
 
 /**
- * Starts Node under these layers, with nothing of the host but four pipes: what it says at 1 and 2, and two that it may
- * use as it likes, 3 and 4. It leads a process group; to kill the group is to kill all of it.
+ * Starts Node under these layers, with nothing of the host but four pipes: two for what it says, at 1 and 2, and two that
+ * lead both ways, at 3 and 4.
  */
 export function spawnHull(
   node: string,
@@ -20,11 +20,22 @@ export function spawnHull(
   const child = spawn(command.file, command.args, {
     cwd: '/',
     env: {},
+    // Leads a session and a process group: out of reach for the host's terminal, and killed as a whole.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : ['pipe' as const])],
   })
   if (filter !== undefined) hand(filter, child)
   return child
+}
+
+/** Ends all of it at once, whatever stands between the host and Node. Idempotent. */
+export function killHull(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It ended in between.
+  }
 }
 
 function hand(filter: Uint8Array, child: ChildProcess): void {

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { OsLayers } from './hull-command.ts'
+import { oneLine } from './one-line.ts'
 import { processEnd } from './process-end.ts'
-import { spawnHull } from './spawn-hull.ts'
+import { killHull, spawnHull } from './spawn-hull.ts'
 
 /** All that a hull does: a thread, a socket that is there already, and an end. */
 const PROVE = `
@@ -15,35 +16,31 @@ new Worker('', { eval: true }).once('exit', (code) => {
 const ARGS = ['--input-type=module', '--no-warnings', '--eval', PROVE]
 const MEMORY_MB = 128
 const MAX_CHARS = 16_384
-const REASON_CHARS = 300
 
 /** Starts a hull that only proves itself under these layers. Returns why they do not work, if so. Never rejects. */
 export async function tryLayers(node: string, layers: OsLayers, patienceMs: number): Promise<string | undefined> {
   const child = spawnHull(node, ARGS, layers, { memoryMb: MEMORY_MB })
-  const failure = new Promise<string>((resolve) => child.once('error', ({ message }) => resolve(message)))
-  // When no descriptor is left there are no streams at all, whatever the types say.
-  const [, , , control, channel] = (child.stdio ?? []) as (Readable | undefined)[]
-  const { pid, stdout, stderr } = child
-  if (pid === undefined || control === undefined || channel === undefined || stdout === null || stderr === null) return failure
+  if (child.pid === undefined) return new Promise((resolve) => child.once('error', ({ message }) => resolve(message)))
+  const [, stdout, stderr, control, channel] = child.stdio as unknown as readonly [null, Readable, Readable, Readable, Readable]
+  const [proof, complaint] = [control, stderr, stdout, channel].map(collect)
   let late = false
   const patience = setTimeout(() => {
     late = true
-    process.kill(-pid, 'SIGKILL')
+    killHull(child)
   }, patienceMs)
-  const [proof, complaint] = [control, stderr, stdout, channel].map(collect)
   const end = await new Promise<string>((resolve) => child.once('close', (...how) => resolve(processEnd(...how))))
   clearTimeout(patience)
   if (late) return `it had not ended after ${patienceMs} ms`
-  return end === 'code 0' ? judge(proof!(), layers) : readable(complaint!()) || `it ended with ${end}`
+  return end === 'code 0' ? judge(proof!(), layers) : oneLine(complaint!()) || `it ended with ${end}`
 }
 
 function judge(proof: string, { bubblewrap }: OsLayers): string | undefined {
-  if (!/^\[0,.*\]$/.test(proof)) return `it did not do what a hull does: ${readable(proof)}`
+  if (!/^\[0,.*\]$/.test(proof)) return `it did not do what a hull does: ${oneLine(proof)}`
   if (!bubblewrap.active) return undefined
   const [, ...root] = JSON.parse(proof) as [0, ...string[]]
   const ours = new Set([...bubblewrap.files.keys()].map((path) => path.split('/')[1]))
   const others = root.filter((name) => !ours.has(name))
-  return others.length === 0 ? undefined : readable(`files of the host can be seen inside: ${others.join(', ')}`)
+  return others.length === 0 ? undefined : oneLine(`files of the host can be seen inside: ${others.join(', ')}`)
 }
 
 /** Reads to the end and keeps the beginning. */
@@ -55,9 +52,4 @@ function collect(stream: Readable): () => string {
   })
   stream.on('error', () => undefined)
   return () => text
-}
-
-/** What another program said, on one line and without characters that act on a terminal. */
-function readable(text: string): string {
-  return text.replaceAll(/[\p{C}\s]+/gu, ' ').trim().slice(0, REASON_CHARS)
 }

@@ -1,0 +1,78 @@
+import { attacksOf } from '../case.ts'
+
+const attack = attacksOf('L')
+
+/** The internal port of a worker, by every stream that leads to it; then one message to the parent's own machinery. */
+const toParent = (message: string): string => `
+  const port = () => {
+    const streams = [() => process.stdout, () => process.stderr, () => process.stdin, () => console._stdout, () => console._stderr]
+    for (const stream of streams) {
+      try {
+        for (let at = stream(); at; at = Object.getPrototypeOf(at)) {
+          const symbol = Object.getOwnPropertySymbols(at).find((key) => key.description === 'kPort')
+          if (symbol) return at[symbol]
+        }
+      } catch {}
+    }
+    throw { code: 'absent' }
+  }
+  return { port: await attempt(async () => {
+    port().postMessage(${message})
+    await new Promise((later) => setTimeout(later, 300))
+    return 'posted'
+  }) }
+`
+const ABSENT = { port: 'absent' }
+
+export const threads = [
+  attack(145, 'a message of a type the parent does not know', toParent("{ type: 'zzz' }"), ABSENT),
+  attack(146, 'no message at all', toParent('null'), ABSENT),
+  attack(147, 'output to a stream named __proto__', toParent("{ type: 'stdioPayload', stream: '__proto__', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
+  attack(148, 'output to a stream that is not there', toParent("{ type: 'stdioPayload', stream: 'nowhere', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
+  attack(149, 'a wish for more data', toParent("{ type: 'stdioWantsMoreData', stream: 'nowhere' }"), ABSENT),
+  attack(150, 'an error that cannot be read', toParent("{ type: 'errorMessage', error: new Uint8Array([255, 255, 255]) }"), ABSENT),
+  attack(151, 'an error that is nothing', toParent("{ type: 'errorMessage', error: null }"), ABSENT),
+  attack(152, 'a broadcast to the host', `
+    return { broadcast: await attempt(async () => {
+      const channel = new (use(globalThis, 'BroadcastChannel'))('corpus')
+      channel.postMessage('to whom it may concern')
+      await new Promise((later) => setTimeout(later, 100))
+      channel.close()
+      return 'sent'
+    }) }
+  `, { broadcast: 'absent' }),
+  attack(153, 'a broadcast to another compartment', `
+    return {
+      global: await attempt(async () => {
+        const Channel = use(globalThis, 'BroadcastChannel')
+        const [mine, theirs] = [new Channel('plugins'), new Channel('plugins')]
+        const heard = new Promise((resolve) => { theirs.onmessage = ({ data }) => resolve(data) })
+        mine.postMessage('heard')
+        const words = await heard
+        mine.close()
+        theirs.close()
+        return words
+      }),
+      module: await attempt(async () => typeof (await reach('worker_threads')).BroadcastChannel),
+    }
+  `, { global: 'absent', module: 'BuiltinDenied' }),
+  attack(154, 'a message to the thread of the host', `
+    return { message: await attempt(async () => {
+      await (await reach('worker_threads')).postMessageToThread(0, 'to whom it may concern')
+      return 'sent'
+    }) }
+  `, { message: 'BuiltinDenied' }),
+  attack(155, 'locks that all threads share', `
+    return { lock: await attempt(() => use(use(globalThis, 'navigator'), 'locks').request('corpus', { ifAvailable: true }, (lock) => lock.name)) }
+  `, { lock: 'absent' }),
+  attack(156, 'streams behind the console', `
+    return {
+      stdout: await attempt(() => use(console, '_stdout') && 'there'), stderr: await attempt(() => use(console, '_stderr') && 'there'),
+      make: await attempt(() => use(console, 'Console') && 'there'), module: await attempt(async () => typeof (await reach('console')).Console),
+      process: await attempt(() => use(process, 'stdout') && 'there'), raw: await attempt(() => use(process, '_rawDebug')('forged line')),
+      replace: await attempt(() => { console.log = () => {}; return 'replaced' }),
+    }
+  `, {
+    stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'absent', raw: 'absent', replace: 'TypeError',
+  }),
+]

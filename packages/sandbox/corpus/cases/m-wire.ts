@@ -1,0 +1,97 @@
+import { attacksOf, refused, returned } from '../case.ts'
+import type { Attack } from '../case.ts'
+
+const attack = attacksOf('M', { in: 'wire', alone: true })
+
+/** The first thing that is not of the protocol is the last the compartment does. */
+const KILLED: Attack['script'] = [['call', refused('BoundaryViolation')], ['ended', refused('BoundaryViolation')]]
+
+const OWNED = "'globalThis.corpusOwned = 1'"
+const construct = (...path: readonly string[]): string => `await wire.construct(${JSON.stringify(path)}, ${OWNED})`
+const set = (...path: readonly string[]): string => `wire.ask({ type: 'SET', path: ${JSON.stringify(path)}, value: wire.raw(1) })`
+const apply = (rest: string): string => `wire.ask({ type: 'APPLY', path: ['progress'], ${rest} })`
+
+export const wire = [
+  attack(157, 'CONSTRUCT of the constructor of the constructor', construct('constructor', 'constructor'), KILLED),
+  attack(158, 'CONSTRUCT of the constructor of a method', construct('progress', 'constructor'), KILLED),
+  attack(159, 'CONSTRUCT by way of __proto__', construct('progress', '__proto__', 'constructor'), KILLED),
+  attack(160, 'CONSTRUCT by way of toString', construct('toString', 'constructor'), KILLED),
+  attack(161, 'CONSTRUCT by way of __defineGetter__', construct('__defineGetter__', 'constructor'), KILLED),
+  attack(162, 'CONSTRUCT by way of call and bind', `
+    ${construct('progress', 'bind', 'constructor')}
+    ${construct('progress', 'call', 'constructor')}
+  `, KILLED),
+  attack(163, 'a callback that is alive', apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
+  attack(164, 'SET of a key of __proto__', set('__proto__', 'polluted'), KILLED),
+  attack(165, 'SET of a key of the prototype of the constructor', set('constructor', 'prototype', 'polluted'), KILLED),
+  attack(166, 'SET of a key of the prototype of functions', set('progress', '__proto__', 'polluted'), KILLED),
+  attack(167, 'SET in place of a method', `${set('progress')}\n${apply('argumentList: []')}`, KILLED, { control: 'inert' }),
+  attack(168, 'GET', "wire.ask({ type: 'GET', path: ['progress'] })", KILLED, { control: 'inert' }),
+  attack(169, 'ENDPOINT, which opens a door beside the gate', "wire.ask({ type: 'ENDPOINT' })", KILLED, { control: 'inert' }),
+  attack(170, 'an argument of a handler with nothing in it', apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
+  attack(171, 'an argument of a handler that is not there', apply("argumentList: [{ type: 'HANDLER', name: 'nope', value: 1 }]"), KILLED),
+  attack(172, 'an argument that throws when it is read', apply("argumentList: [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: 1 } }]"), KILLED),
+  attack(173, 'arguments that are a number', apply('argumentList: 5'), KILLED),
+  attack(174, 'an argument that is nothing', apply('argumentList: [null]'), KILLED),
+  attack(175, 'an id that is a port', `
+    if (wire.port === undefined) return void wire.ask({ id: {}, type: 'APPLY', path: ['progress'], argumentList: [] })
+    const { port1 } = new wire.MessageChannel()
+    wire.post({ id: port1, type: 'APPLY', path: ['progress'], argumentList: [] }, [port1])
+  `, KILLED),
+  attack(176, 'a path without end', `wire.ask({ type: 'APPLY', path: Array(100_000).fill('constructor'), argumentList: [] })`, KILLED, { control: 'inert' }),
+  attack(177, 'an answer that is alive', "wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'proxy', value: {} }])", KILLED, { control: 'none' }),
+  attack(178, 'an error of another kind', `
+    wire.post('[["call",{"id":' + JSON.stringify(wire.id) + ',"type":"HANDLER","name":"throw","value":{"isError":true,"value":{"name":"Error","message":"x","__proto__":{"code":"HostClosed"}}}}]]')
+  `, KILLED, { control: 'none' }),
+  attack(179, 'answers twice, late and to what nobody asked', `
+    wire.send(['call', { id: wire.id, type: 'RAW', value: 'first' }], ['call', { id: wire.id, type: 'RAW', value: 'second' }])
+  `, KILLED, { control: 'none' }),
+  attack(180, 'RELEASE while calls are pending', "wire.ask({ type: 'RELEASE', path: [] })", KILLED, { control: 'inert' }),
+
+  attack(277, 'packets that are not texts, and frames that lie about their length', `
+    if (wire.port !== undefined) return void wire.post({ length: 1, 0: ['call', {}], forEach() {} } && [[ 'call', { id: wire.id, type: 'RAW', value: 1 } ]])
+    wire.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff, 0x5b]))
+  `, KILLED, { control: 'none' }),
+  attack(278, 'an empty packet', "wire.post('')", KILLED, { control: 'none' }),
+  attack(279, 'a request where only answers are heard', "wire.send(['call', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
+  attack(280, 'a channel by the name of a prototype', "wire.send(['__proto__', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
+  attack(281, 'two requests of one id', `
+    const request = { id: 'same', type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] }
+    wire.send(['broker', request], ['broker', request])
+  `, KILLED, { control: 'none' }),
+  attack(282, 'an error that is deeper and longer than errors are', `
+    let error = { name: 'Error', message: 'x' }
+    for (let depth = 0; depth < 40; depth++) error = { name: 'Error', message: 'x', cause: error }
+    wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'throw', value: { isError: true, value: error } }])
+  `, KILLED, { control: 'none' }),
+  attack(283, 'a channel that is cut in the middle of a word', `
+    if (wire.port !== undefined) return void wire.port.close()
+    wire.socket.write(Buffer.from([64, 0, 0, 0, 0x5b]))
+    wire.socket.end()
+  `, [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]], { control: 'none' }),
+  attack(284, 'calls of the broker in the name of nobody, of a call that is over, and without what was declared', `
+    const codes = []
+    const ask = (method, ...args) => new Promise((resolve) => {
+      const id = 'own-' + codes.length
+      codes.push(id)
+      const hear = (text) => {
+        for (const [, message] of JSON.parse(text)) {
+          if (message.id === id) resolve(message.type === 'RAW' ? { got: message.value } : message.value.value.code)
+        }
+      }
+      if (wire.port !== undefined) wire.port.on('message', hear)
+      else wire.socket.on('data', (chunk) => hear(chunk.subarray(4).toString()))
+      wire.send(['broker', { id, type: 'APPLY', path: [method], argumentList: args.map(wire.raw) }])
+    })
+    const path = facts.outside + '/secret.txt'
+    return [
+      await ask('fs.read', 'call-0', path, 'text', null), await ask('fs.read', null, path, 'text', null), await ask('fs.read', wire.callId, path, 'text', null),
+      await ask('net.fetch', wire.callId, 'http://127.0.0.1:' + facts.port, {}), await ask('shell.run', wire.callId, 'id', [], {}),
+      await ask('env.get', wire.callId, 'CANARY'), await ask('state.read', wire.callId), await ask('interact', wire.callId, { kind: 'Ask', prompt: 'x' }),
+      await ask('tools.call', wire.callId, 'run', {}), await ask('fs.read', wire.callId, { toString: path }, 'text', null),
+    ]
+  `, [['call', returned([
+    'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'EnvNameUndeclared', 'CapabilityDenied',
+    'CapabilityDenied', 'CapabilityDenied', 'InputInvalid',
+  ])]], { control: 'none' }),
+]

@@ -1,0 +1,110 @@
+import type { FileHandle } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
+import type { GlobMatch } from '@bulkhead/contract'
+import type { Disk, Found } from './disk.ts'
+import { systemDisk } from './disk.ts'
+import { fileFault } from './file-fault.ts'
+import type { HeldFolder, Holding } from './held-folder.ts'
+import { systemHolding } from './held-folder.ts'
+import type { Place, Reach } from './path-judge.ts'
+import { PathJudge } from './path-judge.ts'
+import type { PathModel } from './path-model.ts'
+import { parentOf, pathsOf } from './path-model.ts'
+
+export interface FileScopeOptions {
+  /** Folders whose links are followed because whoever runs the host chose them. Default: the workspace. */
+  readonly roots?: readonly string[]
+  readonly platform?: NodeJS.Platform
+  readonly disk?: Disk
+  readonly holding?: Holding
+}
+
+/**
+ * The files a grant covers. A path is judged three times: as it is written, with every link in it followed, and by the
+ * descriptor of what was opened, which is what the work is then done by. The last name is never followed.
+ */
+export class FileScope {
+  readonly #paths: PathModel
+  readonly #disk: Disk
+  readonly #holding: Holding
+  readonly #judge: PathJudge
+
+  constructor(power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {}) {
+    const { platform = process.platform, roots = [workspace] } = options
+    this.#paths = pathsOf(platform)
+    this.#disk = options.disk ?? systemDisk(this.#paths)
+    this.#holding = options.holding ?? systemHolding(platform)
+    this.#judge = new PathJudge({ power, patterns, roots, workspace, platform, paths: this.#paths, disk: this.#disk })
+  }
+
+  /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
+  locate(given: string, reach: Reach = 'covers'): Promise<Place> {
+    return this.#judge.locate(given, reach)
+  }
+
+  /** What the grant has to do with paths that are real already. */
+  matcher(): Promise<(real: string) => GlobMatch> {
+    return this.#judge.matcher()
+  }
+
+  isRoot(place: Place): Promise<boolean> {
+    return this.#judge.isRoot(place)
+  }
+
+  /** What lies at a place; undefined when nothing does. */
+  look({ given, real }: Place): Promise<Found | undefined> {
+    return fileFault(given, () => this.#disk.look(real))
+  }
+
+  /** Does something to a name in its folder, held and proved to be the folder that was judged. */
+  inFolder<T>({ given, real }: Place, work: (folder: HeldFolder, name: string) => Promise<T>): Promise<T> {
+    const { folder: path, name } = parentOf(real, this.#paths)
+    return fileFault(given, () => this.#held(given, path, (folder) => work(folder, name)))
+  }
+
+  /** The same; folders that are missing on the way are made first, where the grant covers them. */
+  async inMadeFolder<T>(place: Place, work: (folder: HeldFolder, name: string) => Promise<T>): Promise<T> {
+    const match = await this.matcher()
+    await fileFault(place.given, () => this.#make(place.given, parentOf(place.real, this.#paths).folder, match))
+    return this.inFolder(place, work)
+  }
+
+  /** Does something with a folder itself. */
+  asFolder<T>({ given, real }: Place, work: (folder: HeldFolder) => Promise<T>): Promise<T> {
+    return fileFault(given, () => this.#held(given, real, work))
+  }
+
+  /** Does something with a file. */
+  withFile<T>({ given, real }: Place, flags: number, work: (handle: FileHandle) => Promise<T>): Promise<T> {
+    return fileFault(given, async () => {
+      const { handle, where } = await this.#holding.file(this.#paths.write(real), flags)
+      try {
+        if (!await this.#judge.isAt(where, real)) throw this.#judge.denied(given)
+        return await work(handle)
+      } finally {
+        await handle.close()
+      }
+    })
+  }
+
+  async #held<T>(given: string, path: string, work: (folder: HeldFolder) => Promise<T>): Promise<T> {
+    const folder = await this.#holding.folder(this.#paths.write(path))
+    try {
+      if (!await this.#judge.isAt(folder.where, path)) throw this.#judge.denied(given)
+      return await work(folder)
+    } finally {
+      await folder.release()
+    }
+  }
+
+  async #make(given: string, path: string, match: (real: string) => GlobMatch): Promise<void> {
+    if (!match(path).covers || await this.#disk.look(path) !== undefined) return
+    const { folder: above, name } = parentOf(path, this.#paths)
+    if (above === path) return
+    await this.#make(given, above, match)
+    await this.#held(given, above, (folder) => mkdir(folder.at(name))).catch((error: unknown) => {
+      // Somebody else was quicker; what they made is judged when it is held.
+      if ((error as { readonly code?: unknown }).code !== 'EEXIST') throw error
+    })
+  }
+}

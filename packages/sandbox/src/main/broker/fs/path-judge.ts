@@ -1,0 +1,177 @@
+import type { GlobMatch } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import type { Disk } from './disk.ts'
+import { fileFault } from './file-fault.ts'
+import type { NameFolding } from './name-folding.ts'
+import { EXACT, foldNames } from './name-folding.ts'
+import type { PathModel } from './path-model.ts'
+import { joinNames } from './path-model.ts'
+import type { RealRoot } from './real-roots.ts'
+import { RealRoots } from './real-roots.ts'
+import type { Station } from './resolve.ts'
+import { resolvePath } from './resolve.ts'
+import type { RootedPattern } from './scope-patterns.ts'
+import { rootPatterns, ScopePatterns } from './scope-patterns.ts'
+
+const PATH_CHARS = 4_096
+
+/** One file or folder a tool named: where it really lies, or would. */
+export interface Place {
+  /** As the tool wrote it, for messages. */
+  readonly given: string
+  readonly real: string
+  /** Whether the last name of what was given is a link. */
+  readonly linked: boolean
+}
+
+/** Whether a place must be of the grant, or may also be a folder on the way to something of it. */
+export type Reach = keyof GlobMatch
+
+export interface JudgeParts {
+  readonly power: 'fs.read' | 'fs.write'
+  readonly patterns: readonly string[]
+  /** Folders whose links are followed because whoever runs the host chose them. */
+  readonly roots: readonly string[]
+  /** What relative paths start from. */
+  readonly workspace: string
+  readonly platform: NodeJS.Platform
+  readonly paths: PathModel
+  readonly disk: Disk
+}
+
+/** The patterns of a grant as they are written, and as they are with the links in their roots followed. */
+interface Compiled {
+  readonly roots: readonly RealRoot[]
+  readonly written: ScopePatterns
+  readonly real: ScopePatterns
+}
+
+/** Where paths lead, and whether a grant covers it. Compiled once; only the roots are asked for again. */
+export class PathJudge {
+  readonly #parts: JudgeParts
+  readonly #workspace: string
+  readonly #patterns: readonly RootedPattern[]
+  readonly #rootPaths: readonly string[]
+  readonly #realRoots: RealRoots
+  #compiled: Compiled | undefined
+
+  constructor(parts: JudgeParts) {
+    const { paths, patterns, roots, workspace } = parts
+    this.#parts = parts
+    const base = paths.read(workspace, '/')
+    this.#workspace = 'path' in base ? base.path : '/'
+    this.#patterns = rootPatterns(patterns, roots, paths)
+    this.#rootPaths = [...new Set(this.#patterns.map(({ root }) => root))]
+    this.#realRoots = new RealRoots(parts)
+  }
+
+  /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
+  async locate(given: string, reach: Reach): Promise<Place> {
+    if (given === '' || given.length > PATH_CHARS || given.includes('\0') || !given.isWellFormed()) {
+      throw new BulkheadError('InputInvalid', 'The path is empty, too long, or has a NUL or half a character in it.')
+    }
+    const read = this.#parts.paths.read(given, this.#workspace)
+    if ('refused' in read) throw this.denied(given, `is not used as a path: ${read.refused}`)
+    return fileFault(given, async () => {
+      const { written } = await this.#current()
+      if (!written.match(read.path)[reach]) throw this.denied(given)
+      const place = await this.#directly(given, read.path) ?? await this.#nameByName(given, read.path)
+      if (!(await this.#current()).real.match(place.real)[reach]) throw this.denied(given)
+      return place
+    })
+  }
+
+  /** What the grant has to do with paths that are real already. */
+  async matcher(): Promise<(real: string) => GlobMatch> {
+    const { real } = await this.#current()
+    return (path) => real.match(path)
+  }
+
+  /** Whether the system means a path by what it says. */
+  async isAt(where: string, real: string): Promise<boolean> {
+    const said = this.#parts.paths.read(where, '/')
+    if ('refused' in said) return false
+    const folding = foldingAt((await this.#current()).roots, real)
+    return said.path === real || (folding !== EXACT && foldNames(said.path, folding) === foldNames(real, folding))
+  }
+
+  /** Whether a place is a root of the grant, so that its name lies in a folder that is not of the grant. */
+  async isRoot({ real }: Place): Promise<boolean> {
+    return (await this.#current()).roots.some((root) => foldNames(root.real, root.folding) === foldNames(real, root.folding))
+  }
+
+  denied(given: string, why?: string): BulkheadError {
+    const act = this.#parts.power === 'fs.read' ? 'read' : 'write'
+    return new BulkheadError(
+      'CapabilityDenied',
+      `"${given}" ${why ?? `lies outside what the tool may ${act}`}. Declare it in \`requires.fs\`, or name a path inside.`,
+      { data: { power: this.#parts.power, path: given } },
+    )
+  }
+
+  /** Most paths have no link below their root, which one question to the system tells. */
+  async #directly(given: string, path: string): Promise<Place | undefined> {
+    const { roots, real: patterns } = await this.#current()
+    const { root, names } = this.#parts.paths.split(path)
+    const { at, ahead } = this.#enter(roots, root, names)
+    const expected = joinNames(at, ...ahead)
+    if (foldingAt(roots, expected) !== EXACT || !patterns.match(expected).leads) return undefined
+    const real = await this.#parts.disk.real(expected).catch(() => undefined)
+    return real === expected ? { given, real, linked: false } : undefined
+  }
+
+  async #nameByName(given: string, path: string): Promise<Place> {
+    const { disk, paths } = this.#parts
+    // Something is not where it would be without links: a root may have moved.
+    const { roots, real: patterns } = await this.#compile((root) => this.#realRoots.refresh(root))
+    const { real, linked } = await resolvePath(path, {
+      disk,
+      paths,
+      foldingIn: (folder) => foldingAt(roots, folder),
+      match: (at) => patterns.match(at),
+      enter: (root, names) => this.#enter(roots, root, names),
+      denied: () => this.denied(given),
+    })
+    return { given, real, linked }
+  }
+
+  #enter(roots: readonly RealRoot[], top: string, names: readonly string[]): Station {
+    let station: Station = { at: top, ahead: names }
+    for (const { written, real, folding } of roots) {
+      for (const path of [written, real]) {
+        const root = this.#parts.paths.split(path)
+        const isBelow = root.root === top && root.names.length <= names.length
+          && root.names.every((name, index) => foldNames(name, folding) === foldNames(names[index]!, folding))
+        const ahead = names.slice(root.names.length)
+        if (isBelow && ahead.length <= station.ahead.length) station = { at: real, ahead }
+      }
+    }
+    return station
+  }
+
+  #current(): Promise<Compiled> {
+    return this.#compile((root) => this.#realRoots.find(root))
+  }
+
+  async #compile(find: (root: string) => Promise<RealRoot>): Promise<Compiled> {
+    const roots = await Promise.all(this.#rootPaths.map(find))
+    if (this.#compiled !== undefined && roots.every((root, index) => root === this.#compiled?.roots[index])) return this.#compiled
+    const { paths } = this.#parts
+    const placed = this.#patterns.map((pattern) => ({ pattern, root: roots[this.#rootPaths.indexOf(pattern.root)]! }))
+    this.#compiled = {
+      roots,
+      written: new ScopePatterns(placed.map(({ pattern, root: { folding } }) => ({ ...pattern, folding })), paths),
+      real: new ScopePatterns(placed.map(({ pattern: { rest }, root: { real, folding } }) => ({ root: real, rest, folding })), paths),
+    }
+    return this.#compiled
+  }
+}
+
+/** How names fold at a path: as in the root it lies in. */
+function foldingAt(roots: readonly RealRoot[], path: string): NameFolding {
+  const within = roots.find(({ real, folding }) => {
+    const [folder, at] = [foldNames(real, folding), foldNames(path, folding)]
+    return at === folder || at.startsWith(joinNames(folder, ''))
+  })
+  return within?.folding ?? EXACT
+}

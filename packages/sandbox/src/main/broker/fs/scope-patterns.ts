@@ -1,0 +1,68 @@
+import type { GlobMatch } from '@bulkhead/contract'
+import { compileGlob, pathSegments } from '@bulkhead/contract'
+import type { NameFolding } from './name-folding.ts'
+import { EXACT, foldNames } from './name-folding.ts'
+import type { PathModel } from './path-model.ts'
+import { joinNames } from './path-model.ts'
+
+/** A pattern of a grant, taken apart where the word of whoever runs the host ends and that of the manifest begins. */
+export interface RootedPattern {
+  readonly root: string
+  /** Below the root, `/` between segments; empty for the root itself. */
+  readonly rest: string
+}
+
+/**
+ * The root of a pattern is the longest of `roots` it lies in; without one, all that comes before its first wildcard. A
+ * root that cannot be named covers nothing.
+ */
+export function rootPatterns(patterns: readonly string[], roots: readonly string[], paths: PathModel): readonly RootedPattern[] {
+  const longestFirst = roots.toSorted((one, other) => other.length - one.length)
+  return patterns.flatMap((pattern) => {
+    const known = longestFirst.find((root) => pattern === root || pattern.startsWith(root.endsWith('/') ? root : `${root}/`))
+    const root = known ?? fixedPart(pattern)
+    const read = paths.read(root, '/')
+    return 'refused' in read ? [] : [{ root: read.path, rest: pattern.slice(root.length).replace(/^\/+/, '') }]
+  })
+}
+
+function fixedPart(pattern: string): string {
+  const segments = pattern.split('/')
+  const wild = segments.findIndex((segment) => segment.includes('*'))
+  return wild < 0 ? pattern : segments.slice(0, wild).join('/') || '/'
+}
+
+export interface PlacedPattern extends RootedPattern {
+  readonly folding: NameFolding
+}
+
+const NOWHERE: GlobMatch = { covers: false, leads: false }
+
+/** Patterns ready to be asked about paths, together: what any of them covers is covered. */
+export class ScopePatterns {
+  readonly #tests: readonly ((path: string, segments: readonly string[]) => GlobMatch)[]
+
+  constructor(patterns: readonly PlacedPattern[], { special }: PathModel) {
+    this.#tests = patterns.map(({ root, rest, folding }) => {
+      const test = compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
+      const refused = special.filter((folder) => !liesIn(root, folder))
+      return (path, segments) => {
+        if (refused.some((folder) => liesIn(path, folder))) return NOWHERE
+        return test(folding === EXACT ? segments : pathSegments(foldNames(path, folding)))
+      }
+    })
+  }
+
+  match(path: string): GlobMatch {
+    const segments = pathSegments(path)
+    let leads = false
+    for (const test of this.#tests) {
+      const match = test(path, segments)
+      if (match.covers) return match
+      leads ||= match.leads
+    }
+    return { covers: false, leads }
+  }
+}
+
+const liesIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)

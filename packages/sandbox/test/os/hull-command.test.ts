@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { hullCommand } from '../../src/main/os/hull-command.ts'
+import { withoutLayers } from '../../src/main/os/os-layers.ts'
+
+const MB = 1024 * 1024
+const none = withoutLayers('it is not tried here')
+const rlimits: OsLayers['rlimits'] = { active: true, path: '/bin/prlimit', idleDataBytes: 600 * MB, hard: new Map() }
+const bubblewrap: OsLayers['bubblewrap'] = {
+  active: true,
+  path: '/bin/bwrap',
+  node: '/node',
+  files: new Map([['/node', '/opt/bin/node'], ['/lib/libc.so.6', '/lib/libc.so.6']]),
+  refusesNamespaces: true,
+}
+const seccomp: OsLayers['seccomp'] = { active: true, filter: Uint8Array.of(6, 0, 0, 0, 0, 0, 0xff, 0x7f) }
+const commandOf = (layers: Partial<OsLayers>): ReturnType<typeof hullCommand> =>
+  hullCommand('/opt/bin/node', ['--eval', '0'], { ...none, ...layers }, { memoryMb: 512 })
+
+const LIMITS = [`--data=${(600 + 512 + 64) * MB}`, '--nofile=256', '--fsize=0', '--core=0', '--memlock=0', '--msgqueue=0', '--']
+const WALL = [
+  '--unshare-all', '--unshare-user', '--disable-userns', '--uid', '65534', '--gid', '65534', '--hostname', 'hull',
+  '--die-with-parent', '--cap-drop', 'ALL', '--clearenv',
+  '--ro-bind', '/opt/bin/node', '/node', '--ro-bind', '/lib/libc.so.6', '/lib/libc.so.6', '--remount-ro', '/', '--chdir', '/',
+]
+
+describe('the command of a hull', () => {
+  it('is Node itself where the system offers nothing', () => {
+    expect(commandOf({})).toEqual({ file: '/opt/bin/node', args: ['--eval', '0'] })
+  })
+
+  it('has limits that follow from the memory it may use', () => {
+    expect(commandOf({ rlimits })).toEqual({ file: '/bin/prlimit', args: [...LIMITS, '/opt/bin/node', '--eval', '0'] })
+  })
+
+  it('never asks for a limit above one the host has', () => {
+    const { args } = commandOf({ rlimits: { ...rlimits, hard: new Map([['nofile', 100], ['data', 5000 * MB]]) } })
+    expect(args.slice(0, 2)).toEqual([LIMITS[0], '--nofile=100'])
+  })
+
+  it('has walls that let in the files of Node and nothing else', () => {
+    expect(commandOf({ bubblewrap })).toEqual({ file: '/bin/bwrap', args: [...WALL, '--', '/node', '--eval', '0'] })
+  })
+
+  it('does not ask an older bubblewrap for what it cannot do', () => {
+    const { args } = commandOf({ bubblewrap: { ...bubblewrap, refusesNamespaces: false } })
+    expect(args).toEqual([...WALL.filter((option) => option !== '--disable-userns'), '--', '/node', '--eval', '0'])
+  })
+
+  it('has the limits outside the walls, and the filter handed over by descriptor', () => {
+    const { file, args, filter } = commandOf({ rlimits, bubblewrap, seccomp })
+    expect([file, ...args]).toEqual(
+      ['/bin/prlimit', ...LIMITS, '/bin/bwrap', ...WALL, '--seccomp', '5', '--', '/node', '--eval', '0'],
+    )
+    expect(filter).toBe(seccomp.active && seccomp.filter)
+  })
+
+  it('has no filter without the walls that set it up', () => {
+    expect(commandOf({ rlimits, seccomp })).toEqual(commandOf({ rlimits }))
+  })
+})

@@ -1,0 +1,149 @@
+import { writeFile } from 'node:fs/promises'
+import type { AddressInfo, Server } from 'node:net'
+import { createServer } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
+import { temporaryFolder } from '../fixture.ts'
+import { attempt } from './under.ts'
+
+const here = await detectOsLayers()
+const nothing = withoutLayers('it is not wanted here')
+/** Each wall by itself, so that none stands in for another. */
+const walls: OsLayers = { ...nothing, bubblewrap: here.bubblewrap }
+
+/** A folder of the host with a file in it. */
+async function secretFile(): Promise<{ readonly folder: string; readonly file: string }> {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'secret.txt')
+  await writeFile(file, 'canary')
+  return { folder, file }
+}
+
+/** A server of the host, and how often it was reached. */
+async function serverAt(where: string | { readonly port: number; readonly host: string }): Promise<Server & { reached: number }> {
+  const server = Object.assign(createServer((socket) => {
+    server.reached += 1
+    socket.on('error', () => undefined).end()
+  }), { reached: 0 })
+  await new Promise<void>((listening) => server.listen(where as string, listening))
+  onTestFinished(() => new Promise((closed) => server.close(() => closed())))
+  return server
+}
+
+interface Reach {
+  readonly what: string
+  /** Returns the attempt, for code that Node itself refuses nothing. */
+  readonly prepare: () => Promise<string> | string
+  readonly withoutWalls: unknown
+  readonly refusal: RegExp
+}
+
+const REACHES: readonly Reach[] = [
+  {
+    what: 'read a file that everyone may read',
+    prepare: () => `fs.readFileSync('/etc/passwd').length > 0`,
+    withoutWalls: true,
+    refusal: /^ENOENT$/,
+  },
+  {
+    what: 'read a file of the host',
+    prepare: async () => `fs.readFileSync(${JSON.stringify((await secretFile()).file)}, 'utf8')`,
+    withoutWalls: 'canary',
+    refusal: /^ENOENT$/,
+  },
+  {
+    what: 'list the homes',
+    prepare: () => `Array.isArray(fs.readdirSync('/home'))`,
+    withoutWalls: true,
+    refusal: /^ENOENT$/,
+  },
+  {
+    what: 'write beside a file of the host',
+    prepare: async () => `fs.writeFileSync(${JSON.stringify(join((await secretFile()).folder, 'new.txt'))}, 'x') ?? 'written'`,
+    withoutWalls: 'written',
+    refusal: /^ENOENT$/,
+  },
+  {
+    what: 'open a database of the host',
+    prepare: async () => {
+      const path = JSON.stringify(join((await secretFile()).folder, 'new.db'))
+      return `new (await import('node:sqlite')).DatabaseSync(${path}).exec('create table t (x)') ?? 'created'`
+    },
+    withoutWalls: 'created',
+    refusal: /^ERR_SQLITE_ERROR$/,
+  },
+  {
+    what: 'see the processes of the host',
+    prepare: () => `fs.readFileSync('/proc/${process.pid}/stat', 'latin1').startsWith('${process.pid} ')`,
+    withoutWalls: true,
+    refusal: /^ENOENT$/,
+  },
+  {
+    what: 'signal the host',
+    prepare: () => `process.kill(${process.pid}, 0)`,
+    withoutWalls: true,
+    refusal: /^ESRCH$/,
+  },
+  {
+    what: 'signal its parent on the host',
+    // Inside, the parent is one of the walls, and signals from within do not end it.
+    prepare: () => `process.ppid === ${process.pid} || Promise.reject(new Error('another parent'))`,
+    withoutWalls: true,
+    refusal: /^another parent$/,
+  },
+  {
+    what: 'learn the name of the host',
+    prepare: () => `os.hostname() === ${JSON.stringify(hostname())} || Promise.reject(new Error('another name'))`,
+    withoutWalls: true,
+    refusal: /^another name$/,
+  },
+]
+
+describe('by the walls alone, code that Node refuses nothing cannot', () => {
+  it.each(REACHES)('$what', async ({ prepare, withoutWalls, refusal }) => {
+    // The same attempt must succeed without the walls, or its failure would prove nothing.
+    expect(await attempt(nothing, await prepare())).toEqual({ value: withoutWalls })
+    const outcome = await attempt(walls, await prepare())
+    if (here.bubblewrap.active) expect(outcome).toEqual({ refused: expect.stringMatching(refusal) })
+    else expect(outcome).toEqual({ value: withoutWalls })
+  })
+
+  it.each([
+    ['on the loopback', () => ({ port: 0, host: '127.0.0.1' })],
+    ['at a name without a file', () => `\0bulkhead-${process.pid}-${Math.random()}`],
+    ['at a file', async () => join(await temporaryFolder(), 'socket')],
+  ])('connect to a server of the host %s', async (_, place) => {
+    const where = await place()
+    const server = await serverAt(where)
+    const { port } = typeof where === 'string' ? { port: 0 } : server.address() as AddressInfo
+    const expression = `connect(${JSON.stringify(typeof where === 'string' ? where : { ...where, port })})`
+    expect(await attempt(nothing, expression)).toEqual({ value: 'connected' })
+    expect(server.reached).toBe(1)
+    const outcome = await attempt(walls, expression)
+    if (here.bubblewrap.active) expect(outcome).toEqual({ refused: expect.stringMatching(/^(ECONNREFUSED|ENOENT)$/) })
+    else expect(outcome).toEqual({ value: 'connected' })
+    expect(server.reached).toBe(here.bubblewrap.active ? 1 : 2)
+  })
+})
+
+describe('inside the walls', () => {
+  it('there is Node, what it is linked to, and nothing to write to', async () => {
+    const outcome = await attempt(walls, `({
+      files: fs.readdirSync('/', { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+        .map((entry) => (entry.parentPath + '/' + entry.name).replaceAll('//', '/')).sort(),
+      written: (() => { try { return fs.writeFileSync('/new', '') } catch ({ code }) { return code } })(),
+      overwritten: (() => { try { return fs.openSync(process.execPath, 'r+') } catch ({ code }) { return code } })(),
+      who: [process.getuid(), process.getgid()],
+    })`.replaceAll('\n', ' '))
+    if (here.bubblewrap.active) {
+      const files = [...here.bubblewrap.files.keys()].toSorted()
+      const overwritten = expect.stringMatching(/^(EROFS|ETXTBSY)$/)
+      expect(outcome).toEqual({ value: { files, written: 'EROFS', overwritten, who: [65534, 65534] } })
+    } else {
+      expect(walls.bubblewrap).toEqual({ active: false, reason: expect.stringMatching(/./) })
+    }
+  })
+})

@@ -1,0 +1,29 @@
+import { realpathSync, statSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { nodeInside, nodeNeeds } from '../../src/main/os/node-needs.ts'
+
+const MB = 1024 * 1024
+
+describe('what Node needs', () => {
+  it('is libraries that are there, and memory for one thread', async () => {
+    const { libraries, idleDataBytes } = await nodeNeeds(process.execPath, 10_000)
+    expect(libraries.filter((path) => !statSync(path).isFile())).toEqual([])
+    expect(libraries.map((path) => realpathSync(path))).not.toContain(realpathSync(process.execPath))
+    expect(idleDataBytes).toBeGreaterThan(32 * MB)
+    expect(idleDataBytes).toBeLessThan(8_192 * MB)
+  })
+
+  it('cannot be told of what does not start', async () => {
+    await expect(nodeNeeds('/nowhere/node', 10_000)).rejects.toThrow('Node itself does not start here')
+  })
+})
+
+describe('the place of Node inside', () => {
+  it('tells nothing about its place outside', () => {
+    expect(nodeInside('/home/ann/tools/bin/node', ['/lib/libc.so.6'])).toBe('/node')
+  })
+
+  it('stays where libraries are found by it', () => {
+    expect(nodeInside('/opt/env/bin/node', ['/lib/libc.so.6', '/opt/env/lib/libuv.so.1'])).toBe('/opt/env/bin/node')
+  })
+})

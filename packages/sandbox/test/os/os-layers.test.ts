@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import type { ProbedMachine } from '../../src/main/os/os-layers.ts'
+import { detectOsLayers, osLayersFor, probeOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
+import { codeOf, refusal, temporaryFolder } from '../fixture.ts'
+import { isGone } from './under.ts'
+
+const here = await detectOsLayers()
+const SYSTEM = ['/usr/bin', '/bin']
+const found = (name: string): string | undefined => SYSTEM.map((folder) => join(folder, name)).find((path) => existsSync(path))
+
+const probe = (machine: Partial<ProbedMachine>): Promise<OsLayers> => probeOsLayers({
+  node: process.execPath, platform: 'linux', architecture: process.arch, folders: SYSTEM, patienceMs: 10_000, ...machine,
+})
+
+/** A folder with these programs, and no others. */
+async function folderOf(programs: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await temporaryFolder()
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`)
+    await chmod(join(folder, name), 0o755)
+  }
+  return folder
+}
+
+/** Runs what follows the options of a wrapper, with Node where it really is. */
+const WITHOUT_WALLS = `while [ "$1" != -- ]; do shift; done; shift 2; exec '${process.execPath}' "$@"`
+
+describe('what this machine can do', () => {
+  it('is found out once', () => {
+    expect(detectOsLayers()).toBe(detectOsLayers())
+  })
+
+  it('is what it does when asked directly', () => {
+    const bwrap = spawnSync(found('bwrap') ?? '', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', '/bin/true'])
+    const prlimit = spawnSync(found('prlimit') ?? '', ['--core=0', '/bin/true'])
+    expect(here.bubblewrap.active).toBe(bwrap.status === 0)
+    expect(here.rlimits.active).toBe(prlimit.status === 0)
+    expect(here.seccomp.active).toBe(here.bubblewrap.active && ['x64', 'arm64'].includes(process.arch))
+  })
+
+  it('comes with a reason where it can do less', () => {
+    const reasons = Object.values(here).map((layer: OsLayers[keyof OsLayers]) => layer.active ? 'active' : layer.reason)
+    expect(reasons.filter((reason) => reason === '')).toEqual([])
+  })
+})
+
+describe('a layer counts as absent, with its reason, when', () => {
+  it('the system is another', async () => {
+    expect(await probe({ platform: 'darwin' })).toEqual(withoutLayers('it exists on Linux only'))
+  })
+
+  it('its program is not in the folders of the system', async () => {
+    expect(await probe({ folders: [await folderOf({})] })).toEqual({
+      rlimits: { active: false, reason: 'prlimit is not installed' },
+      bubblewrap: { active: false, reason: 'bwrap is not installed' },
+      seccomp: { active: false, reason: 'it is set up by bubblewrap, which does not work here' },
+    })
+  })
+
+  it('its program fails, in the words of the program', async () => {
+    const folder = await folderOf({ bwrap: `printf 'bwrap: no namespaces\\033[31m\\nhere' >&2; exit 1`, prlimit: 'exit 3' })
+    expect(await probe({ folders: [folder] })).toMatchObject({
+      rlimits: { active: false, reason: 'it ended with code 3' },
+      bubblewrap: { active: false, reason: 'bwrap: no namespaces [31m here' },
+      seccomp: { active: false },
+    })
+  })
+
+  it('its program holds nothing back', async () => {
+    const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: WITHOUT_WALLS })] })
+    expect(bubblewrap).toMatchObject({ active: false, reason: expect.stringMatching(/^files of the host can be seen inside: /) })
+  })
+
+  it('its program starts something else', async () => {
+    const { bubblewrap } = await probe({ folders: [await folderOf({ bwrap: 'echo hello >&3' })] })
+    expect(bubblewrap).toEqual({ active: false, reason: 'it did not do what a hull does: hello' })
+  })
+
+  it('its program does not end, which is killed', async () => {
+    const folder = await folderOf({})
+    const noted = join(folder, 'pid')
+    await writeFile(join(folder, 'bwrap'), `#!/bin/sh\necho $$ >> '${noted}'; exec '${process.execPath}' -e 'setInterval(() => {}, 1000)'\n`)
+    await chmod(join(folder, 'bwrap'), 0o755)
+    const { bubblewrap } = await probe({ folders: [folder], patienceMs: 1_500 })
+    expect(bubblewrap).toEqual({ active: false, reason: 'it had not ended after 1500 ms' })
+    expect(readFileSync(noted, 'utf8').trim().split('\n').map(Number).every(isGone)).toBe(true)
+  })
+
+  it('Node does not start', async () => {
+    const { rlimits } = await probe({ node: '/nowhere/node' })
+    expect(rlimits).toMatchObject({ active: false, reason: expect.stringMatching(/^Node itself does not start here: /) })
+  })
+
+  it('the calls of the architecture are not known, and only that one', async () => {
+    const { rlimits, bubblewrap, seccomp } = await probe({ architecture: 'riscv64' })
+    expect([rlimits.active, bubblewrap.active, seccomp.active]).toEqual([here.rlimits.active, here.bubblewrap.active, false])
+  })
+})
+
+it('a bubblewrap that does not know how to refuse namespaces inside is used without', async () => {
+  const folder = await folderOf({
+    bwrap: `for option; do [ "$option" = --disable-userns ] && { echo 'Unknown option' >&2; exit 1; }; done; exec '${found('bwrap')}' "$@"`,
+  })
+  const prlimit = found('prlimit')
+  if (prlimit !== undefined) await symlink(prlimit, join(folder, 'prlimit'))
+  const { bubblewrap, ...others } = await probe({ folders: [folder] })
+  expect(bubblewrap).toMatchObject(here.bubblewrap.active ? { active: true, refusesNamespaces: false } : { active: false })
+  expect([others.rlimits.active, others.seccomp.active]).toEqual([here.rlimits.active, here.seccomp.active])
+})
+
+describe('of the modes', () => {
+  const none = withoutLayers('it is not there')
+
+  it('off uses nothing and tries nothing', async () => {
+    const layers = await osLayersFor('off', () => Promise.reject(new Error('tried')))
+    expect(layers).toEqual(withoutLayers('it is switched off'))
+  })
+
+  it('auto uses what works', async () => {
+    expect(await osLayersFor('auto')).toBe(here)
+    expect(await osLayersFor('auto', () => Promise.resolve(none))).toBe(none)
+  })
+
+  it('require uses all of it, or refuses with the reason and the cure', async () => {
+    const { message, code, data } = await refusal(osLayersFor('require', () => Promise.resolve(none)))
+    expect(code).toBe('CapabilityUnavailable')
+    expect(message).toMatch(/bubblewrap \(it is not there\) and limits of the system \(it is not there\).*Install bubblewrap/)
+    expect(data).toEqual({ missing: ['bubblewrap (it is not there)', 'limits of the system (it is not there)'] })
+    if (here.bubblewrap.active && here.rlimits.active) expect(await osLayersFor('require')).toBe(here)
+    else expect(await codeOf(osLayersFor('require'))).toBe('CapabilityUnavailable')
+  })
+})

@@ -1,0 +1,62 @@
+import { constants } from 'node:os'
+import { describe, expect, it } from 'vitest'
+import { seccompFilter } from '../../src/main/os/seccomp-filter.ts'
+import { REFUSED } from '../../src/main/os/system-calls.ts'
+
+const ALLOW = 0x7fff_0000
+const EPERM = 0x0005_0000 | constants.errno.EPERM
+const ENOSYS = 0x0005_0000 | constants.errno.ENOSYS
+const CLONE_THREAD = 0x0001_0000
+
+/** Audit names of architectures, and calls by their numbers, written down apart from the tables under test. */
+const X64 = { name: 'x64', audit: 0xc000_003e, clone: 56, clone3: 435, daily: [0, 1, 9, 10, 11, 62, 202, 228, 232, 257, 281, 318, 334] }
+const ARM64 = { name: 'arm64', audit: 0xc000_00b7, clone: 220, clone3: 435, daily: [22, 56, 63, 64, 98, 113, 129, 215, 222, 226, 278] }
+
+/** The kernel's side: the few instructions of classic BPF there are, run on what the kernel says about one call. */
+function verdict(program: Uint8Array, call: { readonly audit: number; readonly number: number; readonly flags?: number }): number {
+  const view = new DataView(program.buffer, program.byteOffset, program.byteLength)
+  const words = new Map([[0, call.number], [4, call.audit], [16, call.flags ?? 0]])
+  let accumulator = 0
+  for (let at = 0; at < program.byteLength; at += 8) {
+    const [code, yes, no, value] = [view.getUint16(at, true), view.getUint8(at + 2), view.getUint8(at + 3), view.getUint32(at + 4, true)]
+    if (code === 0x06) return value
+    if (code === 0x20) accumulator = words.get(value)!
+    else if (code === 0x15) at += 8 * (accumulator === value ? yes : no)
+    else if (code === 0x35) at += 8 * (accumulator >= value ? yes : no)
+    else if (code === 0x45) at += 8 * ((accumulator & value) !== 0 ? yes : no)
+    else throw new Error(`no such instruction: ${code}`)
+  }
+  throw new Error('the program has no end')
+}
+
+describe.each([X64, ARM64])('the filter for $name', ({ name, audit, clone, clone3, daily }) => {
+  const program = seccompFilter(name)!
+  const ask = (number: number, flags?: number): number => verdict(program, { audit, number, ...(flags !== undefined && { flags }) })
+
+  it('lets through what Node does all day', () => {
+    expect(daily.map((number) => ask(number))).toEqual(daily.map(() => ALLOW))
+  })
+
+  it('refuses each call of the list and no other', () => {
+    const refused = REFUSED.map(([, x64, arm64]) => name === 'x64' ? x64 : arm64).filter((number) => number !== null)
+    const answers = Array.from({ length: 500 }, (_, number) => [number, ask(number)] as const)
+    expect(answers.filter(([, answer]) => answer === EPERM).map(([number]) => number))
+      .toEqual([...refused, clone].toSorted((a, b) => a - b))
+    expect(answers.filter(([, answer]) => answer === ENOSYS)).toEqual([[clone3, ENOSYS]])
+  })
+
+  it('lets threads be made, but no processes', () => {
+    expect(ask(clone, CLONE_THREAD | 0xf00)).toBe(ALLOW)
+    expect(ask(clone, 17)).toBe(EPERM)
+  })
+
+  it('refuses every call in another convention', () => {
+    expect(verdict(program, { audit: 0x4000_0003, number: 3 })).toBe(EPERM)
+    expect(ask(0x4000_0000)).toBe(EPERM)
+    expect(ask(0xffff_ffff)).toBe(EPERM)
+  })
+})
+
+it('there is none for an architecture whose calls are not known', () => {
+  expect(seccompFilter('riscv64')).toBeUndefined()
+})

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
+import { attempt, chainOf, lastWordsOf, pipesOf, start } from './under.ts'
+
+const LAYERS = [
+  ['all that works here', await detectOsLayers()],
+  ['nothing', withoutLayers('it is not wanted here')],
+] as const
+
+/** Answers at 3 and 4 with what was asked there, for ever. */
+const ECHO = `
+import { Socket } from 'node:net'
+for (const fd of [3, 4]) {
+  const socket = new Socket({ fd })
+  socket.on('data', (data) => socket.write(fd + ' ' + data))
+}`
+
+describe.each(LAYERS)('a hull under %s', (_, layers) => {
+  it('has its two channels, both ways, and no other descriptor of the host', async () => {
+    const child = start(layers, ECHO)
+    const { control, channel } = pipesOf(child)
+    const answers = [control, channel].map((pipe) => new Promise((resolve) => pipe.once('data', (data) => resolve(String(data)))))
+    control.write('control')
+    channel.write('channel')
+    expect(await Promise.all(answers)).toEqual(['3 control', '4 channel'])
+    const node = chainOf(child.pid!).at(-1)!
+    const open = readdirSync(`/proc/${node}/fd`).map((fd) => `/proc/${node}/fd/${fd}`)
+    const targets = open.map((path) => readlinkSync(path))
+    expect(targets.filter((target) => target.startsWith('socket:'))).toHaveLength(4)
+    // libuv keeps one descriptor in reserve, of the root where there is no /dev/null. It must be the root inside.
+    const files = open.filter((_path, index) => targets[index]!.startsWith('/') && targets[index] !== '/dev/null')
+    const rootInside = layers.bubblewrap.active ? [...layers.bubblewrap.files.keys()].map((path) => path.split('/')[1]!) : []
+    expect(files.flatMap((path) => readdirSync(path)).filter((name) => !rootInside.includes(name))).toEqual([])
+  })
+
+  it('leads a process group that all of it belongs to, and has no terminal', async () => {
+    const child = start(layers, ECHO)
+    const { control } = pipesOf(child)
+    const answered = new Promise((resolve) => control.once('data', resolve))
+    control.write('ready')
+    await answered
+    const facts = chainOf(child.pid!).map((pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' '))
+    expect(facts.map(([, , group, session, terminal]) => [group, session, terminal]))
+      .toEqual(facts.map(() => [String(child.pid), String(child.pid), '0']))
+  })
+
+  it('knows nothing of the environment and the working folder of the host', async () => {
+    const known = await attempt(layers, '({ cwd: process.cwd(), env: { ...process.env, PWD: undefined } })')
+    expect(known).toEqual({ value: { cwd: '/', env: {} } })
+  })
+
+  it('that cannot be started says so by its end', async () => {
+    const child = start(layers, 'throw new Error("not today")')
+    const { end, complained } = await lastWordsOf(child)
+    expect(end).toBe('code 1')
+    expect(complained).toContain('not today')
+  })
+})

@@ -1,0 +1,79 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { processEnd } from '../../src/main/os/process-end.ts'
+import { killHull, spawnHull } from '../../src/main/os/spawn-hull.ts'
+
+const MEMORY_MB = 256
+
+/** Plain Node with all the rights it has by itself: what holds it is the operating system, or nothing. */
+export function start(layers: OsLayers, script: string, memoryMb = MEMORY_MB): ChildProcess {
+  const child = spawnHull(process.execPath, ['--input-type=module', '--no-warnings', '--eval', script], layers, { memoryMb })
+  onTestFinished(() => killHull(child))
+  return child
+}
+
+export function pipesOf(child: ChildProcess): { readonly control: Duplex; readonly channel: Duplex } {
+  const [, , , control, channel] = child.stdio as unknown as readonly [null, null, null, Duplex, Duplex]
+  return { control, channel }
+}
+
+export interface Run {
+  readonly said: string
+  readonly complained: string
+  readonly end: string
+}
+
+/** From its start to its end. */
+export async function run(layers: OsLayers, script: string, memoryMb?: number): Promise<Run> {
+  return lastWordsOf(start(layers, script, memoryMb))
+}
+
+export async function lastWordsOf(child: ChildProcess): Promise<Run> {
+  const { control, channel } = pipesOf(child)
+  control.resume()
+  channel.resume()
+  const [said, complained, end] = await Promise.all([
+    text(child.stdout!),
+    text(child.stderr!),
+    new Promise<string>((resolve) => child.once('close', (...how) => resolve(processEnd(...how)))),
+  ])
+  return { said, complained, end }
+}
+
+/** What an expression in an async function comes to, as JSON, or the code of the error it throws. */
+export async function attempt(layers: OsLayers, expression: string): Promise<unknown> {
+  const { said, complained } = await run(layers, `
+    import * as childProcess from 'node:child_process'
+    import * as fs from 'node:fs'
+    import * as net from 'node:net'
+    import * as os from 'node:os'
+    const connect = (...where) => new Promise((resolve, reject) => {
+      net.connect(...where).once('connect', () => resolve('connected')).once('error', reject)
+    })
+    const attempt = async () => ${expression}
+    const outcome = await attempt().then((value) => ({ value }), (error) => ({ refused: error.code ?? error.message }))
+    fs.writeSync(1, JSON.stringify(outcome))
+    process.exit()
+  `)
+  if (said === '') throw new Error(complained)
+  return JSON.parse(said)
+}
+
+/** The processes of a hull, from the one the host started to the one that runs Node. */
+export function chainOf(pid: number): number[] {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number)
+  return child === undefined ? [pid] : [pid, ...chainOf(child)]
+}
+
+/** Gone, or only waiting to be counted by its parent. */
+export function isGone(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return true
+  }
+}
