@@ -17,13 +17,16 @@ interface Malformed {
 }
 
 const malformed: readonly Malformed[] = [
-  { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON/, kept: {} },
-  { name: 'not an object', config: '[]', path: '', message: /must hold an object/, kept: {} },
+  { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON.*switched off/, kept: { toolsEnabled: false } },
+  { name: 'not an object', config: '[]', path: '', message: /must hold an object/, kept: { toolsEnabled: false } },
   {
-    name: 'a key twice', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /twice/, kept: {},
+    name: 'a key twice', config: '{"mode":"ask","mode":"yolo"}', path: '/mode', message: /twice/, kept: { toolsEnabled: false },
     code: 'DuplicateJsonKey',
   },
-  { name: 'a prototype', config: '{"tools":{"__proto__":{}}}', path: '/tools/__proto__', message: /__proto__/, kept: {} },
+  {
+    name: 'a prototype', config: '{"tools":{"__proto__":{}}}', path: '/tools/__proto__', message: /__proto__/,
+    kept: { toolsEnabled: false },
+  },
   {
     name: 'an unknown key', config: { mode: 'ask', moode: 'yolo' }, path: '/moode', message: /not a known key/,
     kept: { mode: 'ask' },
@@ -161,12 +164,20 @@ describe('a configuration that is partly wrong', () => {
     execFileSync('mkdir', ['-p', home.projectRoot])
     execFileSync('mkfifo', [configOf(home.projectRoot)])
     home.write(configOf(home.globalRoot), ' '.repeat(300_000))
-    const { diagnostics } = await home.load()
-    expect(diagnostics.map(({ code, message }) => [code, message])).toEqual([
-      ['ConfigInvalid', 'config.json has 300000 bytes; 262144 are allowed.'], [
-        'ConfigInvalid', 'config.json is not a plain file.',
-      ],
+    const { config, diagnostics } = await home.load()
+    expect(diagnostics).toMatchObject([
+      { code: 'ConfigInvalid', message: expect.stringMatching(/^config\.json has 300000 bytes; 262144 are allowed\./) },
+      { code: 'ConfigInvalid', message: expect.stringMatching(/^config\.json is not a plain file\./) },
     ])
+    expect(config.merged).toEqual({ toolsEnabled: false })
+  })
+
+  test('a layer above cannot switch on what a file that cannot be read has switched off', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), '{')
+    home.write(configOf(home.projectRoot), { toolsEnabled: true })
+    const { config } = await home.load({}, 'trusted', { toolsEnabled: true })
+    expect(config.merged).toEqual({ toolsEnabled: false })
   })
 
   test('a person may link to their own settings, a project may not', async () => {
@@ -178,9 +189,9 @@ describe('a configuration that is partly wrong', () => {
     symlinkSync(dotfiles, configOf(home.projectRoot))
     const { config, diagnostics } = await home.load()
     expect(config.layers.map(({ layer, config: own }) => [layer, own])).toEqual(
-      [['bundled', {}], ['global', { mode: 'yolo' }], ['project', {}]],
+      [['bundled', {}], ['global', { mode: 'yolo' }], ['project', { toolsEnabled: false }]],
     )
-    expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', layer: 'project', message: 'config.json is a link.' }])
+    expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', layer: 'project', message: expect.stringMatching(/^config\.json is a link\. .*switched off\.$/) }])
   })
 
   test('what the embedder passes is checked too; undefined is not passed', async () => {

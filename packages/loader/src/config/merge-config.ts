@@ -19,6 +19,8 @@ export function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
 }
 
 function merge(earlier: Json | undefined, later: Json, place: string): Json {
+  // Off is a denial, and no layer turns a denial into a permission.
+  if (place === 'toolsEnabled' && earlier === false) return false
   if (JOINED_LISTS.has(place) && Array.isArray(later)) return [...(Array.isArray(earlier) ? earlier : []), ...later]
   if (!isJsonObject(later) || !MERGED_MAPS.has(place)) return later
   const merged: Record<string, Json> = Object.assign(Object.create(null), isJsonObject(earlier) ? earlier : {})

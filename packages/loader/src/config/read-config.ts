@@ -8,18 +8,23 @@ export interface WrittenConfig {
   readonly faults: readonly Fault[]
 }
 
-/** A configuration file as data. A file that is not there says nothing; one that cannot be read is reported and says nothing. */
+/**
+ * What is known of a file that cannot be read: that its denials are not. Until it can be, no tool is offered at all, which
+ * no other layer can undo.
+ */
+const UNREADABLE: JsonObject = { toolsEnabled: false }
+const UNTIL_THEN = 'Until it can be read its rules are not known, so tools are switched off.'
+
+/** A configuration file as data. One that is not there says nothing. */
 export function readConfigFile(path: string, options: ReadOptions): WrittenConfig {
   const file = readRegularFile(path, options)
-  if (!file.ok) return { value: {}, faults: file.problem === 'missing' ? [] : [invalid('', `${CONFIG_FILE} ${file.message}.`)] }
+  if (!file.ok) return file.problem === 'missing' ? { value: {}, faults: [] } : unreadable('', file.message)
   const parsed = parseStrictJson(file.bytes)
-  if (!parsed.ok) {
-    const code = parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid'
-    return { value: {}, faults: [invalid(parsed.path, `${CONFIG_FILE} ${parsed.message}.`, code)] }
-  }
-  if (!isJsonObject(parsed.value)) return { value: {}, faults: [invalid('', `${CONFIG_FILE} must hold an object.`)] }
-  return { value: parsed.value, faults: [] }
+  if (!parsed.ok) return unreadable(parsed.path, parsed.message, parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid')
+  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [] } : unreadable('', 'must hold an object')
 }
 
-const invalid = (path: string, message: string, code: ErrorCode = 'ConfigInvalid'): Fault =>
-  ({ stage: 'configSchema', code, path, message })
+const unreadable = (path: string, what: string, code: ErrorCode = 'ConfigInvalid'): WrittenConfig => ({
+  value: UNREADABLE,
+  faults: [{ stage: 'configSchema', code, path, message: `${CONFIG_FILE} ${what}. ${UNTIL_THEN}` }],
+})

@@ -2,34 +2,69 @@ import { getSystemErrorName } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/main/os/hull-command.ts'
 import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
-import type { SystemCall } from '../../src/main/os/system-calls.ts'
 import { REFUSED } from '../../src/main/os/system-calls.ts'
 import { attempt, run } from './under.ts'
 
 const here = await detectOsLayers()
-const nothing = withoutLayers('it is not wanted here')
-/** The filter is set up by the walls, so they are there in both; only with it is anything refused by EPERM. */
-const walls: OsLayers = { ...nothing, bubblewrap: here.bubblewrap }
+/** The filter is set up by the walls, so they stand in both. */
+const walls: OsLayers = { ...withoutLayers('it is not wanted here'), bubblewrap: here.bubblewrap }
 const filtered: OsLayers = { ...walls, seccomp: here.seccomp }
 
-const numberOf = ([, x64, arm64]: SystemCall): number | null => process.arch === 'x64' ? x64 : arm64
-const named = (name: string): SystemCall => REFUSED.find(([known]) => known === name)!
+const AF_INET = 2
+const AF_ALG = 38
+const AF_VSOCK = 40
+const SOCK_STREAM = 1
 
-/** Asks the kernel itself, as code would that broke out of Node. Zero, or the name of the error. */
-async function ask(layers: OsLayers, call: SystemCall, ...args: readonly number[]): Promise<string> {
-  const all = [numberOf(call)!, ...args, 0, 0, 0, 0, 0, 0].slice(0, 7)
-  const outcome = await attempt(layers, `(await import('node:ffi')).dlopen(null, {
-    syscall: { arguments: ['i64', 'i64', 'i64', 'i64', 'i64', 'i64', 'i64'], return: 'i64' },
-    __errno_location: { arguments: [], return: 'pointer' },
-  })`.replaceAll('\n', ' ') + `.functions`.replace('', '') + askWith(all))
-  const { value } = outcome as { readonly value: number }
-  return value === 0 ? 'done' : getSystemErrorName(-value)
+type Call = readonly [name: string, ...args: number[]]
+
+/** Asks the kernel itself, as code would that broke out of Node, and returns the name of the error each call ends with. */
+async function ask(layers: OsLayers, calls: readonly Call[]): Promise<readonly string[]> {
+  const numbers = calls.map(([name, ...args]) => {
+    const [, x64, arm64] = REFUSED.find(([known]) => known === name)!
+    return [process.arch === 'x64' ? x64 : arm64, ...args, ...Array<number>(6 - args.length).fill(0)]
+  })
+  const { said, complained } = await run(layers, `
+    import { dlopen, getInt32 } from 'node:ffi'
+    const { functions: c } = dlopen(null, {
+      syscall: { arguments: Array(7).fill('i64'), return: 'i64' },
+      __errno_location: { arguments: [], return: 'pointer' },
+    })
+    const answers = ${JSON.stringify(numbers)}.map((call) => c.syscall(...call.map(BigInt)) === -1n ? getInt32(c.__errno_location()) : 0)
+    console.log(JSON.stringify(answers))
+  `)
+  if (said === '') throw new Error(complained)
+  return (JSON.parse(said) as number[]).map((errno) => errno === 0 ? 'done' : getSystemErrorName(-errno))
 }
 
-const askWith = (args: readonly number[]): string => `[Symbol.for('')] ?? ${JSON.stringify(args)}`
-void run
-void expect
-void it
-void describe
-void named
-void ask
+describe('code that broke out of Node', () => {
+  it('is refused every call that a hull has no use for, and lives on', async () => {
+    const known = REFUSED.filter(([, , arm64]) => process.arch !== 'arm64' || arm64 !== null)
+    if (here.seccomp.active) {
+      expect(await ask(filtered, known.map(([name]): Call => [name]))).toEqual(known.map(() => 'EPERM'))
+    } else {
+      expect(here.seccomp.reason).not.toBe('')
+    }
+  })
+
+  it('could make such calls without the filter', async () => {
+    const answers = await ask(walls, [['personality', 0xffff_ffff], ['memfd_create'], ['socket', AF_INET, SOCK_STREAM]])
+    expect(answers).toEqual(['done', 'EFAULT', 'done'])
+  })
+
+  it('gets no socket of any family, also of those that no namespace bounds', async () => {
+    const sockets = [AF_INET, AF_ALG, AF_VSOCK].map((family): Call => ['socket', family, SOCK_STREAM])
+    expect((await ask(filtered, sockets)).every((answer) => answer === 'EPERM')).toBe(here.seccomp.active)
+  })
+})
+
+describe('a process', () => {
+  const START = `childProcess.spawnSync(process.execPath, ['--version'], { encoding: 'utf8' })`
+
+  it('cannot be started by a hull', async () => {
+    // Without the filter it can: Node itself is a program that is there.
+    const version = { value: `${process.version}\n` }
+    expect(await attempt(walls, `${START}.stdout`)).toEqual(version)
+    expect(await attempt(filtered, `${START}.error?.code ?? ${START}.stdout`))
+      .toEqual(here.seccomp.active ? { value: 'EPERM' } : version)
+  })
+})

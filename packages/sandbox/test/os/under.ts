@@ -7,11 +7,15 @@ import type { OsLayers } from '../../src/main/os/hull-command.ts'
 import { processEnd } from '../../src/main/os/process-end.ts'
 import { killHull, spawnHull } from '../../src/main/os/spawn-hull.ts'
 
-const MEMORY_MB = 256
+export interface RunOptions {
+  readonly memoryMb?: number
+  readonly flags?: readonly string[]
+}
 
 /** Plain Node with all the rights it has by itself: what holds it is the operating system, or nothing. */
-export function start(layers: OsLayers, script: string, memoryMb = MEMORY_MB): ChildProcess {
-  const child = spawnHull(process.execPath, ['--input-type=module', '--no-warnings', '--eval', script], layers, { memoryMb })
+export function start(layers: OsLayers, script: string, { memoryMb = 256, flags = [] }: RunOptions = {}): ChildProcess {
+  const args = [...flags, '--input-type=module', '--no-warnings', '--eval', script]
+  const child = spawnHull(process.execPath, args, layers, { memoryMb })
   onTestFinished(() => killHull(child))
   return child
 }
@@ -28,8 +32,8 @@ export interface Run {
 }
 
 /** From its start to its end. */
-export async function run(layers: OsLayers, script: string, memoryMb?: number): Promise<Run> {
-  return lastWordsOf(start(layers, script, memoryMb))
+export async function run(layers: OsLayers, script: string, options?: RunOptions): Promise<Run> {
+  return lastWordsOf(start(layers, script, options))
 }
 
 export async function lastWordsOf(child: ChildProcess): Promise<Run> {

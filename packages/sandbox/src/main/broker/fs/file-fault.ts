@@ -5,6 +5,9 @@ const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = ne
   ['ENOENT', ['NotFound', 'does not exist']],
   ['ENOTDIR', ['NotFound', 'lies below something that is not a folder, or is not a folder itself']],
   ['EISDIR', ['InputInvalid', 'is a folder']],
+  ['ENOTEMPTY', ['InputInvalid', 'is a folder that is not empty; remove what it holds first']],
+  ['ENAMETOOLONG', ['InputInvalid', 'has a name that is too long']],
+  ['ENXIO', ['InputInvalid', 'is neither a file nor a folder']],
   // The last name is never followed: a link there can only have been put after the path was judged, or leads nowhere.
   ['ELOOP', ['CapabilityDenied', 'is a link that leads nowhere or in a circle']],
   ['EACCES', ['ToolExecutionFailed', 'may not be touched by the user the host runs as']],
@@ -38,3 +41,10 @@ export async function fileFault<T>(given: string, work: () => Promise<T>): Promi
     throw new BulkheadError(fault[0], `"${given}" ${fault[1]}.`, { cause: error, data: { path: given } })
   }
 }
+
+export const notRegular = (path: string): BulkheadError =>
+  new BulkheadError(
+    'InputInvalid',
+    `"${path}" is not a regular file; folders, links and devices cannot be used so.`,
+    { data: { path } },
+  )

@@ -79,7 +79,7 @@ export class FileScope {
     return fileFault(given, async () => {
       const { handle, where } = await this.#holding.file(this.#paths.write(real), flags)
       try {
-        if (!await this.#judge.isAt(where, real)) throw this.#judge.denied(given)
+        if (!this.#judge.isAt(where, real)) throw this.#judge.denied(given)
         return await work(handle)
       } finally {
         await handle.close()
@@ -90,7 +90,7 @@ export class FileScope {
   async #held<T>(given: string, path: string, work: (folder: HeldFolder) => Promise<T>): Promise<T> {
     const folder = await this.#holding.folder(this.#paths.write(path))
     try {
-      if (!await this.#judge.isAt(folder.where, path)) throw this.#judge.denied(given)
+      if (!this.#judge.isAt(folder.where, path)) throw this.#judge.denied(given)
       return await work(folder)
     } finally {
       await folder.release()

@@ -12,6 +12,8 @@ export interface HeldFolder {
   readonly where: string
   /** A path of a name in this folder for the system. */
   at(name: string): string
+  /** Whether a file opened at a path of `at` lies in this folder. */
+  holds(handle: FileHandle, path: string): Promise<boolean>
   /** A folder in this one, its name not followed. To be released. */
   child(name: string): Promise<HeldFolder>
   release(): Promise<void>
@@ -46,7 +48,14 @@ async function holdDescriptor(path: string): Promise<HeldFolder> {
   const anchor = descriptorPath(handle)
   const at = (name: string): string => `${anchor}/${name}`
   try {
-    return { where: await readlink(anchor), at, child: (name) => holdDescriptor(at(name)), release: () => handle.close() }
+    return {
+      where: await readlink(anchor),
+      at,
+      // A descriptor leads nowhere else.
+      holds: async () => true,
+      child: (name) => holdDescriptor(at(name)),
+      release: () => handle.close(),
+    }
   } catch (error) {
     await handle.close()
     throw error
@@ -62,9 +71,8 @@ export const BY_PATH: Holding = {
   async file(path, flags) {
     const handle = await open(path, flags)
     try {
-      const [opened, where] = [await handle.stat(), await realpath(path)]
-      const named = await lstat(where)
-      if (named.dev !== opened.dev || named.ino !== opened.ino) throw moved()
+      const where = await realpath(path)
+      if (!await isNamed(handle, where)) throw moved()
       return { handle, where }
     } catch (error) {
       await handle.close()
@@ -77,7 +85,18 @@ async function holdPath(path: string): Promise<HeldFolder> {
   const [found, where] = [await lstat(path), await realpath(path)]
   if (!found.isDirectory()) throw Object.assign(new Error('It is not a folder.'), { code: 'ENOTDIR' })
   const at = (name: string): string => join(where, name)
-  return { where, at, child: (name) => holdPath(at(name)), release: async () => undefined }
+  return {
+    where,
+    at,
+    holds: async (handle, path) => await realpath(where) === where && isNamed(handle, path),
+    child: (name) => holdPath(at(name)),
+    release: async () => undefined,
+  }
+}
+
+async function isNamed(handle: FileHandle, path: string): Promise<boolean> {
+  const [opened, named] = [await handle.stat(), await lstat(path)]
+  return named.dev === opened.dev && named.ino === opened.ino
 }
 
 const moved = (): BulkheadError =>

@@ -73,11 +73,9 @@ export class PathJudge {
     const read = this.#parts.paths.read(given, this.#workspace)
     if ('refused' in read) throw this.denied(given, `is not used as a path: ${read.refused}`)
     return fileFault(given, async () => {
-      const { written } = await this.#current()
-      if (!written.match(read.path)[reach]) throw this.denied(given)
-      const place = await this.#directly(given, read.path) ?? await this.#nameByName(given, read.path)
-      if (!(await this.#current()).real.match(place.real)[reach]) throw this.denied(given)
-      return place
+      const compiled = await this.#current()
+      if (!compiled.written.match(read.path)[reach]) throw this.denied(given)
+      return await this.#directly(given, read.path, reach, compiled) ?? await this.#nameByName(given, read.path, reach)
     })
   }
 
@@ -88,10 +86,10 @@ export class PathJudge {
   }
 
   /** Whether the system means a path by what it says. */
-  async isAt(where: string, real: string): Promise<boolean> {
+  isAt(where: string, real: string): boolean {
     const said = this.#parts.paths.read(where, '/')
     if ('refused' in said) return false
-    const folding = foldingAt((await this.#current()).roots, real)
+    const folding = foldingAt(this.#compiled?.roots ?? [], real)
     return said.path === real || (folding !== EXACT && foldNames(said.path, folding) === foldNames(real, folding))
   }
 
@@ -110,17 +108,16 @@ export class PathJudge {
   }
 
   /** Most paths have no link below their root, which one question to the system tells. */
-  async #directly(given: string, path: string): Promise<Place | undefined> {
-    const { roots, real: patterns } = await this.#current()
+  async #directly(given: string, path: string, reach: Reach, { roots, real: patterns }: Compiled): Promise<Place | undefined> {
     const { root, names } = this.#parts.paths.split(path)
     const { at, ahead } = this.#enter(roots, root, names)
     const expected = joinNames(at, ...ahead)
-    if (foldingAt(roots, expected) !== EXACT || !patterns.match(expected).leads) return undefined
+    if (foldingAt(roots, expected) !== EXACT || !patterns.match(expected)[reach]) return undefined
     const real = await this.#parts.disk.real(expected).catch(() => undefined)
     return real === expected ? { given, real, linked: false } : undefined
   }
 
-  async #nameByName(given: string, path: string): Promise<Place> {
+  async #nameByName(given: string, path: string, reach: Reach): Promise<Place> {
     const { disk, paths } = this.#parts
     // Something is not where it would be without links: a root may have moved.
     const { roots, real: patterns } = await this.#compile((root) => this.#realRoots.refresh(root))
@@ -132,6 +129,7 @@ export class PathJudge {
       enter: (root, names) => this.#enter(roots, root, names),
       denied: () => this.denied(given),
     })
+    if (!patterns.match(real)[reach]) throw this.denied(given)
     return { given, real, linked }
   }
 

@@ -44,9 +44,10 @@ export class RealRoots {
     const { disk, paths, platform } = this.#parts
     const before = this.#known.get(written)
     this.#known.delete(written)
-    const real = await this.#locate(written)
-    const found = await disk.look(real)
-    if (found === undefined) return { written, real, folding: EXACT }
+    const real = await this.#locate(written).catch(() => undefined)
+    const found = real === undefined ? undefined : await disk.look(real).catch(() => undefined)
+    // One that cannot be looked at does not keep the others from being used.
+    if (real === undefined || found === undefined) return { written, real: real ?? written, folding: EXACT }
     const folder = found.kind === 'folder' ? real : parentOf(real, paths).folder
     const known = before?.real === real ? before : { written, real, folding: await probeFolding(folder, disk, paths, platform) }
     this.#known.set(written, known)

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { lstat, open, rename, rmdir, unlink } from 'node:fs/promises'
+import type { JsonObject } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { isMissing, notRegular } from './file-fault.ts'
+import type { FileScope } from './file-scope.ts'
+import type { HeldFolder } from './held-folder.ts'
+import type { Place } from './path-judge.ts'
+import { MAX_BYTES, readFile } from './read-file.ts'
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
+const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
+/** What a file is called while it is being written. */
+export const isTemporaryName = (name: string): boolean => /^\.bulkhead-[0-9a-f-]{36}\.tmp$/.test(name)
+
+export function writeFile(scope: FileScope, place: Place, bytes: Buffer): Promise<JsonObject> {
+  return scope.inMadeFolder(place, (folder, name) => replace(folder, name, place.given, bytes))
+}
+
+/** Replaces a text that occurs once, or everywhere. */
+export async function editFile(scope: FileScope, place: Place, before: string, after: string, all: boolean): Promise<JsonObject> {
+  const { given } = place
+  const pieces = (await readFile(scope, place, {})).toString('utf8').split(before)
+  const replacements = pieces.length - 1
+  if (before === '' || replacements === 0) {
+    throw new BulkheadError('InputInvalid', `The old text does not occur in "${given}".`)
+  }
+  if (replacements > 1 && !all) {
+    throw new BulkheadError(
+      'InputInvalid',
+      `The old text occurs ${replacements} times in "${given}". Make it longer, or replace all.`,
+    )
+  }
+  await scope.inFolder(place, (folder, name) => replace(folder, name, given, Buffer.from(pieces.join(after))))
+  return { replacements }
+}
+
+/** A file, or a folder with nothing in it: what would be lost with more is not seen from here. */
+export async function removeFile(scope: FileScope, place: Place): Promise<null> {
+  const { given } = place
+  if (place.linked) {
+    throw new BulkheadError('InputInvalid', `"${given}" is a link. Remove what it leads to by its own name.`)
+  }
+  if (await scope.isRoot(place)) {
+    throw new BulkheadError('CapabilityDenied', `"${given}" is what the tool was given, and is not its to remove.`)
+  }
+  return scope.inFolder(place, async (folder, name) => {
+    const found = await lstat(folder.at(name))
+    if (!found.isFile() && !found.isDirectory()) throw notRegular(given)
+    await (found.isFile() ? unlink : rmdir)(folder.at(name))
+    return null
+  })
+}
+
+/**
+ * The new content lands under its name in one step: nobody sees half of it, no link of that name is followed, and other
+ * names of the same file keep what they had.
+ */
+async function replace(folder: HeldFolder, name: string, path: string, bytes: Buffer): Promise<JsonObject> {
+  if (bytes.length > MAX_BYTES) {
+    throw new BulkheadError(
+      'InputInvalid',
+      `"${path}" would get ${bytes.length} bytes; at most ${MAX_BYTES} are written at once.`,
+    )
+  }
+  const existing = await lstat(folder.at(name)).catch((error: unknown) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+  if (existing !== undefined && !existing.isFile()) throw notRegular(path)
+  const temporary = folder.at(temporaryName())
+  const handle = await open(temporary, CREATE, existing === undefined ? 0o666 : existing.mode & 0o777)
+  try {
+    if (!await folder.holds(handle, temporary)) throw notRegular(path)
+    await handle.writeFile(bytes)
+    await handle.close()
+    await rename(temporary, folder.at(name))
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await unlink(temporary).catch(() => undefined)
+    throw error
+  }
+  return { bytes: bytes.length, created: existing === undefined }
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
+import { killHull } from '../../src/main/os/spawn-hull.ts'
+import { chainOf, isGone, lastWordsOf, pipesOf, run, start } from './under.ts'
+
+const here = await detectOsLayers()
+const LAYERS = [['all that works here', here], ['nothing', withoutLayers('it is not wanted here')]] as const
+const KILLS = 5
+const MAX_KILL_MS = 50
+
+/** Deaf in both threads: one spins in JavaScript, the other in native code. */
+const DEAF = `
+import { pbkdf2Sync } from 'node:crypto'
+import { writeSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+new Worker('for (;;);', { eval: true }).once('online', () => {
+  writeSync(3, 'ready')
+  pbkdf2Sync('', '', 2 ** 31 - 1, 64, 'sha512')
+})`
+
+async function startDeaf(layers: OsLayers): Promise<{ readonly child: ChildProcess; readonly chain: readonly number[] }> {
+  const child = start(layers, DEAF)
+  await new Promise((ready) => pipesOf(child).control.once('data', ready))
+  return { child, chain: chainOf(child.pid!) }
+}
+
+describe.each(LAYERS)('a hull under %s', (_, layers) => {
+  it(`is gone within ${MAX_KILL_MS} ms of being killed, whatever it does`, async () => {
+    const times: number[] = []
+    for (let turn = 0; turn < KILLS; turn += 1) {
+      const { child, chain } = await startDeaf(layers)
+      expect(chain.some(isGone)).toBe(false)
+      const asked = performance.now()
+      killHull(child)
+      killHull(child)
+      await lastWordsOf(child)
+      // The last descriptor is closed a moment before the process that had it is gone.
+      await expect.poll(() => chain.every(isGone), { interval: 1 }).toBe(true)
+      times.push(performance.now() - asked)
+    }
+    // The machine may be busy with other things now and then, but not always.
+    expect(Math.min(...times)).toBeLessThan(MAX_KILL_MS)
+  })
+
+  it('that has ended is not killed again, whoever has its number now', async () => {
+    const child = start(layers, '')
+    await lastWordsOf(child)
+    expect(() => killHull(child)).not.toThrow()
+  })
+
+  it.each([
+    ['process.exit(0)', 'code 0'],
+    ['process.exit(7)', 'code 7'],
+    ['process.kill(process.pid, "SIGKILL")', 'SIGKILL'],
+    ['process.abort()', 'SIGABRT'],
+  ])('that ends by %s says so', async (script, expected) => {
+    expect((await run(layers, script)).end).toBe(expected)
+  })
+
+  it('that dies of its heap says so', async () => {
+    const bomb = 'const kept = []; for (;;) kept.push({ at: kept.length })'
+    const { end, complained } = await run(layers, bomb, { flags: ['--max-old-space-size=16'] })
+    expect(end).toBe('SIGABRT')
+    expect(complained).toMatch(/heap out of memory/)
+  })
+})
+
+describe('a host that is killed', () => {
+  it('leaves nothing of a hull, though it listens to nobody', async () => {
+    const script = fileURLToPath(new URL('./fixtures/host.ts', import.meta.url))
+    const host = spawn(process.execPath, ['--no-warnings', script, DEAF], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void host.kill('SIGKILL'))
+    const said = await new Promise<string>((resolve) => host.stdout.once('data', (data) => resolve(String(data))))
+    const chain = JSON.parse(said) as number[]
+    onTestFinished(() => chain.filter((pid) => !isGone(pid)).forEach((pid) => process.kill(pid, 'SIGKILL')))
+    host.kill('SIGKILL')
+    await new Promise((gone) => host.once('exit', gone))
+    // Without the walls it is up to the hull's own main thread to notice, and this one has none that does.
+    if (here.bubblewrap.active) await expect.poll(() => chain.every(isGone), { timeout: 5_000 }).toBe(true)
+    else expect(chain.some(isGone)).toBe(false)
+  })
+})

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
+import { temporaryFolder } from '../fixture.ts'
+import { attempt, chainOf, pipesOf, run, start } from './under.ts'
+
+const here = await detectOsLayers()
+const limits: OsLayers = { ...withoutLayers('it is not wanted here'), rlimits: here.rlimits }
+const MEMORY_MB = 128
+/** What a hull has without asking, and what its threads may take; see the planner. */
+const BEYOND_MB = 64 + 64 + 64
+
+/** Takes 16 MB a turn, of memory that V8's own limit does not count, until there is no more or there is far too much. */
+const bomb = (step: string): string => `
+import { Worker } from 'node:worker_threads'
+new Worker(${JSON.stringify(`
+  const kept = []
+  const memory = new WebAssembly.Memory({ initial: 0, maximum: 65_536 })
+  let end = 'never'
+  try {
+    for (let turn = 0; turn < 64; turn += 1) { ${step} }
+  } catch (error) {
+    end = error.name
+  }
+  require('node:worker_threads').parentPort.postMessage(end)
+`)}, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 64 } })
+  .on('message', (end) => end === 'never' ? console.log(end) : console.log('caught', end))
+  .on('error', ({ code, name }) => console.log('thread', code ?? name))
+  .on('exit', () => console.log('peak', Math.round(process.resourceUsage().maxRSS / 1024)))`
+
+const BOMBS = [
+  ['buffers', 'kept.push(Buffer.alloc(2 ** 24, 1))'],
+  ['shared memory', 'kept.push(new Uint8Array(new SharedArrayBuffer(2 ** 24)).fill(1))'],
+  ['memory of WebAssembly', 'memory.grow(256); new Uint8Array(memory.buffer).fill(1)'],
+  ['blobs', 'kept.push(new Blob([Buffer.alloc(2 ** 24, 1)]))'],
+] as const
+
+describe('memory outside the heap', () => {
+  it.each(BOMBS)('of %s ends with an error in the thread that took it, and the host does not notice', async (_, step) => {
+    const before = process.memoryUsage.rss()
+    const { said, end } = await run(limits, bomb(step), { memoryMb: MEMORY_MB })
+    const [first, peak] = said.trim().split('\n')
+    expect(end).toBe('code 0')
+    if (here.rlimits.active) {
+      expect(first).toMatch(/^(caught RangeError|thread (RangeError|ERR_WORKER_OUT_OF_MEMORY))$/)
+      expect(Number(peak!.split(' ')[1])).toBeLessThan(MEMORY_MB + BEYOND_MB)
+    } else {
+      expect(first).toBe('never')
+    }
+    expect(process.memoryUsage.rss() - before).toBeLessThan(64 * 2 ** 20)
+  })
+
+  it('that cannot be refused ends the process, with words that say why', async () => {
+    // Every thread needs a large range for code, and V8 cannot go on without it.
+    const { said, complained, end } = await run(limits, `
+      import { Worker } from 'node:worker_threads'
+      const online = () => new Promise((resolve) => new Worker('setInterval(() => {}, 1000)', { eval: true }).once('online', resolve))
+      for (let thread = 0; thread < 8; thread += 1) await online()
+      console.log('all started')
+      process.exit()
+    `, { memoryMb: 1 })
+    if (here.rlimits.active) {
+      expect(end).toMatch(/^SIG(ABRT|TRAP|ILL|SEGV)$/)
+      expect(complained).toMatch(/out of memory|bad_alloc/i)
+    } else {
+      expect(said).toBe('all started\n')
+    }
+  })
+})
+
+describe('limits', () => {
+  it('are those of the plan, for Node and for good', async () => {
+    const child = start(here, `import { Socket } from 'node:net'; new Socket({ fd: 3 }).on('data', () => {}).write('ready')`)
+    await new Promise((ready) => pipesOf(child).control.once('data', ready))
+    const text = readFileSync(`/proc/${chainOf(child.pid!).at(-1)}/limits`, 'latin1')
+    const limitOf = (line: string): readonly string[] => new RegExp(`^${line} +(\\w+) +(\\w+)`, 'm').exec(text)!.slice(1)
+    const both = ['Max data size', 'Max open files', 'Max file size', 'Max core file size'].map(limitOf)
+    expect(both.every(([soft, hard]) => soft === hard && soft !== 'unlimited')).toBe(here.rlimits.active)
+    expect(both.slice(1).some(([, hard]) => Number(hard) <= 256)).toBe(here.rlimits.active)
+  })
+
+  it('let no file grow', async () => {
+    const path = join(await temporaryFolder(), 'growing')
+    const outcome = await attempt(limits, `fs.writeFileSync(${JSON.stringify(path)}, 'x') ?? 'written'`).catch(() => 'killed')
+    if (here.rlimits.active) expect([{ refused: 'EFBIG' }, 'killed']).toContainEqual(outcome)
+    else expect(outcome).toEqual({ value: 'written' })
+  })
+
+  it('leave few descriptors', async () => {
+    const outcome = await attempt(limits, `Array.from({ length: 1_000 }, () => fs.openSync('/dev/null')).length`)
+    expect(outcome).toEqual(here.rlimits.active ? { refused: 'EMFILE' } : { value: 1_000 })
+  })
+})
