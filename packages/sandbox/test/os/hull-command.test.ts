@@ -5,7 +5,9 @@ import { withoutLayers } from '../../src/main/os/os-layers.ts'
 
 const MB = 1024 * 1024
 const none = withoutLayers('it is not tried here')
-const rlimits: OsLayers['rlimits'] = { active: true, path: '/bin/prlimit', idleDataBytes: 600 * MB, hard: new Map() }
+const rlimits: OsLayers['rlimits'] = {
+  active: true, path: '/bin/prlimit', idleDataBytes: 300 * MB, threadDataBytes: 200 * MB, hard: new Map(),
+}
 const bubblewrap: OsLayers['bubblewrap'] = {
   active: true,
   path: '/bin/bwrap',
@@ -17,7 +19,9 @@ const seccomp: OsLayers['seccomp'] = { active: true, filter: Uint8Array.of(6, 0,
 const commandOf = (layers: Partial<OsLayers>): ReturnType<typeof hullCommand> =>
   hullCommand('/opt/bin/node', ['--eval', '0'], { ...none, ...layers }, { memoryMb: 512 })
 
-const LIMITS = [`--data=${(600 + 512 + 64) * MB}`, '--nofile=256', '--fsize=0', '--core=0', '--memlock=0', '--msgqueue=0', '--']
+const LIMITS = [
+  `--data=${(300 + 200 + 512 + 64) * MB}`, '--nofile=256', '--fsize=0', '--core=0', '--memlock=0', '--msgqueue=0', '--',
+]
 const WALL = [
   '--unshare-all', '--unshare-user', '--disable-userns', '--uid', '65534', '--gid', '65534', '--hostname', 'hull',
   '--die-with-parent', '--cap-drop', 'ALL', '--clearenv',
@@ -31,6 +35,11 @@ describe('the command of a hull', () => {
 
   it('has limits that follow from the memory it may use', () => {
     expect(commandOf({ rlimits })).toEqual({ file: '/bin/prlimit', args: [...LIMITS, '/opt/bin/node', '--eval', '0'] })
+  })
+
+  it('has room for as many threads as it shall have', () => {
+    const { args } = hullCommand('/opt/bin/node', [], { ...none, rlimits }, { memoryMb: 100, threads: 3 })
+    expect(args[0]).toBe(`--data=${(300 + 3 * 200 + 100 + 64) * MB}`)
   })
 
   it('never asks for a limit above one the host has', () => {

@@ -24,7 +24,7 @@ new Worker(${JSON.stringify(`
   } catch (error) {
     end = error.name
   }
-  require('node:worker_threads').parentPort.postMessage(end)
+  process.getBuiltinModule('node:worker_threads').parentPort.postMessage(end)
 `)}, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 64 } })
   .on('message', (end) => end === 'never' ? console.log(end) : console.log('caught', end))
   .on('error', ({ code, name }) => console.log('thread', code ?? name))
@@ -44,7 +44,7 @@ describe('memory outside the heap', () => {
     const [first, peak] = said.trim().split('\n')
     expect(end).toBe('code 0')
     if (here.rlimits.active) {
-      expect(first).toMatch(/^(caught RangeError|thread (RangeError|ERR_WORKER_OUT_OF_MEMORY))$/)
+      expect(first).toMatch(/^(caught RangeError|thread ERR_WORKER_OUT_OF_MEMORY)$/)
       expect(Number(peak!.split(' ')[1])).toBeLessThan(MEMORY_MB + BEYOND_MB)
     } else {
       expect(first).toBe('never')
@@ -56,8 +56,8 @@ describe('memory outside the heap', () => {
     // Every thread needs a large range for code, and V8 cannot go on without it.
     const { said, complained, end } = await run(limits, `
       import { Worker } from 'node:worker_threads'
-      const online = () => new Promise((resolve) => new Worker('setInterval(() => {}, 1000)', { eval: true }).once('online', resolve))
-      for (let thread = 0; thread < 8; thread += 1) await online()
+      const idle = () => new Worker('setInterval(() => {}, 1000)', { eval: true })
+      for (let thread = 0; thread < 8; thread += 1) await new Promise((online) => idle().once('online', online))
       console.log('all started')
       process.exit()
     `, { memoryMb: 1 })
@@ -89,7 +89,7 @@ describe('limits', () => {
   })
 
   it('leave few descriptors', async () => {
-    const outcome = await attempt(limits, `Array.from({ length: 1_000 }, () => fs.openSync('/dev/null')).length`)
-    expect(outcome).toEqual(here.rlimits.active ? { refused: 'EMFILE' } : { value: 1_000 })
+    const outcome = await attempt(limits, `Array.from({ length: 300 }, () => fs.openSync('/dev/null')).length`)
+    expect(outcome).toEqual(here.rlimits.active ? { refused: 'EMFILE' } : { value: 300 })
   })
 })

@@ -29,8 +29,8 @@ async function ask(layers: OsLayers, calls: readonly Call[]): Promise<readonly s
       syscall: { arguments: Array(7).fill('i64'), return: 'i64' },
       __errno_location: { arguments: [], return: 'pointer' },
     })
-    const answers = ${JSON.stringify(numbers)}.map((call) => c.syscall(...call.map(BigInt)) === -1n ? getInt32(c.__errno_location()) : 0)
-    console.log(JSON.stringify(answers))
+    const ask = (call) => c.syscall(...call.map(BigInt)) === -1n ? getInt32(c.__errno_location()) : 0
+    console.log(JSON.stringify(${JSON.stringify(numbers)}.map(ask)))
   `)
   if (said === '') throw new Error(complained)
   return (JSON.parse(said) as number[]).map((errno) => errno === 0 ? 'done' : getSystemErrorName(-errno))

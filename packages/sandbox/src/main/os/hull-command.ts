@@ -1,5 +1,3 @@
-import type { CompartmentLimits } from '@bulkhead/contract'
-
 /** A power of the operating system to hold a hull, and what it takes to use it; or why it is not used. */
 export type OsLayer<Means> =
   | ({ readonly active: true } & Means)
@@ -17,8 +15,10 @@ export interface OsLayers {
 export interface RlimitMeans {
   /** Of `prlimit`. */
   readonly path: string
-  /** What RLIMIT_DATA counts of a hull that does nothing yet: mostly space for code and stacks that is never touched. */
+  /** What RLIMIT_DATA counts of Node before it does anything: mostly room for code and stacks that is never touched. */
   readonly idleDataBytes: number
+  /** And what it counts for each thread beside the first. */
+  readonly threadDataBytes: number
   /** Limits the host itself has; only root could go beyond them. */
   readonly hard: ReadonlyMap<string, number>
 }
@@ -38,6 +38,13 @@ export interface SeccompMeans {
   readonly filter: Uint8Array
 }
 
+export interface HullSize {
+  /** Resident memory of the whole hull. */
+  readonly memoryMb: number
+  /** Beside the main thread; one unless it says. */
+  readonly threads?: number
+}
+
 export interface HullCommand {
   readonly file: string
   readonly args: readonly string[]
@@ -49,8 +56,8 @@ export interface HullCommand {
 export const SECCOMP_FD = 5
 
 const MB = 1024 * 1024
-/** Stacks of threads that Node starts only when they are needed, and the allocator's own waste. */
-const THREADS_MB = 64
+/** Stacks of the threads that Node starts only once it needs them, and the allocator's own waste. */
+const LATER_MB = 64
 /** A hull with one thread has 30; each further thread takes 8. */
 const OPEN_FILES = 256
 /** Whoever the host runs as, inside it is this one. */
@@ -61,11 +68,11 @@ export function hullCommand(
   node: string,
   args: readonly string[],
   { rlimits, bubblewrap, seccomp }: OsLayers,
-  { memoryMb }: Pick<CompartmentLimits, 'memoryMb'>,
+  size: HullSize,
 ): HullCommand {
   const filter = bubblewrap.active && seccomp.active ? seccomp.filter : undefined
   const [file, ...rest] = [
-    ...(rlimits.active ? [rlimits.path, ...limitArgs(rlimits, memoryMb), '--'] : []),
+    ...(rlimits.active ? [rlimits.path, ...limitArgs(rlimits, size), '--'] : []),
     ...(bubblewrap.active ? [bubblewrap.path, ...wallArgs(bubblewrap, filter), '--', bubblewrap.node] : [node]),
     ...args,
   ]
@@ -76,9 +83,9 @@ export function hullCommand(
  * Not the address space: a wasm memory reserves 10 GB of it and uses none. Not the number of processes: it counts all of
  * the host's user, and root is exempt.
  */
-function limitArgs({ idleDataBytes, hard }: RlimitMeans, memoryMb: number): string[] {
+function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memoryMb, threads = 1 }: HullSize): string[] {
   const wanted = new Map([
-    ['data', idleDataBytes + (memoryMb + THREADS_MB) * MB],
+    ['data', idleDataBytes + threads * threadDataBytes + Math.ceil((memoryMb + LATER_MB) * MB)],
     ['nofile', OPEN_FILES],
     ['fsize', 0],
     ['core', 0],

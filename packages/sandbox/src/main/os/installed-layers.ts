@@ -17,12 +17,12 @@ export const inactive = (reason: string): { readonly active: false; readonly rea
 
 /** The layers whose programs are there. Whether they work is another question. */
 export async function installedLayers({ node, architecture, folders }: Machine, needs: NodeNeeds): Promise<OsLayers> {
-  const { libraries, idleDataBytes } = needs
+  const { libraries, ...memory } = needs
   const inside = nodeInside(node, libraries)
   const files = new Map([[inside, node], ...libraries.map((path) => [path, path] as const)])
   const filter = seccompFilter(architecture)
   return {
-    rlimits: await installed('prlimit', folders, { idleDataBytes, hard: await hardLimits() }),
+    rlimits: await installed('prlimit', folders, { ...memory, hard: await hardLimits() }),
     bubblewrap: await installed('bwrap', folders, { node: inside, files, refusesNamespaces: true }),
     seccomp: filter === undefined
       ? inactive(`the numbers of system calls on ${architecture} are not known`)

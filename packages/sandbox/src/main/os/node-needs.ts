@@ -6,18 +6,21 @@ import { oneLine } from './one-line.ts'
 export interface NodeNeeds {
   /** Shared libraries and their loader, as it names them. */
   readonly libraries: readonly string[]
-  /** What RLIMIT_DATA counts of it with one idle worker. */
+  /** What RLIMIT_DATA counts of it, and of each idle worker in it. */
   readonly idleDataBytes: number
+  readonly threadDataBytes: number
 }
 
 /** Said by a child, and not by this process, which may have loaded libraries of its own. */
 const SAY_NEEDS = `
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+const dataBytes = () => 1024 * /^VmData:\\s+(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1'))[1]
+const idleDataBytes = dataBytes()
 new Worker('setInterval(() => {}, 1000)', { eval: true }).once('online', () => {
+  const threadDataBytes = dataBytes() - idleDataBytes
   process.report.excludeNetwork = true
-  const [, kilobytes] = /^VmData:\\s+(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1'))
-  console.log(JSON.stringify({ loaded: process.report.getReport().sharedObjects, kilobytes: Number(kilobytes) }))
+  console.log(JSON.stringify({ loaded: process.report.getReport().sharedObjects, idleDataBytes, threadDataBytes }))
   process.exit()
 })`
 
@@ -31,12 +34,9 @@ export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeN
       else reject(new Error(`Node itself does not start here: ${oneLine(stderr) || oneLine(error.message)}`))
     })
   })
-  const { loaded, kilobytes } = JSON.parse(said) as { readonly loaded: readonly string[]; readonly kilobytes: number }
-  return {
-    // The others are the program itself and what the kernel maps without a file.
-    libraries: loaded.filter((path) => path.startsWith('/') && path !== node).map((path) => normalize(path)),
-    idleDataBytes: kilobytes * 1024,
-  }
+  const { loaded, ...memory } = JSON.parse(said) as Omit<NodeNeeds, 'libraries'> & { readonly loaded: readonly string[] }
+  // The others are the program itself and what the kernel maps without a file.
+  return { libraries: loaded.filter((path) => path.startsWith('/') && path !== node).map((path) => normalize(path)), ...memory }
 }
 
 /** Where Node stands inside: out of the way, so that its place tells nothing, unless it finds its libraries by its place. */

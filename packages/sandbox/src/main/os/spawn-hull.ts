@@ -1,21 +1,15 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
-import type { CompartmentLimits } from '@bulkhead/contract'
-import type { OsLayers } from './hull-command.ts'
+import type { HullSize, OsLayers } from './hull-command.ts'
 import { hullCommand, SECCOMP_FD } from './hull-command.ts'
 
 /**
  * Starts Node under these layers, with nothing of the host but four pipes: two for what it says, at 1 and 2, and two that
  * lead both ways, at 3 and 4.
  */
-export function spawnHull(
-  node: string,
-  args: readonly string[],
-  layers: OsLayers,
-  limits: Pick<CompartmentLimits, 'memoryMb'>,
-): ChildProcess {
-  const command = hullCommand(node, args, layers, limits)
+export function spawnHull(node: string, args: readonly string[], layers: OsLayers, size: HullSize): ChildProcess {
+  const command = hullCommand(node, args, layers, size)
   const { filter } = command
   const child = spawn(command.file, command.args, {
     cwd: '/',

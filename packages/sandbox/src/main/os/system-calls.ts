@@ -19,10 +19,10 @@ export const REFUSED: readonly SystemCall[] = [
   ['kexec_load', 246, 104], ['kexec_file_load', 320, 294],
   ['modify_ldt', 154, null], ['iopl', 172, null], ['ioperm', 173, null],
   // Other namespaces, other views of the file system, files without a path.
-  ['unshare', 272, 97], ['setns', 308, 268], ['chroot', 161, 51], ['pivot_root', 155, 41], ['mount', 165, 40], ['umount2', 166, 39],
-  ['open_tree', 428, 428], ['move_mount', 429, 429], ['fsopen', 430, 430], ['fsconfig', 431, 431], ['fsmount', 432, 432],
-  ['fspick', 433, 433], ['mount_setattr', 442, 442], ['name_to_handle_at', 303, 264], ['open_by_handle_at', 304, 265],
-  ['fanotify_init', 300, 262],
+  ['unshare', 272, 97], ['setns', 308, 268], ['chroot', 161, 51], ['pivot_root', 155, 41], ['mount', 165, 40],
+  ['umount2', 166, 39], ['open_tree', 428, 428], ['move_mount', 429, 429], ['fsopen', 430, 430], ['fsconfig', 431, 431],
+  ['fsmount', 432, 432], ['fspick', 433, 433], ['mount_setattr', 442, 442], ['fanotify_init', 300, 262],
+  ['name_to_handle_at', 303, 264], ['open_by_handle_at', 304, 265],
   // Memory that the limit on data does not count.
   ['memfd_create', 319, 279], ['memfd_secret', 447, 447], ['shmget', 29, 194], ['msgget', 68, 186], ['semget', 64, 190],
   ['mq_open', 240, 180],
