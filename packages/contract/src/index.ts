@@ -50,7 +50,8 @@ export type { Clock } from './ports/clock.ts'
 export type { CompartmentServices, LogEntry, SecretGrant, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
-  ExtensionCode, ExtensionDescriptor, ExtensionDigests, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust, ResolvedConfig,
+  ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust,
+  ResolvedConfig,
 } from './ports/loader.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'

@@ -56,20 +56,6 @@ describe('a manifest', () => {
     ])
   })
 
-  it('has secrets with names of their own that go where its tools may go', () => {
-    const secrets = [
-      { name: 'A', hosts: ['api.weather.example', 'x.example'] }, { name: 'A', commands: ['git', 'sh'] }, { name: 'B' },
-      { name: 'WEATHER_TOKEN', hosts: ['api.weather.example'] },
-    ]
-    expect(pathsOf({ ...whole, secrets })).toEqual([
-      '/secrets/0/hosts/1', '/secrets/1/name', '/secrets/1/commands/1', '/secrets/2', '/secrets/3/name',
-    ])
-    const [tool] = whole.tools
-    const below = { ...tool, requires: { net: { hosts: ['*.weather.example'] } } }
-    const within = { ...whole, tools: [below], secrets: [{ name: 'A', hosts: ['api.weather.example', '*.weather.example'] }] }
-    expect(pathsOf(within)).toBeUndefined()
-  })
-
   it('names every fault at once', () => {
     expect(pathsOf({ ...smallest, id: 'X', version: '1', tools: [{ ...smallest.tools[0], name: '1' }] }))
       .toEqual(['/id', '/version', '/tools/0/name'])

@@ -1,6 +1,6 @@
 import {
   BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type CompartmentServices, type ExtensionDescriptor,
-  type InteractionRequest, type InteractionResponse, type Json, type Outcome, type Store,
+  type InteractionRequest, type InteractionResponse, type Json, type Manifest, type Outcome, type SecretGrant, type Store,
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import { pauseFor, type RunningCalls } from './running-calls.ts'
@@ -33,10 +33,16 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     log: ({ level, text, callId }) => events.emit({ type: 'ExtensionLog', extensionId: id, level, text, callId }),
     env: new Map(values),
     envDeclared: declared,
+    ...(manifest.secrets.length > 0 ? { secrets: secretsOf(manifest.secrets, env) } : {}),
     ...(slot && slotCheck ? { state: openSlot({ ...sources, slot, check: slotCheck }) } : {}),
     ...(wants('interact') ? { interact: interactFor(sources) } : {}),
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
   }
+}
+
+/** For the broker's eyes only: no event, log or record of the host is made from these. */
+function secretsOf(declared: Manifest['secrets'], env: ServiceSources['env']): ReadonlyMap<string, SecretGrant> {
+  return new Map(declared.map(({ name, hosts = [], commands = [] }) => [name, { value: env(name), hosts, commands }]))
 }
 
 const ofTools: ReadonlySet<string> = new Set(TOOL_INTERACTION_KINDS)

@@ -6,7 +6,7 @@ import { readVerifiedFiles } from './files/verified-files.ts'
 
 /** What is known of an extension that has passed every stage. Its bytes are read again when its code is needed. */
 export function describe(vouched: Vouched, { coreVersion, limits }: Terms): ExtensionDescriptor {
-  const { layer, location, manifest, origin, integrity } = vouched
+  const { layer, location, manifest, origin, integrity, signer } = vouched
   const files = origin.kind === 'files' ? coveredFiles(origin.contents.digests) : undefined
   const code: ExtensionCode = origin.kind === 'module'
     ? { kind: 'module', module: origin.module }
@@ -23,6 +23,7 @@ export function describe(vouched: Vouched, { coreVersion, limits }: Terms): Exte
       tools: toolDigests(manifest),
     }),
     integrity,
+    ...(signer !== undefined && { signer }),
     code: Object.freeze(code),
   })
 }

@@ -1,9 +1,12 @@
-import type { ExtensionModule, IntegrityStatus, Json, Layer, Manifest, ResolvedConfig } from '@bulkhead/contract'
+import type {
+  ExtensionModule, ExtensionSigner, IntegrityStatus, Json, Layer, Manifest, ResolvedConfig,
+} from '@bulkhead/contract'
 import type { PackageContents } from './files/read-package.ts'
 import type { LoaderLimits } from './limits.ts'
 import type { Pace } from './pace.ts'
 import type { SchemaCompiler } from './schema/schema-compiler.ts'
 import type { SchemaFault } from './schema/schema-rules.ts'
+import type { PackageSignatures } from './signature/package-signatures.ts'
 
 /** A folder that may hold an extension. Nothing of it has been opened. */
 export interface Located {
@@ -36,6 +39,8 @@ export interface Compiled extends Shaped {
 /** Somebody has said what the bytes should be, or nobody has. */
 export interface Vouched extends Compiled {
   readonly integrity: IntegrityStatus
+  /** Set when the status is signed. */
+  readonly signer?: ExtensionSigner
 }
 
 /** What the stages measure an extension by. */
@@ -44,5 +49,6 @@ export interface Terms {
   readonly config: ResolvedConfig
   readonly limits: LoaderLimits
   readonly schemas: SchemaCompiler
+  readonly signatures: PackageSignatures
   readonly pace: Pace
 }

@@ -8,6 +8,8 @@ export interface LoaderLimits {
   readonly manifestBytes: number
   /** bulkhead.integrity.json, which has a line for each file. */
   readonly integrityBytes: number
+  /** bulkhead.sigstore.json. */
+  readonly signatureBytes: number
   /** Files and folders of one package together, so that a tree of empty folders is bounded too. */
   readonly files: number
   readonly fileBytes: number
@@ -29,6 +31,7 @@ export const LOADER_LIMITS: LoaderLimits = {
   extensions: 10_000,
   manifestBytes: MANIFEST_LIMITS.manifestBytes,
   integrityBytes: 1024 * 1024,
+  signatureBytes: 256 * 1024,
   files: MANIFEST_LIMITS.files,
   fileBytes: MANIFEST_LIMITS.fileBytes,
   packageBytes: MANIFEST_LIMITS.packageBytes,

@@ -10,26 +10,32 @@ import { proveBundled, proveFolder } from './pipeline.ts'
 import { findProjectFault, locateProjectLayer } from './project-layer.ts'
 import { register } from './register/register.ts'
 import { SchemaCompiler } from './schema/schema-compiler.ts'
+import { PackageSignatures } from './signature/package-signatures.ts'
 import { Tally } from './tally.ts'
 
 /** The loader port over folders. Throws ConfigInvalid for options that cannot be used. */
 export function createLoader(options: LoaderOptions): Loader {
   const settings = settle(options)
-  const schemas = new SchemaCompiler(settings.limits)
+  const tools: Tools = {
+    schemas: new SchemaCompiler(settings.limits), signatures: new PackageSignatures(settings.trustRoot),
+  }
   return {
-    load: (request) => load(request, settings, schemas),
+    load: (request) => load(request, settings, tools),
     hasProjectLayer: async (workspace) => locateProjectLayer(workspace, settings).kind === 'folder',
   }
 }
 
-async function load(request: LoadRequest, settings: Settings, schemas: SchemaCompiler): Promise<LoadReport> {
+/** What is kept from one load to the next. */
+type Tools = Pick<Terms, 'schemas' | 'signatures'>
+
+async function load(request: LoadRequest, settings: Settings, tools: Tools): Promise<LoadReport> {
   const { workspace, trust, overrides } = request
   const project = locateProjectLayer(workspace, settings)
   const projectFault = findProjectFault(project, trust)
   const projectRoot = project.kind === 'folder' && projectFault === undefined ? project.root : null
 
   const { config, diagnostics: configDiagnostics } = resolveConfig(settings, projectRoot, overrides)
-  const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, schemas, pace: new Pace() }
+  const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...tools, pace: new Pace() }
   const tally = new Tally()
   tally.diagnostics.push(...configDiagnostics)
   if (projectFault !== undefined) {

@@ -1,7 +1,9 @@
 import { isAbsolute } from 'node:path'
-import { BulkheadError, type ConfigFile, type ExtensionModule } from '@bulkhead/contract'
+import { BulkheadError, type ConfigFile, type ExtensionModule, type Json } from '@bulkhead/contract'
 import { valid } from 'semver'
 import { LOADER_LIMITS, type LoaderLimits } from './limits.ts'
+import { PUBLIC_GOOD_ROOT } from './signature/public-good/trusted-root.ts'
+import type { TrustMaterial } from './signature/trust-material.ts'
 
 /** Where a project keeps its own layer unless the embedder says otherwise. */
 export const PROJECT_FOLDER = '.bulkhead'
@@ -25,6 +27,8 @@ export interface LoaderOptions {
   /** What holds where no file says otherwise. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
+  /** A sigstore trusted root, as JSON, in place of the public one that ships with the loader. */
+  readonly trustRoot?: Json
 }
 
 export interface Settings {
@@ -34,11 +38,12 @@ export interface Settings {
   readonly bundled: readonly BundledExtension[]
   readonly defaults: ConfigFile
   readonly limits: LoaderLimits
+  readonly trustRoot: TrustMaterial
 }
 
 /** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
 export function settle(options: LoaderOptions): Settings {
-  const { coreVersion, roots, bundled, defaults = {}, limits = {} } = options
+  const { coreVersion, roots, bundled, defaults = {}, limits = {}, trustRoot } = options
   const { global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
   if (globalRoot !== null && !isAbsolute(globalRoot)) {
@@ -47,7 +52,10 @@ export function settle(options: LoaderOptions): Settings {
   if (!/^[^/\\\0]+$/.test(projectFolder) || projectFolder === '.' || projectFolder === '..') {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
   }
-  return { coreVersion, globalRoot, projectFolder, bundled, defaults, limits: { ...LOADER_LIMITS, ...limits } }
+  return {
+    coreVersion, globalRoot, projectFolder, bundled, defaults, limits: { ...LOADER_LIMITS, ...limits },
+    trustRoot: trustRoot === undefined ? PUBLIC_GOOD_ROOT : { source: 'given by the host', date: null, json: trustRoot },
+  }
 }
 
 const wrong = (path: string, message: string) =>

@@ -3,7 +3,7 @@ import { ownMember } from './config/own-member.ts'
 import { describe } from './describe.ts'
 import type { Located, Shaped, Terms, Vouched, Written } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
-import { INTEGRITY_FILE } from './files/integrity-file.ts'
+import { isCovered } from './files/integrity-file.ts'
 import { readPackage } from './files/read-package.ts'
 import type { BundledExtension } from './options.ts'
 import { next, type Fault, type StageResult } from './result.ts'
@@ -17,7 +17,7 @@ import { manifestText, manifestValue } from './stages/manifest-text.ts'
 import { requiredCoreVersion } from './stages/required-core-version.ts'
 import { requirements } from './stages/requirements.ts'
 import { schemas } from './stages/schemas.ts'
-import { signaturePolicy } from './stages/signature-policy.ts'
+import { signature } from './stages/signature.ts'
 import { toolNames } from './stages/tool-names.ts'
 
 /** What became of one extension before it is seen beside the others. */
@@ -27,7 +27,7 @@ export type Proof =
   /** The configuration says no. Nothing is wrong with it as far as it was looked at. */
   | { readonly kind: 'disabled'; readonly manifest: Manifest }
 
-const isMetadata = (path: string): boolean => path === MANIFEST_FILE || path === INTEGRITY_FILE
+const isMetadata = (path: string): boolean => path === MANIFEST_FILE || !isCovered(path)
 
 export function proveFolder(located: Located, terms: Terms): Promise<Proof> {
   return guarded(located, async () => {
@@ -80,5 +80,6 @@ async function vouch(shaped: Shaped, terms: Terms): Promise<StageResult<Vouched>
   const compiled = hosted.ok ? await schemas(hosted.value, terms) : hosted
   const settled = next(compiled, (value) => configured(value, terms))
   const intact = next(settled, (value) => integrity(value, terms))
-  return next(intact, (value) => signaturePolicy(value, terms))
+  const signed = intact.ok ? await signature(intact.value, terms) : intact
+  return next(intact, () => signed)
 }

@@ -2,12 +2,13 @@
 import diagnosticsChannel from 'node:diagnostics_channel'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import type { Diagnostic, ProjectTrust } from '@bulkhead/contract'
+import type { Diagnostic, Json, ProjectTrust } from '@bulkhead/contract'
 
 export interface ConfinedRequest {
   readonly global: string | null
   readonly workspace: string
   readonly trust: ProjectTrust
+  readonly trustRoot?: Json
 }
 export interface ConfinedReport {
   readonly loaded: readonly string[]
@@ -48,7 +49,8 @@ const { createLoader } = await import('../src/index.ts')
 
 process.once('message', (request: ConfinedRequest) => {
   void (async () => {
-    const loader = createLoader({ coreVersion: '1.0.0', roots: { global: request.global }, bundled: [] })
+    const { global, trustRoot } = request
+    const loader = createLoader({ coreVersion: '1.0.0', roots: { global }, bundled: [], ...(trustRoot !== undefined && { trustRoot }) })
     calls.length = 0
     const hasProjectLayer = await loader.hasProjectLayer(request.workspace)
     const { extensions, diagnostics } = await loader.load({ workspace: request.workspace, trust: request.trust })

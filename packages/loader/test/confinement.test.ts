@@ -7,6 +7,8 @@ import type { ProjectTrust } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import type { ConfinedReport, ConfinedRequest } from './confined-child.ts'
 import { HomeFixture, manifestOf } from './home-fixture.ts'
+import { PackageFixture } from './signature/signed-package.ts'
+import { SigstoreFixture } from './signature/sigstore-fixture.ts'
 
 const child = fileURLToPath(new URL('confined-child.ts', import.meta.url))
 const repository = join(dirname(child), '..', '..', '..')
@@ -116,6 +118,23 @@ describe('loading', () => {
       const opened = lines.filter((line) => line.includes(home.base) && /\bopenat?\(/.test(line))
       expect(opened.length).toBeGreaterThan(5)
       for (const line of opened) expect(line).not.toMatch(/O_WRONLY|O_RDWR|O_CREAT/)
+      expect(lines.filter((line) => /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/.test(line))).toHaveLength(1)
+    }
+  })
+
+  test('verifies a signature without reaching anybody either', async () => {
+    using home = new HomeFixture()
+    await using sigstore = await SigstoreFixture.start()
+    const signed = new PackageFixture()
+    signed.install(home, await sigstore.sign(signed.integrityFile))
+    const trace = tracerWorks ? join(home.base, 'trace') : undefined
+    const request: ConfinedRequest = {
+      global: home.globalRoot, workspace: home.workspace, trust: 'trusted', trustRoot: sigstore.trustRoot,
+    }
+    const report = await loadConfined({ readable: [home.base], request, ...(trace !== undefined && { trace }) })
+    expect(report).toMatchObject({ loaded: ['weather'], diagnostics: [], denials: [] })
+    if (trace !== undefined) {
+      const lines = readFileSync(trace, 'utf8').split('\n')
       expect(lines.filter((line) => /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/.test(line))).toHaveLength(1)
     }
   })

@@ -2,10 +2,14 @@ import { expect, test } from 'vitest'
 import * as loader from '../src/index.ts'
 
 test('the public surface is exactly this', () => {
-  expect(Object.keys(loader).toSorted()).toEqual(['INTEGRITY_FILE', 'LOADER_LIMITS', 'PROJECT_FOLDER', 'createLoader'])
+  expect(Object.keys(loader).toSorted()).toEqual([
+    'INTEGRITY_FILE', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE', 'ageInDays', 'createLoader',
+    'verifyNpmAttestations',
+  ])
 })
 
 test('names that others rely on', () => {
   expect(loader.INTEGRITY_FILE).toBe('bulkhead.integrity.json')
+  expect(loader.SIGNATURE_FILE).toBe('bulkhead.sigstore.json')
   expect(loader.PROJECT_FOLDER).toBe('.bulkhead')
 })

@@ -125,19 +125,4 @@ describe('policies', () => {
     const { extensions, diagnostics } = await home.load({}, 'trusted', { policy: { integrity: { global: 'require' } } })
     expect([extensions.length, diagnostics]).toEqual([1, []])
   })
-
-  test.each([
-    ['a required signature', { signature: { global: 'require' } }, 'error'], [
-      'a pinned signer', { identities: { weather: { repository: 'x/y' } } }, 'error',
-    ],
-    ['a wished signature', { signature: { global: 'warn' } }, 'warning'], [
-      'another layer', { signature: { project: 'require' } }, undefined,
-    ],
-  ] as const)('%s, while no signature can be verified', async (_, policy, severity) => {
-    using home = new HomeFixture()
-    home.extension(home.globalRoot, 'weather')
-    const { extensions, diagnostics } = await home.load({}, 'trusted', { policy })
-    expect(extensions).toHaveLength(severity === 'error' ? 0 : 1)
-    expect(diagnostics).toMatchObject(severity === undefined ? [] : [{ severity, stage: 'signature', code: 'SignatureInvalid' }])
-  })
 })

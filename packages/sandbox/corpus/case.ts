@@ -29,7 +29,7 @@ export type Section = keyof typeof SECTIONS
 export type Outcome = { readonly returned: Json } | { readonly refused: ErrorCode }
 
 /** What the host does with the compartment of an attack. `open` is done first, whether a script names it or not. */
-export type Step = 'open' | LifecyclePhase | 'call' | 'calls' | 'derive' | 'close' | 'ended'
+export type Step = 'open' | LifecyclePhase | 'call' | 'calls' | 'derive' | 'close' | 'ended' | 'reopen'
 
 export interface Attack {
   /** The number of corpus.md up to 264; beyond it, attacks that were added. */
@@ -55,7 +55,7 @@ export interface Attack {
   /** Which folder of the ground is the workspace. */
   readonly workspace: 'work' | 'w*rk' | 'a,b'
   /** What the host does while the attack runs. */
-  readonly meanwhile: 'nothing' | 'swaps a link' | 'calls the tool that asks'
+  readonly meanwhile: 'nothing' | 'swaps a link' | 'calls the tool that asks' | 'frees secrets'
   /** How long the host is watched before it is taken for blocked, in ms. */
   readonly patienceMs: number
   /**

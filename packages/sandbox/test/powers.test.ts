@@ -15,7 +15,9 @@ describe('the powers of a tool', () => {
       [...powersOf(toolOf('run', { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git' }], capabilities: ['tools.call'] }), services)],
     ).toEqual(['net', 'shell', 'tools'])
     const state = { read: async () => null, write: async () => undefined }
-    expect([...powersOf(toolOf('run'), { ...services, envDeclared: new Set(['A']), state })]).toEqual(['env', 'state'])
+    const secrets = new Map([['B', { value: undefined, hosts: [], commands: ['git'] }]])
+    expect([...powersOf(toolOf('run'), { ...services, envDeclared: new Set(['A']), secrets, state })]).toEqual(['env', 'secrets', 'state'])
+    expect([...powersOf(toolOf('run'), { ...services, secrets: new Map() })]).toEqual([])
   })
 
   it('stay where the grant behind them came out empty, so that their use is refused by name', () => {

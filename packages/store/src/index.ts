@@ -1,1 +1,3 @@
 export { createMemoryStore } from './memory-store.ts'
+export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open-sqlite-store.ts'
+export type { StoreFaultReason } from './store-fault.ts'

@@ -15,7 +15,23 @@ export interface ExtensionDescriptor {
   readonly manifest: Manifest
   readonly digests: ExtensionDigests
   readonly integrity: IntegrityStatus
+  /** Set when the status is signed. */
+  readonly signer?: ExtensionSigner
   readonly code: ExtensionCode
+}
+
+/** Who signed a package: what the verified certificate says, in the words of who issued the identity. */
+export interface ExtensionSigner {
+  /** Who vouches for the rest, such as https://token.actions.githubusercontent.com. */
+  readonly issuer: string
+  /** A workflow at a ref, or the address of a person. */
+  readonly subject: string
+  /** The rest is known of builds only. The address of the repository that was built. */
+  readonly repository: string | null
+  /** The subject without its ref. */
+  readonly workflow: string | null
+  /** The branch or tag that was built. */
+  readonly ref: string | null
 }
 
 /** Lower-case hex sha512. What approvals are bound to. */

@@ -4,10 +4,11 @@ import { sha512 } from '../digest.ts'
 import type { LoaderLimits } from '../limits.ts'
 import type { Pace } from '../pace.ts'
 import { pass, refuse, type StageResult } from '../result.ts'
-import { INTEGRITY_FILE } from './integrity-file.ts'
 import { listFolder } from './folder-entries.ts'
+import { INTEGRITY_FILE } from './integrity-file.ts'
 import { findNameFault, foldName } from './portable-name.ts'
 import { readRegularFile } from './read-file.ts'
+import { SIGNATURE_FILE } from './signature-file.ts'
 
 /** Every file of a package by its path, `/` between segments. */
 export interface PackageContents {
@@ -65,7 +66,8 @@ export async function readPackage(
 
 function boundOf(path: string, limits: LoaderLimits): number {
   if (path === MANIFEST_FILE) return limits.manifestBytes
-  return path === INTEGRITY_FILE ? limits.integrityBytes : limits.fileBytes
+  if (path === INTEGRITY_FILE) return limits.integrityBytes
+  return path === SIGNATURE_FILE ? limits.signatureBytes : limits.fileBytes
 }
 
 function unsafe(file: string, what: string): StageResult<never> {

@@ -1,7 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
 import type { LoaderLimits } from '../limits.ts'
 import { Pace } from '../pace.ts'
-import { coveredFiles, INTEGRITY_FILE } from './integrity-file.ts'
+import { coveredFiles, isCovered } from './integrity-file.ts'
 import { differenceInWords, packageDifferences, type PackageDifference } from './package-difference.ts'
 import { readPackage } from './read-package.ts'
 
@@ -12,7 +12,7 @@ import { readPackage } from './read-package.ts'
 export async function readVerifiedFiles(
   id: string, folder: string, proven: ReadonlyMap<string, string>, limits: LoaderLimits,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
-  const read = await readPackage(folder, limits, new Pace(), (path) => path !== INTEGRITY_FILE)
+  const read = await readPackage(folder, limits, new Pace(), isCovered)
   if (!read.ok) throw failed(id, read.faults[0]!.message, [])
   const differences = packageDifferences(proven, coveredFiles(read.value.digests))
   const [first, ...others] = differences

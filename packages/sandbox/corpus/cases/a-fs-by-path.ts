@@ -34,12 +34,13 @@ export const fsByPath = [
       brokerBytes: await attempt(() => runtime.fs.read(path)),
       brokerList: await attempt(() => runtime.fs.list(facts.outside)),
       brokerStat: await attempt(() => runtime.fs.stat(path)),
+      brokerWatch: await attempt(() => runtime.fs.watch(facts.outside)[Symbol.asyncIterator]().next()),
     }
   `, {
     readFileSync: 'BuiltinDenied', readFile: 'BuiltinDenied', open: 'BuiltinDenied', stream: 'BuiltinDenied', stat: 'BuiltinDenied',
     lstat: 'BuiltinDenied', readdir: 'BuiltinDenied', opendir: 'BuiltinDenied', access: 'BuiltinDenied', copy: 'BuiltinDenied',
     watch: 'BuiltinDenied', statfs: 'BuiltinDenied', broker: 'CapabilityDenied', brokerBytes: 'CapabilityDenied',
-    brokerList: 'CapabilityDenied', brokerStat: 'CapabilityDenied',
+    brokerList: 'CapabilityDenied', brokerStat: 'CapabilityDenied', brokerWatch: 'CapabilityDenied',
   }),
   attack(2, 'dots that climb out', both("facts.work + '/own/../../outside/secret.txt'", "'own/../../outside/secret.txt'"), DENIED),
   attack(3, 'a path as a Buffer', both("Buffer.from(facts.outside + '/secret.txt')"), { ambient: 'BuiltinDenied', broker: 'InputInvalid' }),
@@ -128,8 +129,9 @@ export const fsByPath = [
       broker: await attempt(() => runtime.fs.glob('../outside/*')),
       absolute: await attempt(() => runtime.fs.glob(facts.outside + '/**')),
       path: await attempt(() => runtime.fs.readText('own/../*/secret.txt')),
+      links: (await runtime.fs.glob('own/**/secret.txt')).filter((path) => !path.includes('first')),
     }
-  `, { ambient: 'BuiltinDenied', broker: 'CapabilityUnavailable', absolute: 'CapabilityUnavailable', path: 'CapabilityDenied' }),
+  `, { ambient: 'BuiltinDenied', broker: 'InputInvalid', absolute: 'InputInvalid', path: 'CapabilityDenied', links: [] }),
   attack(16, 'whether a path exists, by resolving it', `
     const there = facts.outside + '/secret.txt'
     const gone = facts.outside + '/nothing.txt'

@@ -13,9 +13,17 @@ import { realm } from './k-realm.ts'
 import { realmReach } from './k-realm-reach.ts'
 import { threads } from './l-threads.ts'
 import { wire } from './m-wire.ts'
+import { data } from './n-data.ts'
+import { exhaustion } from './o-exhaustion.ts'
+import { memory } from './o-memory.ts'
+import { lifecycle } from './p-lifecycle.ts'
+import { sideChannels } from './r-side-channels.ts'
 
 /** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
-export const ATTACKS: readonly Attack[] = [...fsByPath, ...links, ...descriptors, ...writes, ...storage, ...network, ...processes, ...signals, ...inspector, ...modules, ...realm, ...realmReach, ...threads, ...wire]
+export const ATTACKS: readonly Attack[] = [
+  fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmReach, threads, wire, data,
+  exhaustion, memory, lifecycle, sideChannels,
+].flat().toSorted((one, other) => one.id - other.id)
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))
 

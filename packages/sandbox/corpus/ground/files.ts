@@ -100,7 +100,8 @@ export class GroundFiles {
 
   /** Everything a look tells that is not itself a look at the content. */
   async #look(path: string): Promise<string> {
-    const granted = path.startsWith('work/own/') || path === 'work/exact.txt'
+    // The workspace itself is looked at by the broker, to learn what its file system takes for one name.
+    const granted = path.startsWith('work/own/') || path === 'work/exact.txt' || path === 'work'
     // It has a second name that may be written, which then is a file of its own: the number of names changes.
     const named = path === HARD_LINKED
     try {

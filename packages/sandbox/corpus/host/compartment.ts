@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { CompartmentRequest, CompartmentTool, LogEntry } from '@bulkhead/contract'
+import type { CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry } from '@bulkhead/contract'
 import { compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
 import type { Attack, AttackPlacement } from '../case.ts'
 import type { Facts } from '../ground/facts.ts'
@@ -17,10 +17,11 @@ export interface Place {
   readonly facts: Facts
   readonly placement: AttackPlacement
   readonly log: (entry: LogEntry) => void
+  readonly interact?: NonNullable<CompartmentServices['interact']>
 }
 
 /** The compartment that one attack, or several that do not mind each other, are run in. */
-export function requestFor(attacks: readonly Attack[], { workspace, secret, facts, placement, log }: Place): CompartmentRequest {
+export function requestFor(attacks: readonly Attack[], { workspace, secret, facts, placement, log, interact }: Place): CompartmentRequest {
   const [first] = attacks
   return {
     extension: { id: 'attacker', version: '1.0.0', layer: 'global' },
@@ -30,7 +31,7 @@ export function requestFor(attacks: readonly Attack[], { workspace, secret, fact
     config: {},
     limits: { ...LIMITS, ...first!.limits },
     // The variable has a value here, and the manifest of the attacker names another.
-    services: { log, env: new Map([['CANARY', secret]]), envDeclared: new Set(['DECLARED']) },
+    services: { log, env: new Map([['CANARY', secret]]), envDeclared: new Set(['DECLARED']), ...(interact && { interact }) },
   }
 }
 

@@ -3,31 +3,24 @@
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { connect } from 'node:net'
-import type { CompartmentSession, Sandbox } from '@bulkhead/contract'
-import { createSandbox } from '../../src/index.ts'
 import type { Attack, AttackPlacement } from '../case.ts'
-import { attackOf } from '../cases/index.ts'
 import type { Facts } from '../ground/facts.ts'
 import type { Aftermath, FromHost, Job, ToHost } from '../protocol.ts'
-import { attackBareComlink } from './bare-comlink.ts'
-import { requestFor } from './compartment.ts'
-import type { Place } from './compartment.ts'
+import { attackBareHost } from './bare-host.ts'
 import { listenForThreads } from './ears.ts'
 import { LagMeter } from './lag.ts'
-import { openWithLayers } from './open-with-layers.ts'
-import { openNeighbour } from './neighbour.ts'
+import { beginMeanwhile } from './meanwhile.ts'
 import type { Neighbour } from './neighbour.ts'
+import { openNeighbour } from './neighbour.ts'
+import { Performance } from './performance.ts'
 import { rememberRealm } from './realm.ts'
 import { ownNames } from './resolver.ts'
-import { outcomeOf, perform } from './steps.ts'
-import { swapLink } from './swap-link.ts'
 
 const tell = (message: FromHost): Promise<void> => new Promise((sent) => void process.send!(message, () => sent()))
 const lag = new LagMeter()
 const heardByHost = listenForThreads()
 const neighbours = new Map<AttackPlacement, Neighbour>()
-const sandboxes = new Map<string, Sandbox>()
-let heard: string[] = []
+let told: string[] = []
 let longestMessage = 0
 let go = (): void => undefined
 let ground: { readonly secret: string; readonly facts: Facts; readonly changed: () => readonly string[] }
@@ -58,49 +51,36 @@ async function start({ secret, facts, heldPort }: ToHost & { readonly type: 'sta
   await tell({ type: 'ready' })
 }
 
-async function run({ attacks: ids, placement, layers }: Job): Promise<void> {
-  const attacks = ids.map(attackOf)
-  const [first] = attacks
+async function run(job: Job): Promise<void> {
   const { secret, facts } = ground
-  const workspace = `${facts.work.slice(0, -'work'.length)}${first!.workspace}`
-  if (!sandboxes.has(workspace)) sandboxes.set(workspace, createSandbox({ workspace }))
+  const { placement, layers } = job
   if (!neighbours.has(placement)) neighbours.set(placement, await openNeighbour(placement))
-  const place: Place = { workspace, secret, facts, placement, log: ({ text }) => hear(text) }
-  const open = (): Promise<CompartmentSession> => {
-    const request = requestFor(attacks, place)
-    const whole = layers.lockdown && layers.native && first!.in === 'compartment'
-    return whole ? sandboxes.get(workspace)!.open(request) : openWithLayers(request, workspace, layers, first!.in)
-  }
-  let session: CompartmentSession | undefined
-  for (const attack of attacks) {
-    heard = []
+  const performance = new Performance({ job, secret, facts, hear })
+  for (const attack of performance.attacks) {
+    told = []
     longestMessage = 0
     lag.take()
     await tell({ type: 'begin', id: attack.id })
-    if (!layers.gate) {
-      await attackBareComlink(attack, facts)
-    } else if (session === undefined) {
-      const opened = await outcomeOf(hear, async () => {
-        session = await open()
-        return null
-      })
-      if ('refused' in opened || attack.script[0]?.[0] === 'open') await tell({ type: 'step', id: attack.id, seen: ['open', opened] })
-    }
-    if (session !== undefined) await drive(attack, session)
-    if (attack === attacks.at(-1)) await session?.close()
+    if (layers.gate) await play(attack, performance)
+    else await tell({ type: 'step', id: attack.id, seen: ['call', await attackBareHost(attack, facts)] })
+    if (attack === performance.attacks.at(-1)) await performance.close()
     await finish(attack, placement)
   }
   await tell({ type: 'idle' })
 }
 
-async function drive(attack: Attack, session: CompartmentSession): Promise<void> {
-  const rest = attack.meanwhile === 'swaps a link' ? swapLink(`${ground.facts.work}/own`) : () => undefined
-  for (const [step] of attack.script) {
-    if (step === 'open') continue
-    const outcome = await perform(step, { attack, facts: ground.facts, session, hear })
-    await tell({ type: 'step', id: attack.id, seen: [step, outcome] })
+async function play(attack: Attack, performance: Performance): Promise<void> {
+  const { id, script } = attack
+  const end = await beginMeanwhile(attack, `${ground.facts.work}/own`, ground.secret)
+  if (!performance.isOpen) {
+    const opened = await performance.take('open', attack)
+    if ('refused' in opened || script[0]?.[0] === 'open') await tell({ type: 'step', id, seen: ['open', opened] })
   }
-  rest()
+  for (const [step] of script) {
+    if (step === 'open' || (step !== 'reopen' && !performance.isOpen)) continue
+    await tell({ type: 'step', id, seen: [step, await performance.take(step, attack)] })
+  }
+  end()
 }
 
 async function finish({ id }: Attack, placement: AttackPlacement): Promise<void> {
@@ -109,16 +89,15 @@ async function finish({ id }: Attack, placement: AttackPlacement): Promise<void>
     neighbour: await neighbours.get(placement)!.answer(),
     lagMs: lag.take(),
     changed: [...ground.changed(), ...heardByHost()],
-    told: heard,
+    told,
     longestMessage,
   }
   await tell({ type: 'end', id, aftermath })
   await next
 }
 
-/** Whatever comes out of a compartment beside its result; only what gives the secret away is kept. */
+/** Whatever comes out of a compartment; only what gives the secret away is kept. */
 function hear(text: string, kind: 'message' | 'other' = 'other'): void {
   if (kind === 'message') longestMessage = Math.max(longestMessage, text.length)
-  if (text.includes(ground.secret)) heard.push(text.slice(0, 200))
+  if (text.includes(ground.secret)) told.push(text.slice(0, 200))
 }
-

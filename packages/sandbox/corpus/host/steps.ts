@@ -5,6 +5,8 @@ import type { Facts } from '../ground/facts.ts'
 
 /** More than one of these at once is what `calls` makes. */
 const CALLS_AT_ONCE = 3
+/** A compartment that is ended says so before all of it is gone. */
+const ENDED_MS = 2_500
 
 export interface Stage {
   readonly attack: Attack
@@ -19,7 +21,7 @@ export type Hear = (text: string, kind?: 'message' | 'other') => void
 let called = 0
 
 /** One thing the host does with an open compartment. Contract: never rejects. */
-export async function perform(step: Exclude<Step, 'open'>, { attack, facts, session, hear }: Stage): Promise<Outcome> {
+export async function perform(step: Exclude<Step, 'open' | 'reopen'>, { attack, facts, session, hear }: Stage): Promise<Outcome> {
   switch (step) {
     case 'call':
       return outcomeOf(hear, () => session.call(invocation()))
@@ -36,7 +38,8 @@ export async function perform(step: Exclude<Step, 'open'>, { attack, facts, sess
       })
     case 'ended':
       return outcomeOf(hear, async () => {
-        const end = await session.ended
+        const end = await Promise.race([session.ended, new Promise<undefined>((late) => setTimeout(late, ENDED_MS).unref())])
+        if (end === undefined) return 'still open'
         if (end.kind === 'failed') throw end.error
         return null
       })
@@ -48,15 +51,12 @@ export async function perform(step: Exclude<Step, 'open'>, { attack, facts, sess
   }
 
   function invocation(): ToolInvocation {
-    return {
-      callId: `call-${++called}`,
-      tool: 'run',
-      args: { id: attack.id, facts: facts as unknown as Json },
-      signal: deadline(attack.deadlineMs),
-      onProgress: (text) => hear(text),
-      onUpdate: (partial) => hear(JSON.stringify(partial)),
-    }
+    return { ...invocationOf(attack, facts), onProgress: (text) => hear(text), onUpdate: (partial) => hear(JSON.stringify(partial)) }
   }
+}
+
+export function invocationOf({ id, deadlineMs }: Attack, facts: Facts): ToolInvocation {
+  return { callId: `call-${++called}`, tool: 'run', args: { id, facts: facts as unknown as Json }, signal: deadline(deadlineMs) }
 }
 
 /** What work came to, with everything an error says heard. Contract: never rejects. */

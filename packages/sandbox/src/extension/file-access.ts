@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { DirectoryEntry, FileReader, FileStat, FileWriter, Power } from '@bulkhead/contract'
+import type { DirectoryEntry, FileChange, FileReader, FileStat, FileWatch, FileWriter, Power } from '@bulkhead/contract'
 import type { AskForCall } from './runtime.ts'
 
 /** The file part of a runtime. Bytes cross as base64, texts as they are. */
@@ -16,9 +16,25 @@ function reader(ask: AskForCall): FileReader {
     list: (path) => ask('fs.list', path) as Promise<unknown> as Promise<readonly DirectoryEntry[]>,
     stat: (path) => ask('fs.stat', path) as Promise<unknown> as Promise<FileStat>,
     glob: (pattern, options) => ask('fs.glob', pattern, options ?? null) as Promise<unknown> as Promise<readonly string[]>,
-    async *watch(path) {
-      for (;;) yield await ask('fs.watch', path) as unknown as { path: string; change: 'created' | 'changed' | 'removed' }
-    },
+    watch: (path) => watching(ask('fs.watch', path) as Promise<string>, ask),
+  }
+}
+
+/** It is on from the moment it is asked for. A reader that stops early ends it. */
+function watching(id: Promise<string>, ask: AskForCall): FileWatch {
+  const started = id.then(() => undefined)
+  // Who reads is told; who only asked need not be.
+  started.catch(() => undefined)
+  const changes = readChanges(id, ask)
+  return Object.freeze({ started, [Symbol.asyncIterator]: () => changes })
+}
+
+async function* readChanges(id: Promise<string>, ask: AskForCall): AsyncGenerator<FileChange, void, undefined> {
+  const watch = await id
+  try {
+    for (;;) yield* await ask('fs.watch.next', watch) as unknown as readonly FileChange[]
+  } finally {
+    await ask('fs.watch.next', watch, 'drop').catch(() => undefined)
   }
 }
 

@@ -48,6 +48,9 @@ function granted(powers: ReadonlySet<Power>, ask: AskForCall): Omit<AnyRuntime, 
     ...(powers.has('net') && { net: netAccess(ask) }),
     ...(powers.has('shell') && { shell: shellAccess(ask) }),
     ...(powers.has('env') && { env: Object.freeze({ get: (name: string) => ask('env.get', name) as Promise<string> }) }),
+    ...(powers.has('secrets') && {
+      secrets: Object.freeze({ handle: (name: string) => ask('secrets.handle', name) as Promise<string> }),
+    }),
     ...(powers.has('state') && {
       state: Object.freeze({
         read: () => ask('state.read'),

@@ -15,6 +15,7 @@ export function powersOf({ grant, requires }: CompartmentTool, services: Compart
   if (grant.capabilities.includes('interact')) powers.add('interact')
   if (grant.capabilities.includes('tools.call')) powers.add('tools')
   if (services.envDeclared.size > 0) powers.add('env')
+  if (services.secrets !== undefined && services.secrets.size > 0) powers.add('secrets')
   if (services.state !== undefined) powers.add('state')
   return powers
 }

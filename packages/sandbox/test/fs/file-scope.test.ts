@@ -1,33 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { link, mkdir, readdir, readFile, realpath, rename, stat, symlink, unlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/contract'
-import { describe, expect, it } from 'vitest'
-import { codeOf, invocation, newSandbox, refusal, requestOf, running, temporaryFolder, toolOf } from './fixture.ts'
-
-const CANARY = 'the canary sings'
-
-/** A workspace with links of every kind out of it and into it, and a canary outside. */
-async function ground(): Promise<{ readonly workspace: string; readonly outside: string }> {
-  const root = await temporaryFolder()
-  const [workspace, outside] = [join(root, 'workspace'), join(root, 'outside')]
-  await mkdir(join(workspace, 'docs', 'deep'), { recursive: true })
-  await mkdir(join(root, 'workspace-other'))
-  await mkdir(outside)
-  await writeFile(join(outside, 'secret.txt'), CANARY)
-  await writeFile(join(root, 'workspace-other', 'secret.txt'), CANARY)
-  await writeFile(join(workspace, 'docs', 'a.md'), 'inside')
-  await writeFile(join(workspace, 'root.txt'), 'root')
-  await symlink(outside, join(workspace, 'docs', 'folder-link'))
-  await symlink('../../outside/secret.txt', join(workspace, 'docs', 'file-link'))
-  await symlink('file-link', join(workspace, 'docs', 'chain'))
-  await symlink('a.md', join(workspace, 'docs', 'good-link'))
-  await symlink('deep', join(workspace, 'docs', 'good-folder'))
-  await symlink(join(outside, 'not-there'), join(workspace, 'docs', 'dangling'))
-  await symlink('loop', join(workspace, 'docs', 'loop'))
-  await symlink('/proc/self/root', join(workspace, 'docs', 'proc'))
-  return { workspace, outside }
-}
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { codeOf, invocation, newSandbox, refusal, requestOf, running, toolOf } from '../fixture.ts'
+import { CANARY, ground, openFs, put } from './ground.ts'
 
 /** A tool that does one file operation, straight at the broker through the runtime. */
 const CLERK = running('return runtime.fs[args.do](...args.with)')
@@ -53,13 +32,15 @@ describe('reading', () => {
       'root.txt', 'docs/../root.txt', '../outside/secret.txt', join(outside, 'secret.txt'), '../workspace-other/secret.txt',
       'docs/folder-link/secret.txt', 'docs/file-link', 'docs/chain', 'docs/proc/etc/passwd', `docs/proc${outside}/secret.txt`,
       'docs/loop', '/etc/passwd', '/proc/self/environ', '/dev/zero', 'docs/folder-link/not-there', '/not/there', 'docs/dangling',
+      `/proc/self/root${workspace}/docs/a.md`, '/proc/self/cwd', '/dev/fd/0', '/dev/stdin', '//etc/passwd', 'docs/../../outside/secret.txt',
+      `${workspace}-other/secret.txt`, 'docs/a.md/../../root.txt', 'docs/deep/../../../outside/secret.txt',
     ]
     for (const path of escapes) {
       const error = await refusal(fs('readText', path))
       expect(error.code, path).toBe('CapabilityDenied')
       expect(JSON.stringify([error.message, error.data]), path).not.toContain(CANARY)
     }
-    for (const path of ['', 'docs/a.md\0.txt', 'x'.repeat(5_000)]) {
+    for (const path of ['', 'docs/a.md\0.txt', 'x'.repeat(5_000), `docs/${'x'.repeat(300)}`, 'docs/a.md/', 'docs/a.md/.']) {
       expect(await codeOf(fs('readText', path)), path).toBe('InputInvalid')
     }
     expect(await codeOf(fs('readText', 'docs/none.md'))).toBe('NotFound')
@@ -128,9 +109,10 @@ describe('writing', () => {
       expect(await codeOf(fs('remove', path)), path).toBe('CapabilityDenied')
       expect(await codeOf(fs('edit', path, 'a', 'b')), path).toBe('CapabilityDenied')
     }
-    expect(await codeOf(fs('write', 'docs/dangling', 'x'))).toBe('InputInvalid')
+    expect(await codeOf(fs('write', 'docs/dangling', 'x'))).toBe('CapabilityDenied')
     expect(await codeOf(fs('write', 'docs/deep', 'x'))).toBe('InputInvalid')
-    expect(await codeOf(fs('write', 'docs/none/x', 'x'))).toBe('NotFound')
+    expect(await codeOf(fs('write', 'docs/a.md/x', 'x'))).toBe('NotFound')
+    expect(await codeOf(fs('write', 'docs/new/', 'x'))).toBe('InputInvalid')
     expect(await readdir(outside)).toEqual(['secret.txt'])
     expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe(CANARY)
     expect((await readdir(join(workspace, 'docs'))).filter((name) => name.endsWith('.tmp'))).toEqual([])
@@ -156,5 +138,134 @@ describe('writing', () => {
     const writer = await clerk(workspace, { fs: { write: ['**'] } })
     expect(await codeOf(reader('write', 'docs/a.md', 'x'))).toBe('ToolExecutionFailed')
     expect(await codeOf(writer('readText', 'docs/a.md'))).toBe('ToolExecutionFailed')
+  })
+})
+
+describe('a link', () => {
+  it('is followed into the grant and nowhere else, however it is written', async () => {
+    const { workspace, outside } = await ground()
+    await put(workspace, 'docs/deep/b.md', 'other/c.md')
+    const links: readonly (readonly [name: string, target: string])[] = [
+      ['relative', 'deep/b.md'], ['up', 'deep/../deep/b.md'], ['absolute', join(workspace, 'docs/deep/b.md')],
+      ['through', 'good-folder/b.md'], ['above-and-back', '../docs/deep/b.md'], ['up-and-back', '../../workspace/docs/deep/b.md'],
+    ]
+    const escapes: readonly (readonly [name: string, target: string])[] = [
+      ['sibling', '../other/c.md'], ['out', outside], ['out-and-back', 'folder-link/../workspace/docs/a.md'], ['top', '/'],
+      ['into-proc', `/proc/self/root${workspace}/docs/a.md`], ['missing-and-up', 'none/../../root.txt'],
+    ]
+    for (const [name, target] of [...links, ...escapes]) await symlink(target, join(workspace, 'docs', name))
+    const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
+    for (const [name] of links) expect(await fs.readText(`docs/${name}`), name).toBe('')
+    for (const [name] of escapes) expect(await codeOf(fs.readText(`docs/${name}`)), name).toBe('CapabilityDenied')
+    await fs.write('docs/relative', 'through the link')
+    expect(await readFile(join(workspace, 'docs/deep/b.md'), 'utf8')).toBe('through the link')
+    expect((await fs.list('docs')).find(({ name }) => name === 'relative')?.kind).toBe('other')
+  })
+
+  it('in the part of a pattern that the manifest chose does not widen the grant', async () => {
+    const { workspace, outside } = await ground()
+    await symlink(outside, join(workspace, 'src'))
+    await symlink('docs', join(workspace, 'alias'))
+    const { fs } = openFs(workspace, { read: ['src/**', 'src', 'alias/**'], write: ['src/**'] })
+    for (const path of ['src/secret.txt', 'src', 'alias/a.md']) expect(await codeOf(fs.stat(path)), path).toBe('CapabilityDenied')
+    expect(await codeOf(fs.list('src'))).toBe('CapabilityDenied')
+    expect(await codeOf(fs.write('src/new', 'x'))).toBe('CapabilityDenied')
+    expect(await readdir(outside)).toEqual(['secret.txt'])
+  })
+
+  it('is not removed in the place of what it leads to, nor that in its place', async () => {
+    const { workspace } = await ground()
+    const { fs } = openFs(workspace, { write: ['docs/**'] })
+    expect(await codeOf(fs.remove('docs/good-link'))).toBe('InputInvalid')
+    expect(await codeOf(fs.remove('docs/good-folder'))).toBe('InputInvalid')
+    expect(await readFile(join(workspace, 'docs/good-link'), 'utf8')).toBe('inside')
+  })
+
+  it('says the same of what it leads to outside, whatever is there', async () => {
+    const { workspace, outside } = await ground()
+    await mkdir(join(outside, 'locked'), { mode: 0 })
+    const { fs } = openFs(workspace, { read: ['docs/**'] })
+    const answers = await Promise.all(['secret.txt', 'none', 'none/deeper', 'locked', 'locked/x', 'x'.repeat(300), 'secret.txt/x'].map(async (name) => {
+      const { code, message } = await refusal(fs.readText(`docs/folder-link/${name}`))
+      return [code, message.replace(name, '…')]
+    }))
+    expect(new Set(answers.map((answer) => answer.join())).size).toBe(1)
+  })
+})
+
+describe('what is not a regular file', () => {
+  it('is refused at once', async () => {
+    const { workspace } = await ground()
+    execFileSync('mkfifo', [join(workspace, 'docs', 'pipe')])
+    const server = createServer().listen(join(workspace, 'docs', 'socket'))
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { fs } = openFs(workspace, { read: ['**'], write: ['**'] })
+    for (const name of ['docs/pipe', 'docs/socket']) {
+      expect(await codeOf(fs.readText(name)), name).toBe('InputInvalid')
+      expect(await codeOf(fs.stat(name)), name).toBe('InputInvalid')
+      expect(await codeOf(fs.write(name, 'x')), name).toBe('InputInvalid')
+      expect(await codeOf(fs.edit(name, 'a', 'b')), name).toBe('InputInvalid')
+      expect(await codeOf(fs.remove(name)), name).toBe('InputInvalid')
+      expect(await codeOf(fs.list(name))).toBe('NotFound')
+    }
+  })
+
+  it('is no part of a grant of everything', async () => {
+    const { fs } = openFs('/', { read: ['**'], write: ['**'] })
+    for (const path of ['/proc/self/environ', '/proc/self/mem', '/proc/self/root/etc/passwd', '/dev/null', '/dev/fd/0', '/sys/kernel', '/dev/stdin']) {
+      expect(await codeOf(fs.readText(path)), path).toBe('CapabilityDenied')
+      expect(await codeOf(fs.write(path, 'x')), path).toBe('CapabilityDenied')
+    }
+    expect(await codeOf(fs.list('/proc'))).toBe('CapabilityDenied')
+    expect((await fs.stat('/')).kind).toBe('directory')
+  })
+})
+
+describe('a file of several names', () => {
+  it('is a file of the grant where one of them lies, and its other names keep what they had', async () => {
+    const { workspace, outside } = await ground()
+    await link(join(outside, 'secret.txt'), join(workspace, 'docs', 'twin.txt'))
+    const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
+    expect(await fs.readText('docs/twin.txt')).toBe(CANARY)
+    await fs.edit('docs/twin.txt', 'sings', 'is silent')
+    await fs.write('docs/twin.txt', 'overwritten')
+    expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe(CANARY)
+  })
+})
+
+describe('a workspace that moves', () => {
+  it('is found where its link leads now, and no longer where it led', async () => {
+    const { root, workspace, outside } = await ground()
+    const [first, second, linked] = [join(root, 'first'), join(root, 'second'), join(root, 'linked')]
+    await put(root, ['first/f.txt', 'one'], ['second/f.txt', 'two'])
+    await symlink(join(first, 'f.txt'), join(second, 'old'))
+    await symlink(first, linked)
+    const { fs } = openFs(linked, { read: ['**'] })
+    expect(await fs.readText('f.txt')).toBe('one')
+    await unlink(linked)
+    await symlink(second, linked)
+    expect(await fs.readText('f.txt')).toBe('two')
+    expect(await codeOf(fs.readText('old'))).toBe('CapabilityDenied')
+    expect(await codeOf(openFs(workspace, { read: ['**'] }).fs.readText(join(outside, 'secret.txt')))).toBe('CapabilityDenied')
+  })
+
+  it('is found again when a folder above it has become a link', async () => {
+    const { root } = await ground()
+    await put(root, ['home/ws/f.txt', 'here'])
+    const { fs } = openFs(join(root, 'home/ws'), { read: ['**'] })
+    expect(await fs.readText('f.txt')).toBe('here')
+    await rename(join(root, 'home'), join(root, 'moved'))
+    await symlink('moved', join(root, 'home'))
+    expect(await fs.readText('f.txt')).toBe('here')
+    expect(await realpath(join(root, 'home/ws'))).toBe(join(root, 'moved/ws'))
+  })
+
+  it('need not be there yet', async () => {
+    const { root } = await ground()
+    const { fs } = openFs(join(root, 'later'), { read: ['**'], write: ['**'] })
+    expect(await codeOf(fs.readText('f.txt'))).toBe('NotFound')
+    await put(root, ['later/f.txt', 'now'])
+    expect(await fs.readText('f.txt')).toBe('now')
   })
 })

@@ -4,11 +4,12 @@ import { CodedError } from '../../wire/remote-error.ts'
 import { powersOf } from '../powers.ts'
 import type { Capabilities, CapabilityUnit, OpenCall } from './capability.ts'
 import { envCapability } from './env.ts'
-import { fsCapability } from './fs.ts'
+import { fsCapability } from './fs/fs.ts'
 import { interactCapability } from './interact.ts'
 import { logCapability } from './log.ts'
 import { netCapability } from './net/net.ts'
 import { progressCapability } from './progress.ts'
+import { secretsCapability } from './secrets/secrets.ts'
 import { shellCapability } from './shell/shell.ts'
 import { stateCapability } from './state.ts'
 import { toolsCapability } from './tools.ts'
@@ -34,13 +35,15 @@ export class Broker {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
+    const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets) : undefined
     this.#units = [
-      ...(anyHas('net') ? [netCapability()] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools })] : []),
+      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace)] : []),
+      ...(secrets !== undefined ? [secrets] : []),
+      ...(anyHas('net') ? [netCapability({ secrets })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
-      ...fsCapability(workspace),
       ...envCapability(services),
       ...stateCapability(services),
       ...interactCapability(services),

@@ -12,8 +12,8 @@ export interface Found {
 export interface Disk {
   /** What lies at a path, its last name not followed; undefined when nothing does. */
   look(path: string): Promise<Found | undefined>
-  /** Where a link leads, as it is written in it. */
-  target(path: string): Promise<string>
+  /** Where a link leads, as it is written in it; undefined when it is none any more. */
+  target(path: string): Promise<string | undefined>
   names(folder: string): Promise<readonly string[]>
   /** With every link followed, as the system spells it. Rejects when nothing is there. */
   real(path: string): Promise<string>
@@ -31,7 +31,14 @@ export function systemDisk(paths: PathModel): Disk {
         throw error
       }
     },
-    target: (path) => readlink(paths.write(path)),
+    async target(path) {
+      try {
+        return await readlink(paths.write(path))
+      } catch (error) {
+        if (isMissing(error) || (error as { readonly code?: unknown }).code === 'EINVAL') return undefined
+        throw error
+      }
+    },
     names: (folder) => readdir(paths.write(folder)),
     async real(path) {
       const read = paths.read(await realpath(paths.write(path)), '/')

@@ -1,15 +1,17 @@
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir } from 'node:fs/promises'
 import type { GlobMatch } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
 import type { Disk, Found } from './disk.ts'
 import { systemDisk } from './disk.ts'
 import { fileFault } from './file-fault.ts'
 import type { HeldFolder, Holding } from './held-folder.ts'
 import { systemHolding } from './held-folder.ts'
-import type { Place, Reach } from './path-judge.ts'
+import type { Place } from './path-judge.ts'
 import { PathJudge } from './path-judge.ts'
 import type { PathModel } from './path-model.ts'
 import { parentOf, pathsOf } from './path-model.ts'
+import type { Reach } from './scope-patterns.ts'
 
 export interface FileScopeOptions {
   /** Folders whose links are followed because whoever runs the host chose them. Default: the workspace. */
@@ -51,21 +53,40 @@ export class FileScope {
     return this.#judge.isRoot(place)
   }
 
+  /** Whether the system means a real path by what it says. */
+  isAt(where: string, real: string): boolean {
+    return this.#judge.isAt(where, real)
+  }
+
+  parent({ real }: Place): { readonly folder: string; readonly name: string } {
+    return parentOf(real, this.#paths)
+  }
+
   /** What lies at a place; undefined when nothing does. */
   look({ given, real }: Place): Promise<Found | undefined> {
     return fileFault(given, () => this.#disk.look(real))
   }
 
   /** Does something to a name in its folder, held and proved to be the folder that was judged. */
-  inFolder<T>({ given, real }: Place, work: (folder: HeldFolder, name: string) => Promise<T>): Promise<T> {
-    const { folder: path, name } = parentOf(real, this.#paths)
-    return fileFault(given, () => this.#held(given, path, (folder) => work(folder, name)))
+  inFolder<T>(place: Place, work: (folder: HeldFolder, name: string) => Promise<T>): Promise<T> {
+    const { folder: path, name } = this.parent(place)
+    return fileFault(place.given, () => this.#held(place.given, path, (folder) => work(folder, name)))
   }
 
   /** The same; folders that are missing on the way are made first, where the grant covers them. */
   async inMadeFolder<T>(place: Place, work: (folder: HeldFolder, name: string) => Promise<T>): Promise<T> {
+    let begun = false
+    const begin = (folder: HeldFolder, name: string): Promise<T> => {
+      begun = true
+      return work(folder, name)
+    }
+    try {
+      return await this.inFolder(place, begin)
+    } catch (error) {
+      if (begun || !BulkheadError.is(error) || error.code !== 'NotFound') throw error
+    }
     const match = await this.matcher()
-    await fileFault(place.given, () => this.#make(place.given, parentOf(place.real, this.#paths).folder, match))
+    await fileFault(place.given, () => this.#make(place.given, this.parent(place).folder, match))
     return this.inFolder(place, work)
   }
 

@@ -64,7 +64,7 @@ export async function globFiles(
   }
 
   const enter = async (folder: HeldFolder, path: string, names: readonly string[]): Promise<void> => {
-    signal.throwIfAborted()
+    if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
     if (names.length > limits.depth || performance.now() > until) throw tooMany(limits)
     const child = await folder.child(names.at(-1)!).catch(gone)
     try {

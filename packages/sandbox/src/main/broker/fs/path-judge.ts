@@ -10,7 +10,7 @@ import type { RealRoot } from './real-roots.ts'
 import { RealRoots } from './real-roots.ts'
 import type { Station } from './resolve.ts'
 import { resolvePath } from './resolve.ts'
-import type { RootedPattern } from './scope-patterns.ts'
+import type { Reach, RootedPattern } from './scope-patterns.ts'
 import { rootPatterns, ScopePatterns } from './scope-patterns.ts'
 
 const PATH_CHARS = 4_096
@@ -23,9 +23,6 @@ export interface Place {
   /** Whether the last name of what was given is a link. */
   readonly linked: boolean
 }
-
-/** Whether a place must be of the grant, or may also be a folder on the way to something of it. */
-export type Reach = keyof GlobMatch
 
 export interface JudgeParts {
   readonly power: 'fs.read' | 'fs.write'
@@ -74,7 +71,7 @@ export class PathJudge {
     if ('refused' in read) throw this.denied(given, `is not used as a path: ${read.refused}`)
     return fileFault(given, async () => {
       const compiled = await this.#current()
-      if (!compiled.written.match(read.path)[reach]) throw this.denied(given)
+      if (!compiled.written.reaches(read.path, reach)) throw this.denied(given)
       return await this.#directly(given, read.path, reach, compiled) ?? await this.#nameByName(given, read.path, reach)
     })
   }
@@ -112,7 +109,7 @@ export class PathJudge {
     const { root, names } = this.#parts.paths.split(path)
     const { at, ahead } = this.#enter(roots, root, names)
     const expected = joinNames(at, ...ahead)
-    if (foldingAt(roots, expected) !== EXACT || !patterns.match(expected)[reach]) return undefined
+    if (foldingAt(roots, expected) !== EXACT || !patterns.reaches(expected, reach)) return undefined
     const real = await this.#parts.disk.real(expected).catch(() => undefined)
     return real === expected ? { given, real, linked: false } : undefined
   }
@@ -129,7 +126,7 @@ export class PathJudge {
       enter: (root, names) => this.#enter(roots, root, names),
       denied: () => this.denied(given),
     })
-    if (!patterns.match(real)[reach]) throw this.denied(given)
+    if (!patterns.reaches(real, reach)) throw this.denied(given)
     return { given, real, linked }
   }
 

@@ -46,9 +46,12 @@ export const WINDOWS_PATHS: PathModel = {
   write: (path) => path.replaceAll('/', '\\'),
   split: splitWindows,
   splitTarget(target) {
-    if (!/^(?:[\\/]|[a-z]:)/i.test(target)) return { root: undefined, names: target.split(/[\\/]/).filter(isName) }
-    const path = windowsPath(target, splitWindows(''))
-    return path.ok ? path : undefined
+    if (/^(?:[\\/]|[a-z]:)/i.test(target)) {
+      const path = windowsPath(target, splitWindows(''))
+      return path.ok ? path : undefined
+    }
+    const names = target.split(/[\\/]/).filter(isName)
+    return names.every((name) => windowsPath(name, splitWindows('')).ok) ? { root: undefined, names } : undefined
   },
   special: [],
 }

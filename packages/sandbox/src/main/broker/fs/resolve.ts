@@ -68,7 +68,8 @@ export async function resolvePath(path: string, ground: Ground): Promise<Resolut
     }
     if (++links > LINKS) throw ground.denied()
     linked ||= ahead.length === 0
-    const target = paths.splitTarget(await disk.target(here))
+    const written = await disk.target(here)
+    const target = written === undefined ? undefined : paths.splitTarget(written)
     if (target === undefined) throw ground.denied()
     const next = target.root === undefined ? { at, ahead: target.names } : ground.enter(target.root, target.names)
     at = next.at

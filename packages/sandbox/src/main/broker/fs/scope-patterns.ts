@@ -36,13 +36,21 @@ export interface PlacedPattern extends RootedPattern {
   readonly folding: NameFolding
 }
 
+/** Whether a place must be of the grant, or may also be a folder on the way to something of it. */
+export type Reach = keyof GlobMatch
+
 const NOWHERE: GlobMatch = { covers: false, leads: false }
 
 /** Patterns ready to be asked about paths, together: what any of them covers is covered. */
 export class ScopePatterns {
   readonly #tests: readonly ((path: string, segments: readonly string[]) => GlobMatch)[]
+  readonly #roots: readonly ((path: string) => boolean)[]
 
   constructor(patterns: readonly PlacedPattern[], { special }: PathModel) {
+    this.#roots = patterns.map(({ root, folding }) => {
+      const folder = foldNames(root, folding)
+      return (path) => liesIn(foldNames(path, folding), folder)
+    })
     this.#tests = patterns.map(({ root, rest, folding }) => {
       const test = compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
       const refused = special.filter((folder) => !liesIn(root, folder))
@@ -51,6 +59,11 @@ export class ScopePatterns {
         return test(folding === EXACT ? segments : pathSegments(foldNames(path, folding)))
       }
     })
+  }
+
+  /** Whether a path is of the patterns, or, for `leads`, a folder of one of their roots on the way to what is. */
+  reaches(path: string, reach: Reach): boolean {
+    return this.match(path)[reach] && (reach === 'covers' || this.#roots.some((isIn) => isIn(path)))
   }
 
   match(path: string): GlobMatch {
@@ -65,4 +78,4 @@ export class ScopePatterns {
   }
 }
 
-const liesIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
+const liesIn = (path: string, folder: string): boolean => path === folder || path.startsWith(joinNames(folder, ''))

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Dispatcher } from 'undici'
 import { Agent } from 'undici'
+import type { CallSecrets } from '../secrets/call-secrets.ts'
 import type { Lookup } from './connect.ts'
 import { judgedConnector } from './connect.ts'
 import { HostScope } from './host-scope.ts'
@@ -36,6 +37,7 @@ interface Answer {
 export class CallTraffic {
   readonly #compartment: Compartment
   readonly #scope: HostScope
+  readonly #secrets: CallSecrets | undefined
   readonly #agent: Agent
   readonly #sockets = new Set<Socket>()
   /** One per fetch, until the last byte of its body. */
@@ -44,10 +46,11 @@ export class CallTraffic {
   #bodyCount = 0
   #ended: { readonly reason: BulkheadError; readonly gone: Promise<void> } | undefined
 
-  constructor(hosts: readonly string[], compartment: Compartment) {
+  constructor(hosts: readonly string[], compartment: Compartment, secrets?: CallSecrets) {
     const { limits, lookup, ca } = compartment
     this.#compartment = compartment
     this.#scope = new HostScope(hosts)
+    this.#secrets = secrets
     this.#agent = new Agent({
       connect: judgedConnector({ scope: this.#scope, lookup, ca, timeoutMs: limits.connectMs, sockets: this.#sockets }),
       // As many as there may be requests: one that waits for a place behind bodies the tool has yet to read waits for ever.
@@ -146,8 +149,10 @@ export class CallTraffic {
   }
 
   /** One request to one judged place. Headers leave here and nowhere else, once per hop and with its host at hand. */
-  async #send({ target: { url, host }, request }: Hop, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const { method, headers, body } = request
+  async #send({ target, request }: Hop, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { url, host } = target
+    const { method, body } = request
+    const headers = this.#secrets?.inHeaders(request.headers, target) ?? request.headers
     try {
       return await unlessAborted(signal, this.#agent.request({
         origin: url.origin, path: url.pathname + url.search, method, headers: [...headers].flat(), body, signal,
@@ -162,7 +167,10 @@ export class CallTraffic {
   #handOver({ hop: { target: { url, host }, request }, response }: Answer, released: () => void): JsonObject {
     const { limits } = this.#compartment
     const { headers, decoder, hasBody } = readIncoming(response, request.method, limits)
-    const head = { url: url.href, status: response.statusCode, headers: Object.fromEntries(headers) }
+    const redaction = this.#secrets?.redaction
+    const clean = (text: string): string => redaction?.text(text) ?? text
+    const told = Object.fromEntries([...headers].map(([name, value]) => [clean(name), clean(value)]))
+    const head = { url: clean(url.href), status: response.statusCode, headers: told }
     if (!hasBody) {
       response.body.on('error', () => undefined).resume()
       released()
@@ -170,7 +178,7 @@ export class CallTraffic {
     }
     const bodyId = `${++this.#bodyCount}`
     this.#bodies.set(bodyId, new ResponseBody({
-      host, source: response.body, decoder, limits,
+      host, source: response.body, decoder, limits, redaction,
       released: () => {
         this.#bodies.delete(bodyId)
         released()

@@ -1,6 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
 import type { CapabilityUnit, OpenCall } from '../capability.ts'
 import { textArgument } from '../capability.ts'
+import type { SecretsCapability } from '../secrets/secrets.ts'
 import type { Compartment } from './call-traffic.ts'
 import { CallTraffic } from './call-traffic.ts'
 import type { Lookup } from './connect.ts'
@@ -16,10 +17,12 @@ export interface NetOptions {
   /** Certificates to trust instead of the system's, in PEM. */
   readonly ca?: string
   readonly limits?: Partial<NetLimits>
+  /** Put in the place of their handles on the way out, and taken out of what comes back. */
+  readonly secrets?: SecretsCapability | undefined
 }
 
 /** Hosts inside the grant of the tool, over http and https. No proxy, cookies or cache: what a tool sends is what is sent. */
-export function netCapability({ lookup = systemLookup, ca, limits: given }: NetOptions = {}): CapabilityUnit {
+export function netCapability({ lookup = systemLookup, ca, limits: given, secrets }: NetOptions = {}): CapabilityUnit {
   const limits = { ...NET_LIMITS, ...given }
   const calls = new Map<string, { readonly traffic: CallTraffic; readonly forget: () => void }>()
   const leaving = new Set<Promise<void>>()
@@ -57,7 +60,7 @@ export function netCapability({ lookup = systemLookup, ca, limits: given }: NetO
     const abort = (): void => end(callId, BulkheadError.from(signal.reason, 'ToolCancelled'))
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
     signal.addEventListener('abort', abort, { once: true })
-    const traffic = new CallTraffic(tool.grant.net.hosts, compartment)
+    const traffic = new CallTraffic(tool.grant.net.hosts, compartment, secrets?.of(callId))
     calls.set(callId, { traffic, forget: () => signal.removeEventListener('abort', abort) })
     return traffic
   }

@@ -1,4 +1,5 @@
 import { BulkheadError } from '@bulkhead/contract'
+import { hasHandle } from '../secrets/handle.ts'
 import type { HostScope } from './host-scope.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Target } from './url-judge.ts'
@@ -13,7 +14,7 @@ export interface Hop {
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /**
  * What goes along to another origin. Beside authorization and cookies, keys travel in headers of any name, so that
- * only those are kept that are known to carry none.
+ * only those are kept that are known to carry none, and not even these when a secret stands in them.
  */
 const CARRIED: ReadonlySet<string> = new Set([
   'accept', 'accept-encoding', 'accept-language', 'cache-control', 'content-encoding', 'content-language', 'content-type',
@@ -28,7 +29,8 @@ export function nextHop(hop: Hop, status: number, location: string, scope: HostS
   const next = judgeLocation(target, location, scope)
   const plain = becomesGet(status, request.method)
   const abroad = next.url.origin !== target.url.origin
-  const headers = [...request.headers].filter(([name]) => (!plain || !OF_BODY.has(name)) && (!abroad || CARRIED.has(name)))
+  const headers = [...request.headers].filter(([name, value]) =>
+    (!plain || !OF_BODY.has(name)) && (!abroad || (CARRIED.has(name) && !hasHandle(value))))
   return { target: next, request: { ...request, headers: new Map(headers), ...(plain && { method: 'GET', body: null }) } }
 }
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream'
 import { BulkheadError } from '@bulkhead/contract'
+import type { Redaction } from '../secrets/redaction.ts'
 import type { Decoder } from './incoming.ts'
 import type { NetLimits } from './limits.ts'
 import { netFault } from './net-fault.ts'
@@ -10,6 +11,8 @@ export interface BodyParts {
   readonly source: Readable
   readonly decoder: Decoder | undefined
   readonly limits: NetLimits
+  /** What must not be in it, as it is handed on. */
+  readonly redaction?: Redaction | undefined
   /** Called once, when nothing more will come. */
   readonly released: () => void
 }
@@ -29,13 +32,13 @@ export class ResponseBody {
 
   constructor(parts: BodyParts) {
     this.#parts = parts
-    const { source, decoder, limits } = parts
+    const { source, decoder, limits, redaction } = parts
     // An error nobody reads is no error of the host.
     const ignore = (): void => undefined
     this.#stream = decoder === undefined
       ? source.on('error', ignore)
       : pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder(limits.chunkBytes), ignore)
-    this.#pieces = this.#stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    this.#pieces = (redaction?.pieces(this.#stream) ?? this.#stream)[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   }
 
   /** The next bytes, or null at the end. Rejects with what ended the body early, and goes on doing so. */

@@ -1,6 +1,7 @@
 import type { CompartmentTool, Json } from '@bulkhead/contract'
 import { BulkheadError, isJsonObject, matchArguments } from '@bulkhead/contract'
 import { textArgument } from '../capability.ts'
+import type { CallSecrets } from '../secrets/call-secrets.ts'
 
 /** One argument alone may not be longer on Linux; here all of them together are not. */
 const ARGUMENT_BYTES = 128 * 1024 - 1
@@ -55,6 +56,13 @@ export function judgeRequest({ name, grant }: Pick<CompartmentTool, 'name' | 'gr
       : `The tool ${name} may run "${cmd}", but not with these arguments. Declare a pattern for each in \`requires.shell\`.`,
     { data: { power: 'shell', cmd } },
   )
+}
+
+/** What is run in the end. Contract: throws CapabilityDenied where a secret is not for this command. */
+export function withSecrets(request: ShellRequest, secrets: CallSecrets): ShellRequest {
+  const { cmd, args, input } = request
+  const filled = (text: string): string => secrets.inText(text, cmd)
+  return { ...request, args: args.map(filled), input: input === undefined ? undefined : filled(input) }
 }
 
 const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The command cannot be run: ${why}.`)

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { ShellResult } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import type { RedactingStream } from '../secrets/redacting-stream.ts'
+import type { Redaction } from '../secrets/redaction.ts'
 import { BoundedOutput } from './bounded-output.ts'
 import type { Leftovers, RunTraces } from './leftovers.ts'
 import { processesOf, signalProcess } from './leftovers.ts'
@@ -34,6 +36,8 @@ export interface RunParts {
   readonly graceMs: number
   readonly live: LiveOutput | undefined
   readonly leftovers: Leftovers
+  /** What must not be in the output. */
+  readonly redaction?: Redaction | undefined
 }
 
 /**
@@ -49,6 +53,7 @@ export class Run {
   readonly #child: ChildProcess
   readonly #traces: RunTraces | undefined
   readonly #outputs: Readonly<Record<StreamName, BoundedOutput>>
+  readonly #redactions: Readonly<Record<StreamName, RedactingStream | undefined>>
   readonly #settled = Promise.withResolvers<BoundedShellResult>()
   readonly #exited = Promise.withResolvers<void>()
   readonly #gone = Promise.withResolvers<void>()
@@ -66,6 +71,7 @@ export class Run {
     this.result.catch(() => undefined)
     this.gone = this.#gone.promise
     this.#outputs = { stdout: new BoundedOutput(parts.outputBytes), stderr: new BoundedOutput(parts.outputBytes) }
+    this.#redactions = { stdout: parts.redaction?.stream(), stderr: parts.redaction?.stream() }
     this.#child = start(parts)
     const leader = this.#child.pid === undefined ? undefined : processRow(this.#child.pid)
     this.#traces = leader === undefined ? undefined : { leader, marker: parts.marker, seen: new Set() }
@@ -102,13 +108,17 @@ export class Run {
       child[name]?.on('error', () => undefined)
       child[name]?.on('data', (bytes: Buffer) => {
         this.#received += bytes.length
-        const kept = this.#outputs[name].add(bytes)
-        if (kept.length > 0) this.#parts.live?.add(name, kept)
+        this.#keep(name, this.#redactions[name]?.push(bytes) ?? bytes)
       })
     }
     // A command need not read what it is given.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(this.#parts.input)
+  }
+
+  #keep(name: StreamName, bytes: Buffer): void {
+    const kept = this.#outputs[name].add(bytes)
+    if (kept.length > 0) this.#parts.live?.add(name, kept)
   }
 
   /** Everything that was written before the end is read, then what comes without a pause, for a bounded time. */
@@ -126,6 +136,7 @@ export class Run {
 
   #complete(exit: Pick<ShellResult, 'exitCode' | 'signal'>): void {
     this.#close()
+    for (const name of STREAMS) this.#keep(name, this.#redactions[name]?.end() ?? Buffer.alloc(0))
     this.#parts.live?.flush()
     const { stdout, stderr } = this.#outputs
     const truncated = stdout.truncated || stderr.truncated

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { CompartmentTool, Json } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Capabilities, OpenCall } from '../capability.ts'
+import type { SecretsCapability } from '../secrets/secrets.ts'
 import { cleanEnvironment } from './environment.ts'
 import { Executables, proveUnchanged } from './executable.ts'
 import { inheritableDescriptors, isInheritable } from './inheritable-descriptors.ts'
@@ -11,7 +12,7 @@ import { Leftovers } from './leftovers.ts'
 import { LiveOutput } from './live-output.ts'
 import { OffLimits } from './off-limits.ts'
 import type { ShellRequest } from './request.ts'
-import { judgeRequest, readRequest } from './request.ts'
+import { judgeRequest, readRequest, withSecrets } from './request.ts'
 import { Run } from './run.ts'
 import { inWorkingFolder } from './working-folder.ts'
 
@@ -36,6 +37,8 @@ export interface ShellOptions {
   readonly rlimits?: Rlimits
   /** Puts a sandbox of the operating system around an argument vector. */
   readonly wrap?: (argv: Argv) => Argv
+  /** Put in the place of their handles for a command, and taken out of its output. */
+  readonly secrets?: SecretsCapability | undefined
   readonly platform?: NodeJS.Platform
 }
 
@@ -58,7 +61,7 @@ interface Attempt {
 
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): ShellCapability {
-  const { workspace, tools, rlimits, wrap, path = SYSTEM_PATH, platform = process.platform } = options
+  const { workspace, tools, rlimits, wrap, secrets, path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
@@ -90,6 +93,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
         env: cleanEnvironment(path, marker),
         input: request.input,
         masked: mask,
+        redaction: secrets?.of(call.callId).redaction,
       })
       stop.addEventListener('abort', () => begun.end(BulkheadError.from(stop.reason, 'ToolCancelled')), { once: true })
       return begun
@@ -119,8 +123,9 @@ export function shellCapability(options: ShellOptions): ShellCapability {
   return {
     capabilities: {
       async 'shell.run'(call, args) {
-        const request = readRequest(args)
-        judgeRequest(call.tool, request)
+        const asked = readRequest(args)
+        judgeRequest(call.tool, asked)
+        const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         if (closed) throw closedError()
         if ([...attempts].filter(({ busy }) => busy).length >= concurrentRuns) {
           throw new BulkheadError('TooManyCalls', `The extension runs ${concurrentRuns} commands already. Wait for some of them.`)

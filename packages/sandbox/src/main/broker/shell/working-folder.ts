@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../capability.ts'
-import { FileScope } from '../file-scope.ts'
+import { FileScope } from '../fs/file-scope.ts'
 
 /**
  * Does something in the folder a command shall start in: the workspace, or a folder inside it that the tool may read.

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { pointerStep } from '../src/json.ts'
+import { manifestSchema } from '../src/manifest.ts'
+import { whole } from './samples/manifests.ts'
+
+const faults = (manifest: object) => manifestSchema.safeParse(manifest).error?.issues.map(({ path, message }) =>
+  `${path.map((key) => pointerStep(String(key))).join('')} ${message}`)
+
+const tool = { ...whole.tools[0], requires: { net: { hosts: ['*.weather.example', 'exact.example'] }, shell: [{ cmd: 'git' }] } }
+const withSecrets = (...secrets: object[]) => ({ ...whole, tools: [tool], secrets })
+
+describe('the secrets of a manifest', () => {
+  it('go where its tools may go', () => {
+    expect(faults(withSecrets({ name: 'A', hosts: ['api.weather.example', '*.weather.example', 'exact.example'], commands: ['git'] })))
+      .toBeUndefined()
+    expect(faults(withSecrets({ name: 'A', hosts: ['weather.example', 'x.example'] }, { name: 'B', commands: ['git', 'sh'] }))).toEqual([
+      '/secrets/0/hosts/0 no tool of this manifest may reach weather.example',
+      '/secrets/0/hosts/1 no tool of this manifest may reach x.example',
+      '/secrets/1/commands/1 no tool of this manifest may run sh',
+    ])
+  })
+
+  it('go somewhere at all', () => {
+    expect(faults(withSecrets({ name: 'A' }))).toEqual(['/secrets/0 a secret names hosts or commands it may be used for'])
+  })
+
+  it('have names of their own, which are not those of variables that can be read', () => {
+    const hosts = ['exact.example']
+    expect(faults(withSecrets({ name: 'A', hosts }, { name: 'A', hosts }, { name: 'WEATHER_TOKEN', hosts }))).toEqual([
+      '/secrets/1/name another secret of this manifest is called A too',
+      '/secrets/2/name WEATHER_TOKEN is in env too, where its value can be read: name it in one of them',
+    ])
+  })
+
+  it('are judged together only once each is of its form', () => {
+    expect(faults(withSecrets({ name: 'A', hosts: ['https://x.example'] }, { name: 'B' }))).toHaveLength(1)
+  })
+})

@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ConfigFile, ErrorCode, ExtensionDescriptor, LoadReport, ProjectTrust } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import type { LoaderOptions } from '../src/index.ts'
+import { HomeFixture, manifestOf } from '../test/home-fixture.ts'
+import { PackageFixture } from '../test/signature/signed-package.ts'
+import type { SigstoreFixture } from '../test/signature/sigstore-fixture.ts'
+
+const NEIGHBOUR = 'neighbour'
+
+/**
+ * A home with one honest package in it, and room for a hostile one. Whatever that one is, nothing of it may run: each of
+ * its files leaves a mark when it does.
+ */
+export class PackageGround {
+  readonly home = new HomeFixture()
+  readonly sigstore: SigstoreFixture
+  readonly mark = join(this.home.base, 'mark')
+  readonly honest = new PackageFixture()
+
+  private constructor(sigstore: SigstoreFixture) {
+    this.sigstore = sigstore
+  }
+
+  static async lay(sigstore: SigstoreFixture): Promise<PackageGround> {
+    const ground = new PackageGround(sigstore)
+    const neighbour = new PackageFixture(NEIGHBOUR)
+    neighbour.install(ground.home, await sigstore.sign(neighbour.integrityFile))
+    return ground
+  }
+
+  /** Code that would be noticed. */
+  get code(): string {
+    return `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(this.mark)}, 'ran')\nexport default {}\n`
+  }
+
+  /** A package below the global layer; where it names no files it has one that would be noticed. */
+  package(manifest: string | Uint8Array | object = manifestOf(), files: Record<string, string | Uint8Array> = {}): string {
+    return this.home.extension(this.home.globalRoot, 'weather', manifest, { 'index.js': this.code, ...files })
+  }
+
+  async load(policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted'): Promise<LoadReport> {
+    return this.home.load({ trustRoot: this.sigstore.trustRoot, ...options }, trust, { policy })
+  }
+
+  [Symbol.dispose](): void {
+    this.home[Symbol.dispose]()
+  }
+}
+
+/** What became of the hostile package. */
+export interface PackageOutcome {
+  /** The code it was refused with, or `loaded`. */
+  readonly refused: ErrorCode | 'loaded'
+  readonly extension: ExtensionDescriptor | undefined
+  /** Whether the honest one is there as before. */
+  readonly neighbour: boolean
+  /** Whether anything of the hostile one ran. */
+  readonly ran: boolean
+}
+
+export function outcomeOf({ extensions, diagnostics }: LoadReport, { mark }: PackageGround): PackageOutcome {
+  const extension = extensions.find(({ id }) => id !== NEIGHBOUR)
+  const error = diagnostics.find(({ severity }) => severity === 'error')
+  return {
+    refused: extension === undefined ? error?.code ?? 'InternalError' : 'loaded',
+    extension,
+    neighbour: extensions.some(({ id }) => id === NEIGHBOUR),
+    ran: existsSync(mark),
+  }
+}
+
+/** The files of a package as they would be handed to a compartment: the code they are refused with, or their paths. */
+export async function handedOut({ code }: ExtensionDescriptor): Promise<ErrorCode | readonly string[]> {
+  if (code.kind !== 'files') return []
+  try {
+    return [...(await code.readFiles()).keys()].toSorted()
+  } catch (error) {
+    return BulkheadError.from(error).code
+  }
+}

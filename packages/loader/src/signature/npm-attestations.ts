@@ -1,0 +1,131 @@
+import { isJsonObject, visibleText, type ExtensionSigner, type Json } from '@bulkhead/contract'
+import { NPM_KEYS } from './public-good/npm-keys.ts'
+import { PUBLIC_GOOD_ROOT } from './public-good/trusted-root.ts'
+import type { BundleVerifier } from './sigstore.ts'
+import { isAbout, PROVENANCE_V1, type Statement } from './statement.ts'
+import { unverified, verified, type Verification, type VerificationStep } from './verification.ts'
+
+export interface NpmAttestationRequest {
+  /** The registry's answer for one version: `{ attestations: [{ predicateType, bundle }] }`. */
+  readonly attestations: Json
+  readonly name: string
+  readonly version: string
+  /** Lower-case hex, of the tarball as it was received. */
+  readonly tarballSha512: string
+  /** A sigstore trusted root; by default the public one that ships with the loader. */
+  readonly trustRoot?: Json
+  /** `{ keys: [{ keyId, keyUsage, publicKey }] }`, as sigstore distributes npm's; by default those that ship with the loader. */
+  readonly keys?: Json
+}
+
+/** What was proven of a tarball. At least one of the two. */
+export interface NpmAttestations {
+  /** Whether the registry has signed that it took this tarball under this name and version. */
+  readonly published: boolean
+  /** Who built it, by the certificate; null where no build was attested. */
+  readonly builder: ExtensionSigner | null
+}
+
+export type NpmVerification =
+  | { readonly ok: true; readonly value: NpmAttestations }
+  | {
+    readonly ok: false
+    readonly code: 'SignatureInvalid'
+    readonly step: VerificationStep
+    readonly message: string
+    readonly cure: string
+  }
+
+type Kind = 'publication' | 'provenance'
+
+/** Attestations of other types are not looked at: they prove neither. */
+const KINDS: ReadonlyMap<Json | undefined, Kind> = new Map([
+  ['https://github.com/npm/attestation/tree/main/specs/publish/v0.1', 'publication'],
+  [PROVENANCE_V1, 'provenance'],
+  ['https://slsa.dev/provenance/v0.2', 'provenance'],
+])
+const MAX_ATTESTATIONS = 16
+
+/**
+ * Verifies what the npm registry attests of one version: that both kinds are signed by whom they must be, and are about this
+ * name, this version and these bytes, which no verifier of signatures looks at. One that is wrong spoils the whole.
+ * Reaches nobody. Contract: never rejects for what it is shown.
+ */
+export async function verifyNpmAttestations(request: NpmAttestationRequest): Promise<NpmVerification> {
+  const result = await verifyAll(request)
+  if (result.ok) return result
+  const { step, message } = result.fault
+  return {
+    ok: false, code: 'SignatureInvalid', step,
+    message: `The attestation of ${visibleText(request.name)}@${visibleText(request.version)} ${message}.`,
+    cure: 'Do not install it. Fetch the tarball and its attestations again; if they still differ, ask the publisher.',
+  }
+}
+
+async function verifyAll(request: NpmAttestationRequest): Promise<Verification<NpmAttestations>> {
+  const { BundleVerifier: Bundles, readKeys } = await import('./sigstore.ts')
+  const keys = readKeys(request.keys ?? NPM_KEYS.json, 'npm:attestations')
+  if (!keys.ok) return keys
+  const opened = Bundles.open(request.trustRoot ?? PUBLIC_GOOD_ROOT.json, keys.value)
+  if (!opened.ok) return opened
+
+  const listed = listAttestations(request.attestations)
+  if (!listed.ok) return listed
+  let builder: ExtensionSigner | null = null
+  for (const { kind, predicateType, bundle } of listed.value) {
+    const result = verifyOne(opened.value, kind, predicateType, bundle, request)
+    if (!result.ok) return unverified(result.fault.step, `(${kind}) ${result.fault.message}`)
+    builder = result.value ?? builder
+  }
+  return verified({ published: listed.value.some(({ kind }) => kind === 'publication'), builder })
+}
+
+interface Listed {
+  readonly kind: Kind
+  readonly predicateType: string
+  readonly bundle: Json
+}
+
+function listAttestations(answer: Json): Verification<readonly Listed[]> {
+  const entries = isJsonObject(answer) ? answer['attestations'] : undefined
+  if (!Array.isArray(entries) || entries.length > MAX_ATTESTATIONS) {
+    return unverified('form', `is not a list of at most ${MAX_ATTESTATIONS} attestations`)
+  }
+  const listed = (entries as readonly Json[]).flatMap((entry): Listed[] => {
+    const { predicateType, bundle = null } = isJsonObject(entry) ? entry : {}
+    const kind = KINDS.get(predicateType)
+    return kind === undefined ? [] : [{ kind, predicateType: predicateType as string, bundle }]
+  })
+  if (listed.length === 0) return unverified('statement', 'states neither publication nor provenance')
+  // With two of a kind it would not be known whom to show.
+  const twice = [...Map.groupBy(listed, ({ kind }) => kind)].find(([, same]) => same.length > 1)
+  return twice === undefined ? verified(listed) : unverified('statement', `states the ${twice[0]} twice`)
+}
+
+function verifyOne(
+  verifier: BundleVerifier, kind: Kind, predicateType: string, bundle: Json, request: NpmAttestationRequest,
+): Verification<ExtensionSigner | null> {
+  const result = verifier.verify(bundle, new Uint8Array())
+  if (!result.ok) return result
+  const { signer, statement } = result.value
+  if (statement === null) return unverified('statement', 'holds no statement')
+  if (statement.predicateType !== predicateType) return unverified('statement', 'is listed as something else than it states')
+  // Anyone can get a certificate: only the registry's own key says that the registry took it.
+  if (kind === 'publication' && signer !== null) return unverified('signer', 'is not signed with a key of the registry')
+  if (kind === 'provenance' && signer === null) return unverified('signer', 'is not signed with the certificate of a build')
+  const fault = findSubjectFault(kind, statement, request)
+  return fault === undefined ? verified(signer) : unverified('subject', fault)
+}
+
+function findSubjectFault(
+  kind: Kind, statement: Statement, { name, version, tarballSha512 }: NpmAttestationRequest,
+): string | undefined {
+  const purl = `pkg:npm/${name.replace(/^@/, '%40')}@${version}`
+  if (statement.subjectName !== purl) return `is about "${visibleText(statement.subjectName)}" and not about ${visibleText(purl)}`
+  if (!isAbout(statement, new Map([['sha512', tarballSha512]]))) return 'is about a tarball with another sha512'
+  const { predicate } = statement
+  if (kind === 'publication' && (predicate['name'] !== name || predicate['version'] !== version)) {
+    return 'contradicts itself about the name or the version'
+  }
+  return undefined
+}

@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto'
+import type { ExtensionSigner, Json } from '@bulkhead/contract'
+import { sha512 } from '../digest.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
+import type { BundleVerifier } from './sigstore.ts'
+import { isAbout, PROVENANCE_V1 } from './statement.ts'
+import { materialInWords, type TrustMaterial } from './trust-material.ts'
+import { unverified, verified, type Verification, type VerificationStep } from './verification.ts'
+
+/** Steps at which a root that is too old, or of somebody else, may be the reason. */
+const ROOT_MATTERS: ReadonlySet<VerificationStep> = new Set(['trustRoot', 'time', 'certificate', 'log'])
+
+/**
+ * Verifies the bundles that packages carry. What is signed is the integrity file, byte for byte, which names the root digest
+ * and with it every file: `cosign sign-blob` and build attestations sign it as they sign any file.
+ * The libraries are loaded with the first bundle, so that who has none does not pay for them.
+ */
+export class PackageSignatures {
+  readonly #root: TrustMaterial
+  #opened: Promise<Verification<BundleVerifier>> | undefined
+
+  constructor(root: TrustMaterial) {
+    this.#root = root
+  }
+
+  /** Contract: never rejects for what it is shown. */
+  async verify(bundle: Uint8Array, integrityFile: Uint8Array): Promise<Verification<ExtensionSigner>> {
+    const parsed = parseStrictJson(bundle)
+    if (!parsed.ok) return unverified('form', parsed.message)
+    this.#opened ??= open(this.#root.json)
+    const opened = await this.#opened
+    const result = opened.ok ? verifyOver(opened.value, parsed.value, integrityFile) : opened
+    if (result.ok || !ROOT_MATTERS.has(result.fault.step)) return result
+    const { step, message } = result.fault
+    const root = `the trust root (${materialInWords(this.#root)})`
+    return unverified(step, step === 'trustRoot' ? `cannot be verified: ${root} ${message}` : `${message}; compared with ${root}`)
+  }
+}
+
+async function open(root: Json): Promise<Verification<BundleVerifier>> {
+  const sigstore = await import('./sigstore.ts')
+  return sigstore.BundleVerifier.open(root)
+}
+
+function verifyOver(verifier: BundleVerifier, bundle: Json, integrityFile: Uint8Array): Verification<ExtensionSigner> {
+  const result = verifier.verify(bundle, integrityFile)
+  if (!result.ok) return result
+  const { signer, statement } = result.value
+  if (signer === null) return unverified('key', 'is signed without a certificate')
+  if (statement === null) return verified(signer)
+  // Anything can be stated of a file, also that it is harmful. Only this says: we made it.
+  if (statement.predicateType !== PROVENANCE_V1) return unverified('statement', `does not state provenance (${PROVENANCE_V1})`)
+  const digests = new Map([['sha512', sha512(integrityFile)], ['sha256', hash('sha256', integrityFile, 'hex')]])
+  return isAbout(statement, digests) ? verified(signer) : unverified('subject', 'states the provenance of something else')
+}

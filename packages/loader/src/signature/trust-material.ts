@@ -1,0 +1,20 @@
+import type { Json } from '@bulkhead/contract'
+
+/** Whom to believe, with where it is from: authorities come and go, so what was shipped long ago knows no newer ones. */
+export interface TrustMaterial {
+  readonly source: string
+  /** The day it was published, or null where nobody said. */
+  readonly date: string | null
+  readonly json: Json
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** In whole days, or null where nobody said when it was published. */
+export const ageInDays = ({ date }: TrustMaterial, now = new Date()): number | null =>
+  date === null ? null : Math.max(0, Math.floor((now.getTime() - Date.parse(date)) / DAY_MS))
+
+export function materialInWords(material: TrustMaterial, now?: Date): string {
+  const age = ageInDays(material, now)
+  return age === null ? material.source : `${material.source} of ${material.date}, ${age} ${age === 1 ? 'day' : 'days'} old`
+}

@@ -1,0 +1,98 @@
+import { attacksOf, DONE, refused, returned } from '../case.ts'
+import type { Attack, AttackOptions } from '../case.ts'
+
+const attack = attacksOf('P', { alone: true, control: 'none' })
+
+/** An extension of its own form; the tool returns what `call` says. */
+const extension = (parts: string, call = "return 'answered'"): Pick<Attack, 'files'> => ({
+  files: { 'index.js': `${parts}\nexport default { ...phases, tools: { run: { async execute(args, runtime) { ${call} } } } }` },
+})
+const CRASHED: Attack['script'] = [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]]
+const HASTY: AttackOptions = { limits: { phaseMs: 300, startMs: 1_500, graceMs: 100 } }
+
+/** Nobody catches what a timer throws. */
+const uncaught = (thrown: string): string => `setTimeout(() => { throw ${thrown} }); await new Promise(() => {})`
+
+export const lifecycle = [
+  attack(225, 'a phase that never ends', '', [['init', refused('LifecycleTimeout')], ['ended', refused('LifecycleTimeout')]], {
+    ...HASTY, ...extension('const phases = { init: () => new Promise(() => {}) }'),
+  }),
+  attack(226, 'a failure in every phase', '', [
+    ['init', refused('LifecycleFailure')], ['activate', refused('LifecycleFailure')], ['deactivate', refused('LifecycleFailure')],
+    ['dispose', refused('LifecycleFailure')], ['call', returned('answered')],
+  ], extension(`
+    const fail = () => { throw Object.assign(new Error('no'), { code: 'HostClosed' }) }
+    const phases = { init: fail, activate: async () => fail(), deactivate: () => ({ then: fail }), dispose: fail }
+  `)),
+  attack(227, 'a phase that is asked for twice', '', [['activate', DONE], ['activate', DONE], ['call', returned(2)]],
+    extension('let times = 0; const phases = { activate() { times++ } }', 'return times')),
+  attack(228, 'a call after the end', '', [['dispose', DONE], ['close', DONE], ['call', refused('CompartmentKilled')], ['close', DONE]],
+    extension('const phases = { dispose() {} }')),
+  attack(229, 'an end that never comes', '', [['dispose', refused('LifecycleTimeout')], ['call', refused('LifecycleTimeout')]], {
+    ...HASTY, ...extension('const phases = { async dispose() { for (;;); } }'),
+  }),
+  attack(230, 'a loop while the process exits', `
+    const on = await attempt(() => use(process, 'on')('exit', () => { for (;;); }))
+    try { Object.defineProperty(process, 'emit', { value: () => { for (;;); } }) } catch {}
+    if (on !== 'absent') return { got: on }
+    process.exit(0)
+  `, CRASHED),
+  attack(231, 'an exit in the middle of calls', 'setTimeout(() => process.exit(0), 50); await new Promise(() => {})', [
+    ['calls', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')],
+  ]),
+  attack(232, 'an error that nobody handles, with the handler taken away', `
+    try { delete process._fatalException } catch {}
+    for (const name of Object.getOwnPropertyNames(globalThis)) if (/^on/.test(name)) delete globalThis[name]
+    ${uncaught("new Error('x')")}
+  `, CRASHED),
+  attack(233, 'nothing is thrown, and nobody catches it', uncaught('null'), CRASHED),
+  attack(295, 'a proxy is thrown, and nobody catches it', uncaught("new Proxy({}, new Proxy({}, { get() { throw new Error('trap') } }))"), CRASHED),
+  attack(296, 'a symbol is thrown, and nobody catches it', uncaught("Symbol('x')"), CRASHED),
+  attack(297, 'a rejection that nobody handles', "Promise.reject(Object.create(null)); await new Promise(() => {})", CRASHED),
+  attack(298, 'an error whose parts throw, and nobody catches it', uncaught(`(() => {
+    const error = new Error('x')
+    for (const key of ['message', 'name', 'stack', 'code', 'cause']) Object.defineProperty(error, key, { get() { throw error } })
+    error[Symbol.for('nodejs.util.inspect.custom')] = () => { for (;;) throw error }
+    return error
+  })()`), CRASHED),
+  attack(234, 'an error of two hundred megabytes', "throw new Error('x'.repeat(2e8))", [['call', refused('ToolExecutionFailed')]], {
+    limits: { heapMb: 768, memoryMb: 1_500 },
+  }),
+  attack(235, 'death after death', 'process.exit(1)', [
+    ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')], ['reopen', DONE],
+    ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')],
+  ]),
+  attack(236, 'code that cannot be imported', '', [['open', refused('CompartmentStartFailed')], ['reopen', refused('CompartmentStartFailed')]], {
+    files: { 'index.js': 'throw new Proxy({}, { get() { throw null } })' },
+  }),
+  attack(299, 'an import that never ends', '', [['open', refused('LifecycleTimeout')]], { ...HASTY, files: { 'index.js': 'await new Promise(() => {})' } }),
+  attack(300, 'an import that spins', '', [['open', refused('LifecycleTimeout')]], { ...HASTY, files: { 'index.js': 'for (;;);' } }),
+  attack(301, 'an import that exits', '', [['open', refused('CompartmentCrashed')]], { files: { 'index.js': 'process.exit(0)' } }),
+  attack(237, 'handles that keep a thread alive', `
+    setInterval(() => {}, 1)
+    for (let at = 0; at < 100; at++) setTimeout(() => {}, 2 ** 30)
+    const again = () => setImmediate(again)
+    again()
+    return 'answered'
+  `, [['call', returned('answered')], ['call', returned('answered')], ['close', DONE], ['ended', DONE]]),
+  attack(238, 'the port to the parent is closed', `
+    return {
+      port: await attempt(async () => (await reach('worker_threads')).parentPort.close()), global: await attempt(() => use(globalThis, 'close')()),
+      post: await attempt(() => use(globalThis, 'postMessage')('x')), self: await attempt(() => use(globalThis, 'self') && 'there'),
+    }
+  `, { port: 'BuiltinDenied', global: 'absent', post: 'absent', self: 'absent' }),
+  attack(239, 'an answer after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')], ['close', DONE]], {
+    deadlineMs: 250, limits: { graceMs: 5_000 },
+    ...extension('let calls = 0; const phases = {}', "if (++calls === 2) return 'second'; await new Promise((later) => setTimeout(later, 400)); return 'too late'"),
+  }),
+  attack(240, 'a question to a person who answers by the same tool', '', [['call', returned({ answer: 'inner' })]], {
+    requires: { capabilities: ['interact'] }, meanwhile: 'calls the tool that asks',
+    ...extension('let depth = 0; const phases = {}', "if (depth++ > 0) return 'inner'; return { answer: await runtime.interact.ask('and then?') }"),
+  }),
+  attack(302, 'an approval key that spins, throws or is no text', '', [['derive', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]], {
+    deadlineMs: 300, files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
+  }),
+  attack(303, 'codes that only the host may say', "throw Object.assign(new Error('x'), { code: 'SessionCancelled', data: { code: 'HostClosed' } })", [
+    ['call', refused('ToolExecutionFailed')],
+  ]),
+]

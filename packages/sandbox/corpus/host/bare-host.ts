@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import * as Comlink from 'comlink'
+import type { Attack, Outcome } from '../case.ts'
+import type { Facts } from '../ground/facts.ts'
+
+/** Long enough for a message, its answer and a second message. */
+const WATCH_MS = 250
+
+/**
+ * What the same attack comes to in a host without a gate: one that exposes an object by Comlink as it is published, or
+ * takes what a thread posts as it is. The thread has no right of its own.
+ */
+export async function attackBareHost(attack: Attack, facts: Facts): Promise<Outcome> {
+  return attack.in === 'wire' ? attackBareComlink(attack, facts) : attackBarePort(attack, facts)
+}
+
+async function attackBareComlink({ body }: Attack, facts: Facts): Promise<Outcome> {
+  const { port1: ours, port2: theirs } = new MessageChannel()
+  Comlink.expose({ progress: () => null, 'fs.read': () => null }, ours as unknown as Comlink.Endpoint)
+  const code = await readFile(new URL('../extensions/hostile-worker.js', import.meta.url), 'utf8')
+  const source = `export default async (facts, wire) => {\n${body}\n}`
+  const worker = threadOf(code, { port: theirs, bare: { source, facts } }, [theirs])
+  await new Promise((later) => setTimeout(later, WATCH_MS))
+  await worker.terminate()
+  ours.close()
+  return { returned: null }
+}
+
+/** The value arrives, and with it whatever it is: nothing looked at it on its way. */
+async function attackBarePort({ body }: Attack, facts: Facts): Promise<Outcome> {
+  const worker = threadOf(`
+    import { parentPort, workerData } from 'node:worker_threads'
+    const runtime = { progress() {}, update() {} }
+    const attack = async (facts) => {\n${body}\n}
+    parentPort.postMessage({ value: await attack(workerData) })
+  `, facts, [])
+  const [message] = await once(worker, 'message') as [{ readonly value: unknown }]
+  await worker.terminate()
+  return { returned: { got: typeof message.value } }
+}
+
+const threadOf = (code: string, workerData: unknown, transferList: MessagePort[]): Worker =>
+  new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), {
+    execArgv: ['-i', '--permission', '--no-warnings'], env: {}, workerData, transferList: transferList as never,
+  })

@@ -1,0 +1,133 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../fixture.ts'
+import { CANARY, openFs, put } from './ground.ts'
+
+const FLIP = new URL('./fixtures/flip.ts', import.meta.url)
+const ROUNDS = 20_000
+const ATTEMPTS = 1_500
+
+/** Does something over and over while another process exchanges a name for a link that leads outside, and back. */
+async function whileFlipping(name: string, kind: 'file' | 'folder', decoy: string, attempt: (index: number) => Promise<void>): Promise<number> {
+  const child = fork(FLIP, [name, kind, decoy, String(ROUNDS)])
+  let flipping = true
+  const exited = once(child, 'exit')
+  child.on('message', (message) => {
+    if (message === 'done') flipping = false
+  })
+  try {
+    await once(child, 'message')
+    let attempts = 0
+    while (flipping && attempts < ATTEMPTS) await attempt(attempts++)
+    if (child.connected) child.send('stop', () => undefined)
+    await exited
+    return attempts
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+async function ground() {
+  const root = await temporaryFolder()
+  await put(root, ['ws/docs/sub/f.txt', 'inside'], ['ws/docs/f.txt', 'inside'], ['outside/f.txt', CANARY], ['outside/deep/canary.txt', CANARY])
+  const outside = join(root, 'outside')
+  const before = await snapshot(outside)
+  return { root, workspace: join(root, 'ws'), outside, untouched: async () => expect(await snapshot(outside)).toEqual(before) }
+}
+
+async function snapshot(folder: string): Promise<Json[]> {
+  const names = (await readdir(folder, { recursive: true })).toSorted()
+  return Promise.all(names.map(async (name) => {
+    const found = await stat(join(folder, name))
+    return [name, found.isFile() ? await readFile(join(folder, name), 'utf8') : 'folder', found.isFile() ? found.mtimeMs : 0]
+  }))
+}
+type Json = readonly (string | number)[]
+
+/** What came of an attempt: the value, or the code it was refused with. */
+const outcome = <T>(promise: Promise<T>): Promise<T | { readonly code: string }> => promise.catch((error: { code: string }) => ({ code: error.code }))
+
+const REFUSALS: ReadonlySet<unknown> = new Set(['CapabilityDenied', 'NotFound', 'InputInvalid'])
+
+function tally(seen: Map<string, number>, value: unknown): void {
+  const code = (value as { code?: string } | null)?.code
+  const key = code ?? 'granted'
+  if (code !== undefined) expect(REFUSALS.has(code), code).toBe(true)
+  seen.set(key, (seen.get(key) ?? 0) + 1)
+}
+
+describe('while a name is exchanged for a link and back', () => {
+  it('a folder on the way never leads outside: reading, looking, listing and searching', async () => {
+    const { workspace, outside, untouched } = await ground()
+    const { fs } = openFs(workspace, { read: ['docs/**'] })
+    const seen = new Map<string, number>()
+    await whileFlipping(join(workspace, 'docs/sub'), 'folder', outside, async (index) => {
+      const ways = [
+        () => fs.readText('docs/sub/f.txt'), () => fs.list('docs/sub'), () => fs.stat('docs/sub/f.txt'), () => fs.glob('**/*', { path: 'docs' }),
+        () => fs.glob('*.txt', { path: 'docs/sub' }), () => fs.readText('docs/sub/deep/canary.txt'),
+      ]
+      const value = await outcome<unknown>(ways[index % ways.length]!())
+      tally(seen, value)
+      const text = JSON.stringify(value)
+      expect(text).not.toContain(CANARY)
+      expect(text).not.toContain('deep')
+      if (text.includes('"size"')) expect(text).toContain('"size":6')
+    })
+    expect(seen.get('granted')).toBeGreaterThan(0)
+    expect([...seen.keys()].length).toBeGreaterThan(1)
+    await untouched()
+  })
+
+  it('a folder on the way never leads outside: writing, editing, making folders and removing', async () => {
+    const { workspace, outside, untouched } = await ground()
+    // Not the folder itself: the tool would make it where it is missing, and be in the way of the flipping.
+    const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/sub/*', 'docs/sub/*/**'] })
+    const seen = new Map<string, number>()
+    await whileFlipping(join(workspace, 'docs/sub'), 'folder', outside, async (index) => {
+      const ways = [
+        () => fs.write('docs/sub/f.txt', `round ${index}`), () => fs.write('docs/sub/new.txt', 'x'), () => fs.remove('docs/sub/new.txt'),
+        () => fs.edit('docs/sub/f.txt', 'round', 'circle'), () => fs.write('docs/sub/made/by/write.txt', 'x'), () => fs.remove('docs/sub/made/by/write.txt'),
+        () => fs.remove('docs/sub/made/by'), () => fs.remove('docs/sub/made'), () => fs.remove('docs/sub/deep/canary.txt'),
+      ]
+      tally(seen, await outcome<unknown>(ways[index % ways.length]!()))
+    })
+    expect(seen.get('granted')).toBeGreaterThan(0)
+    expect([...seen.keys()].length).toBeGreaterThan(1)
+    await untouched()
+  })
+
+  it('the last name never leads outside', async () => {
+    const { workspace, outside, untouched } = await ground()
+    const { fs } = openFs(workspace, { read: ['docs/**'], write: ['docs/**'] })
+    const seen = new Map<string, number>()
+    await whileFlipping(join(workspace, 'docs/f.txt'), 'file', join(outside, 'f.txt'), async (index) => {
+      const ways = [
+        () => fs.readText('docs/f.txt'), () => fs.stat('docs/f.txt'), () => fs.edit('docs/f.txt', CANARY, 'gone'), () => fs.readText('docs/f.txt'),
+        // Of the same length as before, so that a look outside would show.
+        () => fs.write('docs/f.txt', 'inside'),
+      ]
+      const value = await outcome<unknown>(ways[index % ways.length]!())
+      tally(seen, value)
+      expect(JSON.stringify(value)).not.toContain(CANARY)
+      if (typeof value === 'object' && value !== null && 'size' in value) expect(value.size).toBe(6)
+    })
+    expect(seen.get('granted')).toBeGreaterThan(0)
+    expect([...seen.keys()].length).toBeGreaterThan(1)
+    await untouched()
+  })
+
+  it('the flipping is real: who does not look is led outside', async () => {
+    const { workspace, outside } = await ground()
+    const path = join(workspace, 'docs/sub/f.txt')
+    const read = new Set<string>()
+    await whileFlipping(join(workspace, 'docs/sub'), 'folder', outside, async () => {
+      const found = await stat(path).catch(() => undefined)
+      if (found?.isFile() === true) read.add(await readFile(path, 'utf8').catch(() => ''))
+    })
+    expect(read).toContain(CANARY)
+    await writeFile(join(workspace, 'done'), '')
+  })
+})

@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import type { Net } from '@bulkhead/contract'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { netCapability } from '../../src/main/broker/net/net.ts'
+import { REDACTED } from '../../src/main/broker/secrets/redaction.ts'
+import type { Loopback } from '../net/loopback.ts'
+import { reach, serve } from '../net/loopback.ts'
+import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
+
+/** A tool with a secret for the first of some servers, all of which it may reach. */
+async function fetching(...servers: readonly Loopback[]): Promise<{ readonly net: Net; readonly handle: string }> {
+  const vault = vaultOf({ TOKEN: { hosts: [servers[0]!.place] } })
+  const unit = netCapability({ secrets: vault })
+  onTestFinished(() => unit.close())
+  const call = callOf({ net: { hosts: servers.map(({ place }) => place) } })
+  return { net: reach(unit, call), handle: await handleOf(vault, call) }
+}
+
+const echo = (request: IncomingMessage, response: ServerResponse): void => {
+  response.setHeader('x-echo', request.headers.authorization ?? '')
+  response.end(`you sent ${request.headers.authorization}`)
+}
+
+describe('a request with a handle in a header', () => {
+  it('carries the value to the declared host, and no echo of it comes back', async () => {
+    const server = await serve(echo)
+    const { net, handle } = await fetching(server)
+    const response = await net.fetch(`${server.base}/`, { headers: { authorization: `Bearer ${handle}`, 'x-two': `${handle} ${handle}` } })
+    expect(server.requests[0]!.headers).toMatchObject({ authorization: `Bearer ${SECRET}`, 'x-two': `${SECRET} ${SECRET}` })
+    expect(response.headers['x-echo']).toBe(`Bearer ${REDACTED}`)
+    expect(await response.text()).toBe(`you sent Bearer ${REDACTED}`)
+  })
+
+  it('is not sent to a host the secret is not for', async () => {
+    const [mine, other] = [await serve(echo), await serve(echo)]
+    const { net, handle } = await fetching(mine, other)
+    expect(await codeOf(net.fetch(`${other.base}/`, { headers: { authorization: handle } }))).toBe('CapabilityDenied')
+    expect(other.requests).toEqual([])
+    expect(await (await net.fetch(`${other.base}/`)).text()).toBe('you sent undefined')
+  })
+
+  it('loses the header where a redirect leaves the origin, whatever its name', async () => {
+    const other = await serve((request, response) => response.end(JSON.stringify(request.headers)))
+    const mine = await serve((request, response) => {
+      if (request.url === '/same') response.writeHead(302, { location: '/there' }).end()
+      else if (request.url === '/away') response.writeHead(307, { location: `${other.base}/` }).end()
+      else response.end(JSON.stringify(request.headers))
+    })
+    const { net, handle } = await fetching(mine, other)
+    const request = { headers: { authorization: handle, 'user-agent': handle, accept: 'text/x' } }
+    expect(await (await net.fetch(`${mine.base}/same`, request)).json()).toMatchObject({ authorization: REDACTED })
+    expect(mine.requests[1]!.headers.authorization).toBe(SECRET)
+    await net.fetch(`${mine.base}/away`, request)
+    expect(other.requests[0]!.headers).toMatchObject({ accept: 'text/x' })
+    expect(other.requests[0]!.headers).not.toHaveProperty('authorization')
+    expect(other.requests[0]!.headers).not.toHaveProperty('user-agent')
+  })
+
+  it('is a text like any other outside headers', async () => {
+    const server = await serve((request, response) => {
+      let body = ''
+      request.on('data', (piece: Buffer) => (body += piece.toString())).on('end', () => response.end(`${request.url} ${body}`))
+    })
+    const { net, handle } = await fetching(server)
+    const answer = await (await net.fetch(`${server.base}/?q=${encodeURIComponent(handle)}`, { method: 'POST', body: handle })).text()
+    expect(answer).toContain(handle)
+    expect(answer).not.toContain(SECRET)
+  })
+})
+
+describe('an answer that has the value in it', () => {
+  it('is cleaned across chunks, in compressed bodies, in every call, and in where it came from', async () => {
+    const server = await serve((request, response) => {
+      if (request.url === '/gzip') response.setHeader('content-encoding', 'gzip').end(gzipSync(`<${SECRET}>`))
+      else if (request.url === '/away') response.writeHead(302, { location: `/?token=${SECRET}` }).end()
+      else if (request.url === '/pieces') {
+        const letters = [...`<${SECRET}><${SECRET}>`]
+        const next = (): void => void (letters.length === 0 ? response.end() : response.write(letters.shift()!, () => setImmediate(next)))
+        next()
+      } else response.end(`kept: ${SECRET}`)
+    })
+    const { net } = await fetching(server)
+    expect(await (await net.fetch(`${server.base}/gzip`)).text()).toBe(`<${REDACTED}>`)
+    expect(await (await net.fetch(`${server.base}/pieces`)).text()).toBe(`<${REDACTED}><${REDACTED}>`)
+    expect(await (await net.fetch(`${server.base}/`)).text()).toBe(`kept: ${REDACTED}`)
+    expect((await net.fetch(`${server.base}/away`)).url).toBe(`${server.base}/?token=${REDACTED}`)
+    expect((await net.fetch(`${server.base}/away`, { redirect: 'manual' })).headers['location']).toBe(`/?token=${REDACTED}`)
+  })
+
+  it('is otherwise what it was, to the last byte', async () => {
+    const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256))
+    const server = await serve((_request, response) => response.end(bytes))
+    const { net } = await fetching(server)
+    expect(Buffer.from(await (await net.fetch(`${server.base}/`)).bytes()).equals(bytes)).toBe(true)
+    const half = await serve((_request, response) => response.end(SECRET.slice(0, -1)))
+    const other = await fetching(half)
+    expect(await (await other.net.fetch(`${half.base}/`)).text()).toBe(SECRET.slice(0, -1))
+  })
+})

@@ -1,0 +1,26 @@
+import { JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type Json } from '@bulkhead/contract'
+import { storeFault } from './store-fault.ts'
+
+/** A value as it is kept. Contract: what this returns, `readRecord` can read. */
+export function writeRecord(value: Json): string {
+  const fault = findJsonFault(value)
+  if (fault) throw refused(`at "${fault.path}", ${fault.message}`)
+  const text = canonicalJson(value)
+  if (text.length > JSON_LIMITS.maxChars) throw refused(`as text it has more than ${JSON_LIMITS.maxChars} characters`)
+  return text
+}
+
+/** `where` names the record in the message, should it not be what was written. */
+export function readRecord(text: string, where: string): Json {
+  const parsed = parseJson(text)
+  if (parsed.ok) return parsed.value
+  throw storeFault(
+    'damaged-record',
+    `The stored ${where} is damaged: it ${parsed.fault.message}. Remove it or write it anew; other records are not affected.`,
+    { data: { record: where } },
+  )
+}
+
+function refused(why: string) {
+  return storeFault('refused-value', `The value cannot be stored: ${why}. Store plain JSON within the limits.`)
+}

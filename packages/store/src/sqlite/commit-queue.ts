@@ -1,0 +1,114 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { BulkheadError } from '@bulkhead/contract'
+import { PATIENCE_MS, patiently } from './patience.ts'
+import { isBusy, sqliteFault } from './sqlite-fault.ts'
+
+/** Bounds how long one transaction keeps the thread and other processes waiting. */
+const MAX_BATCH = 512
+
+interface Operation {
+  readonly run: () => unknown
+  readonly resolve: (value: never) => void
+  readonly reject: (error: BulkheadError) => void
+}
+
+type Result = { readonly value: unknown } | { readonly error: BulkheadError }
+
+/**
+ * Group commit: what is asked for in one turn of the event loop, in the order it was asked for, shares one transaction and
+ * so one wait for the disk. Each promise settles once, and resolves only after the commit that made it durable.
+ *
+ *     enqueue ──▶ waiting ──(next turn)──▶ BEGIN IMMEDIATE · run each · COMMIT ──▶ resolve each
+ *                                             │ held by another process: again, later
+ *                                             └ failed: rolled back, then each half by itself, until only the culprit fails
+ */
+export class CommitQueue {
+  readonly #database: DatabaseSync
+  readonly #file: string
+  readonly #patienceMs: number
+  readonly #begin: StatementSync
+  readonly #end: StatementSync
+  #waiting: Operation[] = []
+  #draining: Promise<void> | undefined
+
+  constructor(database: DatabaseSync, file: string, patienceMs = PATIENCE_MS) {
+    this.#database = database
+    this.#file = file
+    this.#patienceMs = patienceMs
+    this.#begin = database.prepare('BEGIN IMMEDIATE')
+    this.#end = database.prepare('COMMIT')
+  }
+
+  /** True when nothing that was asked for is still to be done. */
+  get idle(): boolean {
+    return this.#draining === undefined
+  }
+
+  /** `run` may be called again after a rollback. A BulkheadError it throws is its own; the others of the batch go on. */
+  enqueue<T>(run: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.#waiting.push({ run, resolve, reject })
+    this.#draining ??= this.#drain()
+    return promise
+  }
+
+  /** Resolves when all that was asked for is settled. */
+  async settled(): Promise<void> {
+    await this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await nextTurn()
+      const batch = this.#waiting.slice(0, MAX_BATCH)
+      this.#waiting = this.#waiting.slice(MAX_BATCH)
+      await this.#commit(batch)
+    }
+    this.#draining = undefined
+  }
+
+  async #commit(batch: readonly Operation[]): Promise<void> {
+    let results: readonly Result[]
+    try {
+      results = await patiently(() => this.#transact(batch), this.#patienceMs)
+    } catch (error) {
+      if (batch.length > 1 && !isBusy(error)) {
+        const middle = batch.length >> 1
+        await this.#commit(batch.slice(0, middle))
+        await this.#commit(batch.slice(middle))
+        return
+      }
+      const fault = sqliteFault(error, this.#file)
+      results = batch.map(() => ({ error: fault }))
+    }
+    for (const [index, operation] of batch.entries()) settle(operation, results[index] as Result)
+  }
+
+  #transact(batch: readonly Operation[]): readonly Result[] {
+    this.#begin.run()
+    try {
+      const results = batch.map(resultOf)
+      this.#end.run()
+      return results
+    } catch (error) {
+      // Some failures, a full disk among them, have already rolled back.
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+function resultOf({ run }: Operation): Result {
+  try {
+    return { value: run() }
+  } catch (error) {
+    if (BulkheadError.is(error)) return { error }
+    throw error
+  }
+}
+
+function settle({ resolve, reject }: Operation, result: Result): void {
+  if ('error' in result) reject(result.error)
+  else resolve(result.value as never)
+}

@@ -1,0 +1,77 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { storeFault } from '../store-fault.ts'
+
+/** "BKHD", at byte 68 of the file: tells a store from any other database. */
+const APPLICATION_ID = 0x424b4844
+
+/**
+ * Forward only. A file at version N has had the first N of these; one that was published is never changed.
+ * Positions of the audit need no AUTOINCREMENT: nothing is ever deleted there, so the next is always the highest plus one.
+ */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE entry (
+     collection TEXT NOT NULL,
+     key TEXT NOT NULL,
+     value TEXT NOT NULL,
+     PRIMARY KEY (collection, key)
+   ) STRICT;
+   CREATE TABLE audit (
+     position INTEGER PRIMARY KEY,
+     record TEXT NOT NULL
+   ) STRICT;`,
+]
+
+/** Throws for a file that this version must not touch. Contract: changes nothing. */
+export function refuseStrangers(database: DatabaseSync, file: string, migrations = MIGRATIONS): void {
+  const { application, version, blank } = identify(database)
+  if (application !== APPLICATION_ID && !blank) {
+    throw storeFault(
+      'foreign',
+      `${file} is a database of another program and was left as it is. Name another place for the store.`,
+      { data: { file } },
+    )
+  }
+  if (version > migrations.length) {
+    throw storeFault(
+      'newer',
+      `The store ${file} is of version ${version} and this host knows up to ${migrations.length}; it was left as it is. ` +
+        'Update the host, or name another place for the store.',
+      { data: { file, version, known: migrations.length } },
+    )
+  }
+}
+
+/** Each step in a transaction of its own that starts by looking again: another host may have been quicker. */
+export function migrate(database: DatabaseSync, migrations = MIGRATIONS): void {
+  while (pragmaNumber(database, 'user_version') < migrations.length) {
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      const version = pragmaNumber(database, 'user_version')
+      const step = migrations[version]
+      if (step !== undefined) {
+        database.exec(`${step}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version + 1}`)
+      }
+      database.exec('COMMIT')
+    } catch (error) {
+      if (database.isTransaction) database.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+export function pragmaNumber(database: DatabaseSync, name: string): number {
+  return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0])
+}
+
+/** In one transaction: between two looks another host may make of a blank file a store. */
+function identify(database: DatabaseSync) {
+  database.exec('BEGIN')
+  try {
+    const application = pragmaNumber(database, 'application_id')
+    const version = pragmaNumber(database, 'user_version')
+    const empty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
+    return { application, version, blank: empty && application === 0 && version === 0 }
+  } finally {
+    database.exec('COMMIT')
+  }
+}

@@ -1,0 +1,50 @@
+import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { storeFault, type StoreFaultReason } from '../store-fault.ts'
+
+interface Explanation {
+  readonly reason: StoreFaultReason
+  readonly what: string
+  readonly cure: string
+}
+
+const busy: Explanation = {
+  reason: 'busy', what: 'is held by another process', cure: 'Try again, or end the process that keeps it',
+}
+const location: Explanation = {
+  reason: 'location', what: 'cannot be opened for writing', cure: 'Check the permissions of the file and of its folder',
+}
+const corrupt: Explanation = {
+  reason: 'corrupt', what: 'is damaged or not a store at all',
+  cure: 'It was left as it is: close every host, move it away with its -wal and -shm files, and restore a copy or start anew',
+}
+const full: Explanation = {
+  reason: 'full', what: 'is full: it has reached maxBytes, or its disk has no room left',
+  cure: 'Raise maxBytes, free the disk, or close every host and move the file away to start anew; nothing is dropped for room',
+}
+const disk: Explanation = { reason: 'disk', what: 'could not be read or written', cure: 'Check the disk' }
+
+/** By the primary result code of SQLite (https://sqlite.org/rescode.html). */
+const explanations: ReadonlyMap<number, Explanation> = new Map([
+  [3, location], [5, busy], [6, busy], [8, location], [10, disk], [11, corrupt], [13, full], [14, location], [26, corrupt],
+])
+
+/** Whatever went wrong with the file, as StoreUnavailable with its cure. Our own errors pass as they are. */
+export function sqliteFault(thrown: unknown, file: string): BulkheadError {
+  if (BulkheadError.is(thrown)) return thrown
+  const { reason, what, cure } = explanations.get(resultCode(thrown)) ?? (isSystemError(thrown) ? location : disk)
+  return storeFault(reason, `The store ${file} ${what} (${messageOf(thrown)}). ${cure}.`, { cause: thrown, data: { file } })
+}
+
+export function isBusy(thrown: unknown): boolean {
+  return explanations.get(resultCode(thrown)) === busy
+}
+
+export function isSystemError(thrown: unknown): thrown is NodeJS.ErrnoException {
+  return thrown instanceof Error && 'syscall' in thrown
+}
+
+/** Extended codes carry the primary one in their lowest byte. */
+function resultCode(thrown: unknown): number {
+  const code = thrown instanceof Error && 'errcode' in thrown ? thrown.errcode : undefined
+  return typeof code === 'number' ? code & 0xff : 0
+}

@@ -1,0 +1,124 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
+import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
+import { readRecord, writeRecord } from '../record-text.ts'
+import { closedFault } from '../store-fault.ts'
+import { CommitQueue } from './commit-queue.ts'
+import { isBusy, sqliteFault } from './sqlite-fault.ts'
+
+/**
+ * The durable store over a database that is open, migrated and its own. Operations take effect in the order they were asked
+ * for: a read that follows a write sees it, awaited or not.
+ */
+export class SqliteStore implements Store {
+  readonly #database: DatabaseSync
+  readonly #file: string
+  readonly #queue: CommitQueue
+  readonly #select: StatementSync
+  readonly #upsert: StatementSync
+  readonly #delete: StatementSync
+  readonly #scan: StatementSync
+  readonly #insert: StatementSync
+  readonly #page: StatementSync
+  #closing: Promise<void> | undefined
+
+  constructor(database: DatabaseSync, file: string) {
+    this.#database = database
+    this.#file = file
+    this.#queue = new CommitQueue(database, file)
+    this.#select = database.prepare('SELECT value FROM entry WHERE collection = ? AND key = ?')
+    this.#upsert = database.prepare('INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
+    this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
+    this.#scan = database.prepare('SELECT key, value FROM entry WHERE collection = ? AND key >= ? ORDER BY key')
+    this.#insert = database.prepare('INSERT INTO audit (record) VALUES (?)')
+    this.#page = database.prepare('SELECT position, record FROM audit WHERE position >= ? ORDER BY position LIMIT ?')
+  }
+
+  async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
+    this.#check(collection, key)
+    return this.#look(() => {
+      const row = this.#select.get(collection, key)
+      return row && readRecord(String(row['value']), nameOf(collection, key))
+    })
+  }
+
+  async write(collection: StoreCollection, key: string, value: Json): Promise<void> {
+    this.#check(collection, key)
+    const text = writeRecord(value)
+    await this.#queue.enqueue(() => this.#upsert.run(collection, key, text))
+  }
+
+  async remove(collection: StoreCollection, key: string): Promise<void> {
+    this.#check(collection, key)
+    await this.#queue.enqueue(() => this.#delete.run(collection, key))
+  }
+
+  async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {
+    this.#check(collection, prefix)
+    return this.#look(() => {
+      const found: StoredRecord[] = []
+      for (const row of this.#scan.iterate(collection, prefix)) {
+        const key = String(row['key'])
+        // In the order of the index, those with the prefix come first and together.
+        if (!key.startsWith(prefix)) break
+        found.push({ key, value: readRecord(String(row['value']), nameOf(collection, key)) })
+      }
+      return found.toSorted(byKey)
+    })
+  }
+
+  async append(record: Json): Promise<number> {
+    this.#mustBeOpen()
+    const text = writeRecord(record)
+    return this.#queue.enqueue(() => Number(this.#insert.run(text).lastInsertRowid))
+  }
+
+  async records(from = 1, limit = Infinity) {
+    this.#mustBeOpen()
+    const page = auditPage(from, limit)
+    return this.#look(() => this.#page.all(page.from, page.limit).map((row) => {
+      const position = Number(row['position'])
+      return { position, record: readRecord(String(row['record']), `audit record ${position}`) }
+    }))
+  }
+
+  /** What was asked for before is done first. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.settled()
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // All that was acknowledged is in the log already; whoever opens the file next finds it there.
+    }
+    try {
+      this.#database.close()
+    } catch (error) {
+      throw sqliteFault(error, this.#file)
+    }
+  }
+
+  /** At once when nothing is waiting; otherwise in its turn, so that it sees what was asked for before it and not after. */
+  async #look<T>(run: () => T): Promise<T> {
+    if (!this.#queue.idle) return this.#queue.enqueue(run)
+    try {
+      return run()
+    } catch (error) {
+      if (isBusy(error)) return this.#queue.enqueue(run)
+      throw sqliteFault(error, this.#file)
+    }
+  }
+
+  #check(collection: StoreCollection, key: string): void {
+    this.#mustBeOpen()
+    checkAddress(collection, key)
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closing) throw closedFault()
+  }
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { patiently } from '../../src/sqlite/patience.ts'
+
+const busy = () => Object.assign(new Error('database is locked'), { errcode: 5 })
+
+describe('patience', () => {
+  it('attempts again while the file is held, by extended code as well', async () => {
+    let attempts = 0
+    const held = [busy(), Object.assign(busy(), { errcode: 517 }), Object.assign(busy(), { errcode: 6 })]
+    expect(await patiently(() => {
+      const error = held[attempts++]
+      if (error) throw error
+      return 'mine'
+    })).toBe('mine')
+    expect(attempts).toBe(4)
+  })
+
+  it('ends', async () => {
+    const error = busy()
+    await expect(patiently(() => { throw error }, 30)).rejects.toBe(error)
+  })
+
+  it('has none with other errors', async () => {
+    let attempts = 0
+    await expect(patiently(() => { attempts++; throw new Error('disk') })).rejects.toThrow('disk')
+    expect(attempts).toBe(1)
+  })
+})

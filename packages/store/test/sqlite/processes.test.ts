@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { killRounds } from './kill-rounds.ts'
+import { StoreFolder } from './store-folder.ts'
+import { Witness, confirm, makeRecord } from './witness.ts'
+import { runWriter } from './writer-process.ts'
+
+describe('a store and the processes that write to it', () => {
+  it('is whole after each of 20 deaths by SIGKILL, and has all that was acknowledged', { timeout: 120_000 }, async () => {
+    await using folder = new StoreFolder()
+    expect(await killRounds(folder.path, 20)).toBeGreaterThan(100)
+  })
+
+  it('counts for several at once without a gap, from its making on', { timeout: 120_000 }, async () => {
+    await using folder = new StoreFolder()
+    const runs = await Promise.all(['a', 'b', 'c'].map((writer) => runWriter(folder.file, writer, { bursts: 60 })))
+    expect(runs.map((run) => run.exitCode)).toEqual([0, 0, 0])
+    const store = await folder.open()
+    await confirm(store, runs.map((run) => run.witness))
+    const acknowledged = runs.reduce((sum, run) => sum + run.witness.acknowledged, 0)
+    expect(await store.records()).toHaveLength(acknowledged)
+  })
+
+  it.each<[string, string[], RegExp]>([
+    ['lost', ['appended 2 9\n'], /acknowledged at 2/],
+    ['in another place', ['appended 2 1\n'], /acknowledged at 2 and is at 1/],
+    ['there twice', [], /there twice/],
+    ['older in a slot than was acknowledged', ['wrote slot', '-1 2\n'], /holds 1/],
+  ])('would be found out if something were %s', async (_, heard, complaint) => {
+    await using folder = new StoreFolder()
+    const store = await folder.open()
+    const witness = new Witness('w')
+    for (const chunk of heard) witness.hear(chunk)
+    await store.append(makeRecord('w', 1))
+    if (heard.length === 0) await store.append(makeRecord('w', 1))
+    await store.write('state', 'w/slot-1', makeRecord('w', 1))
+    await expect(confirm(store, [witness])).rejects.toThrow(complaint)
+  })
+})

@@ -1,0 +1,27 @@
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import { pragmaNumber } from '../../src/sqlite/schema.ts'
+import { applySettings } from '../../src/sqlite/settings.ts'
+import { StoreFolder } from './store-folder.ts'
+
+describe('the settings of a connection', () => {
+  it('are those that the promises of the store rest on', async () => {
+    await using folder = new StoreFolder()
+    using database = new DatabaseSync(folder.file)
+    applySettings(database, folder.file, 1_000_000)
+    expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+    const full = 2
+    expect(pragmaNumber(database, 'synchronous')).toBe(full)
+    expect(pragmaNumber(database, 'max_page_count') * pragmaNumber(database, 'page_size')).toBe(999_424)
+    expect(pragmaNumber(database, 'trusted_schema')).toBe(0)
+    expect(pragmaNumber(database, 'cell_size_check')).toBe(1)
+    expect(pragmaNumber(database, 'journal_size_limit')).toBe(4_194_304)
+  })
+
+  it('are refused by a disk that cannot keep a log', () => {
+    using database = new DatabaseSync(':memory:')
+    expect(() => applySettings(database, 'it', 1_000_000)).toThrow(expect.objectContaining({
+      code: 'StoreUnavailable', data: { reason: 'location', file: 'it' }, message: expect.stringContaining('local disk'),
+    }))
+  })
+})

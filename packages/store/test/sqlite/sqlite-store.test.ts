@@ -1,0 +1,86 @@
+import { readdirSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { describesAStore } from '../twin.ts'
+import { StoreFolder } from './store-folder.ts'
+
+describe('the sqlite store', () => {
+  let folders = new AsyncDisposableStack()
+  const newFolder = () => folders.use(new StoreFolder())
+  afterEach(async () => {
+    await folders.disposeAsync()
+    folders = new AsyncDisposableStack()
+  })
+
+  describesAStore(() => newFolder().open())
+
+  it('remembers, and goes on counting where it stopped', async () => {
+    const folder = newFolder()
+    const before = await folder.open()
+    await before.write('state', 'weather', { data: 3 })
+    await before.append('one')
+    await before.close()
+    const after = await folder.open()
+    expect(await after.read('state', 'weather')).toEqual({ data: 3 })
+    expect(await after.append('two')).toBe(2)
+  })
+
+  it('leaves one file when the last one closes it', async () => {
+    const folder = newFolder()
+    const store = await folder.open()
+    await store.append('one')
+    await store.close()
+    expect(readdirSync(folder.path)).toEqual(['host.db'])
+  })
+
+  it('is shared by several in one process', async () => {
+    const folder = newFolder()
+    const stores = await Promise.all([folder.open(), folder.open(), folder.open()])
+    const positions = await Promise.all(Array.from({ length: 300 }, (_, n) => stores[n % 3]?.append(n)))
+    expect(positions.toSorted((a = 0, b = 0) => a - b)).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
+    await stores[0].write('trust', 'a', 1)
+    expect(await stores[1].read('trust', 'a')).toBe(1)
+    await stores[0].close()
+    expect(await stores[2].append('on')).toBe(301)
+  })
+
+  it('says which record is damaged, and gives the others', async () => {
+    const folder = newFolder()
+    const store = await folder.open()
+    await store.write('state', 'good', 1)
+    await store.write('state', 'bad', 1)
+    for (const record of ['one', 'two', 'three']) await store.append(record)
+    using stranger = new DatabaseSync(folder.file)
+    stranger.exec(`UPDATE entry SET value = '{"cut' WHERE key = 'bad'; UPDATE audit SET record = '[1e999]' WHERE position = 2`)
+
+    const damaged = (record: string) =>
+      ({ code: 'StoreUnavailable', data: { reason: 'damaged-record', record }, message: expect.stringContaining(record) })
+    await expect(store.read('state', 'bad')).rejects.toMatchObject(damaged('state "bad"'))
+    await expect(store.list('state')).rejects.toMatchObject(damaged('state "bad"'))
+    await expect(store.records()).rejects.toMatchObject(damaged('audit record 2'))
+    expect(await store.read('state', 'good')).toBe(1)
+    expect(await store.list('state', 'g')).toEqual([{ key: 'good', value: 1 }])
+    expect(await store.records(3)).toEqual([{ position: 3, record: 'three' }])
+
+    // Asked for in the same turn, it takes nothing else down with it.
+    const together = await Promise.allSettled([store.append('four'), store.read('state', 'bad'), store.append('five')])
+    expect(together.map((each) => each.status === 'fulfilled' ? each.value : 'failed')).toEqual([4, 'failed', 5])
+
+    await store.write('state', 'bad', 'mended')
+    expect(await store.read('state', 'bad')).toBe('mended')
+  })
+
+  it('waits for another process that is writing, with the thread free meanwhile', async () => {
+    const folder = newFolder()
+    const store = await folder.open()
+    using other = new DatabaseSync(folder.file)
+    other.exec('BEGIN IMMEDIATE')
+    const appended = store.append('patient')
+    const read = store.read('state', 'a')
+    // Were the thread blocked, these turns would not come before the patience of the append has ended.
+    for (let turn = 0; turn < 10; turn++) await nextTurn()
+    other.exec('COMMIT')
+    expect(await Promise.all([appended, read])).toEqual([1, undefined])
+  })
+})

@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Witness } from './witness.ts'
+
+const WRITER = fileURLToPath(new URL('./fixtures/writer.ts', import.meta.url))
+
+export interface WriterRun {
+  readonly witness: Witness
+  readonly signal: NodeJS.Signals | null
+  readonly exitCode: number | null
+}
+
+type WriterEnd = { readonly bursts: number } | { readonly lines: number }
+
+/** Runs a writer to its end: after so many bursts, or by SIGKILL as soon as so many lines have come from it. */
+export async function runWriter(file: string, writer: string, until: WriterEnd): Promise<WriterRun> {
+  const bursts = 'bursts' in until ? until.bursts : Infinity
+  const child = spawn(process.execPath, [WRITER, file, writer, String(bursts)], {
+    stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(file), 'compiled') },
+  })
+  const witness = new Witness(writer)
+  child.stdout.setEncoding('utf8')
+  child.stdout.on('data', (chunk: string) => {
+    if (witness.hear(chunk) >= ('lines' in until ? until.lines : Infinity)) child.kill('SIGKILL')
+  })
+  await once(child, 'close')
+  return { witness, signal: child.signalCode, exitCode: child.exitCode }
+}

@@ -1,0 +1,115 @@
+import { STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+
+/** What every store does. `open` gives an empty one. */
+export function describesAStore(open: () => Promise<Store>): void {
+  it('gives back what was written, as a copy taken when it was asked for', async () => {
+    const store = await open()
+    const value = { list: [1, 2] }
+    const written = store.write('state', 'weather', value)
+    value.list.push(3)
+    await written
+    const first = (await store.read('state', 'weather')) as { list: number[] }
+    expect(first).toEqual({ list: [1, 2] })
+    first.list.push(4)
+    expect(await store.read('state', 'weather')).toEqual({ list: [1, 2] })
+  })
+
+  it.each<[string, Json]>([
+    ['null', null], ['false', false], ['zero', 0], ['an empty text', ''], ['a long text', 'æ🚢\0'.repeat(20_000)],
+    ['a small number', 5e-324], ['nesting', { a: [{ b: [[]] }, {}] }], ['a key like a method', { constructor: 1, toString: 2 }],
+  ])('keeps %s as it is', async (_, value) => {
+    const store = await open()
+    await store.write('paused', 'it', value)
+    await store.append(value)
+    expect(await store.read('paused', 'it')).toEqual(value)
+    expect(await store.list('paused')).toEqual([{ key: 'it', value }])
+    expect(await store.records()).toEqual([{ position: 1, record: value }])
+  })
+
+  it('gives keys back sorted, whatever order they were written in', async () => {
+    const store = await open()
+    await store.write('state', 'it', { b: 1, a: { d: 1, c: 2 } })
+    expect(JSON.stringify(await store.read('state', 'it'))).toBe('{"a":{"c":2,"d":1},"b":1}')
+  })
+
+  it('keeps collections apart and knows what is absent', async () => {
+    const store = await open()
+    for (const collection of STORE_COLLECTIONS) await store.write(collection, 'a', collection)
+    for (const collection of STORE_COLLECTIONS) expect(await store.read(collection, 'a')).toBe(collection)
+    await store.remove('state', 'a')
+    await store.remove('state', 'a')
+    expect(await store.read('state', 'a')).toBeUndefined()
+    expect(await store.read('approval', 'a')).toBe('approval')
+    expect(await store.list('state')).toEqual([])
+  })
+
+  it('lists in the order of keys, by prefix', async () => {
+    const store = await open()
+    const keys = ['b/2', 'a/1', 'b/1', '__proto__', 'b', 'b/', 'b0', '', 'b/\0', '\u{ff5e}', '\u{1f6a2}', '%', '_']
+    for (const key of keys) await store.write('approval', key, key)
+    expect((await store.list('approval', 'b/')).map((record) => record.key)).toEqual(['b/', 'b/\0', 'b/1', 'b/2'])
+    expect((await store.list('approval')).map((record) => record.key)).toEqual(keys.toSorted())
+    expect(await store.list('approval', '\u{1f6a2}')).toEqual([{ key: '\u{1f6a2}', value: '\u{1f6a2}' }])
+    expect(await store.list('approval', '%')).toEqual([{ key: '%', value: '%' }])
+  })
+
+  it('numbers the audit from 1 and pages through it', async () => {
+    const store = await open()
+    const positions: number[] = []
+    for (const record of ['one', 'two', 'three']) positions.push(await store.append(record))
+    expect(positions).toEqual([1, 2, 3])
+    expect(await store.records(2, 1)).toEqual([{ position: 2, record: 'two' }])
+    const pages: [from: number, limit: number, positions: number[]][] = [
+      [0, Infinity, [1, 2, 3]], [-5, 2, [1, 2]], [1.5, 1.5, [2]], [2, 1e300, [2, 3]], [9, 1, []], [Infinity, 1, []], [1, 0, []],
+      [1, -1, []], [Number.NaN, Number.NaN, []],
+    ]
+    for (const [from, limit, expected] of pages) {
+      expect((await store.records(from, limit)).map((each) => each.position), `from ${from}, ${limit}`).toEqual(expected)
+    }
+  })
+
+  it('takes operations in the order they were asked for, awaited or not', async () => {
+    const store = await open()
+    const seen = await Promise.all([
+      store.read('state', 'a'), store.write('state', 'a', 1), store.read('state', 'a'),
+      store.write('state', 'a', 2), store.append('x'),
+      store.list('state'), store.remove('state', 'a'), store.read('state', 'a'), store.append('y'), store.records(),
+    ])
+    expect(seen).toEqual([
+      undefined, undefined, 1, undefined, 1,
+      [{ key: 'a', value: 2 }], undefined, undefined, 2, [{ position: 1, record: 'x' }, { position: 2, record: 'y' }],
+    ])
+  })
+
+  it('does what was asked for before it is closed, and nothing after', async () => {
+    const store = await open()
+    const appended = store.append('last')
+    const closed = store.close()
+    await expect(store.append('too late')).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: 'closed' } })
+    expect(await appended).toBe(1)
+    await Promise.all([closed, store.close()])
+    await store.close()
+  })
+
+  const cycle: Json[] = []
+  cycle.push(cycle)
+  const refused: [string, (store: Store) => Promise<unknown>][] = [
+    ['an unknown collection', (store) => store.read('constructor' as 'state', 'a')],
+    ['half of a surrogate pair in a key', (store) => store.write('state', '\ud83d', 1)],
+    ['half of a surrogate pair in a prefix', (store) => store.list('state', '\ud83d')],
+    ['a key that is too long', (store) => store.remove('state', 'k'.repeat(20_000))],
+    ['a key that is no text', (store) => store.read('state', 7 as unknown as string)],
+    ['a value that is not JSON', (store) => store.write('state', 'a', { at: new Date(0) } as unknown as Json)],
+    ['a value that contains itself', (store) => store.append(cycle)],
+    ['a value whose text is too long', (store) => store.append('\n'.repeat(9_000_000))],
+    ...(['read', 'remove', 'list'] as const).map((method): [string, (store: Store) => Promise<unknown>] => [
+      `to ${method} when closed`, async (store) => { await store.close(); await store[method]('state', 'a') },
+    ]),
+    ['to write when closed', async (store) => { await store.close(); await store.write('state', 'a', 1) }],
+    ['to give records when closed', async (store) => { await store.close(); await store.records() }],
+  ]
+  it.each(refused)('refuses %s with StoreUnavailable', async (_, act) => {
+    await expect(act(await open())).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: expect.any(String) } })
+  })
+}
