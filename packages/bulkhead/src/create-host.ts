@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { realpath } from 'node:fs/promises'
-import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust } from '@bulkhead/contract'
+import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type Host } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
@@ -22,6 +22,8 @@ export interface CreateHostOptions {
   readonly trust?: ProjectTrust
   /** Whom to ask about trust. Sessions name their own. */
   readonly interactor?: Interactor
+  /** Where state and project approvals are kept. Closed with the host. Default: one that forgets. */
+  readonly store?: Store
   /** Goes over every configuration file. */
   readonly config?: ConfigFile
   /** Where declared environment variables are looked up. Default: the environment of this process. */
@@ -41,7 +43,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
   const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
   const sandbox = createSandbox({ workspace })
-  const store = createMemoryStore()
+  const store = options.store ?? createMemoryStore()
   const host = createHostCore({
     report, sandbox, store, workspace,
     sidecar: createSidecar(),

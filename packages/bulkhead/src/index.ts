@@ -1,5 +1,6 @@
 export { createHost, type CreateHostOptions } from './create-host.ts'
 export { createTerminalInteractor } from './terminal-interactor.ts'
+export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
 export type { Host, Session, SessionOptions } from '@bulkhead/host'
 export type { Interactor, Outcome } from '@bulkhead/contract'

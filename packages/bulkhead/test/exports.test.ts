@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import * as bulkhead from '../src/index.ts'
 
 it('exports exactly this', () => {
-  expect(Object.keys(bulkhead).toSorted()).toEqual(['CORE_VERSION', 'createHost', 'createTerminalInteractor'])
+  expect(Object.keys(bulkhead).toSorted()).toEqual(['CORE_VERSION', 'createHost', 'createTerminalInteractor', 'openSqliteStore'])
 })
 
 it('has the version of its package', () => {

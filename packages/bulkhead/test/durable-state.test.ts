@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost, openSqliteStore } from '../src/index.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-state-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const COUNTER = `export default { tools: { count: { async execute(_, runtime) {
+  const count = (await runtime.state.read() ?? 0) + 1
+  await runtime.state.write(count)
+  return count
+} } } }`
+
+async function countOnce(store: boolean): Promise<unknown> {
+  const host = await createHost({
+    workspace: folder, home: join(folder, 'home'), ...(store ? { store: await openSqliteStore({ file: join(folder, 'host.db') }) } : {}),
+  })
+  const session = await host.openSession({ mode: 'yolo' })
+  const outcome = await session.call({ id: 'c1', name: 'count', arguments: {} })
+  await host.close()
+  return outcome.type === 'output' ? outcome.data : outcome.error_text
+}
+
+it('a tool finds its state again after the host was closed, where the store remembers', async () => {
+  writeExtension(join(folder, 'home'), { id: 'counter', stateSlot: { slotVersion: '1', schema: { type: 'integer' } }, tools: [{ name: 'count' }] }, COUNTER)
+  expect(await countOnce(true)).toBe(1)
+  expect(await countOnce(true)).toBe(2)
+  expect(await countOnce(false)).toBe(1)
+})
