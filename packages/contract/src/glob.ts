@@ -41,7 +41,8 @@ export function compileGlob(pattern: string, { below = true }: GlobOptions = {})
 }
 
 /** The segments of a path or pattern, as they are compared: empty ones count in front only. */
-export const pathSegments = (text: string): readonly string[] => text.split('/').filter((part, index) => part !== '' || index === 0)
+export const pathSegments = (text: string): readonly string[] =>
+  text.split('/').filter((part, index) => part !== '' || index === 0)
 
 function matchSegments(pattern: readonly string[], path: readonly string[], below: boolean): GlobMatch {
   // reachable[i]: the first i pattern segments can match what was read of the path so far.

@@ -35,7 +35,9 @@ export function refuseStraySecrets({ env, secrets, tools }: Declaring, context: 
     const refuse = (message: string, ...path: (string | number)[]): void =>
       context.addIssue({ code: 'custom', path: ['secrets', index, ...path], message })
     if (names.has(secret.name)) refuse(`another secret of this manifest is called ${secret.name} too`, 'name')
-    if (env.includes(secret.name)) refuse(`${secret.name} is in env too, where its value can be read: name it in one of them`, 'name')
+    if (env.includes(secret.name)) {
+      refuse(`${secret.name} is in env too, where its value can be read: name it in one of them`, 'name')
+    }
     names.add(secret.name)
     if (secret.hosts === undefined && secret.commands === undefined) refuse('a secret names hosts or commands it may be used for')
     secret.hosts?.forEach((host, at) => {

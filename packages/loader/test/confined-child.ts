@@ -50,7 +50,9 @@ const { createLoader } = await import('../src/index.ts')
 process.once('message', (request: ConfinedRequest) => {
   void (async () => {
     const { global, trustRoot } = request
-    const loader = createLoader({ coreVersion: '1.0.0', roots: { global }, bundled: [], ...(trustRoot !== undefined && { trustRoot }) })
+    const loader = createLoader({
+      coreVersion: '1.0.0', roots: { global }, bundled: [], ...(trustRoot !== undefined && { trustRoot }),
+    })
     calls.length = 0
     const hasProjectLayer = await loader.hasProjectLayer(request.workspace)
     const { extensions, diagnostics } = await loader.load({ workspace: request.workspace, trust: request.trust })

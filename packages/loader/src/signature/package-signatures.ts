@@ -10,14 +10,19 @@ import { unverified, verified, type Verification, type VerificationStep } from '
 /** Steps at which a root that is too old, or of somebody else, may be the reason. */
 const ROOT_MATTERS: ReadonlySet<VerificationStep> = new Set(['trustRoot', 'time', 'certificate', 'log'])
 
+/** Signatures that are remembered; beyond that all are forgotten and proven again. */
+const MAX_KNOWN = 10_000
+
 /**
  * Verifies the bundles that packages carry. What is signed is the integrity file, byte for byte, which names the root digest
  * and with it every file: `cosign sign-blob` and build attestations sign it as they sign any file.
- * The libraries are loaded with the first bundle, so that who has none does not pay for them.
+ * The libraries are loaded with the first bundle, so that who has none does not pay for them. What has verified once does so
+ * for ever, since only the time of signing counts: the same bytes are not verified again.
  */
 export class PackageSignatures {
   readonly #root: TrustMaterial
   #opened: Promise<Verification<BundleVerifier>> | undefined
+  readonly #known = new Map<string, Verification<ExtensionSigner>>()
 
   constructor(root: TrustMaterial) {
     this.#root = root
@@ -25,6 +30,16 @@ export class PackageSignatures {
 
   /** Contract: never rejects for what it is shown. */
   async verify(bundle: Uint8Array, integrityFile: Uint8Array): Promise<Verification<ExtensionSigner>> {
+    const key = sha512(bundle) + sha512(integrityFile)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const result = await this.#prove(bundle, integrityFile)
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    if (result.ok) this.#known.set(key, result)
+    return result
+  }
+
+  async #prove(bundle: Uint8Array, integrityFile: Uint8Array): Promise<Verification<ExtensionSigner>> {
     const parsed = parseStrictJson(bundle)
     if (!parsed.ok) return unverified('form', parsed.message)
     this.#opened ??= open(this.#root.json)

@@ -138,7 +138,8 @@ describe('attestations made here', () => {
     ['one under another type', async () => [{ ...built, predicateType: PUBLISH }], 'statement', /listed as something else/],
     [
       'a predicate about another version',
-      async () => [await byKey(PUBLISH, { predicate: { name: '@acme/weather', version: '9.0.0' } })], 'subject', /contradicts itself/,
+      async () => [await byKey(PUBLISH, { predicate: { name: '@acme/weather', version: '9.0.0' } })],
+      'subject', /contradicts itself/,
     ],
     [
       'two subjects',

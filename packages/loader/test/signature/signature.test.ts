@@ -163,7 +163,8 @@ describe('the trust root', () => {
     ['names nobody', () => ({}), /names no certificate authority/],
     [
       'has a broken certificate',
-      (root) => ({ ...root, certificateAuthorities: [{ certChain: { certificates: [{ rawBytes: 'AAAA' }] } }] }), /cannot be read/,
+      (root) => ({ ...root, certificateAuthorities: [{ certChain: { certificates: [{ rawBytes: 'AAAA' }] } }] }),
+      /cannot be read/,
     ],
     [
       'does not say since when',

@@ -61,7 +61,9 @@ export class SigstoreFixture {
       void (async () => {
         const body = await buffer(request)
         const answer = await handlers.get(request.url ?? '')!(body.toString('utf8'))
-        response.writeHead(answer.statusCode, { 'content-type': answer.contentType ?? 'text/plain' }).end(answer.response)
+        // A connection that is kept could be closed by its timeout just when a busy test uses it again.
+        response.writeHead(answer.statusCode, { 'content-type': answer.contentType ?? 'text/plain', connection: 'close' })
+        response.end(answer.response)
       })()
     })
     const log = (publicKey: Buffer): JsonObject => ({

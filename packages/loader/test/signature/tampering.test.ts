@@ -53,6 +53,16 @@ describe.each(['signature', 'statement'])('a bundle with a %s', (kind) => {
     expect(await verify(bundles.get(kind)!)).toMatchObject({ ok: true })
   })
 
+  test('is verified once for the same bytes, and again for others', async () => {
+    const bundle = Buffer.from(JSON.stringify(bundles.get(kind)))
+    const fresh = new PackageSignatures({ source: 'the test', date: null, json: sigstore.trustRoot })
+    const first = await fresh.verify(bundle, integrityFile)
+    expect(first).toMatchObject({ ok: true })
+    expect(await fresh.verify(Buffer.from(bundle), integrityFile)).toBe(first)
+    expect(await fresh.verify(bundle, Buffer.from(`${weather.integrityFile} `))).toMatchObject({ ok: false })
+    expect(await fresh.verify(Buffer.from(`${bundle.toString('utf8')}x`), integrityFile)).toMatchObject({ ok: false })
+  })
+
   test('does not verify with any single value changed', async () => {
     const bundle = bundles.get(kind)!
     const leaves = placesIn(bundle).filter((path) => entriesOf(at(bundle, path)).length === 0)
