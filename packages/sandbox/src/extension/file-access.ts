@@ -40,7 +40,7 @@ async function* readChanges(id: Promise<string>, ask: AskForCall): AsyncGenerato
 
 function writer(ask: AskForCall): FileWriter {
   return {
-    write: (path, content) => ask('fs.write', path, ...encoded(content)) as Promise<{ bytes: number; created: boolean }>,
+    write: async (path, content) => await ask('fs.write', path, ...encoded(content)) as { bytes: number; created: boolean },
     edit: (path, oldText, newText, options) =>
       ask('fs.edit', path, oldText, newText, options?.all === true) as Promise<{ replacements: number }>,
     remove: async (path) => void await ask('fs.remove', path),

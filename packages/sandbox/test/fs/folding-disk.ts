@@ -57,7 +57,8 @@ export class FoldingDisk implements Disk {
     const found = this.#find(path, true)
     if (found === undefined) throw Object.assign(new Error('missing'), { code: 'ENOENT' })
     const slashes = /^\/*/.exec(path)![0]
-    return slashes !== '' ? slashes + found.names.join('/') : found.names.length === 1 ? `${found.names[0]}/` : found.names.join('/')
+    const names = found.names.join('/')
+    return slashes === '' && found.names.length === 1 ? `${names}/` : slashes + names
   }
 
   #folder(name: string, tree: Tree): Entry {
@@ -67,7 +68,9 @@ export class FoldingDisk implements Disk {
   #entries(tree: Tree): Entry[] {
     return Object.entries(tree).map(([name, value]) => {
       if (typeof value === 'string') return { name, kind: 'file', node: ++this.#nodes, target: '', entries: [] }
-      if (typeof value['link'] === 'string') return { name, kind: 'link', node: ++this.#nodes, target: value['link'], entries: [] }
+      if (typeof value['link'] === 'string') {
+        return { name, kind: 'link', node: ++this.#nodes, target: value['link'], entries: [] }
+      }
       return this.#folder(name, value as Tree)
     })
   }

@@ -7,8 +7,10 @@ const covers = (pattern: string, path: string): boolean => compileGlobPattern(pa
 describe('a pattern of a search', () => {
   it.each<[string, string, boolean]>([
     ['*.ts', 'a.ts', true], ['*.ts', 'src/a.ts', false], ['**/*.ts', 'a.ts', true], ['**/*.ts', 'src/deep/a.ts', true],
-    ['src', 'src', true], ['src', 'src/a', false], ['src/**', 'src/a/b', true], ['./src/*', 'src/a', true], ['src//*', 'src/a', true],
-    ['src/', 'src', true], ['*.{ts,tsx}', 'a.tsx', true], ['*.{ts,tsx}', 'a.js', false], ['{src,test}/**/*.ts', 'test/x/a.ts', true],
+    ['src', 'src', true], ['src', 'src/a', false], ['src/**', 'src/a/b', true], ['./src/*', 'src/a', true],
+    ['src//*', 'src/a', true],
+    ['src/', 'src', true], ['*.{ts,tsx}', 'a.tsx', true], ['*.{ts,tsx}', 'a.js', false],
+    ['{src,test}/**/*.ts', 'test/x/a.ts', true],
     ['{a,b/{c,d}}', 'b/d', true], ['{a,b/{c,d}}', 'b', false], ['{a}', '{a}', true], ['{a', '{a', true], ['a}', 'a}', true],
     ['[id].tsx', '[id].tsx', true], ['[id].tsx', 'i.tsx', false], ['a?', 'a?', true], ['a?', 'ab', false], ['*', '.hidden', true],
     ['{,a}b', 'b', true], ['{,a}b', 'ab', true], ['x{1,2}{3,4}', 'x14', true], ['A*', 'ab', false], ['{a,b', '{a,b', true],
@@ -16,17 +18,24 @@ describe('a pattern of a search', () => {
     expect(covers(pattern, path)).toBe(expected)
   })
 
-  it.each(['', '/abs', '../up', 'a/../b', 'a\0b', 'x'.repeat(1_025), '{a,/b}', '{a,..}/b', '{a,b}'.repeat(7)])('%j is refused', (pattern) => {
+  it.each([
+    '', '/abs', '../up', 'a/../b', 'a\0b', 'x'.repeat(1_025), '{a,/b}', '{a,..}/b', '{a,b}'.repeat(7),
+  ])('%j is refused', (pattern) => {
     expect(() => compileGlobPattern(pattern)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
   })
 
   it('expands braces as a reading from the inside out does', () => {
-    /** Replaces the innermost braces first, over and over. */
-    const oracle = (text: string): string[] => {
-      const inner = /^(.*)\{([^{}]*,[^{}]*)\}(.*)$/.exec(text)
-      if (inner === null) return [text]
-      const [, before = '', choices = '', after = ''] = inner
-      return choices.split(',').flatMap((choice) => oracle(before + choice + after))
+    /** Replaces the innermost braces first, over and over; undefined once it comes to more than a pattern may. */
+    const oracle = (text: string): Set<string> | undefined => {
+      const waiting = [text]
+      const whole = new Set<string>()
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        const [, before = '', choices, after = ''] = /^(.*)\{([^{}]*,[^{}]*)\}(.*)$/.exec(next) ?? []
+        if (choices === undefined) whole.add(next)
+        else waiting.push(...choices.split(',').map((choice) => before + choice + after))
+        if (whole.size + waiting.length > 32) return undefined
+      }
+      return whole
     }
     const { pattern } = fc.letrec<{ pattern: string; piece: string }>((tie) => ({
       pattern: fc.array(tie('piece'), { maxLength: 3 }).map((pieces) => pieces.join('')),
@@ -38,9 +47,9 @@ describe('a pattern of a search', () => {
     }))
     fc.assert(fc.property(pattern, (text) => {
       const expected = oracle(text)
-      fc.pre(expected.length <= 32)
-      expect(new Set(expandBraces(text))).toEqual(new Set(expected))
-    }), { numRuns: 2_000 })
+      fc.pre(expected !== undefined)
+      expect(new Set(expandBraces(text))).toEqual(expected)
+    }), { numRuns: 500 })
   })
 
   it('says where more may be found', () => {

@@ -6,7 +6,8 @@ import { codeOf, openFs, put } from './ground.ts'
 
 async function ground(): Promise<string> {
   const root = await temporaryFolder()
-  await put(root, 'outside/canary.ts', 'ws/a.ts', 'ws/b.ts', 'ws/src/z.ts', 'ws/src/deep/y.ts', 'ws/src/deep/x.js', 'ws/src.ts', 'ws/.hidden/h.ts', 'ws/docs/d.md')
+  await put(root, 'outside/canary.ts', 'ws/a.ts', 'ws/b.ts', 'ws/src.ts', 'ws/src/z.ts', 'ws/src/deep/y.ts', 'ws/src/deep/x.js')
+  await put(root, 'ws/.hidden/h.ts', 'ws/docs/d.md')
   const workspace = join(root, 'ws')
   await symlink('../outside', join(workspace, 'out'))
   await symlink('../outside/canary.ts', join(workspace, 'link.ts'))

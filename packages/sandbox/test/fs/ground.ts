@@ -61,8 +61,8 @@ export function openFs(workspace: string, requires: JsonObject, options: FsOptio
 }
 
 /** Files by their path, empty where nothing else is said. */
-export async function put(folder: string, ...paths: readonly (string | readonly [path: string, content: string])[]): Promise<void> {
-  for (const entry of paths) {
+export async function put(folder: string, ...files: readonly (string | readonly [path: string, text: string])[]): Promise<void> {
+  for (const entry of files) {
     const [path, content] = typeof entry === 'string' ? [entry, ''] : entry
     await mkdir(join(folder, path, '..'), { recursive: true })
     await writeFile(join(folder, path), content)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Disk } from '../../src/main/broker/fs/disk.ts'
 import type { NameFolding } from '../../src/main/broker/fs/name-folding.ts'
 import { PathJudge } from '../../src/main/broker/fs/path-judge.ts'
 import { pathsOf } from '../../src/main/broker/fs/path-model.ts'
@@ -27,7 +28,11 @@ function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: Worl
     power: 'fs.read', platform, paths, disk, workspace, roots: [workspace],
     patterns: patterns.map((pattern) => (pattern === '' ? workspace : `${workspace}/${pattern}`)),
   })
-  return { disk, where: (given, reach = 'covers') => judge.locate(given, reach).then(({ real }) => real, (error: { code: string }) => error.code) }
+  return {
+    disk,
+    where: (given, reach = 'covers') =>
+      judge.locate(given, reach).then(({ real }) => real, (error: { code: string }) => error.code),
+  }
 }
 
 const SENSITIVE: NameFolding = { case: false, normal: false }
@@ -42,7 +47,8 @@ const tree: Tree = {
 
 describe('on a file system that folds nothing', () => {
   it('another spelling is another file', async () => {
-    const { where } = judgeOf({ platform: 'linux', workspace: '/home/ws', tree, folding: SENSITIVE, patterns: ['Secret.txt', 'Docs/**'] })
+    const patterns = ['Secret.txt', 'Docs/**']
+    const { where } = judgeOf({ platform: 'linux', workspace: '/home/ws', tree, folding: SENSITIVE, patterns })
     expect(await where('Secret.txt')).toBe('/home/ws/Secret.txt')
     for (const given of ['secret.TXT', 'docs/Read.Me', '/HOME/ws/Secret.txt', '/home/WS/Secret.txt']) {
       expect(await where(given), given).toBe('CapabilityDenied')
@@ -67,7 +73,8 @@ describe('on a file system that folds names', () => {
 
   it('what the grant does not name is outside in every spelling', async () => {
     const { where } = judgeOf({ ...world, patterns: ['Secret.txt', 'docs/*.me', 'Docs/Deep'] })
-    for (const given of ['Other/x.txt', 'OTHER/X.TXT', 'docs/DEEP/../../other/x.txt', 'docs', 'way-out', 'WAY-OUT/x', '..', '../WS-evil/x']) {
+    const outside = ['Other/x.txt', 'OTHER/X.TXT', 'docs/DEEP/../../other/x.txt', 'docs', 'way-out', 'WAY-OUT', '..', '../WS-evil']
+    for (const given of outside) {
       expect(await where(given), given).toBe('CapabilityDenied')
     }
     expect(await where('DOCS/read.ME')).toBe('/Users/me/ws/Docs/Read.Me')
@@ -96,8 +103,11 @@ describe('on a file system that folds names', () => {
 
   it('letters without one counterpart are never taken for another', async () => {
     const odd: Tree = { 'kelvin.txt': '', strasse: '', '\u0130': '' }
-    const { where } = judgeOf({ ...world, platform: 'linux', tree: odd, folding: CASE, patterns: ['\u212aelvin.txt', 'stra\u00dfe', 'i\u0307'] })
-    for (const given of ['kelvin.txt', 'KELVIN.TXT', 'strasse', 'STRASSE', '\u0130']) expect(await where(given), given).toBe('CapabilityDenied')
+    const patterns = ['\u212aelvin.txt', 'stra\u00dfe', 'i\u0307']
+    const { where } = judgeOf({ ...world, platform: 'linux', tree: odd, folding: CASE, patterns })
+    for (const given of ['kelvin.txt', 'KELVIN.TXT', 'strasse', 'STRASSE', '\u0130']) {
+      expect(await where(given), given).toBe('CapabilityDenied')
+    }
   })
 })
 
@@ -120,9 +130,11 @@ describe('on Windows', () => {
     await where('docs')
     const before = disk.touched.length
     for (const given of [
-      'LONGNA~1\\read.me', 'docs.\\read.me', 'docs \\read.me', 'docs\\read.me::$DATA', 'docs\\read.me.', 'docs\\nul', 'docs\\con.txt',
+      'LONGNA~1\\read.me', 'docs.\\read.me', 'docs \\read.me', 'docs\\read.me::$DATA', 'docs\\read.me.', 'docs\\nul',
+      'docs\\con.txt',
       'C:docs\\read.me', '\\\\.\\C:\\Users\\me\\ws\\docs\\read.me', '\\\\?\\C:\\Users\\me\\ws\\docs\\..\\docs\\read.me',
-      '\\\\localhost\\C$\\Users\\me\\ws\\docs\\read.me', 'D:\\Users\\me\\ws\\docs\\read.me', '..\\ws-evil\\x', 'C:\\Users\\me\\ws-evil\\docs',
+      '\\\\localhost\\C$\\Users\\me\\ws\\docs\\read.me', 'D:\\Users\\me\\ws\\docs\\read.me', '..\\ws-evil\\x',
+      'C:\\Users\\me\\ws-evil\\docs',
       '\\\\?\\GLOBALROOT\\Device\\HarddiskVolume1\\Users\\me\\ws\\docs\\read.me',
     ]) expect(await where(given), given).toBe('CapabilityDenied')
     expect(disk.touched.length).toBe(before)
@@ -174,21 +186,26 @@ describe('what is looked at', () => {
 
   it('is nothing for what is no path', async () => {
     const { where, disk } = judgeOf({ platform: 'linux', workspace: '/ws', folding: SENSITIVE, tree: {}, patterns: ['**'] })
-    for (const given of ['', 'a\0b', 'x'.repeat(4_097), '\ud800', 'a\udc00']) expect(await where(given), given).toBe('InputInvalid')
+    for (const given of ['', 'a\0b', 'x'.repeat(4_097), '\ud800', 'a\udc00']) {
+      expect(await where(given), given).toBe('InputInvalid')
+    }
     expect(disk.touched).toEqual([])
   })
 
   it('is asked for again when a root could not be looked at, without keeping others from being used', async () => {
     const paths = pathsOf('linux')
     const disk = new FoldingDisk('/good', { 'a.txt': '' }, SENSITIVE)
-    const failing = {
-      look: (path: string) => (path.startsWith('/bad') ? Promise.reject(new Error('EIO')) : disk.look(path)),
-      target: (path: string) => disk.target(path),
-      names: (path: string) => disk.names(path),
-      real: (path: string) => (path.startsWith('/bad') ? Promise.reject(Object.assign(new Error('EACCES'), { code: 'EACCES' })) : disk.real(path)),
+    const unlessBad = <T>(path: string, ask: (path: string) => Promise<T>): Promise<T> =>
+      (path.startsWith('/bad') ? Promise.reject(Object.assign(new Error('no'), { code: 'EACCES' })) : ask(path))
+    const failing: Disk = {
+      look: (path) => unlessBad(path, (good) => disk.look(good)),
+      target: (path) => disk.target(path),
+      names: (path) => disk.names(path),
+      real: (path) => unlessBad(path, (good) => disk.real(good)),
     }
     const judge = new PathJudge({
-      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], patterns: ['/good/**', '/bad/**'],
+      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'],
+      patterns: ['/good/**', '/bad/**'],
     })
     expect((await judge.locate('a.txt', 'covers')).real).toBe('/good/a.txt')
     expect(await codeOf(judge.locate('/bad/x', 'covers'))).toBe('ToolExecutionFailed')

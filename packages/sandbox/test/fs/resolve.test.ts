@@ -12,7 +12,10 @@ const climbing = fc.array(fc.constantFrom<string>(...NAMES, '..', 'ws', 'outside
 
 interface Thing {
   readonly at: readonly string[]
-  readonly what: { readonly kind: 'file' } | { readonly kind: 'folder' } | { readonly kind: 'link'; readonly to: readonly string[]; readonly absolute: boolean }
+  readonly what:
+    | { readonly kind: 'file' }
+    | { readonly kind: 'folder' }
+    | { readonly kind: 'link'; readonly to: readonly string[]; readonly absolute: boolean }
 }
 const thing: fc.Arbitrary<Thing> = fc.record({
   at: fc.tuple(fc.constantFrom('ws', 'outside'), somewhere).map(([top, below]) => [top, ...below]),
@@ -53,7 +56,8 @@ it('a path is never found outside the grant, nor anywhere else than where the sy
   let granted = 0
   let refusedLinks = 0
   await fc.assert(fc.asyncProperty(
-    fc.array(thing, { minLength: 2, maxLength: 14 }), fc.array(name, { maxLength: 2 }), fc.array(climbing, { minLength: 1, maxLength: 6 }),
+    fc.array(thing, { minLength: 2, maxLength: 14 }), fc.array(name, { maxLength: 2 }),
+    fc.array(climbing, { minLength: 1, maxLength: 6 }),
     async (things, pattern, paths) => {
       const root = join(folder, `${++round}`)
       make(root, things)

@@ -6,7 +6,8 @@ import { rootPatterns, ScopePatterns } from '../../src/main/broker/fs/scope-patt
 
 describe('the root of a pattern', () => {
   it('is the longest folder that was chosen by whoever runs the host', () => {
-    expect(rootPatterns(['/ws/docs/**', '/ws/sub/x', '/ws', '/wsx/a', '/data'], ['/ws', '/ws/sub', '/data'], POSIX_PATHS)).toEqual([
+    const patterns = ['/ws/docs/**', '/ws/sub/x', '/ws', '/wsx/a', '/data']
+    expect(rootPatterns(patterns, ['/ws', '/ws/sub', '/data'], POSIX_PATHS)).toEqual([
       { root: '/ws', rest: 'docs/**' }, { root: '/ws/sub', rest: 'x' }, { root: '/ws', rest: '' },
       { root: '/wsx/a', rest: '' }, { root: '/data', rest: '' },
     ])
@@ -15,16 +16,20 @@ describe('the root of a pattern', () => {
   })
 
   it('that cannot be named covers nothing', () => {
-    expect(rootPatterns(['\\\\.\\C:\\ws/a', 'C:\\ws/docs/**'], ['\\\\.\\C:\\ws', 'C:\\ws'], WINDOWS_PATHS)).toEqual([{ root: 'C:/ws', rest: 'docs/**' }])
+    const patterns = ['\\\\.\\C:\\ws/a', 'C:\\ws/docs/**']
+    expect(rootPatterns(patterns, ['\\\\.\\C:\\ws', 'C:\\ws'], WINDOWS_PATHS)).toEqual([{ root: 'C:/ws', rest: 'docs/**' }])
   })
 })
 
 describe('patterns together', () => {
-  const scope = (...patterns: string[]): ScopePatterns =>
-    new ScopePatterns(rootPatterns(patterns, ['/ws'], POSIX_PATHS).map((pattern) => ({ ...pattern, folding: EXACT })), POSIX_PATHS)
+  const scope = (...patterns: string[]): ScopePatterns => {
+    const rooted = rootPatterns(patterns, ['/ws'], POSIX_PATHS)
+    return new ScopePatterns(rooted.map((pattern) => ({ ...pattern, folding: EXACT })), POSIX_PATHS)
+  }
 
   it('cover what any of them covers, and lead where any of them leads', () => {
-    const { match } = ((patterns) => ({ match: (path: string) => patterns.match(path) }))(scope('/ws/docs/**', '/ws/src/*.ts'))
+    const patterns = scope('/ws/docs/**', '/ws/src/*.ts')
+    const match = (path: string) => patterns.match(path)
     expect(match('/ws/docs/a')).toEqual({ covers: true, leads: true })
     expect(match('/ws/src/a.ts')).toMatchObject({ covers: true })
     expect(match('/ws/src')).toEqual({ covers: false, leads: true })
@@ -35,7 +40,9 @@ describe('patterns together', () => {
 
   it('have nothing of the kernel unless their root lies there', () => {
     const everything = new ScopePatterns([{ root: '/', rest: '**', folding: EXACT }], POSIX_PATHS)
-    for (const path of ['/proc', '/proc/self/mem', '/dev/null', '/sys']) expect(everything.match(path)).toEqual({ covers: false, leads: false })
+    for (const path of ['/proc', '/proc/self/mem', '/dev/null', '/sys']) {
+      expect(everything.match(path)).toEqual({ covers: false, leads: false })
+    }
     expect(everything.match('/processes').covers).toBe(true)
     const shared = new ScopePatterns([{ root: '/dev/shm/ws', rest: '**', folding: EXACT }], POSIX_PATHS)
     expect(shared.match('/dev/shm/ws/a').covers).toBe(true)

@@ -81,7 +81,9 @@ describe('a watch', () => {
     await symlink('../../outside/canary.txt', join(workspace, 'src/canary.ts'))
     await writeFile(join(workspace, 'src/z.ts'), '')
     expect((await until(watch, 'created src/z.ts')).map(({ path }) => path)).toEqual(['src/z.ts'])
-    for (const path of ['src/out', 'src/hidden', '..', '/etc']) expect(await codeOf(fs.watch(path).started), path).toBe('CapabilityDenied')
+    for (const path of ['src/out', 'src/hidden', '..', '/etc']) {
+      expect(await codeOf(fs.watch(path).started), path).toBe('CapabilityDenied')
+    }
     expect(await codeOf(fs.watch('src/sub/none/x').started)).toBe('NotFound')
   })
 
@@ -152,7 +154,8 @@ describe('a watch', () => {
   })
 
   it.each([
-    ['folders', { folders: 2 }, 'ResourceBusy'], ['names', { names: 2 }, 'OutputTooLarge'], ['depth', { depth: 1 }, 'OutputTooLarge'],
+    ['folders', { folders: 2 }, 'ResourceBusy'], ['names', { names: 2 }, 'OutputTooLarge'],
+    ['depth', { depth: 1 }, 'OutputTooLarge'],
   ] as const)('is not begun beyond its limit of %s, and takes no place', async (_, watchLimits, code) => {
     const workspace = await temporaryFolder()
     await put(workspace, 'a/b/c.txt', 'small/x.txt')

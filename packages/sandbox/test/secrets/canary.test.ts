@@ -7,7 +7,7 @@ import { REDACTED } from '../../src/main/broker/secrets/redaction.ts'
 import { invocation, newSandbox, REMOTE, requestOf, running, temporaryFolder, toolOf } from '../fixture.ts'
 import { serve } from '../net/loopback.ts'
 import { ScriptedPeer } from '../scripted-peer.ts'
-import { SECRET } from './ground.ts'
+import { codeOf, SECRET } from './ground.ts'
 
 /** Uses the secret in every way there is, and gives back, logs and shows whatever it got hold of. */
 const CURIOUS = running(`
@@ -18,7 +18,8 @@ const CURIOUS = running(`
     runtime.progress(JSON.stringify(value ?? null))
     runtime.update(value ?? null)
   }
-  const attempt = async (work) => tell(await work().catch((error) => ({ code: error.code, message: error.message, data: error.data })))
+  const fault = ({ code, message, data }) => ({ code, message, data })
+  const attempt = async (work) => tell(await work().catch(fault))
   const handle = await runtime.secrets.handle('TOKEN')
   tell(handle)
   const fetched = async (url, headers, more) => {
@@ -85,7 +86,8 @@ describe('over the wire', () => {
     const workspace = await temporaryFolder()
     const server = await serve((request, response) => response.setHeader('x-echo', request.headers['authorization'] ?? '')
       .end(`${request.headers['authorization']} ${SECRET}`))
-    const tools = [toolOf('run', { net: { hosts: [server.place] }, shell: [{ cmd: 'echo', args: [{ wildcard: true }] }] }, workspace)]
+    const requires = { net: { hosts: [server.place] }, shell: [{ cmd: 'echo', args: [{ wildcard: true }] }] }
+    const tools = [toolOf('run', requires, workspace)]
     const secret: SecretGrant = { value: SECRET, hosts: [server.place], commands: ['echo'] }
     const peer = new RecordingPeer(workspace)
     const request: CompartmentRequest = requestOf({
@@ -95,7 +97,8 @@ describe('over the wire', () => {
     const answer = session.call(invocation({}, { callId: 'c1' }))
     const { id } = await peer.next('execute')
     const handle = await peer.ask('secrets.handle', 'c1', 'TOKEN')
-    const head = await peer.ask('net.fetch', 'c1', `${server.base}/`, { headers: { authorization: handle } }) as { bodyId: string }
+    const headers = { authorization: handle }
+    const head = await peer.ask('net.fetch', 'c1', `${server.base}/`, { headers }) as { bodyId: string }
     expect(await peer.ask('net.read', 'c1', head.bodyId)).toBe(Buffer.from(`${REDACTED} ${REDACTED}`).toString('base64'))
     expect(await peer.ask('shell.run', 'c1', 'echo', [handle])).toMatchObject({ stdout: `${REDACTED}\n` })
     await peer.ask('secrets.handle', 'c1', 'NONE')
@@ -106,7 +109,8 @@ describe('over the wire', () => {
     expect(peer.packets.length).toBeGreaterThan(6)
     // Bodies cross in base64.
     const plain = peer.packets.join('\n')
-    for (const form of [SECRET, ...[0, 1, 2].map((shift) => Buffer.from(' '.repeat(shift) + SECRET).toString('base64').slice(4, -4))]) {
+    const shifted = [0, 1, 2].map((shift) => Buffer.from(' '.repeat(shift) + SECRET).toString('base64').slice(4, -4))
+    for (const form of [SECRET, ...shifted]) {
       expect(plain).not.toContain(form)
     }
   })
@@ -117,12 +121,10 @@ describe('over the wire', () => {
     expect(await session.call(invocation())).toEqual({ has: false })
     const broker = new Broker(requestOf({ placement: 'thread', source }), '/')
     const close = broker.open({ callId: 'c', tool: toolOf('run'), signal: new AbortController().signal })
-    expect(await codeOfAny(broker.methods['secrets.handle']('c', 'TOKEN'))).toBe('CapabilityDenied')
+    expect(await codeOf(broker.methods['secrets.handle']('c', 'TOKEN'))).toBe('CapabilityDenied')
     close()
   })
 })
-
-const codeOfAny = (promise: Promise<unknown>): Promise<string> => promise.then(() => 'granted', (error: { code: string }) => error.code)
 
 /** A script in the place of a compartment that asks the broker, and keeps every packet as it came. */
 class RecordingPeer extends ScriptedPeer {

@@ -14,7 +14,8 @@ export const vaultOf = (secrets: Readonly<Record<string, Partial<SecretGrant>>>)
 let calls = 0
 
 export function callOf(requires: RequirementSet, more: Partial<OpenCall> = {}): OpenCall {
-  const tool: CompartmentTool = { name: 'run', requires: {}, inputSchema: {}, grant: compileGrant(requires, { workspace: ['/'] }) }
+  const grant = compileGrant(requires, { workspace: ['/'] })
+  const tool: CompartmentTool = { name: 'run', requires: {}, inputSchema: {}, grant }
   return { callId: `call-${++calls}`, tool, signal: new AbortController().signal, ...more }
 }
 

@@ -26,7 +26,8 @@ describe('a request with a handle in a header', () => {
   it('carries the value to the declared host, and no echo of it comes back', async () => {
     const server = await serve(echo)
     const { net, handle } = await fetching(server)
-    const response = await net.fetch(`${server.base}/`, { headers: { authorization: `Bearer ${handle}`, 'x-two': `${handle} ${handle}` } })
+    const headers = { authorization: `Bearer ${handle}`, 'x-two': `${handle} ${handle}` }
+    const response = await net.fetch(`${server.base}/`, { headers })
     expect(server.requests[0]!.headers).toMatchObject({ authorization: `Bearer ${SECRET}`, 'x-two': `${SECRET} ${SECRET}` })
     expect(response.headers['x-echo']).toBe(`Bearer ${REDACTED}`)
     expect(await response.text()).toBe(`you sent Bearer ${REDACTED}`)
@@ -63,7 +64,8 @@ describe('a request with a handle in a header', () => {
       request.on('data', (piece: Buffer) => (body += piece.toString())).on('end', () => response.end(`${request.url} ${body}`))
     })
     const { net, handle } = await fetching(server)
-    const answer = await (await net.fetch(`${server.base}/?q=${encodeURIComponent(handle)}`, { method: 'POST', body: handle })).text()
+    const url = `${server.base}/?q=${encodeURIComponent(handle)}`
+    const answer = await (await net.fetch(url, { method: 'POST', body: handle })).text()
     expect(answer).toContain(handle)
     expect(answer).not.toContain(SECRET)
   })
@@ -76,7 +78,10 @@ describe('an answer that has the value in it', () => {
       else if (request.url === '/away') response.writeHead(302, { location: `/?token=${SECRET}` }).end()
       else if (request.url === '/pieces') {
         const letters = [...`<${SECRET}><${SECRET}>`]
-        const next = (): void => void (letters.length === 0 ? response.end() : response.write(letters.shift()!, () => setImmediate(next)))
+        const next = (): void => {
+          if (letters.length === 0) response.end()
+          else response.write(letters.shift()!, () => setImmediate(next))
+        }
         next()
       } else response.end(`kept: ${SECRET}`)
     })

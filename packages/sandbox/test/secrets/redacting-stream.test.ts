@@ -9,7 +9,8 @@ function redact(texts: readonly string[], chunks: readonly string[]): string {
 
 /** Marks each letter that is covered, looking at the whole text at once; then one mark for each stretch of an overlap. */
 function oracle(texts: readonly string[], whole: string): string {
-  const spans = [...whole].flatMap((_, at) => texts.filter((text) => whole.startsWith(text, at)).map((text) => [at, at + text.length] as const))
+  const spans = [...whole].flatMap((_, at) =>
+    texts.filter((text) => whole.startsWith(text, at)).map((text) => [at, at + text.length] as const))
   let out = ''
   let until = 0
   for (let at = 0; at < whole.length; at++) {

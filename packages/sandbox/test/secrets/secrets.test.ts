@@ -18,12 +18,15 @@ describe('a handle', () => {
   })
 
   it('is given for what was declared and has a value that can be kept', async () => {
-    const vault = vaultOf({ UNSET: { value: undefined }, EMPTY: { value: '' }, SHORT: { value: '1234567' }, LONG: { value: 'x'.repeat(4_097) }, HALF: { value: `12345678\ud800` } })
+    const vault = vaultOf({
+      UNSET: { value: undefined }, EMPTY: { value: '' }, SHORT: { value: '1234567' }, LONG: { value: 'x'.repeat(4_097) },
+      HALF: { value: '12345678\ud800' },
+    })
     const codes = await Promise.all(['UNSET', 'EMPTY', 'SHORT', 'LONG', 'HALF', 'OTHER', '__proto__', 5].map((name) =>
       codeOf((async () => handleOf(vault, callOf({}), name))())))
     expect(codes).toEqual([
-      'EnvNameNotSet', 'EnvNameNotSet', 'CapabilityUnavailable', 'CapabilityUnavailable', 'CapabilityUnavailable', 'EnvNameUndeclared',
-      'EnvNameUndeclared', 'InputInvalid',
+      'EnvNameNotSet', 'EnvNameNotSet', 'CapabilityUnavailable', 'CapabilityUnavailable', 'CapabilityUnavailable',
+      'EnvNameUndeclared', 'EnvNameUndeclared', 'InputInvalid',
     ])
   })
 
@@ -32,9 +35,11 @@ describe('a handle', () => {
     const given = headers(`Bearer ${await handleOf(vault, call)}`)
     const sent = vault.of(call.callId).inHeaders(given, target('https://api.example.com/x'))
     expect([...sent]).toEqual([['accept', '*/*'], ['authorization', `Bearer ${SECRET}`]])
-    for (const url of ['https://other.example', 'https://www.example.com', 'https://api.example.com:8443', 'http://api.example.com', 'http://127.0.0.1']) {
-      expect(() => vault.of(call.callId).inHeaders(given, target(url)), url).toThrow(expect.objectContaining({ code: 'CapabilityDenied' }))
+    const denied = expect.objectContaining({ code: 'CapabilityDenied' }) as Error
+    for (const host of ['other.example', 'www.example.com', 'api.example.com:8443', '127.0.0.1']) {
+      expect(() => vault.of(call.callId).inHeaders(given, target(`https://${host}`)), host).toThrow(denied)
     }
+    expect(() => vault.of(call.callId).inHeaders(given, target('http://api.example.com'))).toThrow(denied)
   })
 
   it('may go over http to this machine alone', async () => {
@@ -66,7 +71,9 @@ describe('a handle', () => {
   })
 
   it('is refused where the value could not be carried', async () => {
-    const vault = vaultOf({ LINES: { value: 'first line\r\nx: y', hosts: ['api.example.com'] }, NUL: { value: 'abcdefgh\0', commands: ['gh'] } })
+    const vault = vaultOf({
+      LINES: { value: 'first line\r\nx: y', hosts: ['api.example.com'] }, NUL: { value: 'abcdefgh\0', commands: ['gh'] },
+    })
     const call = callOf({})
     const lines = headers(await handleOf(vault, call, 'LINES'))
     expect(() => vault.of(call.callId).inHeaders(lines, target('https://api.example.com'))).toThrow('no header can carry')

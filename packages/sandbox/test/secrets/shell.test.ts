@@ -10,12 +10,22 @@ let ground: ShellGround
 beforeEach(() => void (ground = new ShellGround()))
 afterEach(() => ground.clear())
 
-async function running(commands: readonly string[]): Promise<{ readonly shell: Shell; readonly handle: string; readonly updates: Json[]; close(): Promise<void> }> {
+interface Running {
+  readonly shell: Shell
+  readonly handle: string
+  readonly updates: readonly Json[]
+  close(): Promise<void>
+}
+
+async function running(commands: readonly string[]): Promise<Running> {
   const vault = vaultOf({ TOKEN: { commands: [...commands] } })
   const updates: Json[] = []
   const call = callOf({ shell: [...any('show'), ...any('other')] }, { onUpdate: (partial) => updates.push(partial) })
-  const unit = shellCapability({ workspace: ground.workspace, tools: [call.tool], path: [ground.bin, '/usr/bin', '/bin'], updateMs: 0, secrets: vault })
-  const shell = shellAccess(async (method, ...args) => await unit.capabilities[method]!(call, JSON.parse(JSON.stringify(args)) as Json[]))
+  const unit = shellCapability({
+    workspace: ground.workspace, tools: [call.tool], path: [ground.bin, '/usr/bin', '/bin'], updateMs: 0, secrets: vault,
+  })
+  const shell = shellAccess(async (method, ...args) =>
+    await unit.capabilities[method]!(call, JSON.parse(JSON.stringify(args)) as Json[]))
   return { shell, handle: await handleOf(vault, call), updates, close: () => unit.close() }
 }
 

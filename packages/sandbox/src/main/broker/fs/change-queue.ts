@@ -63,4 +63,7 @@ export class ChangeQueue {
 }
 
 const overflow = (most: number): BulkheadError =>
-  new BulkheadError('OutputTooLarge', `More than ${most} paths changed before the tool took note of them. Watch less, or read faster.`)
+  new BulkheadError(
+    'OutputTooLarge',
+    `More than ${most} paths changed before the tool took note of them. Watch less, or read faster.`,
+  )

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, open } from 'node:fs/promises'
 import type { GlobMatch } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Disk, Found } from './disk.ts'
@@ -95,12 +95,13 @@ export class FileScope {
     return fileFault(given, () => this.#held(given, real, work))
   }
 
-  /** Does something with a file. */
-  withFile<T>({ given, real }: Place, flags: number, work: (handle: FileHandle) => Promise<T>): Promise<T> {
-    return fileFault(given, async () => {
-      const { handle, where } = await this.#holding.file(this.#paths.write(real), flags)
+  /** Does something with a file, opened in its folder. The flags say that its name is not followed. */
+  withFile<T>(place: Place, flags: number, work: (handle: FileHandle) => Promise<T>): Promise<T> {
+    return this.inFolder(place, async (folder, name) => {
+      const path = folder.at(name)
+      const handle = await open(path, flags)
       try {
-        if (!this.#judge.isAt(where, real)) throw this.#judge.denied(given)
+        if (!await folder.holds(handle, path)) throw this.#judge.denied(place.given)
         return await work(handle)
       } finally {
         await handle.close()
@@ -109,7 +110,7 @@ export class FileScope {
   }
 
   async #held<T>(given: string, path: string, work: (folder: HeldFolder) => Promise<T>): Promise<T> {
-    const folder = await this.#holding.folder(this.#paths.write(path))
+    const folder = await this.#holding(this.#paths.write(path))
     try {
       if (!this.#judge.isAt(folder.where, path)) throw this.#judge.denied(given)
       return await work(folder)

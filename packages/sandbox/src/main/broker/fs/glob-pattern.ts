@@ -16,7 +16,8 @@ export function compileGlobPattern(pattern: string): (names: readonly string[]) 
   const tests = expandBraces(pattern).map((alternative) => {
     const names = alternative.split('/').filter((name, index) => name !== '.' && (name !== '' || index === 0))
     if (names[0] === '' || names.includes('..')) {
-      throw new BulkheadError('InputInvalid', `The pattern "${pattern}" must stay below its folder: neither "/" in front nor "..".`)
+      const why = 'must stay below its folder: neither "/" in front nor ".."'
+      throw new BulkheadError('InputInvalid', `The pattern "${pattern}" ${why}.`)
     }
     return compileGlob(names.join('/'), { below: false })
   })

@@ -83,7 +83,7 @@ export async function globFiles(
   return results
 }
 
-/** A folder that has become something else, or nothing, while the search was on is not in it; one that may not be read neither. */
+/** A folder that became something else, or nothing, while the search was on is not in it; one that may not be read neither. */
 function gone(error: unknown): undefined {
   const { code } = error as { readonly code?: unknown }
   if (isMissing(error) || code === 'ELOOP' || code === 'EACCES') return undefined

@@ -17,7 +17,7 @@ export async function entriesOf(folder: HeldFolder, most = MAX_ENTRIES): Promise
     if (entries.length === most) throw new BulkheadError('OutputTooLarge', `The folder has more than ${most} entries.`)
     entries.push({ name: entry.name.toWellFormed(), kind: kindOf(entry) })
   }
-  return entries.sort((one, other) => (one.name < other.name ? -1 : 1))
+  return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 export const kindOf = (found: Pick<Dirent, 'isFile' | 'isDirectory'>): DirectoryEntry['kind'] =>

@@ -40,7 +40,9 @@ function otherCase(name: string): string | undefined {
  * Asks the file system how it folds at a folder, by looking a name up in the other case: of something in it or, when it has
  * nothing with a letter, its own. Nothing is written. On macOS every file system folds composed characters.
  */
-export async function probeFolding(folder: string, disk: Disk, paths: PathModel, platform: NodeJS.Platform): Promise<NameFolding> {
+export async function probeFolding(
+  folder: string, disk: Disk, paths: PathModel, platform: NodeJS.Platform,
+): Promise<NameFolding> {
   const folding = { case: await foldsCase(folder, disk, paths), normal: platform === 'darwin' }
   return folding.case || folding.normal ? folding : EXACT
 }

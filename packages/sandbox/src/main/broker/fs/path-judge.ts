@@ -68,7 +68,7 @@ export class PathJudge {
       throw new BulkheadError('InputInvalid', 'The path is empty, too long, or has a NUL or half a character in it.')
     }
     const read = this.#parts.paths.read(given, this.#workspace)
-    if ('refused' in read) throw this.denied(given, `is not used as a path: ${read.refused}`)
+    if ('refused' in read) throw this.denied(given, `is not taken for a path: ${read.refused}. Write it in another way`)
     return fileFault(given, async () => {
       const compiled = await this.#current()
       if (!compiled.written.reaches(read.path, reach)) throw this.denied(given)
@@ -99,7 +99,7 @@ export class PathJudge {
     const act = this.#parts.power === 'fs.read' ? 'read' : 'write'
     return new BulkheadError(
       'CapabilityDenied',
-      `"${given}" ${why ?? `lies outside what the tool may ${act}`}. Declare it in \`requires.fs\`, or name a path inside.`,
+      `"${given}" ${why ?? `lies outside what the tool may ${act}. Declare it in \`requires.fs\`, or name a path inside`}.`,
       { data: { power: this.#parts.power, path: given } },
     )
   }
@@ -152,11 +152,11 @@ export class PathJudge {
     const roots = await Promise.all(this.#rootPaths.map(find))
     if (this.#compiled !== undefined && roots.every((root, index) => root === this.#compiled?.roots[index])) return this.#compiled
     const { paths } = this.#parts
-    const placed = this.#patterns.map((pattern) => ({ pattern, root: roots[this.#rootPaths.indexOf(pattern.root)]! }))
+    const placed = this.#patterns.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! }))
     this.#compiled = {
       roots,
-      written: new ScopePatterns(placed.map(({ pattern, root: { folding } }) => ({ ...pattern, folding })), paths),
-      real: new ScopePatterns(placed.map(({ pattern: { rest }, root: { real, folding } }) => ({ root: real, rest, folding })), paths),
+      written: new ScopePatterns(placed.map(({ written, rest, folding }) => ({ root: written, rest, folding })), paths),
+      real: new ScopePatterns(placed.map(({ real, rest, folding }) => ({ root: real, rest, folding })), paths),
     }
     return this.#compiled
   }

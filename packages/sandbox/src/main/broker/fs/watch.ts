@@ -60,6 +60,7 @@ export class Watch {
   #only: string | undefined
   #names = 0
   #closed = false
+  #starting: Promise<void> = Promise.resolve()
   #work: Promise<void> = Promise.resolve()
   #isWorking = false
 
@@ -68,16 +69,11 @@ export class Watch {
     this.#queue = new ChangeQueue(parts.limits.changes)
   }
 
-  /** From here on everything is seen. Rejects with why it cannot be; to be closed all the same. */
-  async start(place: Place): Promise<void> {
-    const { scope } = this.#parts
-    this.#given = place.given
-    this.#granted = await scope.matcher()
-    const found = await scope.look(place)
-    if (found?.kind === 'folder') return this.#add(place.real, [], false)
-    const { folder, name } = scope.parent(place)
-    this.#only = name
-    return this.#add(folder, [], false)
+  /** Once it has resolved everything is seen. Rejects with why it cannot be; to be closed all the same. */
+  start(place: Place): Promise<void> {
+    const starting = this.#begin(place)
+    this.#starting = starting.catch(() => undefined)
+    return starting
   }
 
   next(): Promise<readonly FileChange[]> {
@@ -90,7 +86,18 @@ export class Watch {
     this.#queue.end(reason)
     for (const folder of this.#folders.values()) folder.stop()
     this.#folders.clear()
-    await this.#work
+    await Promise.all([this.#starting, this.#work])
+  }
+
+  async #begin(place: Place): Promise<void> {
+    const { scope } = this.#parts
+    this.#given = place.given
+    this.#granted = await scope.matcher()
+    const found = await scope.look(place)
+    if (found?.kind === 'folder') return this.#add(place.real, [], false)
+    const { folder, name } = scope.parent(place)
+    this.#only = name
+    return this.#add(folder, [], false)
   }
 
   async #add(real: string, names: readonly string[], isNew: boolean): Promise<void> {
@@ -238,8 +245,9 @@ async function kindAt(folder: HeldFolder, name: string): Promise<DirectoryEntry[
 function watchFault(error: unknown): BulkheadError {
   const { code } = error as { readonly code?: unknown }
   const why = typeof code === 'string' ? ` (${code})` : ''
-  return new BulkheadError('ResourceBusy', `The system watches no more folders for now${why}. Watch less, or try again later.`, { cause: error })
+  const message = `The system watches no more folders for now${why}. Watch less, or try again later.`
+  return new BulkheadError('ResourceBusy', message, { cause: error })
 }
 
 const tooLarge = (what: string): BulkheadError =>
-  new BulkheadError('OutputTooLarge', `The folder has more than ${what} in it, which is more than one watch takes. Watch a part of it.`)
+  new BulkheadError('OutputTooLarge', `The folder has more than ${what} in it, more than one watch takes. Watch a part of it.`)

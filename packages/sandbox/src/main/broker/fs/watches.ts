@@ -21,7 +21,9 @@ export class Watches {
   async start(callId: string, scope: FileScope, locate: () => Promise<Place>): Promise<string> {
     const { watches: most } = this.#limits
     const watches = this.#calls.get(callId) ?? new Map<string, Watch>()
-    if (watches.size >= most) throw new BulkheadError('ResourceBusy', `The call has ${most} watches open. Stop reading one of them.`)
+    if (watches.size >= most) {
+      throw new BulkheadError('ResourceBusy', `The call has ${most} watches open. Stop reading one of them.`)
+    }
     const id = `${++this.#count}`
     const watch = new Watch({ scope, limits: this.#limits, claim: () => this.#claim() })
     // Before anything is waited for: the call may end meanwhile, and takes with it what is known to be its.

@@ -72,7 +72,7 @@ async function replace(folder: HeldFolder, name: string, path: string, bytes: Bu
   const temporary = folder.at(temporaryName())
   const handle = await open(temporary, CREATE, existing === undefined ? 0o666 : existing.mode & 0o777)
   try {
-    if (!await folder.holds(handle, temporary)) throw notRegular(path)
+    if (!await folder.holds(handle, temporary)) throw exchanged(path)
     await handle.writeFile(bytes)
     await handle.close()
     await rename(temporary, folder.at(name))
@@ -83,3 +83,6 @@ async function replace(folder: HeldFolder, name: string, path: string, bytes: Bu
   }
   return { bytes: bytes.length, created: existing === undefined }
 }
+
+const exchanged = (path: string): BulkheadError =>
+  new BulkheadError('CapabilityDenied', `The folder of "${path}" was exchanged for another while it was written to.`)

@@ -66,12 +66,15 @@ function forHost({ name, value, hosts }: NamedSecret, { url, host, port }: Targe
     throw denied(`The secret ${name} may not be sent to ${url.host}. Name the host in \`secrets\` of the manifest.`, name)
   }
   // On the way to another machine anyone could read it.
-  if (url.protocol !== 'https:' && !isThisMachine(host)) throw denied(`The secret ${name} is not sent over http. Use https.`, name)
+  if (url.protocol !== 'https:' && !isThisMachine(host)) {
+    throw denied(`The secret ${name} is not sent over http. Use https.`, name)
+  }
   if (!SENDABLE.test(value)) throw denied(`The secret ${name} has characters that no header can carry.`, name)
   return value
 }
 
-const isThisMachine = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost') || addressKind(host) === 'loopback'
+const isThisMachine = (host: string): boolean =>
+  host === 'localhost' || host.endsWith('.localhost') || addressKind(host) === 'loopback'
 
 function forCommand({ name, value, commands }: NamedSecret, command: string): string {
   if (!commands.includes(command)) {

@@ -51,7 +51,7 @@ export class RedactingStream {
       for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) spans.push([at, at + text.length])
     }
     const joined: [start: number, end: number][] = []
-    for (const [start, end] of spans.sort((one, other) => one[0] - other[0])) {
+    for (const [start, end] of spans.toSorted((one, other) => one[0] - other[0])) {
       const last = joined.at(-1)
       if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], end)
       else joined.push([start, end])
@@ -63,7 +63,8 @@ export class RedactingStream {
   #openEnd(bytes: Buffer): number {
     return Math.min(...this.#texts.map((text) => {
       const first = text[0]!
-      for (let at = bytes.indexOf(first, Math.max(0, bytes.length - text.length + 1)); at >= 0; at = bytes.indexOf(first, at + 1)) {
+      const earliest = Math.max(0, bytes.length - text.length + 1)
+      for (let at = bytes.indexOf(first, earliest); at >= 0; at = bytes.indexOf(first, at + 1)) {
         if (bytes.compare(text, 0, bytes.length - at, at) === 0) return at
       }
       return bytes.length

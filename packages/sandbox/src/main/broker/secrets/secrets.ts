@@ -31,10 +31,12 @@ export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>): Se
         const name = textArgument(args, 0, 'The name of a secret', 128)
         const secret = secrets.get(name)
         if (secret === undefined) {
-          throw new BulkheadError('EnvNameUndeclared', `The manifest does not name the secret ${name}. Add it to \`secrets\`.`, { data: { name } })
+          const message = `The manifest does not name the secret ${name}. Add it to \`secrets\`.`
+          throw new BulkheadError('EnvNameUndeclared', message, { data: { name } })
         }
         if (secret.value === undefined || secret.value === '') {
-          throw new BulkheadError('EnvNameNotSet', `The secret ${name} has no value here. Set the variable for the host.`, { data: { name } })
+          const message = `The secret ${name} has no value here. Set the variable for the host.`
+          throw new BulkheadError('EnvNameNotSet', message, { data: { name } })
         }
         if (!isUsable(secret.value)) throw unusable(name)
         return handedTo(callId).handle({ ...secret, name, value: secret.value })
@@ -53,6 +55,7 @@ const isUsable = (value: string): boolean => value.length >= SHORTEST && value.l
 const unusable = (name: string): BulkheadError =>
   new BulkheadError(
     'CapabilityUnavailable',
-    `The secret ${name} is not used: it has fewer than ${SHORTEST} or more than ${LONGEST} characters, and could not be kept out of answers.`,
+    `The secret ${name} has fewer than ${SHORTEST} or more than ${LONGEST} characters and could not be kept out of answers. `
+      + 'It is not given out; use another one.',
     { data: { name } },
   )

@@ -11,9 +11,8 @@ import { processesOf, signalProcess } from './leftovers.ts'
 import type { LiveOutput, StreamName } from './live-output.ts'
 import { processRow, processTable } from './process-table.ts'
 
-/** How long output may pause, and go on, once the command has ended while something it started still holds its pipes. */
-const DRAIN_IDLE_MS = 100
-const DRAIN_MS = 1_000
+/** How many pauses' worth of output may go on once the command has ended. */
+const DRAIN_PAUSES = 10
 /** The look at who belongs to a run, before the first signal scatters them. */
 const LOOK_MS = 100
 /** After SIGKILL a process ends at once, but for one that waits for a dead disk. */
@@ -34,6 +33,8 @@ export interface RunParts {
   readonly masked: readonly number[]
   readonly outputBytes: number
   readonly graceMs: number
+  /** How long output may pause once the command has ended while something it started still holds its pipes. */
+  readonly drainMs: number
   readonly live: LiveOutput | undefined
   readonly leftovers: Leftovers
   /** What must not be in the output. */
@@ -99,7 +100,7 @@ export class Run {
       this.#exit = { exitCode, signal }
       this.#groupLives = signalGroup(child.pid!, 0)
       this.#exited.resolve()
-      if (!this.#over) this.#drain(performance.now() + DRAIN_MS)
+      if (!this.#over) this.#drain(performance.now() + DRAIN_PAUSES * this.#parts.drainMs)
     })
     child.once('close', () => {
       if (!this.#over && this.#exit !== undefined) this.#complete(this.#exit)
@@ -131,7 +132,7 @@ export class Run {
         if (this.#received > before && performance.now() < until) this.#drain(until)
         else this.#complete(this.#exit)
       })
-    }, DRAIN_IDLE_MS)
+    }, this.#parts.drainMs)
   }
 
   #complete(exit: Pick<ShellResult, 'exitCode' | 'signal'>): void {

@@ -31,6 +31,8 @@ export interface ShellOptions {
   readonly outputBytes?: number
   /** Between asking a command to end and making it, in ms. */
   readonly graceMs?: number
+  /** How long output may pause once a command has ended while something it started still holds its pipes, in ms. */
+  readonly drainMs?: number
   /** The shortest time between two updates with output, in ms. */
   readonly updateMs?: number
   /** Limits that are asked for and cannot be set are an error. → CapabilityUnavailable */
@@ -62,7 +64,7 @@ interface Attempt {
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): ShellCapability {
   const { workspace, tools, rlimits, wrap, secrets, path = SYSTEM_PATH, platform = process.platform } = options
-  const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, updateMs = 100 } = options
+  const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
@@ -89,7 +91,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
       proveUnchanged(executable)
       const begun = new Run({
         argv: launch([executable.path, ...request.args]),
-        cwd, marker, live, leftovers, outputBytes, graceMs,
+        cwd, marker, live, leftovers, outputBytes, graceMs, drainMs,
         env: cleanEnvironment(path, marker),
         input: request.input,
         masked: mask,
