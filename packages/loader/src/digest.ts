@@ -15,11 +15,12 @@ export function bundledDigest(manifest: Manifest, coreVersion: string): string {
   return sha512(`bundled\0${coreVersion}\0${canonicalJson(manifest as unknown as Json)}`)
 }
 
-/** Over what the whole extension may do: the requirements of every tool and the names of its variables. */
+/** Over what the whole extension may do: the requirements of every tool, its variables, and where its secrets may go. */
 export function capabilityDigest(manifest: Manifest): string {
   const tools = manifest.tools.map(({ name, requires }) => ({ name, requires }))
     .toSorted((left, right) => byteOrder(left.name, right.name))
-  return sha512(canonicalJson({ env: manifest.env.toSorted(byteOrder), tools } as unknown as Json))
+  const secrets = manifest.secrets.toSorted((left, right) => byteOrder(left.name, right.name))
+  return sha512(canonicalJson({ env: manifest.env.toSorted(byteOrder), secrets, tools } as unknown as Json))
 }
 
 /** Per tool, over everything a model or a policy is told of it. */

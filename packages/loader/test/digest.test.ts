@@ -42,6 +42,10 @@ describe('the digest of capabilities', () => {
       { tools: [toolOf({ requires: { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git' }] } })], env: ['A', 'B'] },
       { tools: [toolOf({ requires: { net: { hosts: ['a.example'] } } })], env: ['A'] },
       { tools: [toolOf({ requires: { net: { hosts: ['a.example'] } } }), toolOf({ name: 'more' })], env: ['A', 'B'] },
+      {
+        tools: [toolOf({ requires: { net: { hosts: ['a.example'] } } })], env: ['A', 'B'],
+        secrets: [{ name: 'TOKEN', hosts: ['a.example'] }],
+      },
     ]) expect(capabilityDigest(parse(changed))).not.toBe(base)
   })
 
