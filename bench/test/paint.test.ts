@@ -8,7 +8,7 @@ const terminal = () => Object.assign(new PassThrough(), { isTTY: true, getColorD
 
 beforeEach(() => {
   vi.stubEnv('TERM', 'xterm-256color')
-  for (const name of ['FORCE_COLOR', 'NO_COLOR', 'NODE_DISABLE_COLORS']) vi.stubEnv(name, undefined)
+  for (const name of ['CI', 'FORCE_COLOR', 'NO_COLOR', 'NODE_DISABLE_COLORS', 'TEAMCITY_VERSION', 'TF_BUILD', 'TMUX']) vi.stubEnv(name, undefined)
 })
 afterEach(() => vi.unstubAllEnvs())
 
