@@ -40,7 +40,8 @@ export class PackageGround {
     return this.home.extension(this.home.globalRoot, 'weather', manifest, { 'index.js': this.code, ...files })
   }
 
-  async load(policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted'): Promise<LoadReport> {
+  async load(policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {},
+    trust: ProjectTrust = 'trusted'): Promise<LoadReport> {
     return this.home.load({ trustRoot: this.sigstore.trustRoot, ...options }, trust, { policy })
   }
 

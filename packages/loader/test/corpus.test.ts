@@ -25,7 +25,8 @@ async function attack({ lay, policy, options, follow }: PackageAttack): Promise<
 describe('a hostile package', () => {
   test.each(PACKAGE_ATTACKS.map((one) => [one.id, one.title, one] as const))('%i: %s', async (id, _, one) => {
     const seen = await attack(one)
-    if (KNOWN_HOLES.has(id)) expect(seen, 'it holds now: take it from the list of holes').not.toEqual([one.refused, 'held', true, false])
+    if (KNOWN_HOLES.has(id)) expect(seen, 'it holds now: take it from the list of holes').not.toEqual([one.refused, 'held',
+      true, false])
     else expect(seen).toEqual([one.refused, 'held', true, false])
   })
 

@@ -21,6 +21,7 @@ export const SECTIONS = {
   N: 'data that crosses',
   O: 'exhaustion',
   P: 'lifecycle',
+  Q: 'manifests and packages',
   R: 'old memory and side channels',
 } as const
 export type Section = keyof typeof SECTIONS
@@ -56,7 +57,9 @@ export interface Attack {
   readonly workspace: 'work' | 'w*rk' | 'a,b'
   /** What the host does while the attack runs. */
   readonly meanwhile: 'nothing' | 'swaps a link' | 'calls the tool that asks' | 'frees secrets'
-  /** How long the host is watched before it is taken for blocked, in ms. */
+  /** Whether it succeeds in a thread is luck: it counts as not contained there, whatever is seen. */
+  readonly lucky: boolean
+  /** Where it need not be contained: how long the host is watched before it is taken for stuck or blocked, in ms. */
   readonly patienceMs: number
   /**
    * Whether the same code reaches its aim where nothing confines it: a thread of the host with lockdown and permission
@@ -80,7 +83,8 @@ const DEFAULTS = {
   placements: PLACEMENTS,
   workspace: 'work',
   meanwhile: 'nothing',
-  patienceMs: 12_000,
+  lucky: false,
+  patienceMs: 10_000,
   control: 'reaches',
 } as const satisfies AttackOptions
 
@@ -88,10 +92,12 @@ export const returned = (value: Json): Outcome => ({ returned: value })
 export const refused = (code: ErrorCode): Outcome => ({ refused: code })
 export const DONE: Outcome = { returned: null }
 
-type InSection = (id: number, title: string, body: string, expected: JsonObject | NonNullable<Attack['script']>, options?: AttackOptions) => Attack
+type InSection = (id: number, title: string, body: string, expected: JsonObject | NonNullable<Attack['script']>,
+  options?: AttackOptions) => Attack
 
 /** Attacks of one section: by default one call whose report must be exactly this. */
-export const attacksOf = (section: Section, common: AttackOptions = {}): InSection => (id, title, body, expected, options = {}) => ({
+export const attacksOf = (section: Section, common: AttackOptions = {}): InSection => (id, title, body, expected,
+  options = {}) => ({
   ...DEFAULTS,
   ...common,
   ...options,

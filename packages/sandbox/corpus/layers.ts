@@ -1,4 +1,4 @@
-/** Which of the layers stand. There is no way to say so in production: the image of the worker is another one, made by the corpus. */
+/** Which of the layers stand. Nothing in production can say so: the image of the worker is another one, made by the corpus. */
 export interface Layers {
   readonly lockdown: boolean
   readonly native: boolean

@@ -1,1 +1,1 @@
-export { createSandbox, type SandboxOptions } from './main/sandbox.ts'
+export { createSandbox, type PooledSandbox, type SandboxOptions } from './main/sandbox.ts'

@@ -1,37 +1,64 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { encodeFrame, FrameDecoder } from '../src/wire/frame.ts'
+import type { Packet } from '../src/wire/transport.ts'
 
-const decode = (decoder: FrameDecoder, pieces: readonly Buffer[]): string[] => {
-  const packets: string[] = []
+const decode = (decoder: FrameDecoder, pieces: readonly Buffer[]): Packet[] => {
+  const packets: Packet[] = []
   for (const piece of pieces) decoder.push(piece, (packet) => packets.push(packet))
   return packets
 }
 
+const bytes = (...numbers: readonly number[]): Buffer => Buffer.concat(numbers.map((number) => {
+  const four = Buffer.alloc(4)
+  four.writeUInt32LE(number)
+  return four
+}))
+const SEVERAL = 0x8000_0000
+
 it('gives back every packet, however the bytes are cut', () => {
-  const anyTexts = fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { maxLength: 6 })
-  fc.assert(fc.property(anyTexts, fc.array(fc.nat(200)), (texts, cuts) => {
-    const bytes = Buffer.concat(texts.map(encodeFrame))
-    const at = [...new Set([0, ...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length])].toSorted((a, b) => a - b)
-    const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end))
-    expect(decode(new FrameDecoder(1_000), pieces)).toEqual(texts)
+  const text = fc.string({ unit: 'grapheme', maxLength: 40 })
+  const packet = fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 4 }))
+  fc.assert(fc.property(fc.array(packet, { maxLength: 6 }), fc.array(fc.nat(200)), (packets, cuts) => {
+    const whole = Buffer.concat(packets.map(encodeFrame))
+    const at = [...new Set([0, ...cuts.map((cut) => Math.min(cut, whole.length)), whole.length])].toSorted((a, b) => a - b)
+    const pieces = at.slice(1).map((end, index) => whole.subarray(at[index], end))
+    expect(decode(new FrameDecoder(1_000), pieces)).toEqual(packets)
   }))
 })
 
+it('keeps nothing of the bytes it is given', () => {
+  const frame = encodeFrame('abc')
+  const decoder = new FrameDecoder(100)
+  const chunk = Buffer.from(frame.subarray(0, 6))
+  expect(decode(decoder, [chunk])).toEqual([])
+  chunk.fill(0)
+  expect(decode(decoder, [frame.subarray(6)])).toEqual(['abc'])
+})
+
 it('refuses a frame by its header, before any of it has come', () => {
-  const header = Buffer.alloc(4)
-  header.writeUInt32LE(101)
-  expect(() => decode(new FrameDecoder(100), [header])).toThrow('A frame of 101 bytes was announced; at most 100 are taken.')
+  const why = 'A frame of 101 bytes was announced; at most 100 are taken.'
+  expect(() => decode(new FrameDecoder(100), [bytes(101)])).toThrow(why)
+  expect(() => decode(new FrameDecoder(100), [bytes(101).subarray(0, 3), bytes(101).subarray(3)])).toThrow(why)
+  expect(() => decode(new FrameDecoder(100), [bytes(101 + SEVERAL)])).toThrow(why)
   expect(decode(new FrameDecoder(101), [encodeFrame('x'.repeat(101))])).toEqual(['x'.repeat(101)])
+})
+
+it('refuses a frame whose texts do not fit into it', () => {
+  const why = 'A text is longer than the frame it is in.'
+  expect(() => decode(new FrameDecoder(100), [bytes(4 + SEVERAL, 1)])).toThrow(why)
+  expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 0xffff_ffff, 0)])).toThrow(why)
+  expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 2, 0).subarray(0, 6), bytes(8 + SEVERAL, 2, 0).subarray(6)])).toThrow(why)
+  expect(() => decode(new FrameDecoder(100), [Buffer.concat([bytes(2 + SEVERAL), Buffer.alloc(2)])])).toThrow(why)
 })
 
 it('holds one frame of memory for a frame in many small pieces', () => {
   const text = 'y'.repeat(4 * 1024 * 1024)
-  const bytes = encodeFrame(text)
-  const decoder = new FrameDecoder(bytes.length)
-  const packets: string[] = []
+  const frame = encodeFrame(text)
+  const decoder = new FrameDecoder(frame.length)
+  const packets: Packet[] = []
   const before = process.memoryUsage().arrayBuffers
-  for (let at = 0; at < bytes.length; at += 16) decoder.push(bytes.subarray(at, at + 16), (packet) => packets.push(packet))
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * bytes.length)
+  for (let at = 0; at < frame.length; at += 16) decoder.push(frame.subarray(at, at + 16), (packet) => packets.push(packet))
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * frame.length)
   expect(packets).toEqual([text])
 })

@@ -1,30 +1,32 @@
+import { Script } from 'node:vm'
 import { expect, it } from 'vitest'
-import { loadImage } from '../src/main/image.ts'
+import { buildImage, loadImage } from '../src/main/image.ts'
 
-it('is whole: every import of its modules is a module of it or a builtin', async () => {
-  const { modules, entry, authorUrl } = await loadImage()
-  const urls = new Set(modules.map((module) => module.url))
-  expect(urls.has(entry) && urls.has(authorUrl)).toBe(true)
-  for (const { source, imports, url } of modules) {
-    const known = new Map(imports)
-    for (const [, specifier] of source.matchAll(/^(?:import|export)\s(?:[^'"]*\sfrom\s)?['"]([^'"]+)['"]/gm)) {
-      expect(specifier!.startsWith('node:') || urls.has(known.get(specifier!) ?? ''), `${url} imports ${specifier}`).toBe(true)
-    }
-  }
+const { hull, boot, script, author } = await loadImage()
+const scripts = { hull, boot, script: script.text }
+const texts = Object.entries({ ...scripts, author })
+
+it.each(texts)('%s has neither types nor code of the host nor a path of this machine', (_name, text) => {
+  expect(text).not.toMatch(/^import type|: Promise</m)
+  expect(text).not.toMatch(/\bz\.strictObject|class Broker\b|class Gate\b/)
+  expect(text).not.toContain(process.cwd())
 })
 
-it('holds no types, no code of the host, no validator and no path of this machine', async () => {
-  const { hull, boot, modules } = await loadImage()
-  const texts = [hull, boot, ...modules.map((module) => module.source)]
-  for (const text of texts) expect(text).not.toMatch(/^import type|: Promise</m)
-  expect(modules.filter(({ url }) => /zod|broker\.ts|gate|session/.test(url)).map(({ url }) => url)).toEqual([])
-  expect(JSON.stringify(modules.map(({ url, imports }) => [url, imports]))).not.toContain(process.cwd())
+it.each(Object.entries(scripts))('%s is one classic script that needs nothing but builtins', (_name, text) => {
+  expect(() => new Script(text)).not.toThrow()
+  expect(text).toMatch(/^(?:\(function \(require\) \{)?'use strict'\n/)
+  const needed = [...text.matchAll(/\brequire\('([^']+)'\)/g)].map((match) => match[1]!)
+  expect(needed.filter((specifier) => !specifier.startsWith('node:'))).toEqual([])
 })
 
-it('needs nothing but builtins for its first lines', async () => {
-  const { hull, boot } = await loadImage()
-  for (const text of [hull, boot]) {
-    const specifiers = [...text.matchAll(/^import\s[^'"]*['"]([^'"]+)['"]/gm)].map((match) => match[1]!)
-    expect(specifiers.filter((specifier) => !specifier.startsWith('node:'))).toEqual([])
-  }
+it('gives extensions what they may import of us', async () => {
+  const given = await import(`data:text/javascript,${encodeURIComponent(author)}`) as object
+  expect(new Set(Object.keys(given))).toEqual(new Set(Object.keys(await import('@bulkhead/contract/author'))))
+})
+
+it('can be made with other modules in place of ours', async () => {
+  const one = "ADMITTED_GLOBALS = new Set(['Object'])"
+  const other = await buildImage((name, text) => name === 'globals.ts' ? `export const ${one}` : text)
+  expect(other.hull).toBe(hull)
+  expect(other.script.text).toContain(one)
 })

@@ -1,9 +1,11 @@
 import { createServer, Socket } from 'node:net'
 import { MessageChannel } from 'node:worker_threads'
+import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { expose, wrap } from '../src/wire/comlink.ts'
+import { expose } from '../src/wire/comlink.ts'
 import { Link, TRUSTING } from '../src/wire/link.ts'
 import { portTransport } from '../src/wire/port-transport.ts'
+import { Remote } from '../src/wire/remote.ts'
 import { socketTransport } from '../src/wire/socket-transport.ts'
 import type { Transport } from '../src/wire/transport.ts'
 
@@ -61,10 +63,10 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const compartment = link(far)
     expose({ add: (a: number, b: number) => a + b }, compartment.call)
     expose({ add: (a: number, b: number) => a * b }, host.broker)
-    const add = wrap(host.call)('add')
-    const multiply = wrap(compartment.broker)('add')
+    const ask = new Remote(host.call)
+    const askBack = new Remote(compartment.broker)
     const numbers = Array.from({ length: 50 }, (_, n) => n)
-    expect(await Promise.all([...numbers.map((n) => add(n, 1)), multiply(6, 7)])).toEqual([...numbers.map((n) => n + 1), 42])
+    expect(await Promise.all([...numbers.map((n) => ask.call('add', n, 1)), askBack.call('add', 6, 7)])).toEqual([...numbers.map((n) => n + 1), 42])
     expect(ours.packets).toBe(2)
   })
 
@@ -72,7 +74,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const [near, far] = await pairs[kind]!()
     const error = Object.assign(new Error('outer', { cause: new Error('inner') }), { code: 'X', data: { n: 1 } })
     expose({ fail: () => Promise.reject(error) }, link(far).call)
-    await expect(wrap(link(near).call)('fail')()).rejects.toMatchObject({
+    await expect(new Remote(link(near).call).call('fail')).rejects.toMatchObject({
       name: 'Error', message: 'outer', code: 'X', data: { n: 1 }, cause: { message: 'inner' },
     })
   })
@@ -80,11 +82,34 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
   it('cuts a large batch into packets', async () => {
     const [near, far] = await pairs[kind]!()
     const ours = counted(near)
-    expose({ length: (text: string) => text.length }, link(far).call)
-    const length = wrap(link(ours).call)('length')
-    const text = 'x'.repeat(100_000)
-    expect(await Promise.all(Array.from({ length: 30 }, () => length(text)))).toEqual(Array.from({ length: 30 }, () => 100_000))
+    expose({ length: (texts: readonly string[]) => texts.length }, link(far).call)
+    const remote = new Remote(link(ours).call)
+    const short = Array.from({ length: 100 }, () => 'x'.repeat(1_000))
+    const lengths = (...args: readonly unknown[]): Promise<unknown> => remote.call('length', args)
+    expect(await Promise.all(Array.from({ length: 30 }, () => lengths(...short)))).toEqual(Array.from({ length: 30 }, () => 100))
     expect(ours.packets).toBe(15)
+    await Promise.all(Array.from({ length: 30 }, () => lengths('x'.repeat(100_000))))
+    expect(ours.packets).toBe(30)
+  })
+
+  it('tells who answers too much, and goes on', async () => {
+    const [near, far] = await pairs[kind]!()
+    const compartment = new Link(far, { inspector: TRUSTING, maxMessageBytes: 8_000, maxQueuedBytes: Infinity, closed: () => undefined })
+    expose({ much: (chars: number) => 'ü'.repeat(chars) }, compartment.call)
+    const remote = new Remote(link(near).call)
+    await expect(remote.call('much', 4_100)).rejects.toMatchObject({ message: 'Unserializable return value' })
+    expect(await remote.call('much', 3_900)).toHaveLength(3_900)
+  })
+
+  it('carries whatever is JSON, with long texts anywhere in it', async () => {
+    const [near, far] = await pairs[kind]!()
+    expose({ echo: (value: unknown) => value }, link(far).call)
+    const remote = new Remote(link(near).call)
+    const long = fc.tuple(fc.string({ unit: 'binary' }), fc.nat(10)).map(([text, n]) => text.padEnd(n * 1_000, 'ü'))
+    const value = fc.oneof(long, fc.jsonValue(), fc.array(long), fc.dictionary(fc.string(), fc.array(long)))
+    await fc.assert(fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 4 }), async (values) => {
+      expect(await Promise.all(values.map((one) => remote.call('echo', one)))).toEqual(JSON.parse(JSON.stringify(values)))
+    }), { numRuns: 200 })
   })
 
   it('says once that the other side is gone', async () => {
@@ -107,15 +132,15 @@ describe('a link over a socket', () => {
     const gone = Promise.withResolvers<unknown>()
     link(socketTransport(near, { maxFrameBytes: 10, readOnlyWhenDrained: true }), gone.resolve)
     far.write(Buffer.from([11, 0, 0, 0]))
-    expect(await gone.promise).toMatchObject({ name: 'FrameTooLarge' })
+    expect(await gone.promise).toMatchObject({ name: 'FrameFault' })
   })
 
   it('gives up on a side that does not read', async () => {
     const [near] = await sockets()
     const gone = Promise.withResolvers<unknown>()
     const host = link(socketTransport(near, { maxFrameBytes: 10, readOnlyWhenDrained: true }), gone.resolve, 8 * 1024 * 1024)
-    const call = wrap(host.call)('anything')
-    for (let sent = 0; sent < 32; sent++) void call('x'.repeat(1024 * 1024))
+    const remote = new Remote(host.call)
+    for (let sent = 0; sent < 32; sent++) void remote.call('anything', 'x'.repeat(1024 * 1024))
     expect(await gone.promise).toMatchObject({ message: expect.stringMatching(/left \d+ bytes unread/) as string })
   })
 
@@ -125,10 +150,10 @@ describe('a link over a socket', () => {
     far.pause()
     const asked: number[] = []
     expose({ ask: (n: number) => void asked.push(n) }, host.broker)
-    void wrap(host.call)('big')('x'.repeat(16 * 1024 * 1024))
+    void new Remote(host.call).call('big', 'x'.repeat(16 * 1024 * 1024))
     await expect.poll(() => near.isPaused()).toBe(true)
     const compartment = link(socketTransport(far, { maxFrameBytes: 32 * 1024 * 1024, readOnlyWhenDrained: false }))
-    const answer = wrap(compartment.broker)('ask')(7)
+    const answer = new Remote(compartment.broker).call('ask', 7)
     expect(asked).toEqual([])
     far.resume()
     await answer

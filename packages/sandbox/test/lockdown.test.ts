@@ -59,6 +59,18 @@ describe.each(REMOTE)('code in a %s', (placement) => {
     `, 'import EventEmitter from "node:events"; ')).toEqual([])
   })
 
+  it('does not find the code of ours that calls it', async () => {
+    const source = `
+      let found
+      globalThis.tell = (caller) => { found = String(caller) }
+      const extension = { tools: { run: { execute: () => found } } }
+      Object.defineProperty(extension, 'init', { get: new Function('tell(arguments.callee.caller)') })
+      export default extension
+    `
+    const session = await newSandbox().open(requestOf({ placement, source }))
+    expect(await session.call(invocation())).toBe('null')
+  })
+
   it('can still be written as code is written', async () => {
     const imports = `
       import EventEmitter from 'node:events'

@@ -26,11 +26,22 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
   })
 
   it('gives a runtime that is frozen and has only what every call has', async () => {
-    const source = running('return { keys: Object.keys(runtime).sort(), frozen: Object.isFrozen(runtime) }')
+    const source = running(`
+      const members = []
+      for (const member in runtime) members.push(member)
+      return { members: members.sort(), frozen: Object.isFrozen(runtime), same: runtime.log === runtime.log, fs: 'fs' in runtime }
+    `)
     const session = await newSandbox().open(await requestIn({ placement, source }))
     expect(await session.call(invocation())).toEqual({
-      keys: ['callId', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true,
+      members: ['callId', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true, same: true, fs: false,
     })
+  })
+
+  it('carries texts of any length and kind, wherever they are', async () => {
+    const session = await newSandbox().open(await requestIn({ placement, source: running('return args') }))
+    const long = ['x'.repeat(10_000), '\u00fc\u{1f600}"\\\n'.repeat(5_000), `${'y'.repeat(5_000)}\ud800`]
+    const args = { long: long[0]!, list: [1, { deep: [long[1]!, 'short'] }, long[0]!], empty: '', half: long[2]! }
+    expect(await session.call(invocation(args))).toEqual({ ...args, half: long[2]!.toWellFormed() })
   })
 
   it('carries progress, updates and logs to who waits for them', async () => {

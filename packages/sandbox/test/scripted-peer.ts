@@ -1,20 +1,31 @@
 import type { MessagePort } from 'node:worker_threads'
 import { MessageChannel } from 'node:worker_threads'
-import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
+import type { CompartmentRequest, CompartmentSession, Json } from '@bulkhead/contract'
 import { onTestFinished } from 'vitest'
 import { Broker } from '../src/main/broker/broker.ts'
 import type { Hull, HullExit } from '../src/main/hull.ts'
 import { startSession } from '../src/main/open.ts'
 import { remotePeer } from '../src/main/remote-peer.ts'
+import { TRUSTING } from '../src/wire/link.ts'
+import type { Request } from '../src/wire/message.ts'
+import { KINDS } from '../src/wire/message.ts'
 import { portTransport } from '../src/wire/port-transport.ts'
 
-type Message = { readonly id: string; readonly path?: readonly string[]; readonly [key: string]: unknown }
+export interface Received {
+  readonly kind: number
+  readonly id: number
+  /** Of a question. */
+  readonly method: string
+  readonly args: readonly Json[]
+  /** Of an answer. */
+  readonly value: Json
+}
 
 /** The other side of the wire, in the hands of a test: it sees every message and can post any packet. */
 export class ScriptedPeer {
   readonly hull: Hull
   killed = false
-  readonly received: [channel: string, message: Message][] = []
+  readonly received: Received[] = []
   readonly #port: MessagePort
   readonly #exited = Promise.withResolvers<HullExit>()
   readonly #waiting = new Set<() => void>()
@@ -22,8 +33,10 @@ export class ScriptedPeer {
   constructor() {
     const { port1: theirs, port2: ours } = new MessageChannel()
     this.#port = ours
-    ours.on('message', (packet: string) => {
-      this.received.push(...JSON.parse(packet) as typeof this.received)
+    ours.on('message', (packet: unknown) => {
+      for (const [kind, id, third, args] of TRUSTING.received(packet) as readonly Request[]) {
+        this.received.push({ kind, id, method: third, args, value: third })
+      }
       for (const wake of this.#waiting) wake()
     })
     this.hull = {
@@ -50,15 +63,15 @@ export class ScriptedPeer {
     this.#port.postMessage(packet)
   }
 
-  send(...envelopes: readonly unknown[]): void {
-    this.post(JSON.stringify(envelopes))
+  send(...messages: readonly unknown[]): void {
+    this.post(JSON.stringify(messages))
   }
 
   /** The next message that was not looked at yet, of this method when one is named. */
-  async next(method?: string): Promise<Message> {
+  async next(method?: string): Promise<Received> {
     for (;;) {
-      const at = this.received.findIndex(([, message]) => method === undefined || message.path?.[0] === method)
-      if (at >= 0) return this.received.splice(at, 1)[0]![1]
+      const at = this.received.findIndex((message) => method === undefined || message.method === method)
+      if (at >= 0) return this.received.splice(at, 1)[0]!
       await new Promise<void>((wake) => {
         const once = (): void => {
           this.#waiting.delete(once)
@@ -69,8 +82,8 @@ export class ScriptedPeer {
     }
   }
 
-  reply(id: string, value: unknown): void {
-    this.send(['call', { id, type: 'RAW', value }])
+  reply(id: number, value: unknown): void {
+    this.send([KINDS.call.value, id, value])
   }
 
   open(request: CompartmentRequest): Promise<CompartmentSession> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HullExit } from '../src/main/hull.ts'
+import { KINDS } from '../src/wire/message.ts'
 import { codeOf, invocation, refusal, requestOf, toolOf } from './fixture.ts'
 import { ScriptedPeer } from './scripted-peer.ts'
 
@@ -87,7 +88,7 @@ describe('answers', () => {
     const thrown = async (error: object): Promise<unknown> => {
       const answer = refusal(session.call(invocation()))
       const { id } = await peer.next('execute')
-      peer.send(['call', { id, type: 'HANDLER', name: 'throw', value: { isError: true, value: error } }])
+      peer.send([KINDS.call.failure, id, error])
       return answer
     }
     expect(await thrown({ name: 'E', message: 'm', code: 'HostClosed' })).toMatchObject({

@@ -37,13 +37,16 @@ export const fsByPath = [
       brokerWatch: await attempt(() => runtime.fs.watch(facts.outside)[Symbol.asyncIterator]().next()),
     }
   `, {
-    readFileSync: 'BuiltinDenied', readFile: 'BuiltinDenied', open: 'BuiltinDenied', stream: 'BuiltinDenied', stat: 'BuiltinDenied',
+    readFileSync: 'BuiltinDenied', readFile: 'BuiltinDenied', open: 'BuiltinDenied', stream: 'BuiltinDenied',
+      stat: 'BuiltinDenied',
     lstat: 'BuiltinDenied', readdir: 'BuiltinDenied', opendir: 'BuiltinDenied', access: 'BuiltinDenied', copy: 'BuiltinDenied',
     watch: 'BuiltinDenied', statfs: 'BuiltinDenied', broker: 'CapabilityDenied', brokerBytes: 'CapabilityDenied',
     brokerList: 'CapabilityDenied', brokerStat: 'CapabilityDenied', brokerWatch: 'CapabilityDenied',
   }),
-  attack(2, 'dots that climb out', both("facts.work + '/own/../../outside/secret.txt'", "'own/../../outside/secret.txt'"), DENIED),
-  attack(3, 'a path as a Buffer', both("Buffer.from(facts.outside + '/secret.txt')"), { ambient: 'BuiltinDenied', broker: 'InputInvalid' }),
+  attack(2, 'dots that climb out', both("facts.work + '/own/../../outside/secret.txt'", "'own/../../outside/secret.txt'"),
+    DENIED),
+  attack(3, 'a path as a Buffer', both("Buffer.from(facts.outside + '/secret.txt')"),
+    { ambient: 'BuiltinDenied', broker: 'InputInvalid' }),
   attack(4, 'a path as a Uint8Array', both("new Uint8Array(Buffer.from(facts.work + '/own/../../outside/secret.txt'))"), {
     ambient: 'BuiltinDenied', broker: 'InputInvalid',
   }),
@@ -58,7 +61,8 @@ export const fsByPath = [
       back: await attempt(() => runtime.fs.readText('own/..\\\\..\\\\outside\\\\secret.txt')),
     }
   `, {
-    ambient: 'BuiltinDenied', object: 'CapabilityDenied', text: 'CapabilityDenied', dots: 'NotFound', slash: 'NotFound', back: 'NotFound',
+    ambient: 'BuiltinDenied', object: 'CapabilityDenied', text: 'CapabilityDenied', dots: 'NotFound', slash: 'NotFound',
+      back: 'NotFound',
   }),
   attack(6, 'a NUL in the path', `
     const path = facts.outside + '/secret.txt\\0/own/hello.txt'
@@ -104,7 +108,8 @@ export const fsByPath = [
       stat: await attempt(() => runtime.fs.stat('own/../secret.txt')),
     }
   `, {
-    ambient: 'BuiltinDenied', file: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'CapabilityDenied', stat: 'CapabilityDenied',
+    ambient: 'BuiltinDenied', file: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'CapabilityDenied',
+      stat: 'CapabilityDenied',
   }),
   attack(13, 'a sibling whose name begins like the granted folder', both("facts.work + '/ownx/secret.txt'"), DENIED),
   attack(14, 'names around a granted file', `
@@ -176,7 +181,9 @@ export const fsByPath = [
       declared: await attempt(() => runtime.env.get('DECLARED')),
       prototype: await attempt(() => runtime.env.get('__proto__')),
     }
-  `, { ambient: 'absent', env: 'absent', undeclared: 'EnvNameUndeclared', declared: 'EnvNameNotSet', prototype: 'EnvNameUndeclared' }),
+  `, {
+    ambient: 'absent', env: 'absent', undeclared: 'EnvNameUndeclared', declared: 'EnvNameNotSet', prototype: 'EnvNameUndeclared',
+  }),
   attack(19, 'a workspace whose name is a pattern', `
     const beside = facts.work.slice(0, -4) + 'wxrk/secret.txt'
     return {

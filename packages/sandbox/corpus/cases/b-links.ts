@@ -15,7 +15,8 @@ const through = (link: string, file = ''): string => `
   }
 `
 const HELD = {
-  ambient: 'BuiltinDenied', text: 'CapabilityDenied', bytes: 'CapabilityDenied', stat: 'CapabilityDenied', list: 'CapabilityDenied',
+  ambient: 'BuiltinDenied', text: 'CapabilityDenied', bytes: 'CapabilityDenied', stat: 'CapabilityDenied',
+    list: 'CapabilityDenied',
 }
 
 export const links = [
@@ -37,7 +38,9 @@ export const links = [
       dots: await attempt(() => runtime.fs.readText('own/abs-folder/../secret.txt')),
       slash: await attempt(() => runtime.fs.list('own/abs-folder/')),
     }
-  `, { ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'NotFound', slash: 'CapabilityDenied' }),
+  `, {
+    ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'NotFound', slash: 'CapabilityDenied',
+  }),
   attack(25, 'a hard link: none can be made, and writing to one leaves the other name as it was', `
     return {
       ambient: await attempt(async () => (await reach('fs')).linkSync(facts.outside + '/secret.txt', facts.work + '/own/made')),
@@ -81,10 +84,12 @@ export const links = [
       environ: await attempt(() => runtime.fs.readText('own/root/proc/self/environ')),
     }
   `, {
-    ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', cwd: 'CapabilityDenied', environ: 'CapabilityDenied',
+    ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', cwd: 'CapabilityDenied',
+      environ: 'CapabilityDenied',
   }),
   attack(29, 'the granted name in other letters', `
-    const names = ['OWN/hello.txt', 'Own/hello.txt', 'own\\u0301/hello.txt', '\\uff4fwn/hello.txt', 'own./hello.txt', 'own /hello.txt', 'own\\u200b/hello.txt']
+    const names = ['OWN/hello.txt', 'Own/hello.txt', 'own\\u0301/hello.txt', '\\uff4fwn/hello.txt', 'own./hello.txt',
+      'own /hello.txt', 'own\\u200b/hello.txt']
     return {
       ambient: await attempt(async () => (await reach('fs')).readFileSync(facts.work + '/ownx/../secret.txt', 'utf8')),
       broker: [...new Set(await Promise.all(names.map((name) => attempt(() => runtime.fs.readText(name)))))],
@@ -93,7 +98,8 @@ export const links = [
   `, { ambient: 'BuiltinDenied', broker: ['CapabilityDenied'], write: ['CapabilityDenied'] }),
   attack(30, 'an import through a link', `
     return {
-      ambient: await attempt(async () => (await import('file://' + facts.work + '/own/chain-3/secret.txt', { with: { type: 'text' } })).default),
+      ambient: await attempt(async () => (await import('file://' + facts.work + '/own/chain-3/secret.txt',
+        { with: { type: 'text' } })).default),
       absolute: await attempt(() => import(facts.outside + '/secret.txt')),
       relative: await attempt(() => import('./rel-folder/secret.js')),
       climbing: await attempt(() => import('../../../../' + facts.outside + '/secret.js')),

@@ -12,7 +12,8 @@ const sqlite = (work: string): string => `
 const DENIED = { sqlite: 'BuiltinDenied' }
 
 export const storage = [
-  attack(49, 'a database is opened', sqlite("return new DatabaseSync(store).prepare('SELECT text FROM canary').get().text"), DENIED),
+  attack(49, 'a database is opened', sqlite("return new DatabaseSync(store).prepare('SELECT text FROM canary').get().text"),
+    DENIED),
   attack(50, 'a database is attached', sqlite(`
     const memory = new DatabaseSync(':memory:')
     memory.exec("ATTACH '" + store + "' AS other")
@@ -23,7 +24,8 @@ export const storage = [
     memory.exec("CREATE TABLE t (x); VACUUM INTO '" + facts.outside + "/made.sqlite'")
     return 'written'
   `), DENIED),
-  attack(52, 'a database is written by a backup', sqlite("return backup(new DatabaseSync(':memory:'), facts.outside + '/made.sqlite')"), DENIED),
+  attack(52, 'a database is written by a backup',
+    sqlite("return backup(new DatabaseSync(':memory:'), facts.outside + '/made.sqlite')"), DENIED),
   attack(53, 'storage of a browser', `
     return {
       local: await attempt(() => { use(globalThis, 'localStorage').setItem('a', 'b'); return 'kept' }),
@@ -58,5 +60,5 @@ export const storage = [
     }
   `, {
     report: 'absent', heap: 'BuiltinDenied', near: 'BuiltinDenied', coverage: 'BuiltinDenied', trace: 'BuiltinDenied',
-  }, { alone: true }),
+  }),
 ]

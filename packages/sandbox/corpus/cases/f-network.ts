@@ -14,7 +14,8 @@ const SECURE = '{ port: facts.port, host: "127.0.0.1", rejectUnauthorized: false
 
 export const network = [
   attack(56, 'a connection', by('net', "return event(module.connect(facts.port, '127.0.0.1'), 'connect')"), DENIED),
-  attack(57, 'a socket of this machine, as a client', by('net', "return event(module.connect(facts.work + '/../listen.sock'), 'connect')"), DENIED),
+  attack(57, 'a socket of this machine, as a client',
+    by('net', "return event(module.connect(facts.work + '/../listen.sock'), 'connect')"), DENIED),
   attack(58, 'a socket of this machine, as a server', by('net', `
     const server = module.createServer().listen(facts.outside + '/made.sock')
     await event(server, 'listening')
@@ -61,7 +62,8 @@ export const network = [
     return 'sent'
   `), DENIED),
   attack(68, 'words carried out in the name that is looked up', by('dns', `
-    return new Promise((resolve, reject) => module.lookup('localhost', (error, address) => error ? reject(error) : resolve(address)))
+    return new Promise((resolve, reject) => module.lookup('localhost', (error, address) => error
+      ? reject(error) : resolve(address)))
   `), DENIED),
   attack(69, 'a question to a name server', by('dns', `
     module.setServers(['127.0.0.1:' + facts.udpPort])
@@ -72,49 +74,63 @@ export const network = [
   attack(70, 'a question to a name server of its own', by('dns', `
     const resolver = new module.promises.Resolver({ timeout: 200, tries: 1 })
     resolver.setServers(['127.0.0.1:' + facts.udpPort])
-    return resolver.resolveTxt('words.corpus.test').catch(({ code }) => { if (code !== 'ETIMEOUT') throw { code }; return 'asked' })
+    return resolver.resolveTxt('words.corpus.test').catch(({ code }) => {
+      if (code !== 'ETIMEOUT') throw { code }
+      return 'asked'
+    })
   `), DENIED),
   attack(71, 'a granted host that redirects to what is not granted', `
     const at = (path) => attempt(async () => (await runtime.net.fetch('http://localhost:' + facts.grantedPort + path)).text())
     return {
       granted: (await (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/')).text()),
-      address: await at('/to-address'), decimal: await at('/to-decimal'), mapped: await at('/to-mapped'), name: await at('/to-name'),
+      address: await at('/to-address'), decimal: await at('/to-decimal'), mapped: await at('/to-mapped'),
+        name: await at('/to-name'),
       metadata: await at('/to-metadata'), file: await at('/to-file'),
       seen: (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/to-address', { redirect: 'manual' })).status,
     }
   `, {
-    granted: 'granted', address: 'CapabilityDenied', decimal: 'CapabilityDenied', mapped: 'CapabilityDenied', name: 'CapabilityDenied',
+    granted: 'granted', address: 'CapabilityDenied', decimal: 'CapabilityDenied', mapped: 'CapabilityDenied',
+      name: 'CapabilityDenied',
     metadata: 'CapabilityDenied', file: 'CapabilityDenied', seen: 302,
   }, { requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none' }),
   attack(72, 'a granted name that turns out to be this machine', `
     const at = (host) => attempt(async () => (await runtime.net.fetch('http://' + host + ':' + facts.port + '/')).text())
     // The first answer is public and nobody is there; only the second leads home.
     at('rebind.corpus.test')
-    return { home: await at('private.corpus.test'), mixed: await at('mixed.corpus.test'), rebound: await at('rebind.corpus.test') }
+    return { home: await at('private.corpus.test'), mixed: await at('mixed.corpus.test'),
+      rebound: await at('rebind.corpus.test') }
   `, { home: 'CapabilityDenied', mixed: 'CapabilityDenied', rebound: 'CapabilityDenied' }, {
     requires: { net: { hosts: ['*.corpus.test:$canary', 'localhost:$granted'] } }, control: 'none', alone: true,
   }),
   attack(73, 'a host that is read otherwise than it is written', `
     const { port, grantedPort } = facts
     const urls = [
-      'http://localhost:' + grantedPort + '@127.0.0.1:' + port, 'http://127.0.0.1:' + port, 'http://127.1:' + port, 'http://2130706433:' + port,
+      'http://localhost:' + grantedPort + '@127.0.0.1:' + port, 'http://127.0.0.1:' + port, 'http://127.1:' + port,
+        'http://2130706433:' + port,
       'http://0x7f.1:' + port, 'http://0177.0.0.1:' + port, 'http://[::1]:' + port, 'http://[::ffff:7f00:1]:' + port,
       'http://[::ffff:127.0.0.1]:' + port, 'http://localhost.:' + port, 'http://0.0.0.0:' + port, 'http://0:' + port,
-      'http://localhost:' + grantedPort + '\\\\@127.0.0.1:' + port, 'http://\\uff11\\uff12\\uff17.0.0.1:' + port, 'http://127.0.0.1%00.corpus.test:' + port,
-      'http://localhost:' + grantedPort + '\\n@127.0.0.1:' + port, 'http:127.0.0.1:' + port, '//127.0.0.1:' + port, 'http://loc\\u00adalhost:' + port,
-      'file:///etc/passwd', 'data:text/plain,x', 'ftp://localhost:' + grantedPort, 'http://localhost:' + port, 'http://localhost:99999',
+      'http://localhost:' + grantedPort + '\\\\@127.0.0.1:' + port, 'http://\\uff11\\uff12\\uff17.0.0.1:' + port,
+        'http://127.0.0.1%00.corpus.test:' + port,
+      'http://localhost:' + grantedPort + '\\n@127.0.0.1:' + port, 'http:127.0.0.1:' + port, '//127.0.0.1:' + port,
+        'http://loc\\u00adalhost:' + port,
+      'file:///etc/passwd', 'data:text/plain,x', 'ftp://localhost:' + grantedPort, 'http://localhost:' + port,
+        'http://localhost:99999',
     ]
     const outcomes = []
     for (const url of urls) outcomes.push(await attempt(async () => (await runtime.net.fetch(url)).text()))
-    return { refused: outcomes.filter((outcome) => outcome === 'CapabilityDenied' || outcome === 'InputInvalid').length, of: urls.length }
-  `, { refused: 24, of: 24 }, { requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none' }),
+    return { refused: outcomes.filter((outcome) => outcome === 'CapabilityDenied' || outcome === 'InputInvalid').length,
+      of: urls.length }
+  `, { refused: 24, of: 24 }, {
+    requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none',
+  }),
   attack(265, 'headers that change the meaning of a request', `
     const url = 'http://localhost:' + facts.grantedPort + '/'
     const withHeaders = (headers, more = {}) => attempt(async () => (await runtime.net.fetch(url, { headers, ...more })).status)
     return {
       host: await withHeaders({ host: '127.0.0.1:' + facts.port }), split: await withHeaders({ x: 'a\\r\\nhost: evil' }),
       length: await withHeaders({ 'content-length': '5' }), transfer: await withHeaders({ 'transfer-encoding': 'chunked' }),
-      connection: await withHeaders({ connection: 'upgrade', upgrade: 'websocket' }), method: await withHeaders({}, { method: 'CONNECT' }),
+      connection: await withHeaders({ connection: 'upgrade', upgrade: 'websocket' }),
+        method: await withHeaders({}, { method: 'CONNECT' }),
       odd: await withHeaders({}, { method: 'GET / HTTP/1.1\\r\\nhost: evil' }),
     }
   `, {

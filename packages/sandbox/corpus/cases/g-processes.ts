@@ -27,7 +27,8 @@ export const processes = [
     return event(new module.Worker('require("worker_threads").parentPort.postMessage("runs")', { eval: true }), 'message')
   `), DENIED),
   attack(79, 'a thread without arguments of Node, which would have no permission model', by('worker_threads', `
-    const code = 'require("worker_threads").parentPort.postMessage(require("fs").readFileSync(' + JSON.stringify(facts.outside + '/secret.txt') + ', "utf8"))'
+    const path = JSON.stringify(facts.outside + '/secret.txt')
+    const code = 'require("worker_threads").parentPort.postMessage(require("fs").readFileSync(' + path + ', "utf8"))'
     return event(new module.Worker(code, { eval: true, execArgv: [], env: module.SHARE_ENV }), 'message')
   `), DENIED),
   attack(80, 'a shared library', `
@@ -55,7 +56,8 @@ export const processes = [
     files: { 'addon.node': '\u007fELF', 'addon.js': '\u007fELF' },
   }),
   attack(82, 'the process becomes another program', `
-    return { execve: await attempt(() => use(process, 'execve')('/bin/sh', ['sh', '-c', 'touch ' + facts.outside + '/made'], {})) }
+    return { execve: await attempt(() => use(process, 'execve')('/bin/sh', ['sh', '-c', 'touch ' + facts.outside + '/made'],
+      {})) }
   `, { execve: 'absent' }, { control: 'inert' }),
   attack(83, 'WASI with a folder opened for it', by('wasi', `
     const wasi = new module.WASI({ version: 'preview1', preopens: { '/': '/' } })
@@ -91,14 +93,16 @@ export const processes = [
     const run = (cmd, args, options) => attempt(async () => (await runtime.shell.run(cmd, args, options)).stdout)
     return {
       granted: (await runtime.shell.run('echo', ['fine'])).stdout.trim(),
-      other: await run('cat', [facts.outside + '/secret.txt']), path: await run('/bin/echo', ['fine']), dots: await run('../bin/echo', ['fine']),
+      other: await run('cat', [facts.outside + '/secret.txt']), path: await run('/bin/echo', ['fine']),
+        dots: await run('../bin/echo', ['fine']),
       more: await run('echo', ['fine', 'more']), joined: await run('echo', ['fine; cat ' + facts.outside + '/secret.txt']),
       shell: await run('echo fine; cat', [facts.outside + '/secret.txt']), option: await run('echo', ['-e']),
       folder: await run('echo', ['fine'], { cwd: facts.outside }), nul: await run('echo', ['fine\\0']), none: await run('', []),
     }
   `, {
     granted: 'fine', other: 'CapabilityDenied', path: 'CapabilityDenied', dots: 'CapabilityDenied', more: 'CapabilityDenied',
-    joined: 'CapabilityDenied', shell: 'CapabilityDenied', option: 'CapabilityDenied', folder: 'CapabilityDenied', nul: 'InputInvalid',
+    joined: 'CapabilityDenied', shell: 'CapabilityDenied', option: 'CapabilityDenied', folder: 'CapabilityDenied',
+      nul: 'InputInvalid',
     none: 'CapabilityDenied',
   }, { requires: { shell: [{ cmd: 'echo', args: ['fine'] }] }, control: 'none' }),
 ]

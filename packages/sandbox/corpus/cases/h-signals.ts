@@ -3,7 +3,8 @@ import { attacksOf, refused } from '../case.ts'
 const attack = attacksOf('H')
 
 const kill = (call: string): string => `
-  return { kill: await attempt(async () => { use(process, 'kill')(${call}); await new Promise((later) => setTimeout(later, 300)); return 'sent' }) }
+  return { kill: await attempt(async () => { use(process,
+    'kill')(${call}); await new Promise((later) => setTimeout(later, 300)); return 'sent' }) }
 `
 const ABSENT = { kill: 'absent' }
 
@@ -21,11 +22,13 @@ export const signals = [
   `, { host: 'absent', parent: 'absent', pid: 'absent' }),
   // Signal 0 reaches everyone and harms nobody.
   attack(92, 'a signal to every process', kill('-1, 0'), ABSENT),
-  attack(93, 'the process exits', 'process.exit(0)', [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]], {
+  attack(93, 'the process exits', 'process.exit(0)',
+    [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]], {
     alone: true, control: 'inert',
   }),
   attack(94, 'the process exits without a word', `
-    return { reallyExit: await attempt(() => use(process, 'reallyExit')(0)), inner: await attempt(() => use(process, '_kill')(0, 9)) }
+    return { reallyExit: await attempt(() => use(process, 'reallyExit')(0)),
+      inner: await attempt(() => use(process, '_kill')(0, 9)) }
   `, { reallyExit: 'absent', inner: 'absent' }, { control: 'inert' }),
   attack(95, 'the process aborts', `
     return { abort: await attempt(() => use(process, 'abort')()), cause: await attempt(() => use(process, 'causeSegfault')()) }
@@ -45,7 +48,8 @@ export const signals = [
   `, { priority: 'BuiltinDenied', facts: 'BuiltinDenied', interfaces: 'BuiltinDenied' }),
   attack(99, 'the title is changed', `
     return {
-      title: await attempt(() => { use(process, 'title'); process.title = 'forged'; if (process.title !== 'forged') throw { code: 'unchanged' }; return 'forged' }),
+      title: await attempt(() => { use(process,
+        'title'); process.title = 'forged'; if (process.title !== 'forged') throw { code: 'unchanged' }; return 'forged' }),
       argv: await attempt(() => use(process.argv, 0)),
       execPath: await attempt(() => use(process, 'execPath')),
     }

@@ -11,7 +11,8 @@ const by = (module: string, work: string): string => `
 const DENIED = { ambient: 'BuiltinDenied' }
 
 export const inspector = [
-  attack(101, 'the inspector is opened', by('inspector', 'module.open(0); const url = module.url(); module.close(); return url'), DENIED),
+  attack(101, 'the inspector is opened', by('inspector',
+    'module.open(0); const url = module.url(); module.close(); return url'), DENIED),
   attack(102, 'a session with the own thread', by('inspector', `
     const session = new module.Session()
     session.connect()
@@ -21,7 +22,8 @@ export const inspector = [
   attack(103, 'a session with the thread of the host', by('inspector', `
     const session = new module.Session()
     session.connectToMainThread()
-    return new Promise((resolve, reject) => session.post('Runtime.evaluate', { expression: 'globalThis.corpusOwned = process.env.CANARY' },
+    return new Promise((resolve, reject) => session.post('Runtime.evaluate',
+      { expression: 'globalThis.corpusOwned = process.env.CANARY' },
       (error, answer) => error ? reject(error) : resolve(answer.result.value)))
   `), DENIED),
   attack(104, 'the same by promises', by('inspector/promises', `
@@ -32,16 +34,18 @@ export const inspector = [
   attack(105, 'functions inside V8 that end the process', by('v8', `
     module.setFlagsFromString('--allow-natives-syntax')
     return Function('%SystemBreak()')()
-  `), DENIED, { alone: true }),
+  `), DENIED),
   attack(106, 'the stack is made larger than it is', by('v8', `
     module.setFlagsFromString('--stack-size=65500')
-    return new (await reach('vm')).Script('(function deeper(depth) { return depth > 0 ? deeper(depth - 1) + 1 : 0 })(5e6)').runInThisContext() && 'deep'
-  `), DENIED, { alone: true }),
+    const { Script } = await reach('vm')
+    new Script('(function deeper(depth) { return depth > 0 ? deeper(depth - 1) + 1 : 0 })(5e6)').runInThisContext()
+    return 'deep'
+  `), DENIED),
   attack(107, 'a picture of the heap', by('v8', `
     let bytes = 0
     for await (const piece of module.getHeapSnapshot()) { bytes += piece.length; if (bytes > 1e5) break }
     return bytes
-  `), DENIED, { alone: true }),
+  `), DENIED),
   attack(108, 'every object of a kind', by('v8', 'return module.queryObjects(EventTarget, { format: "count" })'), DENIED),
   attack(109, 'another context', `
     const vm = await library('vm')
@@ -53,7 +57,8 @@ export const inspector = [
       realm: await attempt(() => use(globalThis, 'ShadowRealm') && 'there'),
     }
   `, { context: 'BuiltinDenied', here: 'BuiltinDenied', compile: 'BuiltinDenied', module: 'BuiltinDenied', realm: 'absent' }),
-  attack(110, 'a snapshot of the start', by('v8', 'module.startupSnapshot.addSerializeCallback(() => {}); return "added"'), DENIED, { control: 'inert' }),
+  attack(110, 'a snapshot of the start', by('v8', 'module.startupSnapshot.addSerializeCallback(() => {}); return "added"'),
+    DENIED, { control: 'inert' }),
   attack(267, 'other windows into the engine', `
     return {
       profile: await attempt(async () => typeof (await reach('v8')).startCpuProfile),
@@ -67,7 +72,8 @@ export const inspector = [
       natives: await attempt(() => Function('return %DebugPrint(1)')()),
     }
   `, {
-    profile: 'BuiltinDenied', serialize: 'BuiltinDenied', hooks: 'BuiltinDenied', channels: 'BuiltinDenied', repl: 'BuiltinDenied',
+    profile: 'BuiltinDenied', serialize: 'BuiltinDenied', hooks: 'BuiltinDenied', channels: 'BuiltinDenied',
+      repl: 'BuiltinDenied',
     test: 'BuiltinDenied', sea: 'BuiltinDenied', gc: 'absent', natives: 'SyntaxError',
   }),
 ]

@@ -17,12 +17,14 @@ import { data } from './n-data.ts'
 import { exhaustion } from './o-exhaustion.ts'
 import { memory } from './o-memory.ts'
 import { lifecycle } from './p-lifecycle.ts'
+import { manifest } from './q-manifest.ts'
 import { sideChannels } from './r-side-channels.ts'
 
 /** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
 export const ATTACKS: readonly Attack[] = [
-  fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmReach, threads, wire, data,
-  exhaustion, memory, lifecycle, sideChannels,
+  fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmReach, threads,
+    wire, data,
+  exhaustion, memory, lifecycle, manifest, sideChannels,
 ].flat().toSorted((one, other) => one.id - other.id)
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))

@@ -5,7 +5,9 @@ const attack = attacksOf('J')
 /** What an import of each of these comes to, in order; what is got is told by its name. */
 const imports = (...specifiers: readonly string[]): string => `
   const outcomes = []
-  for (const specifier of [${specifiers.join(', ')}]) outcomes.push(await attempt(async () => Object.keys(await import(specifier)).includes('readFileSync') ? 'fs' : 'something'))
+  for (const specifier of [${specifiers.join(', ')}]) {
+    outcomes.push(await attempt(async () => 'readFileSync' in await import(specifier) ? 'fs' : 'something'))
+  }
   return { imports: outcomes }
 `
 const DENIED = 'BuiltinDenied'
@@ -13,11 +15,13 @@ const MISSING = 'ModuleNotFound'
 
 /** A WebAssembly module whose one import is `readFileSync` of `node:fs`. */
 const WASM_IMPORTING_FS = Uint8Array.from([
-  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, 24, 1, 7, ...Buffer.from('node:fs'), 12, ...Buffer.from('readFileSync'), 0, 0,
+  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, 24, 1, 7, ...Buffer.from('node:fs'), 12,
+    ...Buffer.from('readFileSync'), 0, 0,
 ])
 
 export const modules = [
-  attack(111, 'builtins by their scheme', imports("'node:fs'", "'node:fs/promises'", "'node:module'", "'node:nothing'", "'node:'"), {
+  attack(111, 'builtins by their scheme', imports("'node:fs'", "'node:fs/promises'", "'node:module'", "'node:nothing'",
+    "'node:'"), {
     imports: [DENIED, DENIED, DENIED, DENIED, DENIED],
   }),
   attack(112, 'builtins by their bare name', imports("'fs'", "'fs/promises'", "'module'", "'worker_threads'", "'sqlite'"), {
@@ -26,27 +30,33 @@ export const modules = [
   attack(113, 'builtins in other letters', imports("'NODE:fs'", "'Node:FS'", "'FS'", "'\\u017fs'", "'\\uff4eode:fs'"), {
     imports: [MISSING, MISSING, MISSING, MISSING, MISSING],
   }, { control: 'inert' }),
-  attack(114, 'builtins with spaces and tabs', imports("' node:fs'", "'node:fs '", "'no\\tde:fs'", "'node:\\nfs'", "'\\tfs'", "'fs '"), {
+  attack(114, 'builtins with spaces and tabs', imports("' node:fs'", "'node:fs '", "'no\\tde:fs'", "'node:\\nfs'", "'\\tfs'",
+    "'fs '"), {
     imports: [MISSING, DENIED, MISSING, DENIED, MISSING, MISSING],
   }, { control: 'inert' }),
   attack(115, 'builtins with encoded letters', imports("'node:f%73'", "'node%3afs'", "'%6eode:fs'", "'n\\u200bode:fs'"), {
     imports: [DENIED, MISSING, MISSING, MISSING],
   }, { control: 'inert' }),
-  attack(116, 'builtins with a query', imports("'node:fs?x'", "'fs?x'", "'./attacker.js?x'"), { imports: [DENIED, MISSING, MISSING] }, { control: 'inert' }),
-  attack(117, 'builtins with a fragment', imports("'node:fs#x'", "'fs#x'", "'./attacker.js#x'"), { imports: [DENIED, MISSING, MISSING] }, { control: 'inert' }),
+  attack(116, 'builtins with a query', imports("'node:fs?x'", "'fs?x'", "'./attacker.js?x'"),
+    { imports: [DENIED, MISSING, MISSING] }, { control: 'inert' }),
+  attack(117, 'builtins with a fragment', imports("'node:fs#x'", "'fs#x'", "'./attacker.js#x'"),
+    { imports: [DENIED, MISSING, MISSING] }, { control: 'inert' }),
   attack(118, 'a specifier that changes when it is read again', `
     let reads = 0
-    const flips = (first, then) => ({ toString() { return reads++ === 0 ? first : then }, [Symbol.toPrimitive]() { return reads++ === 0 ? first : then } })
+    const flips = (first, then) => ({ toString() { return reads++ === 0 ? first : then },
+      [Symbol.toPrimitive]() { return reads++ === 0 ? first : then } })
     const outcome = async (specifier) => {
       reads = 0
-      return attempt(async () => typeof (await import(specifier)).readFileSync === 'function' ? 'fs' : Promise.reject({ code: 'harmless' }))
+      return attempt(async () => typeof (await import(specifier)).readFileSync === 'function'
+        ? 'fs' : Promise.reject({ code: 'harmless' }))
     }
     return {
       object: await outcome(flips('./attacker.js', 'node:fs')), reverse: await outcome(flips('node:fs', './attacker.js')),
       text: await outcome(new String('node:fs')), list: await outcome(['node:fs']),
     }
   `, { object: 'harmless', reverse: DENIED, text: DENIED, list: DENIED }),
-  attack(119, 'code in a data URL', imports("'data:text/javascript,export%20default%201'", "'data:text/javascript,import%22node:fs%22'", "'data:application/json,1'"), {
+  attack(119, 'code in a data URL', imports("'data:text/javascript,export%20default%201'",
+    "'data:text/javascript,import%22node:fs%22'", "'data:application/json,1'"), {
     imports: [MISSING, MISSING, MISSING],
   }),
   attack(120, 'code in a blob', `
@@ -56,16 +66,23 @@ export const modules = [
       load: await attempt(() => import('blob:nodedata:0')),
     }
   `, { make: 'absent', url: 'absent', load: MISSING }),
-  attack(121, 'code from the network', imports("'https://127.0.0.1:' + facts.port + '/x.js'", "'http://127.0.0.1:' + facts.port + '/x.js'", "'//127.0.0.1/x.js'"), {
+  attack(121, 'code from the network', imports("'https://127.0.0.1:' + facts.port + '/x.js'",
+    "'http://127.0.0.1:' + facts.port + '/x.js'", "'//127.0.0.1/x.js'"), {
     imports: [MISSING, MISSING, MISSING],
   }, { control: 'inert' }),
-  attack(122, 'code from a file', imports("'file:///etc/passwd'", "'file://' + facts.outside + '/secret.txt'", "facts.outside + '/x.js'", "'../x.js'", "'/etc/passwd'"), {
+  attack(122, 'code from a file', imports("'file:///etc/passwd'", "'file://' + facts.outside + '/secret.txt'",
+    "facts.outside + '/x.js'", "'../x.js'", "'/etc/passwd'"), {
     imports: [MISSING, MISSING, MISSING, MISSING, MISSING],
   }),
   attack(123, 'resolving without loading', `
     return {
-      builtin: await attempt(() => import.meta.resolve('node:fs')), file: await attempt(() => import.meta.resolve('file:///etc/passwd')),
-      own: await attempt(() => { const url = import.meta.resolve('./attacker.js'); if (url.startsWith('tool:')) throw { code: 'own file' }; return url }),
+      builtin: await attempt(() => import.meta.resolve('node:fs')),
+        file: await attempt(() => import.meta.resolve('file:///etc/passwd')),
+      own: await attempt(() => {
+        const url = import.meta.resolve('./attacker.js')
+        if (url.startsWith('tool:')) throw { code: 'own file' }
+        return url
+      }),
       folder: await attempt(() => use(import.meta, 'dirname')), name: await attempt(() => use(import.meta, 'filename')),
     }
   `, { builtin: DENIED, file: MISSING, own: 'own file', folder: 'absent', name: 'absent' }),
@@ -79,7 +96,8 @@ export const modules = [
   attack(125, 'builtins by way of the main module', `
     return {
       main: await attempt(() => typeof use(use(process, 'mainModule'), 'require')('fs')),
-      require: await attempt(() => use(globalThis, 'require') && 'there'), module: await attempt(() => module.id), exports: await attempt(() => exports.a),
+      require: await attempt(() => use(globalThis, 'require') && 'there'), module: await attempt(() => module.id),
+        exports: await attempt(() => exports.a),
       parent: await attempt(function () { return typeof arguments.callee.caller }),
     }
   `, {
@@ -87,7 +105,8 @@ export const modules = [
   }, { control: 'inert' }),
   attack(126, 'the loader of CommonJS, from a CommonJS file', `
     return {
-      cjs: await attempt(async () => (await import('./reach.cjs')).default), js: await attempt(async () => (await import('./reach.js')).default),
+      cjs: await attempt(async () => (await import('./reach.cjs')).default),
+        js: await attempt(async () => (await import('./reach.js')).default),
       meta: await attempt(() => typeof import.meta.constructor._load),
     }
   `, { cjs: MISSING, js: 'ReferenceError', meta: 'TypeError' }, {
@@ -101,7 +120,8 @@ export const modules = [
     return { require: await attempt(async () => typeof (await reach('module')).createRequire('/')('fs').readFileSync) }
   `, { require: DENIED }),
   attack(128, 'the prototype of modules', `
-    return { prototype: await attempt(async () => typeof (await reach('module')).Module.prototype.require.call({ id: '/', paths: [], filename: '/' }, 'fs')) }
+    return { prototype: await attempt(async () => typeof (await reach('module')).Module.prototype.require.call({ id: '/',
+      paths: [], filename: '/' }, 'fs')) }
   `, { prototype: DENIED }),
   attack(129, 'the resolver is poisoned', `
     return { poison: await attempt(async () => {
@@ -116,20 +136,22 @@ export const modules = [
       registerHooks({ resolve: () => ({ url: 'node:fs', shortCircuit: true }) })
       return typeof (await import('./anything')).readFileSync
     }) }
-  `, { hooks: DENIED }, { alone: true }),
+  `, { hooks: DENIED }),
   attack(131, 'hooks in a thread of their own', `
     return { register: await attempt(async () => (await reach('module')).register('data:text/javascript,') ?? 'registered') }
-  `, { register: DENIED }, { alone: true }),
+  `, { register: DENIED }),
   attack(132, 'a package whose map leads to builtins and outside', `
     const outcomes = []
-    for (const specifier of ['#fs', '#up', 'attacker', 'attacker/fs', './package.json/fs', '@bulkhead/sandbox', '@bulkhead/contract/../sandbox']) {
+    for (const specifier of ['#fs', '#up', 'attacker', 'attacker/fs', './package.json/fs', '@bulkhead/sandbox',
+      '@bulkhead/contract/../sandbox']) {
       outcomes.push(await attempt(() => import(specifier)))
     }
     return { map: outcomes, data: (await import('./package.json', { with: { type: 'json' } })).default.name }
   `, { map: [MISSING, MISSING, MISSING, MISSING, MISSING, MISSING, MISSING], data: 'attacker' }, {
     files: {
       'package.json': JSON.stringify({
-        name: 'attacker', imports: { '#fs': 'node:fs', '#up': '../../outside.js' }, exports: { '.': 'node:fs', './fs': '../fs.js' },
+        name: 'attacker', imports: { '#fs': 'node:fs', '#up': '../../outside.js' },
+          exports: { '.': 'node:fs', './fs': '../fs.js' },
       }),
     },
     control: 'inert',
@@ -139,19 +161,29 @@ export const modules = [
     return {
       direct: await attempt(() => eval("import('node:fs')")), indirect: await attempt(() => indirect("import('node:fs')")),
       made: await attempt(() => Function("return import('node:fs')")()),
-      later: await attempt(() => new Promise((resolve, reject) => setTimeout(() => Function("return import('node:fs')")().then(resolve, reject)))),
-      generator: await attempt(() => Object.getPrototypeOf(async function* () {}).constructor("yield import('node:fs')")().next()),
+      later: await attempt(() => new Promise((resolve,
+        reject) => setTimeout(() => Function("return import('node:fs')")().then(resolve, reject)))),
+      generator: await attempt(() => {
+        const { constructor: AsyncGeneratorFunction } = Object.getPrototypeOf(async function* () {})
+        return AsyncGeneratorFunction("yield import('node:fs')")().next()
+      }),
       named: await attempt(() => indirect("import('node:fs')\\n//# sourceURL=node:internal/main/worker_thread")),
     }
   `, { direct: DENIED, indirect: DENIED, made: DENIED, later: DENIED, generator: DENIED, named: DENIED }),
   attack(269, 'WebAssembly that imports a builtin', `
     return {
       module: await attempt(async () => (await import('./fs.wasm')) && 'linked'),
-      compiled: await attempt(async () => (await WebAssembly.instantiate(await WebAssembly.compile(new Uint8Array(${JSON.stringify([...WASM_IMPORTING_FS])})), {})) && 'linked'),
+      compiled: await attempt(async () => {
+        const bytes = new Uint8Array(${JSON.stringify([...WASM_IMPORTING_FS])})
+        return (await WebAssembly.instantiate(bytes, {})) && 'linked'
+      }),
     }
   `, { module: DENIED, compiled: 'TypeError' }, { files: { 'fs.wasm': WASM_IMPORTING_FS } }),
   attack(270, 'modules of the compartment itself and of neighbours', `
-    const specifiers = [...Array.from({ length: 40 }, (_, at) => ['main', 'lockdown', 'link', 'modules', 'comlink'].map((name) => 'bulkhead:' + at + '/' + name + '.ts')).flat(), 'tool://neighbour/index.js', 'tool://attacker/../neighbour/index.js']
+    const specifiers = [...Array.from({ length: 40 },
+      (_, at) => ['main', 'lockdown', 'link', 'modules',
+      'comlink'].map((name) => 'bulkhead:' + at + '/' + name + '.ts')).flat(), 'tool://neighbour/index.js',
+      'tool://attacker/../neighbour/index.js', 'tool://~rehearsal/index.js']
     const outcomes = new Set()
     for (const specifier of specifiers) outcomes.add(await attempt(() => import(specifier)))
     return { imports: [...outcomes], author: Object.keys(await import('@bulkhead/contract')).sort() }

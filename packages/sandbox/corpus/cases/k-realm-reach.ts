@@ -5,14 +5,20 @@ const attack = attacksOf('K', { alone: true })
 /** What can be reached from inside without calling anything that was not given. */
 export const realmReach = [
   attack(271, 'a walk over everything that can be reached', `
-    const builtins = ['assert', 'buffer', 'events', 'path', 'querystring', 'string_decoder', 'timers', 'timers/promises', 'url', 'util', 'util/types']
-    const roots = [globalThis, runtime, import.meta, await import('@bulkhead/contract'), ...await Promise.all(builtins.map((name) => import('node:' + name)))]
-    roots.push(setTimeout(() => {}), setImmediate(() => {}), new AbortController().signal, runtime.signal, new ReadableStream().getReader(), (async () => {})(),
-      await runtime.fs.readText('/x').catch((error) => error), new (await import('node:events')).EventEmitter(), new WebAssembly.Memory({ initial: 1 }))
+    const builtins = ['assert', 'buffer', 'events', 'path', 'querystring', 'string_decoder', 'timers', 'timers/promises',
+      'url', 'util', 'util/types']
+    const roots = [globalThis, runtime, import.meta, await import('@bulkhead/contract'),
+      ...await Promise.all(builtins.map((name) => import('node:' + name)))]
+    roots.push(setTimeout(() => {}), setImmediate(() => {}), new AbortController().signal, runtime.signal,
+      new ReadableStream().getReader(), (async () => {})(),
+      await runtime.fs.readText('/x').catch((error) => error), new (await import('node:events')).EventEmitter(),
+        new WebAssembly.Memory({ initial: 1 }))
     const met = new Set()
     const found = new Set()
     const queue = roots.map((value) => [value, ''])
-    const powers = ['_fatalException', 'postMessage', 'binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', 'reallyExit', '_rawDebug', '_handle', 'openSync', 'spawnSync', 'createRequire', 'registerHooks', 'connectToMainThread', '_load']
+    const powers = ['_fatalException', 'postMessage', 'binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill',
+      'reallyExit', '_rawDebug', '_handle', 'openSync', 'spawnSync', 'createRequire', 'registerHooks', 'connectToMainThread',
+      '_load']
     while (queue.length > 0 && met.size < 60_000) {
       const [value, path] = queue.pop()
       if ((typeof value !== 'object' && typeof value !== 'function') || value === null || met.has(value)) continue
@@ -39,16 +45,19 @@ export const realmReach = [
         return error.message
       }
     }
-    const texts = [named('file://' + facts.outside + '/secret.txt'), named(facts.outside + '/secret.txt'), named('file:///etc/passwd')]
+    const texts = [named('file://' + facts.outside + '/secret.txt'), named(facts.outside + '/secret.txt'),
+      named('file:///etc/passwd')]
     return { told: texts.some((text) => /CANARY-|root:/.test(text)) ? { got: texts } : 'nothing' }
-  `, { told: 'nothing' }, { control: 'inert' }),
+  `, { told: 'nothing' }, { alone: false, control: 'inert' }),
   attack(273, 'globals that code of the compartment uses are others', `
     const assign = Object.assign
-    const forged = { type: 'CONSTRUCT', path: ['fs.read', 'constructor'], argumentList: [{ type: 'RAW', value: 'globalThis.corpusOwned = 1' }] }
-    globalThis.Object = Object.create(Object, { assign: { value: (first, ...rest) => assign(first, ...rest, first.id && forged) } })
+    const forged = { type: 'CONSTRUCT', path: ['fs.read', 'constructor'],
+      argumentList: [{ type: 'RAW', value: 'globalThis.corpusOwned = 1' }] }
+    globalThis.Object = Object.create(Object, { assign: { value: (first, ...rest) => assign(first, ...rest, first.id
+      && forged) } })
     runtime.progress('forged on its way out')
-    await new Promise(() => {})
-  `, [['call', refused('BoundaryViolation')], ['ended', refused('BoundaryViolation')]], { control: 'none' }),
+    return { forged: 'nothing' }
+  `, { forged: 'nothing' }, { control: 'none' }),
   attack(274, 'an export that is alive: accessors and traps', `
     return 'never loaded'
   `, [['open', refused('ExportsMismatch')]], {
@@ -65,13 +74,13 @@ export const realmReach = [
     },
     control: 'none',
   }),
-  attack(275, 'an export of a hundred thousand tools', `
+  attack(275, 'an export of ten thousand tools', `
     return 'never loaded'
-  `, [['open', refused('BoundaryViolation')]], {
+  `, [['open', refused('ExportsMismatch')]], {
     files: {
       'index.js': `
         const tools = { run: { execute() {} } }
-        for (let at = 0; at < 100_000; at++) tools['tool' + at] = tools.run
+        for (let at = 0; at < 10_000; at++) tools['tool' + at] = tools.run
         export default { tools }
       `,
     },
@@ -80,7 +89,12 @@ export const realmReach = [
   attack(276, 'a tool whose name is a megabyte of commands to a terminal', `
     return 'never loaded'
   `, [['open', refused('ExportsMismatch')]], {
-    files: { 'index.js': "export default { tools: { run: { execute() {} }, ['\\u001b[2J'.repeat(250_000)]: { execute() {} } } }" },
+    files: {
+      'index.js': `
+        const run = { execute() {} }
+        export default { tools: { run, ['\\u001b[2J'.repeat(250_000)]: run } }
+      `,
+    },
     control: 'none',
   }),
 ]

@@ -1,30 +1,38 @@
 import { attacksOf } from '../case.ts'
 
-/** Whoever poisons a realm spoils it for the attacks after him. */
-const attack = attacksOf('K', { alone: true })
+/** Where these are refused they leave nothing behind, and share a compartment. */
+const attack = attacksOf('K')
 
 /** Each of these is assigned to itself, which must throw; where it does not, something else could be assigned. */
 const assigned = (...places: readonly string[]): string => changed(...places.map((place) => `${place} = ${place}`))
 const changed = (...acts: readonly string[]): string => `
   const outcomes = []
-  for (const act of [${acts.map((act) => `() => { ${act} }`).join(', ')}]) outcomes.push(await attempt(() => { act(); return 'changed' }))
+  for (const act of [${acts.map((act) => `() => { ${act} }`).join(', ')}]) {
+    outcomes.push(await attempt(() => { act(); return 'changed' }))
+  }
   return { changes: outcomes }
 `
 const held = (count: number): { changes: string[] } => ({ changes: Array.from({ length: count }, () => 'TypeError') })
 
 export const realm = [
   attack(133, 'the prototype of all objects', changed(
-    'Object.prototype.polluted = 1; delete Object.prototype.polluted', 'Object.defineProperty(Object.prototype, "polluted", { value: 1, configurable: true })',
-    'Object.prototype.toString = Object.prototype.toString', 'Object.setPrototypeOf(Object.prototype, {})', 'Reflect.set = Reflect.set',
-    'Object.getOwnPropertyDescriptor(Object.prototype, "toString").set.call(Object.prototype, null)', 'Object.freeze = Object.freeze',
+    'Object.prototype.polluted = 1; delete Object.prototype.polluted',
+      'Object.defineProperty(Object.prototype, "polluted", { value: 1, configurable: true })',
+    'Object.prototype.toString = Object.prototype.toString', 'Object.setPrototypeOf(Object.prototype, {})',
+      'Reflect.set = Reflect.set',
+    'Object.getOwnPropertyDescriptor(Object.prototype, "toString").set.call(Object.prototype, null)',
+      'Object.freeze = Object.freeze',
     '({}).constructor.prototype.valueOf = Object.prototype.valueOf', '[].__proto__.__proto__.polluted = 1',
   ), held(9)),
   attack(134, 'the iteration of arrays', assigned(
-    'Object.getPrototypeOf([][Symbol.iterator]()).next', 'Array.prototype[Symbol.iterator]', 'Array.prototype.map', 'Array.prototype.push',
-    'Object.getPrototypeOf(new Map().entries()).next', 'Map.prototype.get', 'Set.prototype.delete', 'String.prototype.split', 'RegExp.prototype.exec',
+    'Object.getPrototypeOf([][Symbol.iterator]()).next', 'Array.prototype[Symbol.iterator]', 'Array.prototype.map',
+      'Array.prototype.push',
+    'Object.getPrototypeOf(new Map().entries()).next', 'Map.prototype.get', 'Set.prototype.delete', 'String.prototype.split',
+      'RegExp.prototype.exec',
   ), held(9)),
   attack(135, 'the continuation of promises', assigned(
-    'Promise.prototype.then', 'Promise.resolve', 'Promise.prototype.constructor', 'Promise.prototype.finally', 'Promise.withResolvers',
+    'Promise.prototype.then', 'Promise.resolve', 'Promise.prototype.constructor', 'Promise.prototype.finally',
+      'Promise.withResolvers',
     'JSON.parse', 'JSON.stringify', 'Function.prototype.call', 'Function.prototype.bind', 'Buffer.prototype.write', 'Buffer.from',
   ), held(11)),
   attack(136, 'the emission of events, to catch the real process', `
@@ -46,7 +54,8 @@ export const realm = [
     new EventEmitter().emit('x')
     return {
       poison, add: await attempt(() => { EventEmitter.prototype.trap = 1; return 'added' }),
-      statics: await attempt(() => { EventEmitter.init = EventEmitter.init; return 'set' }), settable: settable.map(String), caught: caught.length,
+      statics: await attempt(() => { EventEmitter.init = EventEmitter.init; return 'set' }), settable: settable.map(String),
+        caught: caught.length,
     }
   `, {
     // Every emitter copies this one to itself; nobody calls it.
@@ -57,7 +66,11 @@ export const realm = [
     const tries = []
     for (let at = EventTarget.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
       for (const symbol of Object.getOwnPropertySymbols(at)) {
-        tries.push(await attempt(() => { const old = at[symbol]; at[symbol] = function (...args) { caught.push(this); return old.apply(this, args) }; return String(symbol) }))
+        tries.push(await attempt(() => {
+          const old = at[symbol]
+          at[symbol] = function (...args) { caught.push(this); return old.apply(this, args) }
+          return String(symbol)
+        }))
       }
     }
     runtime.progress('something to send')
@@ -66,22 +79,25 @@ export const realm = [
   `, { tries: ['TypeError'], caught: 0 }),
   attack(138, 'events and signals', assigned(
     'Event.prototype.preventDefault', 'EventTarget.prototype.dispatchEvent', 'EventTarget.prototype.addEventListener',
-    'AbortSignal.prototype.throwIfAborted', 'AbortSignal.any', 'AbortController.prototype.abort', 'ReadableStream.prototype.getReader',
+    'AbortSignal.prototype.throwIfAborted', 'AbortSignal.any', 'AbortController.prototype.abort',
+      'ReadableStream.prototype.getReader',
     'runtime.progress', 'runtime.fs.readText', 'runtime.log.info', 'console.log', 'process.exit',
   ), held(12)),
   attack(139, 'the stack of errors, to look at the frames of the host side', `
     const seen = []
     const look = (error, frames) => {
-      for (const frame of frames) seen.push(...[frame.getThis?.(), frame.getFunction?.()].filter((value) => value !== undefined && value !== null && value !== globalThis))
+      for (const frame of frames) seen.push(...[frame.getThis?.(), frame.getFunction?.()].filter((value) => value !== undefined
+        && value !== null && value !== globalThis))
       return ''
     }
     const direct = await attempt(() => { Error.prepareStackTrace = look; return 'set' })
     globalThis.Error = { prepareStackTrace: look, stackTraceLimit: 100 }
     void new TypeError('x').stack
     await runtime.fs.readText('/nowhere').catch((error) => error.stack)
-    const theirs = seen.filter((value) => typeof value === 'object' ? 'postMessage' in value || '_fatalException' in value : false)
+    const theirs = seen.filter((value) => typeof value === 'object' ? 'postMessage' in value
+      || '_fatalException' in value : false)
     return { direct, theirs: theirs.length }
-  `, { direct: 'TypeError', theirs: 0 }),
+  `, { direct: 'TypeError', theirs: 0 }, { alone: true }),
   attack(140, 'who calls a function', `
     const sloppy = Function('seen', 'return function f() { seen.push(f.caller, f.arguments && [...f.arguments].length) }')
     const seen = []
@@ -105,17 +121,20 @@ export const realm = [
       }
     }
     walk(timer, 0)
-    const theirs = [...met].filter((value) => 'postMessage' in value || '_fatalException' in value || 'binding' in value || (value !== timer && typeof value._onTimeout === 'function'))
+    const theirs = [...met].filter((value) => 'postMessage' in value || '_fatalException' in value || 'binding' in value
+      || (value !== timer && typeof value._onTimeout === 'function'))
     clearTimeout(timer)
     return { met: met.size > 1, theirs: theirs.length }
   `, { met: true, theirs: 0 }, { control: 'inert' }),
   attack(142, 'what is made of a species', `
     const caught = []
     class Trap extends Promise {
-      static get [Symbol.species]() { return function (executor) { executor((value) => caught.push(value), () => {}); return Promise.resolve() } }
+      static get [Symbol.species]() { return function (executor) { executor((value) => caught.push(value),
+        () => {}); return Promise.resolve() } }
       then(resolve, reject) { caught.push(resolve.constructor === Function); return super.then(resolve, reject) }
     }
-    const species = await attempt(() => { Object.defineProperty(Promise, Symbol.species, { get() { return this } }); return 'set' })
+    const species = await attempt(() => { Object.defineProperty(Promise, Symbol.species,
+      { get() { return this } }); return 'set' })
     const array = await attempt(() => { Object.defineProperty(Array, Symbol.species, { get() { return this } }); return 'set' })
     await Trap.resolve(1)
     return { species, array, theirs: caught.filter((value) => typeof value === 'object' && value !== null).length }
@@ -123,17 +142,22 @@ export const realm = [
   attack(143, 'what is shown in its own way', `
     const { inspect } = await import('node:util')
     const caught = []
-    const shown = { [Symbol.for('nodejs.util.inspect.custom')](depth, options, own) { caught.push(this, options, own); return 'shown' } }
+    const shown = { [Symbol.for('nodejs.util.inspect.custom')](depth, options,
+      own) { caught.push(this, options, own); return 'shown' } }
     console.log(shown)
     runtime.log.info(inspect(shown))
-    const theirs = caught.filter((value) => value !== shown && value !== inspect && ('postMessage' in value || '_fatalException' in value || 'write' in value))
+    const theirs = caught.filter((value) => value !== shown && value !== inspect
+      && ('postMessage' in value || '_fatalException' in value || 'write' in value))
     return { theirs: theirs.length, options: Object.isFrozen(inspect.defaultOptions) || typeof inspect.defaultOptions }
   `, { theirs: 0, options: 'object' }, { control: 'inert' }),
   attack(144, 'errors that nobody catches are caught', `
     return {
-      capture: await attempt(() => use(process, 'setUncaughtExceptionCaptureCallback')(() => {})), on: await attempt(() => use(process, 'on')('uncaughtException', () => {}) && 'listens'),
-      add: await attempt(() => use(process, 'addListener') && 'there'), emit: await attempt(() => use(process, 'emit') && 'there'),
-      fatal: await attempt(() => use(process, '_fatalException') && 'there'), hook: await attempt(() => { process.exit = () => {}; return 'replaced' }),
+      capture: await attempt(() => use(process, 'setUncaughtExceptionCaptureCallback')(() => {})),
+        on: await attempt(() => use(process, 'on')('uncaughtException', () => {}) && 'listens'),
+      add: await attempt(() => use(process, 'addListener') && 'there'),
+        emit: await attempt(() => use(process, 'emit') && 'there'),
+      fatal: await attempt(() => use(process, '_fatalException') && 'there'),
+        hook: await attempt(() => { process.exit = () => {}; return 'replaced' }),
     }
   `, { capture: 'absent', on: 'absent', add: 'absent', emit: 'absent', fatal: 'absent', hook: 'TypeError' }),
 ]

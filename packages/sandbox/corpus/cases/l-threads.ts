@@ -5,7 +5,8 @@ const attack = attacksOf('L')
 /** The internal port of a worker, by every stream that leads to it; then one message to the parent's own machinery. */
 const toParent = (message: string): string => `
   const port = () => {
-    const streams = [() => process.stdout, () => process.stderr, () => process.stdin, () => console._stdout, () => console._stderr]
+    const streams = [() => process.stdout, () => process.stderr, () => process.stdin, () => console._stdout,
+      () => console._stderr]
     for (const stream of streams) {
       try {
         for (let at = stream(); at; at = Object.getPrototypeOf(at)) {
@@ -27,10 +28,13 @@ const ABSENT = { port: 'absent' }
 export const threads = [
   attack(145, 'a message of a type the parent does not know', toParent("{ type: 'zzz' }"), ABSENT),
   attack(146, 'no message at all', toParent('null'), ABSENT),
-  attack(147, 'output to a stream named __proto__', toParent("{ type: 'stdioPayload', stream: '__proto__', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
-  attack(148, 'output to a stream that is not there', toParent("{ type: 'stdioPayload', stream: 'nowhere', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
+  attack(147, 'output to a stream named __proto__',
+    toParent("{ type: 'stdioPayload', stream: '__proto__', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
+  attack(148, 'output to a stream that is not there',
+    toParent("{ type: 'stdioPayload', stream: 'nowhere', chunks: [{ chunk: 'x', encoding: 'utf8' }] }"), ABSENT),
   attack(149, 'a wish for more data', toParent("{ type: 'stdioWantsMoreData', stream: 'nowhere' }"), ABSENT),
-  attack(150, 'an error that cannot be read', toParent("{ type: 'errorMessage', error: new Uint8Array([255, 255, 255]) }"), ABSENT),
+  attack(150, 'an error that cannot be read', toParent("{ type: 'errorMessage', error: new Uint8Array([255, 255, 255]) }"),
+    ABSENT),
   attack(151, 'an error that is nothing', toParent("{ type: 'errorMessage', error: null }"), ABSENT),
   attack(152, 'a broadcast to the host', `
     return { broadcast: await attempt(async () => {
@@ -63,16 +67,21 @@ export const threads = [
     }) }
   `, { message: 'BuiltinDenied' }),
   attack(155, 'locks that all threads share', `
-    return { lock: await attempt(() => use(use(globalThis, 'navigator'), 'locks').request('corpus', { ifAvailable: true }, (lock) => lock.name)) }
+    return { lock: await attempt(() => use(use(globalThis, 'navigator'), 'locks').request('corpus', { ifAvailable: true },
+      (lock) => lock.name)) }
   `, { lock: 'absent' }),
   attack(156, 'streams behind the console', `
     return {
-      stdout: await attempt(() => use(console, '_stdout') && 'there'), stderr: await attempt(() => use(console, '_stderr') && 'there'),
-      make: await attempt(() => use(console, 'Console') && 'there'), module: await attempt(async () => typeof (await reach('console')).Console),
-      process: await attempt(() => use(process, 'stdout') && 'there'), raw: await attempt(() => use(process, '_rawDebug')('forged line')),
+      stdout: await attempt(() => use(console, '_stdout') && 'there'),
+        stderr: await attempt(() => use(console, '_stderr') && 'there'),
+      make: await attempt(() => use(console, 'Console') && 'there'),
+        module: await attempt(async () => typeof (await reach('console')).Console),
+      process: await attempt(() => use(process, 'stdout') && 'there'),
+        raw: await attempt(() => use(process, '_rawDebug')('forged line')),
       replace: await attempt(() => { console.log = () => {}; return 'replaced' }),
     }
   `, {
-    stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'absent', raw: 'absent', replace: 'TypeError',
+    stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'absent', raw: 'absent',
+      replace: 'TypeError',
   }),
 ]

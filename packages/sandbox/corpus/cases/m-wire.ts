@@ -28,9 +28,12 @@ export const wire = [
   attack(167, 'SET in place of a method', `${set('progress')}\n${apply('argumentList: []')}`, KILLED, { control: 'inert' }),
   attack(168, 'GET', "wire.ask({ type: 'GET', path: ['progress'] })", KILLED, { control: 'inert' }),
   attack(169, 'ENDPOINT, which opens a door beside the gate', "wire.ask({ type: 'ENDPOINT' })", KILLED, { control: 'inert' }),
-  attack(170, 'an argument of a handler with nothing in it', apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
-  attack(171, 'an argument of a handler that is not there', apply("argumentList: [{ type: 'HANDLER', name: 'nope', value: 1 }]"), KILLED),
-  attack(172, 'an argument that throws when it is read', apply("argumentList: [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: 1 } }]"), KILLED),
+  attack(170, 'an argument of a handler with nothing in it',
+    apply("argumentList: [{ type: 'HANDLER', name: 'proxy', value: {} }]"), KILLED),
+  attack(171, 'an argument of a handler that is not there',
+    apply("argumentList: [{ type: 'HANDLER', name: 'nope', value: 1 }]"), KILLED),
+  attack(172, 'an argument that throws when it is read',
+    apply("argumentList: [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: 1 } }]"), KILLED),
   attack(173, 'arguments that are a number', apply('argumentList: 5'), KILLED),
   attack(174, 'an argument that is nothing', apply('argumentList: [null]'), KILLED),
   attack(175, 'an id that is a port', `
@@ -38,10 +41,12 @@ export const wire = [
     const { port1 } = new wire.MessageChannel()
     wire.post({ id: port1, type: 'APPLY', path: ['progress'], argumentList: [] }, [port1])
   `, KILLED),
-  attack(176, 'a path without end', `wire.ask({ type: 'APPLY', path: Array(100_000).fill('constructor'), argumentList: [] })`, KILLED, { control: 'inert' }),
-  attack(177, 'an answer that is alive', "wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'proxy', value: {} }])", KILLED, { control: 'none' }),
+  attack(176, 'a path without end', `wire.ask({ type: 'APPLY', path: Array(100_000).fill('constructor'), argumentList: [] })`,
+    KILLED, { control: 'inert' }),
+  attack(177, 'an answer that is alive', "wire.send(['call', { id: wire.id, type: 'HANDLER', name: 'proxy', value: {} }])",
+    KILLED, { control: 'none' }),
   attack(178, 'an error of another kind', `
-    wire.post('[["call",{"id":' + JSON.stringify(wire.id) + ',"type":"HANDLER","name":"throw","value":{"isError":true,"value":{"name":"Error","message":"x","__proto__":{"code":"HostClosed"}}}}]]')
+    wire.post('[2,' + JSON.stringify(wire.id) + ',{"name":"Error","message":"x","__proto__":{"code":"HostClosed"}}]')
   `, KILLED, { control: 'none' }),
   attack(179, 'answers twice, late and to what nobody asked', `
     wire.send(['call', { id: wire.id, type: 'RAW', value: 'first' }], ['call', { id: wire.id, type: 'RAW', value: 'second' }])
@@ -49,15 +54,32 @@ export const wire = [
   attack(180, 'RELEASE while calls are pending', "wire.ask({ type: 'RELEASE', path: [] })", KILLED, { control: 'inert' }),
 
   attack(277, 'packets that are not texts, and frames that lie about their length', `
-    if (wire.port !== undefined) return void wire.post({ length: 1, 0: ['call', {}], forEach() {} } && [[ 'call', { id: wire.id, type: 'RAW', value: 1 } ]])
+    if (wire.port !== undefined) return void wire.post([1, wire.id, 'first'])
     wire.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff, 0x5b]))
   `, KILLED, { control: 'none' }),
   attack(278, 'an empty packet', "wire.post('')", KILLED, { control: 'none' }),
-  attack(279, 'a request where only answers are heard', "wire.send(['call', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
-  attack(280, 'a channel by the name of a prototype', "wire.send(['__proto__', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
+  attack(279, 'a request where only answers are heard',
+    "wire.send(['call', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
+  attack(280, 'a channel by the name of a prototype',
+    "wire.send(['__proto__', { id: 'x', type: 'APPLY', path: ['progress'], argumentList: [] }])", KILLED, { control: 'none' }),
   attack(281, 'two requests of one id', `
-    const request = { id: 'same', type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] }
+    const request = { id: 9001, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] }
     wire.send(['broker', request], ['broker', request])
+  `, KILLED, { control: 'none' }),
+  attack(306, 'a long text whose place is a prototype', `
+    const request = [3, 9001, 'progress', [wire.callId, { a: null }], [[1, '__proto__', 'polluted']]]
+    wire.postSeveral(JSON.stringify(request), 'x'.repeat(5_000))
+  `, KILLED, { control: 'none' }),
+  attack(307, 'a long text whose place is taken', `
+    const request = [3, 9001, 'progress', [wire.callId, 'taken'], [[1], ['length'], [{ toString: 1 }]]]
+    wire.postSeveral(JSON.stringify(request), 'x', 'y', 'z')
+  `, KILLED, { control: 'none' }),
+  attack(308, 'long texts that belong nowhere', `
+    wire.postSeveral(JSON.stringify([3, 9001, 'progress', [wire.callId, 'x']]), 'x'.repeat(5_000))
+  `, KILLED, { control: 'none' }),
+  attack(309, 'several texts that lie about their number or length', `
+    if (wire.port !== undefined) return void wire.post(Object.assign([], { 0: '[]', length: 4_000_000_000 }))
+    wire.socket.write(Buffer.from([8, 0, 0, 0x80, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0]))
   `, KILLED, { control: 'none' }),
   attack(282, 'an error that is deeper and longer than errors are', `
     let error = { name: 'Error', message: 'x' }
@@ -72,11 +94,12 @@ export const wire = [
   attack(284, 'calls of the broker in the name of nobody, of a call that is over, and without what was declared', `
     const codes = []
     const ask = (method, ...args) => new Promise((resolve) => {
-      const id = 'own-' + codes.length
+      const id = 9001 + codes.length
       codes.push(id)
       const hear = (text) => {
-        for (const [, message] of JSON.parse(text)) {
-          if (message.id === id) resolve(message.type === 'RAW' ? { got: message.value } : message.value.value.code)
+        for (const message of wire.read(text)) {
+          if (message.type !== undefined && message.id === id) resolve(message.type === 'RAW'
+            ? { got: message.value } : message.value.value.code)
         }
       }
       if (wire.port !== undefined) wire.port.on('message', hear)
@@ -85,13 +108,17 @@ export const wire = [
     })
     const path = facts.outside + '/secret.txt'
     return [
-      await ask('fs.read', 'call-0', path, 'text', null), await ask('fs.read', null, path, 'text', null), await ask('fs.read', wire.callId, path, 'text', null),
-      await ask('net.fetch', wire.callId, 'http://127.0.0.1:' + facts.port, {}), await ask('shell.run', wire.callId, 'id', [], {}),
-      await ask('env.get', wire.callId, 'CANARY'), await ask('state.read', wire.callId), await ask('interact', wire.callId, { kind: 'Ask', prompt: 'x' }),
+      await ask('fs.read', 'call-0', path, 'text', null), await ask('fs.read', null, path, 'text', null),
+        await ask('fs.read', wire.callId, path, 'text', null),
+      await ask('net.fetch', wire.callId, 'http://127.0.0.1:' + facts.port, {}),
+        await ask('shell.run', wire.callId, 'id', [], {}),
+      await ask('env.get', wire.callId, 'CANARY'), await ask('state.read', wire.callId),
+        await ask('interact', wire.callId, { kind: 'Ask', prompt: 'x' }),
       await ask('tools.call', wire.callId, 'run', {}), await ask('fs.read', wire.callId, { toString: path }, 'text', null),
     ]
   `, [['call', returned([
-    'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'EnvNameUndeclared', 'CapabilityDenied',
+    'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'EnvNameUndeclared',
+      'CapabilityDenied',
     'CapabilityDenied', 'CapabilityDenied', 'InputInvalid',
   ])]], { control: 'none' }),
 ]

@@ -9,9 +9,11 @@ const TOO_LARGE: Attack['script'] = [['call', refused('OutputTooLarge')]]
 export const data = [
   attack(181, 'a key __proto__', `return JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":2}}}')`, MALFORMED),
   attack(182, 'methods of all objects under their own names', `
-    return { hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x', toJSON: 'x', length: -1 }
+    return { hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x',
+      toJSON: 'x', length: -1 }
   `, [['call', returned({
-    hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x', toJSON: 'x', length: -1,
+    hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x', toJSON: 'x',
+      length: -1,
   })]]),
   attack(183, 'a graph that is small until it is written out', `
     let node = { leaf: 1 }
@@ -20,7 +22,8 @@ export const data = [
   `, TOO_LARGE),
   attack(184, 'an array that is mostly holes', 'const holes = []; holes[60_000_000] = 1; return holes', TOO_LARGE),
   attack(185, 'a value that contains itself', 'const value = { a: [] }; value.a.push({ value }); return value', MALFORMED),
-  attack(186, 'nesting without end', 'let value = 1; for (let depth = 0; depth < 100_000; depth++) value = [value]; return value', TOO_LARGE),
+  attack(186, 'nesting without end',
+    'let value = 1; for (let depth = 0; depth < 100_000; depth++) value = [value]; return value', TOO_LARGE),
   attack(187, 'memory that changes after it was looked at', `
     const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })
     runtime.update({ shared: new Uint8Array(buffer) })
@@ -31,16 +34,19 @@ export const data = [
     return { port: port1 }
   `, MALFORMED, { control: 'none' }),
   attack(189, 'values that JSON does not have', `
-    const values = [1n, new Map(), new Set(), /x/, new Uint8Array(1), Symbol('x'), () => {}, NaN, Infinity, new Error('x'), new (class Money {})(), Promise.resolve(1), new WeakMap()]
+    const values = [1n, new Map(), new Set(), /x/, new Uint8Array(1), Symbol('x'), () => {}, NaN, Infinity, new Error('x'),
+      new (class Money {})(), Promise.resolve(1), new WeakMap()]
     const outcomes = []
     // As the argument of a capability, which is held to the same.
     for (const value of values) outcomes.push(await attempt(() => runtime.fs.readText({ value })))
-    return { refused: outcomes.filter((outcome) => outcome === 'InputInvalid').length, of: values.length, date: await attempt(() => runtime.fs.readText(new Date(NaN))) }
+    return { refused: outcomes.filter((outcome) => outcome === 'InputInvalid').length, of: values.length,
+      date: await attempt(() => runtime.fs.readText(new Date(NaN))) }
   `, { refused: 13, of: 13, date: 'InputInvalid' }, { control: 'none' }),
   attack(190, 'a text of half a gigabyte', "return 'x'.repeat(2 ** 29 - 24)", TOO_LARGE, {
     alone: true, control: 'none', limits: { heapMb: 64, memoryMb: 1_400 },
   }),
-  attack(191, 'half of a surrogate pair', "return { text: 'a\\ud800b', ['\\udc00']: 1 }", [['call', returned({ text: 'a\ufffdb', '\ufffd': 1 })]], { control: 'none' }),
+  attack(191, 'half of a surrogate pair', "return { text: 'a\\ud800b', ['\\udc00']: 1 }",
+    [['call', returned({ text: 'a\ufffdb', '\ufffd': 1 })]], { control: 'none' }),
   attack(192, 'commands to a terminal', `
     const text = '\\u001b[2J\\u001b]0;forged\\u0007\\u202eevil\\u2066\\u009b31m'
     runtime.progress(text)
@@ -48,7 +54,8 @@ export const data = [
     return { text }
   `, [['call', returned({ text: '\u001b[2J\u001b]0;forged\u0007\u202eevil\u2066\u009b31m' })]], { control: 'none' }),
   attack(196, 'a result that promises, and promises again', `
-    return { then(resolve, reject) { resolve({ then(again) { again('first'); again('second') } }); reject(new Error('x')); resolve('third') } }
+    return { then(resolve,
+      reject) { resolve({ then(again) { again('first'); again('second') } }); reject(new Error('x')); resolve('third') } }
   `, [['call', returned('first')]], { control: 'none' }),
   attack(285, 'a result that promises for ever', 'return { then() {} }', [
     ['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')],
@@ -58,9 +65,11 @@ export const data = [
     return {
       get flips() { return reads++ === 0 ? 'first' : () => 'second' },
       written: { toJSON() { return { toJSON() { return { plain: true } } } } },
-      proxy: new Proxy({ a: 1 }, { ownKeys: () => ['a', '__proto__x'], getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }), get: (_, key) => key === 'toJSON' ? undefined : 'trapped' }),
+      proxy: new Proxy({ a: 1 }, { ownKeys: () => ['a', '__proto__x'],
+        getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }), get: (_, key) => key === 'toJSON'
+        ? undefined : 'trapped' }),
     }
-  `, [['call', returned({ flips: 'first', written: { plain: true }, proxy: { a: 'trapped', __proto__x: 'trapped' } })]], { control: 'none' }),
+  `, { flips: 'first', written: { plain: true }, proxy: { a: 'trapped', __proto__x: 'trapped' } }, { control: 'none' }),
   attack(287, 'texts and updates larger than a message may be', `
     runtime.progress('x'.repeat(20_000_000))
     runtime.update({ text: 'x'.repeat(20_000_000) })

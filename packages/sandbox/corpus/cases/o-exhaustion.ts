@@ -13,23 +13,38 @@ const NATIVE = { placements: PROCESS_ONLY, patienceMs, limits: { heapMb: 768, me
 /** `(func (export "run") (loop (br 0)))` */
 const WASM_LOOP = '0,97,115,109,1,0,0,0,1,4,1,96,0,0,3,2,1,0,7,7,1,3,114,117,110,0,0,10,9,1,7,0,3,64,12,0,11,11'
 /** `(memory 1 1 shared) (func (export "run") (drop (memory.atomic.wait32 (i32.const 0) (i32.const 0) (i64.const -1))))` */
-const WASM_WAIT = '0,97,115,109,1,0,0,0,1,4,1,96,0,0,3,2,1,0,5,4,1,3,1,1,7,7,1,3,114,117,110,0,0,10,15,1,13,0,65,0,65,0,66,127,254,1,2,0,26,11'
-const wasm = (bytes: string): string => `new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array([${bytes}]))).exports.run()`
+const WASM_WAIT = '0,97,115,109,1,0,0,0,1,4,1,96,0,0,3,2,1,0,5,4,1,3,1,1,7,7,1,3,114,117,110,0,0,'
+  + '10,15,1,13,0,65,0,65,0,66,127,254,1,2,0,26,11'
+const wasm = (bytes: string): string =>
+  `new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array([${bytes}]))).exports.run()`
 
 export const exhaustion = [
   attack(197, 'a loop', 'for (;;);', OVERDUE),
   attack(198, 'microtasks without end', 'for (;;) await null', OVERDUE),
-  attack(199, 'a wait for what never comes', `if (typeof Atomics !== 'undefined') return { got: 'Atomics' }\n${wasm(WASM_WAIT)}`, OVERDUE),
+  attack(199, 'a wait for what never comes',
+    `if (typeof Atomics !== 'undefined') return { got: 'Atomics' }\n${wasm(WASM_WAIT)}`, OVERDUE),
   attack(200, 'a pattern that backtracks', "/^(a+)+$/.test('a'.repeat(40) + 'b')", OVERDUE),
   attack(201, 'a loop in WebAssembly', wasm(WASM_LOOP), OVERDUE),
   attack(202, 'a key derived two billion times', `
     return { derive: await attempt(async () => (await reach('crypto')).pbkdf2Sync('x', 'y', 2 ** 31 - 1, 64, 'sha512')) }
   `, { derive: 'BuiltinDenied' }),
   attack(203, 'a query without end', `
-    return { query: await attempt(async () => new (await reach('sqlite')).DatabaseSync(':memory:').exec('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c')) }
+    const query = 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c'
+    return { query: await attempt(async () => new (await reach('sqlite')).DatabaseSync(':memory:').exec(query)) }
   `, { query: 'BuiltinDenied' }),
-  attack(204, 'comparisons of texts in their language', "const text = '\\u0430'.repeat(1e7); for (;;) text.localeCompare(text + 'b')", OVERDUE, { limits: NATIVE.limits }),
-  attack(205, 'a sort', 'const all = []; for (let seed = 1; all.length < 8e6;) all.push(seed = seed * 16807 % 2147483647); return all.sort().length', OVERDUE, NATIVE),
+  attack(204, 'comparisons of texts in their language',
+    "const text = '\\u0430'.repeat(1e7); for (;;) text.localeCompare(text + 'b')", OVERDUE, { limits: NATIVE.limits }),
+  attack(205, 'a sort', '', OVERDUE, {
+    ...NATIVE,
+    // Made while it is imported, so that the deadline comes in the middle of the sort.
+    files: {
+      'index.js': `
+        const all = []
+        for (let seed = 1; all.length < 6e6;) all.push(seed = seed * 16807 % 2147483647)
+        export default { tools: { run: { execute: () => all.sort().length } } }
+      `,
+    },
+  }),
   attack(206, 'a text of JSON', "return JSON.parse('[' + '[],'.repeat(2e7) + '0]').length", OVERDUE, NATIVE),
   attack(207, 'a replacement', "return 'a'.repeat(2 ** 28).replace(/a/g, 'b').length", OVERDUE, { limits: NATIVE.limits }),
   attack(304, 'a replacement of texts', "return 'a'.repeat(2 ** 27).replaceAll('a', 'bc').length", OVERDUE, NATIVE),
@@ -39,32 +54,46 @@ export const exhaustion = [
     for (let at = 0; at < 4; at++) spin()
     await new Promise(() => {})
   `, OVERDUE),
-  attack(291, 'timers without number', 'for (let at = 0; at < 200_000; at++) setInterval(() => {}, 1); await new Promise(() => {})', OVERDUE, {
+  attack(291, 'timers without number',
+    'for (let at = 0; at < 200_000; at++) setInterval(() => {}, 1); await new Promise(() => {})', OVERDUE, {
     limits: { heapMb: 256, memoryMb: 512 },
   }),
 
   attack(219, 'every thread of the pool, by keys', `
-    const derive = (module) => Promise.all(Array.from({ length: 64 }, () => new Promise((done) => module.pbkdf2('x', 'y', 1e7, 64, 'sha512', done))))
-    return { crypto: await attempt(async () => derive(await reach('crypto'))), scrypt: await attempt(async () => (await reach('crypto')).scryptSync('x', 'y', 64)) }
+    const derive = (module) => Promise.all(Array.from({ length: 64 },
+      () => new Promise((done) => module.pbkdf2('x', 'y', 1e7, 64, 'sha512', done))))
+    return { crypto: await attempt(async () => derive(await reach('crypto'))),
+      scrypt: await attempt(async () => (await reach('crypto')).scryptSync('x', 'y', 64)) }
   `, { crypto: 'BuiltinDenied', scrypt: 'BuiltinDenied' }),
   attack(220, 'every thread of the pool, by the crypto of the web and by compression', `
-    const subtle = (api) => Promise.all(Array.from({ length: 64 }, () => api.generateKey({ name: 'RSA-OAEP', modulusLength: 8192, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-512' }, true, ['encrypt'])))
+    const subtle = (api) => Promise.all(Array.from({ length: 64 },
+      () => api.generateKey({ name: 'RSA-OAEP', modulusLength: 8192, publicExponent: new Uint8Array([1, 0, 1]),
+      hash: 'SHA-512' }, true, ['encrypt'])))
     return {
-      subtle: await attempt(() => subtle(use(crypto, 'subtle'))), zlib: await attempt(async () => (await reach('zlib')).gzipSync('x')),
+      subtle: await attempt(() => subtle(use(crypto, 'subtle'))),
+        zlib: await attempt(async () => (await reach('zlib')).gzipSync('x')),
       stream: await attempt(() => new (use(globalThis, 'CompressionStream'))('gzip')),
     }
   `, { subtle: 'absent', zlib: 'BuiltinDenied', stream: 'absent' }),
 
-  attack(221, 'a flood of small messages', "for (let at = 0; at < 5_000; at++) runtime.progress('x'); await new Promise(() => {})", [
+  attack(221, 'a flood of small messages',
+    "for (let at = 0; at < 5_000; at++) runtime.progress('x'); await new Promise(() => {})", [
     ['call', refused('BoundaryViolation')], ['ended', refused('BoundaryViolation')],
   ], { limits: { messagesPerSecond: 2_000 }, deadlineMs: 5_000 }),
   attack(305, 'a flood of small messages that never leaves', "for (;;) { runtime.progress('x'); await null }", [
     ['call', refused('CompartmentOutOfMemory')], ['ended', refused('CompartmentOutOfMemory')],
-  ], { deadlineMs: 15_000, patienceMs: 20_000 }),
-  attack(222, 'a flood of large messages', "const text = 'x'.repeat(4_000_000); for (;;) { runtime.progress(text); await new Promise((later) => setImmediate(later)) }", [
+  ], { deadlineMs: 15_000 }),
+  attack(222, 'a flood of large messages', `
+    const text = 'x'.repeat(4_000_000)
+    for (;;) {
+      runtime.progress(text)
+      await new Promise((later) => setImmediate(later))
+    }
+  `, [
     ['call', refused('CompartmentOutOfMemory')], ['ended', refused('CompartmentOutOfMemory')],
-  ], { deadlineMs: 15_000, patienceMs: 20_000, placements: PROCESS_ONLY }),
-  attack(223, 'a flood of lines', "for (let at = 0; at < 50_000; at++) console.log('line ' + at); runtime.log.error('x'.repeat(1e6)); return 'done'", [
+  ], { deadlineMs: 10_000, placements: PROCESS_ONLY }),
+  attack(223, 'a flood of lines',
+    "for (let at = 0; at < 50_000; at++) console.log('line ' + at); runtime.log.error('x'.repeat(1e6)); return 'done'", [
     ['call', returned('done')],
   ], { limits: { logBytes: 10_000 }, deadlineMs: 5_000 }),
   attack(224, 'a flood of warnings', `

@@ -26,7 +26,8 @@ export const lifecycle = [
   `)),
   attack(227, 'a phase that is asked for twice', '', [['activate', DONE], ['activate', DONE], ['call', returned(2)]],
     extension('let times = 0; const phases = { activate() { times++ } }', 'return times')),
-  attack(228, 'a call after the end', '', [['dispose', DONE], ['close', DONE], ['call', refused('CompartmentKilled')], ['close', DONE]],
+  attack(228, 'a call after the end', '', [['dispose', DONE], ['close', DONE], ['call', refused('CompartmentKilled')],
+    ['close', DONE]],
     extension('const phases = { dispose() {} }')),
   attack(229, 'an end that never comes', '', [['dispose', refused('LifecycleTimeout')], ['call', refused('LifecycleTimeout')]], {
     ...HASTY, ...extension('const phases = { async dispose() { for (;;); } }'),
@@ -46,7 +47,8 @@ export const lifecycle = [
     ${uncaught("new Error('x')")}
   `, CRASHED),
   attack(233, 'nothing is thrown, and nobody catches it', uncaught('null'), CRASHED),
-  attack(295, 'a proxy is thrown, and nobody catches it', uncaught("new Proxy({}, new Proxy({}, { get() { throw new Error('trap') } }))"), CRASHED),
+  attack(295, 'a proxy is thrown, and nobody catches it',
+    uncaught("new Proxy({}, new Proxy({}, { get() { throw new Error('trap') } }))"), CRASHED),
   attack(296, 'a symbol is thrown, and nobody catches it', uncaught("Symbol('x')"), CRASHED),
   attack(297, 'a rejection that nobody handles', "Promise.reject(Object.create(null)); await new Promise(() => {})", CRASHED),
   attack(298, 'an error whose parts throw, and nobody catches it', uncaught(`(() => {
@@ -55,19 +57,24 @@ export const lifecycle = [
     error[Symbol.for('nodejs.util.inspect.custom')] = () => { for (;;) throw error }
     return error
   })()`), CRASHED),
-  attack(234, 'an error of two hundred megabytes', "throw new Error('x'.repeat(2e8))", [['call', refused('ToolExecutionFailed')]], {
+  attack(234, 'an error of two hundred megabytes', "throw new Error('x'.repeat(2e8))",
+    [['call', refused('ToolExecutionFailed')]], {
     limits: { heapMb: 768, memoryMb: 1_500 },
   }),
   attack(235, 'death after death', 'process.exit(1)', [
     ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')], ['reopen', DONE],
     ['call', refused('CompartmentCrashed')], ['reopen', DONE], ['call', refused('CompartmentCrashed')],
   ]),
-  attack(236, 'code that cannot be imported', '', [['open', refused('CompartmentStartFailed')], ['reopen', refused('CompartmentStartFailed')]], {
+  attack(236, 'code that cannot be imported', '', [['open', refused('CompartmentStartFailed')],
+    ['reopen', refused('CompartmentStartFailed')]], {
     files: { 'index.js': 'throw new Proxy({}, { get() { throw null } })' },
   }),
-  attack(299, 'an import that never ends', '', [['open', refused('LifecycleTimeout')]], { ...HASTY, files: { 'index.js': 'await new Promise(() => {})' } }),
-  attack(300, 'an import that spins', '', [['open', refused('LifecycleTimeout')]], { ...HASTY, files: { 'index.js': 'for (;;);' } }),
-  attack(301, 'an import that exits', '', [['open', refused('CompartmentCrashed')]], { files: { 'index.js': 'process.exit(0)' } }),
+  attack(299, 'an import that never ends', '', [['open', refused('LifecycleTimeout')]],
+    { ...HASTY, files: { 'index.js': 'await new Promise(() => {})' } }),
+  attack(300, 'an import that spins', '', [['open', refused('LifecycleTimeout')]],
+    { ...HASTY, files: { 'index.js': 'for (;;);' } }),
+  attack(301, 'an import that exits', '', [['open', refused('CompartmentCrashed')]],
+    { files: { 'index.js': 'process.exit(0)' } }),
   attack(237, 'handles that keep a thread alive', `
     setInterval(() => {}, 1)
     for (let at = 0; at < 100; at++) setTimeout(() => {}, 2 ** 30)
@@ -77,22 +84,30 @@ export const lifecycle = [
   `, [['call', returned('answered')], ['call', returned('answered')], ['close', DONE], ['ended', DONE]]),
   attack(238, 'the port to the parent is closed', `
     return {
-      port: await attempt(async () => (await reach('worker_threads')).parentPort.close()), global: await attempt(() => use(globalThis, 'close')()),
-      post: await attempt(() => use(globalThis, 'postMessage')('x')), self: await attempt(() => use(globalThis, 'self') && 'there'),
+      port: await attempt(async () => (await reach('worker_threads')).parentPort.close()),
+        global: await attempt(() => use(globalThis, 'close')()),
+      post: await attempt(() => use(globalThis, 'postMessage')('x')),
+        self: await attempt(() => use(globalThis, 'self') && 'there'),
     }
   `, { port: 'BuiltinDenied', global: 'absent', post: 'absent', self: 'absent' }),
-  attack(239, 'an answer after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')], ['close', DONE]], {
+  attack(239, 'an answer after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')],
+    ['close', DONE]], {
     deadlineMs: 250, limits: { graceMs: 5_000 },
-    ...extension('let calls = 0; const phases = {}', "if (++calls === 2) return 'second'; await new Promise((later) => setTimeout(later, 400)); return 'too late'"),
+    ...extension('let calls = 0; const phases = {}',
+      "if (++calls === 2) return 'second'; await new Promise((later) => setTimeout(later, 400)); return 'too late'"),
   }),
   attack(240, 'a question to a person who answers by the same tool', '', [['call', returned({ answer: 'inner' })]], {
     requires: { capabilities: ['interact'] }, meanwhile: 'calls the tool that asks',
-    ...extension('let depth = 0; const phases = {}', "if (depth++ > 0) return 'inner'; return { answer: await runtime.interact.ask('and then?') }"),
+    ...extension('let depth = 0; const phases = {}',
+      "if (depth++ > 0) return 'inner'; return { answer: await runtime.interact.ask('and then?') }"),
   }),
-  attack(302, 'an approval key that spins, throws or is no text', '', [['derive', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]], {
-    deadlineMs: 300, files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
+  attack(302, 'an approval key that spins, throws or is no text', '',
+    [['derive', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]], {
+    deadlineMs: 300,
+      files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
   }),
-  attack(303, 'codes that only the host may say', "throw Object.assign(new Error('x'), { code: 'SessionCancelled', data: { code: 'HostClosed' } })", [
+  attack(303, 'codes that only the host may say',
+    "throw Object.assign(new Error('x'), { code: 'SessionCancelled', data: { code: 'HostClosed' } })", [
     ['call', refused('ToolExecutionFailed')],
   ]),
 ]

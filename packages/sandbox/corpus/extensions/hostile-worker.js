@@ -7,6 +7,35 @@ const CHANNEL_FD = 4
 const { port, bare } = workerData
 const socket = port === undefined ? new Socket({ fd: CHANNEL_FD }) : undefined
 
+/** What crosses, by channel: a question, and either answer to one. */
+const KINDS = { call: [0, 1, 2], broker: [3, 4, 5] }
+
+/** A message of Comlink as the protocol would say it. What it has no words for goes out as it is. */
+function short([channel, message]) {
+  const [request, value, failure] = Object.hasOwn(KINDS, channel) ? KINDS[channel] : []
+  const { id, type, path = [], argumentList, ...rest } = message ?? {}
+  const plain = Array.isArray(argumentList) && argumentList.every((argument) => argument?.type === 'RAW')
+  if (type === 'APPLY' && plain && path.length === 1) return [request, id, path[0], argumentList.map(({ value: own }) => own)]
+  if (type === 'RAW' && 'value' in rest) return [value, id, rest.value]
+  if (type === 'HANDLER' && rest.name === 'throw') return [failure, id, rest.value?.value]
+  return [channel, message]
+}
+
+/** And back. The long texts of a packet stand beside it, where they belong in a message at its end. */
+function read(packet) {
+  const [json, ...texts] = [packet].flat()
+  const parsed = JSON.parse(json)
+  if (!Array.isArray(parsed)) return []
+  return (typeof parsed[0] === 'number' ? [parsed] : parsed).map(([kind, id, third, args, holes]) => {
+    if (KINDS.call[0] === kind || KINDS.broker[0] === kind) {
+      for (const path of holes ?? []) path.slice(0, -1).reduce((at, step) => at[step], args)[path.at(-1)] = texts.shift()
+      return { id, path: [third], argumentList: args.map(raw) }
+    }
+    return kind === KINDS.call[1] || kind === KINDS.broker[1] ? { id, type: 'RAW', value: third }
+      : { id, type: 'HANDLER', name: 'throw', value: { isError: true, value: third } }
+  })
+}
+
 function frame(text) {
   const body = Buffer.from(text)
   const bytes = Buffer.alloc(4 + body.length)
@@ -15,31 +44,53 @@ function frame(text) {
   return bytes
 }
 
+/** The texts of a frame of several, each after its length. */
+function textsIn(body) {
+  const texts = []
+  for (let at = 0; at < body.length;) {
+    const end = at + 4 + body.readUInt32LE(at)
+    texts.push(body.toString('utf8', at + 4, end))
+    at = end
+  }
+  return texts
+}
+
 /** A packet as it is. What a socket cannot carry goes out as the text of it. */
 const post = (packet, transfer) => {
   if (port !== undefined) return port.postMessage(packet, transfer)
   socket.write(frame(typeof packet === 'string' ? packet : JSON.stringify(packet) ?? 'undefined'))
 }
-const send = (...envelopes) => bare === undefined ? post(JSON.stringify(envelopes)) : envelopes.forEach(([, message]) => port.postMessage(message))
+/** Texts that belong together, as the protocol carries long ones. */
+const postSeveral = (...texts) => {
+  if (port !== undefined) return port.postMessage(texts)
+  const body = Buffer.concat(texts.map(frame))
+  const header = Buffer.alloc(4)
+  header.writeUInt32LE(body.length + 0x8000_0000)
+  socket.write(Buffer.concat([header, body]))
+}
+const send = (...envelopes) => {
+  if (bare === undefined) return post(JSON.stringify(envelopes.map(short)))
+  for (const [, message] of envelopes) port.postMessage(message)
+}
 const reply = (id, value) => send(['call', { id, type: 'RAW', value }])
 const raw = (value) => ({ type: 'RAW', value })
 
 let asked = 0
-const ask = (message) => send(['broker', { id: `forged-${++asked}`, ...message }])
+const ask = (message) => send(['broker', { id: ++asked, ...message }])
 
 const answers = new Map()
 const answerTo = (id) => new Promise((resolve) => answers.set(id, resolve))
 
 /** Makes a function of this text on the other side, by this path, and runs it if the answer is a way to it. */
 async function construct(path, code) {
-  const id = `forged-${++asked}`
+  const id = ++asked
   const answer = answerTo(id)
   send(['broker', { id, type: 'CONSTRUCT', path, argumentList: [raw(code)] }])
   const { value } = await answer
   value?.postMessage?.({ id: 'run', type: 'APPLY', path: [], argumentList: [] })
 }
 
-const wire = { port, socket, post, send, reply, raw, ask, construct, frame, MessageChannel }
+const wire = { port, socket, post, postSeveral, send, read, reply, raw, ask, construct, frame, MessageChannel }
 const attacks = new Map()
 const load = (text) => import(`data:text/javascript,${encodeURIComponent(text)}`)
 
@@ -60,7 +111,8 @@ async function receive(message) {
   }
 }
 
-const receivePacket = (text) => JSON.parse(text).forEach(([, message]) => receive(message))
+/** Over a socket the first packet says what the compartment may use. Here that does not matter. */
+const receivePacket = (packet) => read(packet).forEach((message) => void receive(message))
 
 if (bare !== undefined) {
   port.on('message', receive)
@@ -71,11 +123,14 @@ else {
   let buffered = Buffer.alloc(0)
   socket.on('data', (chunk) => {
     buffered = Buffer.concat([buffered, chunk])
-    while (buffered.length >= 4 && buffered.length >= 4 + buffered.readUInt32LE()) {
-      const end = 4 + buffered.readUInt32LE()
-      const text = buffered.toString('utf8', 4, end)
+    for (;;) {
+      if (buffered.length < 4) return
+      const header = buffered.readUInt32LE()
+      const end = 4 + (header & 0x7fff_ffff)
+      if (buffered.length < end) return
+      const body = buffered.subarray(4, end)
       buffered = buffered.subarray(end)
-      receivePacket(text)
+      receivePacket(header === end - 4 ? body.toString() : textsIn(body))
     }
   })
   socket.on('error', () => undefined)

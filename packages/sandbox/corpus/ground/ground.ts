@@ -12,7 +12,7 @@ export interface Ground {
   readonly heldPort: number
   /** What was touched, read or reached since the last look. */
   touched(): Promise<readonly string[]>
-  /** Makes it as it was. A host that had files of it open must be replaced. */
+  /** Makes it as it was. A host that has files of it open keeps those that were there before. */
   restore(): Promise<void>
   remove(): Promise<void>
 }

@@ -21,7 +21,8 @@ export interface Place {
 }
 
 /** The compartment that one attack, or several that do not mind each other, are run in. */
-export function requestFor(attacks: readonly Attack[], { workspace, secret, facts, placement, log, interact }: Place): CompartmentRequest {
+export function requestFor(attacks: readonly Attack[],
+  { workspace, secret, facts, placement, log, interact }: Place): CompartmentRequest {
   const [first] = attacks
   return {
     extension: { id: 'attacker', version: '1.0.0', layer: 'global' },
@@ -35,12 +36,13 @@ export function requestFor(attacks: readonly Attack[], { workspace, secret, fact
   }
 }
 
+const IMPORTS = "import { attempt, event, library, reach, told, use } from './attacker.js'\n"
+const moduleOf = (given: string, body: string): string => `export default async (facts, ${given}) => {\n${body}\n}\n`
+
 function filesOf(attacks: readonly Attack[]): ReadonlyMap<string, Uint8Array> {
   const texts = new Map<string, string | Uint8Array>([['index.js', dispatch], ['attacker.js', attacker]])
   for (const { id, body, files, in: inside } of attacks) {
-    texts.set(`attack-${id}.js`, inside === 'wire'
-      ? `export default async (facts, wire) => {\n${body}\n}\n`
-      : `import { attempt, event, library, reach, told, use } from './attacker.js'\nexport default async (facts, runtime) => {\n${body}\n}\n`)
+    texts.set(`attack-${id}.js`, inside === 'wire' ? moduleOf('wire', body) : IMPORTS + moduleOf('runtime', body))
     for (const [path, content] of Object.entries(files)) texts.set(path, content)
   }
   return new Map([...texts].map(([path, content]) => [path, Buffer.from(content as string)]))

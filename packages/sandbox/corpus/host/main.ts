@@ -71,16 +71,18 @@ async function run(job: Job): Promise<void> {
 
 async function play(attack: Attack, performance: Performance): Promise<void> {
   const { id, script } = attack
-  const end = await beginMeanwhile(attack, `${ground.facts.work}/own`, ground.secret)
+  const meanwhile = beginMeanwhile(attack, `${ground.facts.work}/own`, ground.secret)
+  await meanwhile.beforeStep()
   if (!performance.isOpen) {
     const opened = await performance.take('open', attack)
     if ('refused' in opened || script[0]?.[0] === 'open') await tell({ type: 'step', id, seen: ['open', opened] })
   }
   for (const [step] of script) {
     if (step === 'open' || (step !== 'reopen' && !performance.isOpen)) continue
+    await meanwhile.beforeStep()
     await tell({ type: 'step', id, seen: [step, await performance.take(step, attack)] })
   }
-  end()
+  meanwhile.end()
 }
 
 async function finish({ id }: Attack, placement: AttackPlacement): Promise<void> {

@@ -13,7 +13,7 @@ export interface Neighbour {
 }
 
 export async function openNeighbour(placement: AttackPlacement): Promise<Neighbour> {
-  const session: CompartmentSession = await createSandbox({ workspace: '/' }).open({
+  const session: CompartmentSession = await createSandbox({ workspace: '/', spares: { process: 0, thread: 0 } }).open({
     extension: { id: 'neighbour', version: '1.0.0', layer: 'global' },
     placement,
     code: { kind: 'files', main: './index.js', files: new Map([['index.js', Buffer.from(SOURCE)]]) },

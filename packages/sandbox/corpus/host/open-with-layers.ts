@@ -2,11 +2,12 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import type { CompartmentLimits, CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
 import { Broker } from '../../src/main/broker/broker.ts'
 import type { Hull } from '../../src/main/hull.ts'
-import { workerOptions } from '../../src/main/hull.ts'
+import { termsOf, threadOptions } from '../../src/main/hull.ts'
 import type { Image } from '../../src/main/image.ts'
 import { loadImage } from '../../src/main/image.ts'
 import { startSession } from '../../src/main/open.ts'
-import { startProcessHull } from '../../src/main/process-hull.ts'
+import { withoutLayers } from '../../src/main/os/os-layers.ts'
+import { processStarter } from '../../src/main/process-hull.ts'
 import { remotePeer } from '../../src/main/remote-peer.ts'
 import { portTransport } from '../../src/wire/port-transport.ts'
 import type { Layers } from '../layers.ts'
@@ -18,7 +19,9 @@ export async function openWithLayers(
 ): Promise<CompartmentSession> {
   const { placement, limits } = request
   const image = await imageFor(layers, inWorker)
-  const hull = placement === 'process' ? startProcessHull(image, limits) : startBareThread(image, limits, layers.native)
+  const hull = placement === 'process'
+    ? processStarter(image, withoutLayers('the corpus looks at the other layers'))(limits, false).assign(limits)
+    : startBareThread(image, limits, layers.native)
   const broker = new Broker(request, workspace)
   return startSession(request, broker, remotePeer(hull, broker, limits))
 }
@@ -26,18 +29,23 @@ export async function openWithLayers(
 async function imageFor({ lockdown, native }: Layers, inWorker: 'compartment' | 'wire'): Promise<Image> {
   let image = await loadImage()
   if (inWorker === 'wire') image = await hostileWorker(image)
-  else if (!lockdown) image = withoutLockdown(image)
-  else if (!native) image = withPermissionGone(image)
+  else if (!lockdown) image = await withoutLockdown()
+  else if (!native) image = await withPermissionGone()
   return native ? image : withoutPermissionInHull(image)
 }
 
-/** As the thread placement starts one, but for the permission. */
-function startBareThread({ boot, modules, entry, authorUrl }: Image, limits: CompartmentLimits, native: boolean): Hull {
+/** As the thread placement starts one, but for the permission and for Piscina, which would not let it be left out. */
+function startBareThread({ boot, script, author }: Image, limits: CompartmentLimits, native: boolean): Hull {
   const { port1: ours, port2: theirs } = new MessageChannel()
-  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(boot)}`), {
-    ...workerOptions(limits),
+  // Taken before lockdown, after which nothing can be asked for any more.
+  const taken = "const corpusStart = require('node:worker_threads').workerData; const corpusModule = module"
+  const worker = new Worker(`${taken}\n${boot}\ncorpusModule.exports.task?.then((task) => task(corpusStart))`, {
+    ...threadOptions(limits),
     ...(!native && { execArgv: ['--no-warnings'] }),
-    workerData: { modules, entry, authorUrl, limits, port: theirs },
+    eval: true,
+    stdout: true,
+    stderr: true,
+    workerData: { script, author, spare: false, readable: [], inHull: false, port: theirs, terms: termsOf(limits) },
     transferList: [theirs],
   })
   worker.on('error', () => undefined)

@@ -1,20 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import type { Image } from '../../src/main/image.ts'
+import { buildImage } from '../../src/main/image.ts'
 
 /** Files are found in memory as before, everything else as Node finds it. */
 const OPEN_MODULES = `
 import { registerHooks } from 'node:module'
-export function sealModules(authorUrl) {
+export function sealModules(author) {
   const files = new Map()
+  const authorUrl = 'bulkhead:author'
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier === '@bulkhead/contract' || specifier === '@bulkhead/contract/author') return { url: authorUrl, shortCircuit: true }
+      if (specifier === '@bulkhead/contract' || specifier === '@bulkhead/contract/author') return { url: authorUrl,
+        shortCircuit: true }
       const url = URL.canParse(specifier) ? specifier : URL.parse(specifier, context.parentURL)?.href
       return files.has(url) ? { url, shortCircuit: true } : next(specifier, context)
     },
     load(url, context, next) {
-      const source = files.get(url)
-      const format = url.endsWith('.json') ? 'json' : url.endsWith('.wasm') ? 'wasm' : url.endsWith('.cjs') ? 'commonjs' : 'module'
+      const source = url === authorUrl ? author : files.get(url)
+      const format = url.endsWith('.json') ? 'json' : url.endsWith('.wasm') ? 'wasm' : url.endsWith('.cjs')
+        ? 'commonjs' : 'module'
       return source === undefined ? next(url, context) : { format, source, shortCircuit: true }
     },
   })
@@ -24,48 +28,48 @@ export function sealModules(authorUrl) {
       for (const [path, base64] of given) files.set(fileUrl(id, path), Buffer.from(base64, 'base64'))
       return fileUrl(id, main)
     },
+    forget: () => files.clear(),
   }
 }
 `
-const NO_LOCKDOWN = 'export async function lockDown() { process.permission?.drop("fs.read") }'
+const NO_LOCKDOWN = 'export function lockDown() { process.permission?.drop("fs.read") }'
 const NO_PROBE = 'export async function probeLockdown() {}'
 
 /** Builtins, globals, process and prototypes as Node has them. */
-export function withoutLockdown(image: Image): Image {
-  return replaceModules(image, new Map([
+export function withoutLockdown(): Promise<Image> {
+  return imageWith(new Map([
     ['lockdown.ts', () => NO_LOCKDOWN], ['probe.ts', () => NO_PROBE], ['modules.ts', () => OPEN_MODULES],
   ]))
 }
 
-/** For a worker that was started without Node's permission model: nothing is dropped, and the probe, which would tell, is gone. */
-export function withPermissionGone(image: Image): Image {
-  return replaceModules(image, new Map([
+/** For a worker without Node's permission model: nothing is dropped, and the probe, which would tell, is not there. */
+export function withPermissionGone(): Promise<Image> {
+  return imageWith(new Map([
     ['lockdown.ts', (source: string) => swap(source, "process.permission.drop('fs.read')", '')], ['probe.ts', () => NO_PROBE],
   ]))
 }
 
 /** The hull starts its worker without the permission model; the hull itself stays as it is. */
 export function withoutPermissionInHull(image: Image): Image {
-  return { ...image, hull: swap(image.hull, '{ ...options, workerData }', "{ ...options, execArgv: ['--no-warnings'], workerData }") }
+  return { ...image, hull: swap(image.hull, '{ ...options, eval', "{ ...options, execArgv: ['--no-warnings'], eval") }
 }
 
 /** A worker whose code is the attacker's from the first line: it holds the raw channel to the host. */
 export async function hostileWorker(image: Image): Promise<Image> {
   const source = await readFile(new URL('../extensions/hostile-worker.js', import.meta.url), 'utf8')
-  const entry = 'bulkhead:hostile-worker'
-  return { ...image, modules: [{ url: entry, source, imports: [] }], entry }
+  const url = JSON.stringify(`data:text/javascript,${encodeURIComponent(source)}`)
+  const script = { text: `(function () { void import(${url}); return {} })`, cache: new Uint8Array() }
+  return { ...image, script }
 }
 
-function replaceModules(image: Image, replacements: ReadonlyMap<string, (source: string) => string>): Image {
+async function imageWith(replacements: ReadonlyMap<string, (source: string) => string>): Promise<Image> {
   const left = new Set(replacements.keys())
-  const modules = image.modules.map((module) => {
-    const name = module.url.slice(module.url.lastIndexOf('/') + 1)
-    const replace = replacements.get(name)
+  const image = await buildImage((name, text) => {
     left.delete(name)
-    return replace === undefined ? module : { ...module, source: replace(module.source) }
+    return replacements.get(name)?.(text) ?? text
   })
   if (left.size > 0) throw new Error(`The worker has no ${[...left].join(', ')} any more; the corpus must learn its new parts.`)
-  return { ...image, modules }
+  return image
 }
 
 function swap(source: string, old: string, replacement: string): string {

@@ -53,12 +53,13 @@ export class Performance {
     const [first] = this.attacks
     const workspace = `${facts.work.slice(0, -'work'.length)}${first!.workspace}`
     const request = requestFor(this.attacks, {
-      workspace, secret, facts, placement, log: ({ text }) => hear(text), ...(first!.meanwhile === 'calls the tool that asks' && { interact: this.#interact }),
+      workspace, secret, facts, placement, log: ({ text }) => hear(text),
+        ...(first!.meanwhile === 'calls the tool that asks' && { interact: this.#interact }),
     })
     return outcomeOf(hear, async () => {
       this.#session = undefined
       this.#session = layers.lockdown && layers.native && first!.in === 'compartment'
-        ? await sandboxIn(workspace).open(request)
+        ? await sandboxFor(first!, workspace).open(request)
         : await openWithLayers(request, workspace, layers, first!.in)
       return null
     })
@@ -71,8 +72,11 @@ export class Performance {
   }
 }
 
-function sandboxIn(workspace: string): Sandbox {
-  const known = sandboxes.get(workspace) ?? createSandbox({ workspace })
-  sandboxes.set(workspace, known)
+/** Spares are used where they fit; of places that no other attack has none would. */
+function sandboxFor({ limits: { heapMb, memoryMb } }: Attack, workspace: string): Sandbox {
+  const spares = heapMb === undefined && memoryMb === undefined ? 1 : 0
+  const key = `${workspace} ${spares}`
+  const known = sandboxes.get(key) ?? createSandbox({ workspace, spares: { process: spares, thread: spares } })
+  sandboxes.set(key, known)
   return known
 }

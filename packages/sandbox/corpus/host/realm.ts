@@ -21,8 +21,10 @@ export function rememberRealm(fds: readonly number[]): () => readonly string[] {
   return () => [...picture()].filter(([name, now]) => now !== before.get(name)).map(([name]) => `${name} changed`)
 }
 
-const shapeOf = (object: object): string =>
-  Reflect.ownKeys(object).map((key) => `${String(key)}:${typeof Reflect.getOwnPropertyDescriptor(object, key)?.value}`).toSorted().join()
+const shapeOf = (object: object): string => Object.entries(Object.getOwnPropertyDescriptors(object))
+  .map(([key, { value }]: [string, PropertyDescriptor]) => `${key}:${typeof value}`).concat(symbolsOf(object)).toSorted().join()
+
+const symbolsOf = (object: object): string[] => Object.getOwnPropertySymbols(object).map(String)
 
 function kindOf(fd: number): string {
   try {

@@ -26,7 +26,8 @@ export async function perform(step: Exclude<Step, 'open' | 'reopen'>, { attack, 
     case 'call':
       return outcomeOf(hear, () => session.call(invocation()))
     case 'calls': {
-      const all = await Promise.all(Array.from({ length: CALLS_AT_ONCE }, () => outcomeOf(hear, () => session.call(invocation()))))
+      const all = await Promise.all(Array.from({ length: CALLS_AT_ONCE },
+        () => outcomeOf(hear, () => session.call(invocation()))))
       return all.find((outcome) => 'refused' in outcome) ?? all[0]!
     }
     case 'derive':
@@ -38,7 +39,8 @@ export async function perform(step: Exclude<Step, 'open' | 'reopen'>, { attack, 
       })
     case 'ended':
       return outcomeOf(hear, async () => {
-        const end = await Promise.race([session.ended, new Promise<undefined>((late) => setTimeout(late, ENDED_MS).unref())])
+        const end = await Promise.race([session.ended,
+          new Promise<undefined>((late) => setTimeout(late, ENDED_MS, undefined).unref())])
         if (end === undefined) return 'still open'
         if (end.kind === 'failed') throw end.error
         return null
@@ -51,7 +53,8 @@ export async function perform(step: Exclude<Step, 'open' | 'reopen'>, { attack, 
   }
 
   function invocation(): ToolInvocation {
-    return { ...invocationOf(attack, facts), onProgress: (text) => hear(text), onUpdate: (partial) => hear(JSON.stringify(partial)) }
+    return { ...invocationOf(attack, facts), onProgress: (text) => hear(text),
+      onUpdate: (partial) => hear(JSON.stringify(partial)) }
   }
 }
 

@@ -30,7 +30,8 @@ export class HostProcess {
       // An attack may close the channel of a host that it leaves alive: nobody can reach that one any more.
       once(child, 'disconnect').then(async () => {
         await Promise.race([once(child, 'close'), new Promise((later) => setTimeout(later, 500))])
-        return child.exitCode ?? child.signalCode ? `${String(child.signalCode ?? `code ${child.exitCode}`)} ${this.#firstWords()}`.trim() : 'its channel was closed'
+        return child.exitCode ?? child.signalCode
+          ? `${String(child.signalCode ?? `code ${child.exitCode}`)} ${this.#firstWords()}`.trim() : 'its channel was closed'
       }),
     ])
   }

@@ -8,6 +8,8 @@ import type { HostFate, Observation } from './verdict.ts'
 
 const WATCH_MS = 25
 const PONG_MS = 1_500
+/** What must be contained is waited for: other work on this machine may slow it down. */
+const PATIENCE_MS = 60_000
 /** Far above what host, neighbour and the limits of one compartment come to together. */
 const SWOLLEN_MB = 900
 
@@ -44,9 +46,9 @@ export class Lane {
       const observation = await this.#watch(attackOf(id), job, this.#host, this.#ground)
       observations.push(observation)
       const { fate, touched } = observation
-      if (fate.kind !== 'alive' || fate.aftermath.changed.length > 0 || touched.length > 0) {
+      if (touched.length > 0) await this.#ground.restore()
+      if (fate.kind !== 'alive' || fate.aftermath.changed.length > 0) {
         await this.#host.end()
-        await this.#ground.restore()
         break
       }
       this.#host.send({ type: 'go' })
@@ -73,7 +75,7 @@ export class Lane {
         ended.resolve({ kind: 'stuck' })
       }
       host.send({ type: 'ping' })
-    }, attack.patienceMs)
+    }, attack.placements.includes(placement) ? PATIENCE_MS : attack.patienceMs)
     const scale = setInterval(() => {
       void host.megabytes().then((megabytes) => {
         if (megabytes > SWOLLEN_MB) ended.resolve({ kind: 'swollen', megabytes })
@@ -85,7 +87,8 @@ export class Lane {
     // A host that grows is ended at once: the machine is not ours alone.
     if (fate.kind !== 'alive') await host.end()
     return {
-      id: attack.id, placement, layers, seen, fate, touched: await ground.touched(), tookMs: Math.round(performance.now() - began),
+      id: attack.id, placement, layers, seen, fate, touched: await ground.touched(),
+        tookMs: Math.round(performance.now() - began),
     }
   }
 }

@@ -20,7 +20,8 @@ export interface RunOptions {
 export async function runAttacks(
   { attacks, placements, layers = ALL_LAYERS, lanes, apart = false, onObservation }: RunOptions,
 ): Promise<readonly Observation[]> {
-  const jobs = placements.flatMap((placement) => groupsOf(attacks, apart).map((ids): Job => ({ attacks: ids, placement, layers })))
+  const jobs = placements.flatMap((placement) => groupsOf(attacks,
+    apart).map((ids): Job => ({ attacks: ids, placement, layers })))
   const observations: Observation[] = []
   const lane = async (): Promise<void> => {
     const own = new Lane()

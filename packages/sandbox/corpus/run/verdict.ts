@@ -43,7 +43,8 @@ export function faultsOf(attack: Attack, { seen, fate, touched }: Observation): 
  * host itself. This is what counts when layers are off and refusals differ.
  */
 export function reached({ seen, fate, touched }: Pick<Observation, 'seen' | 'fate' | 'touched'>): boolean {
-  return touched.length > 0 || fateFaults(fate).length > 0 || seen.some(([, outcome]) => 'returned' in outcome && hasGot(outcome.returned))
+  return touched.length > 0 || fateFaults(fate).length > 0
+    || seen.some(([, outcome]) => 'returned' in outcome && hasGot(outcome.returned))
 }
 
 function scriptFaults({ script }: Attack, seen: readonly Seen[]): readonly string[] {
@@ -54,7 +55,8 @@ function scriptFaults({ script }: Attack, seen: readonly Seen[]): readonly strin
       ? []
       : [`${took}: ${JSON.stringify(outcome)?.slice(0, 500)}, should be ${step}: ${JSON.stringify(expected)}`]
   })
-  return seen.length > script.length ? [...faults, `more was seen than expected: ${JSON.stringify(seen.slice(script.length))}`] : faults
+  return seen.length > script.length ? [...faults,
+    `more was seen than expected: ${JSON.stringify(seen.slice(script.length))}`] : faults
 }
 
 function fateFaults(fate: HostFate): readonly string[] {

@@ -6,9 +6,9 @@ import { toPlainJson } from '../wire/plain-json.ts'
 import { CodedError } from '../wire/remote-error.ts'
 import type { Ask } from './ask.ts'
 import { askPlainly } from './ask.ts'
-import { LazySignal } from './lazy-signal.ts'
 import { LogSender } from './log.ts'
-import { buildRuntime } from './runtime.ts'
+import { RunningCall } from './running-call.ts'
+import { runtimeOf } from './runtime.ts'
 import { describeExtension } from './shape.ts'
 
 export interface ResidentOptions {
@@ -21,6 +21,11 @@ export interface ResidentOptions {
 
 const NO_POWERS: ReadonlySet<Power> = new Set()
 
+interface ResidentTool {
+  readonly tool: ModuleTool
+  readonly runtime: ReturnType<typeof runtimeOf>
+}
+
 /** The methods of a compartment once its code is there, as promises: what crosses a wire does so later. */
 export type ResidentMethods = {
   readonly [Method in Exclude<keyof CompartmentMethods, 'load'>]:
@@ -31,23 +36,25 @@ export type ResidentMethods = {
 export class Resident implements ResidentMethods {
   readonly reply: LoadReply
   readonly #module: ExtensionModule
-  readonly #tools: ReadonlyMap<string, ModuleTool>
-  readonly #powers: ReadonlyMap<string, ReadonlySet<Power>>
+  readonly #tools: ReadonlyMap<string, ResidentTool>
   readonly #options: ResidentOptions
   readonly #ask: Ask
   readonly #log: LogSender
-  readonly #running = new Map<string, LazySignal>()
+  readonly #running = new Map<string, RunningCall>()
 
   /** Contract: throws ExportsMismatch when the module is not of the form of an extension. */
   constructor(options: ResidentOptions) {
     const { module, tools, reply } = describeExtension(options.module, options.output)
     this.reply = reply
     this.#module = module
-    this.#tools = tools
-    this.#powers = new Map(options.tools.map((tool) => [tool.name, new Set(tool.powers)]))
     this.#options = options
     this.#ask = askPlainly(options.ask, options.output)
     this.#log = new LogSender(this.#ask)
+    const powers = new Map(options.tools.map((tool) => [tool.name, new Set(tool.powers)]))
+    this.#tools = new Map([...tools].map(([toolName, tool]) => {
+      const runtime = runtimeOf({ toolName, powers: powers.get(toolName) ?? NO_POWERS, ask: this.#ask, log: this.#log })
+      return [toolName, { tool, runtime }]
+    }))
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<void> {
@@ -55,20 +62,18 @@ export class Resident implements ResidentMethods {
   }
 
   async execute(callId: string, name: string, args: JsonObject): Promise<Json> {
-    const tool = this.#tool(name)
-    const cancel = new LazySignal()
-    this.#running.set(callId, cancel)
+    const { tool, runtime } = this.#tool(name)
+    const call = new RunningCall(callId)
+    this.#running.set(callId, call)
     try {
-      const powers = this.#powers.get(name) ?? NO_POWERS
-      const runtime = buildRuntime({ callId, toolName: name, powers, cancel, ask: this.#ask, log: this.#log })
-      return this.#plain(await tool.execute(args as never, runtime as never))
+      return this.#plain(await tool.execute(args as never, runtime(call) as never))
     } finally {
       this.#running.delete(callId)
     }
   }
 
   async deriveApprovalKey(name: string, args: JsonObject): Promise<Json> {
-    const tool = this.#tool(name)
+    const { tool } = this.#tool(name)
     if (tool.deriveApprovalKey === undefined) {
       throw new CodedError('ApprovalKeyDerivationFailed', `The tool ${name} has no deriveApprovalKey.`)
     }
@@ -79,7 +84,7 @@ export class Resident implements ResidentMethods {
     this.#running.get(callId)?.abort(reason)
   }
 
-  #tool(name: string): ModuleTool {
+  #tool(name: string): ResidentTool {
     const tool = this.#tools.get(name)
     if (tool === undefined) throw new CodedError('ToolNotRegistered', `The extension has no tool ${name}.`)
     return tool

@@ -1,17 +1,15 @@
-import type { AnyRuntime, BaseRuntime, BrokerMethod, Json, Outcome, Power } from '@bulkhead/contract'
+import type { AnyRuntime, BrokerMethod, Json, Outcome, Power } from '@bulkhead/contract'
 import type { Ask } from './ask.ts'
 import { fileAccess } from './file-access.ts'
 import { interaction } from './interaction.ts'
-import type { LazySignal } from './lazy-signal.ts'
 import type { LogSender } from './log.ts'
 import { netAccess } from './net-access.ts'
+import type { RunningCall } from './running-call.ts'
 import { shellAccess } from './shell-access.ts'
 
 export interface RuntimeParts {
-  readonly callId: string
   readonly toolName: string
   readonly powers: ReadonlySet<Power>
-  readonly cancel: LazySignal
   readonly ask: Ask
   readonly log: LogSender
 }
@@ -19,47 +17,83 @@ export interface RuntimeParts {
 /** A capability call of one tool call: the broker judges it by the grant of that call's tool. */
 export type AskForCall = (method: BrokerMethod, ...args: readonly unknown[]) => Promise<Json>
 
+/** How a member of a runtime is made for one call. */
+type Member = (call: RunningCall) => unknown
+
 /**
- * What `execute` is given beside its arguments: only what was granted is there. Nothing in it is a check; a tool that
- * gets around it meets the broker.
+ * Makes what `execute` is given beside its arguments: only what was granted is there. Nothing in it is a check; a tool that
+ * gets around it meets the broker. The members are accessors of a prototype made once for each tool, for a call should not
+ * pay for what it does not look at.
  */
-export function buildRuntime({ callId, toolName, powers, cancel, ask, log }: RuntimeParts): AnyRuntime {
-  const askForCall: AskForCall = (method, ...args) => ask(method, callId, ...args)
-  const tell = (method: BrokerMethod, value: unknown): void => {
+export function runtimeOf({ toolName, powers, ask, log }: RuntimeParts): (call: RunningCall) => AnyRuntime {
+  const askFor = (call: RunningCall): AskForCall => (method, ...args) => ask(method, call.callId, ...args)
+  const tell = (call: RunningCall, method: BrokerMethod, value: unknown): void => {
     // Nobody waits for these; one that is refused has nobody to tell either.
-    askForCall(method, value).catch(() => undefined)
+    ask(method, call.callId, value).catch(() => undefined)
   }
-  return Object.freeze({
-    callId,
-    toolName,
-    get signal() {
-      return cancel.signal
-    },
-    progress: (text: string) => tell('progress', String(text)),
-    update: (partial: Json) => tell('update', partial),
-    log: log.forCall(callId),
-    ...(powers.size > 0 && granted(powers, askForCall)),
+  class Runtime extends CallRuntime {}
+  defineMembers(Runtime.prototype, {
+    callId: (call) => call.callId,
+    toolName: () => toolName,
+    signal: (call) => call.signal,
+    progress: (call) => (text: string) => tell(call, 'progress', String(text)),
+    update: (call) => (partial: Json) => tell(call, 'update', partial),
+    log: (call) => log.forCall(call.callId),
+    ...((powers.has('fs.read') || powers.has('fs.write')) && { fs: (call) => fileAccess(powers, askFor(call)) }),
+    ...(powers.has('net') && { net: (call) => netAccess(askFor(call)) }),
+    ...(powers.has('shell') && { shell: (call) => shellAccess(askFor(call)) }),
+    ...(powers.has('env') && { env: (call) => envAccess(askFor(call)) }),
+    ...(powers.has('secrets') && { secrets: (call) => secretAccess(askFor(call)) }),
+    ...(powers.has('state') && { state: (call) => stateAccess(askFor(call)) }),
+    ...(powers.has('interact') && { interact: (call) => interaction(askFor(call)) }),
+    ...(powers.has('tools') && { tools: (call) => toolAccess(askFor(call)) }),
   })
+  return (call) => new Runtime(call) as unknown as AnyRuntime
 }
 
-function granted(powers: ReadonlySet<Power>, ask: AskForCall): Omit<AnyRuntime, keyof BaseRuntime> {
-  return {
-    ...((powers.has('fs.read') || powers.has('fs.write')) && { fs: fileAccess(powers, ask) }),
-    ...(powers.has('net') && { net: netAccess(ask) }),
-    ...(powers.has('shell') && { shell: shellAccess(ask) }),
-    ...(powers.has('env') && { env: Object.freeze({ get: (name: string) => ask('env.get', name) as Promise<string> }) }),
-    ...(powers.has('secrets') && {
-      secrets: Object.freeze({ handle: (name: string) => ask('secrets.handle', name) as Promise<string> }),
-    }),
-    ...(powers.has('state') && {
-      state: Object.freeze({
-        read: () => ask('state.read'),
-        write: async (data: Json) => void await ask('state.write', data),
-      }),
-    }),
-    ...(powers.has('interact') && { interact: interaction(ask) }),
-    ...(powers.has('tools') && {
-      tools: Object.freeze({ call: (name: string, args: Json) => ask('tools.call', name, args) as unknown as Promise<Outcome> }),
-    }),
+class CallRuntime {
+  readonly #call: RunningCall
+  #made: Map<string, unknown> | undefined
+
+  static {
+    Object.freeze(this.prototype)
+  }
+
+  constructor(call: RunningCall) {
+    this.#call = call
+    Object.freeze(this)
+  }
+
+  /** A member stays the same for as long as the call runs. */
+  static read(runtime: CallRuntime, name: string, member: Member): unknown {
+    const made = runtime.#made ??= new Map()
+    if (!made.has(name)) made.set(name, member(runtime.#call))
+    return made.get(name)
   }
 }
+
+function defineMembers(prototype: CallRuntime, members: Readonly<Record<string, Member>>): void {
+  for (const [name, member] of Object.entries(members)) {
+    Object.defineProperty(prototype, name, {
+      enumerable: true,
+      get(this: CallRuntime) {
+        return CallRuntime.read(this, name, member)
+      },
+    })
+  }
+  Object.freeze(prototype)
+}
+
+const envAccess = (ask: AskForCall): object => Object.freeze({ get: (name: string) => ask('env.get', name) as Promise<string> })
+
+const secretAccess = (ask: AskForCall): object =>
+  Object.freeze({ handle: (name: string) => ask('secrets.handle', name) as Promise<string> })
+
+const stateAccess = (ask: AskForCall): object => Object.freeze({
+  read: () => ask('state.read'),
+  write: async (data: Json) => void await ask('state.write', data),
+})
+
+const toolAccess = (ask: AskForCall): object => Object.freeze({
+  call: (name: string, args: Json) => ask('tools.call', name, args) as unknown as Promise<Outcome>,
+})

@@ -1,24 +1,30 @@
-import type { Channel, CompartmentLimits, JsonLimits, WireError } from '@bulkhead/contract'
+import type { CompartmentLimits, JsonLimits, WireError } from '@bulkhead/contract'
 import { BROKER_METHODS, BulkheadError, JSON_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
-import type { Envelope, Inspector } from '../wire/link.ts'
+import type { Inspector } from '../wire/link.ts'
+import { MAX_TEXTS } from '../wire/long-text.ts'
+import type { Message } from '../wire/message.ts'
+import { KINDS, lengthOf, messagesOf, whole } from '../wire/message.ts'
 import { parsePacket } from './packet.ts'
 
 const MAX_ARGUMENTS = 8
 const WINDOW_MS = 1_000
-const methods: ReadonlySet<string> = new Set(Object.keys(BROKER_METHODS))
+const methods: ReadonlySet<unknown> = new Set(Object.keys(BROKER_METHODS))
+
+/** All that a compartment can say. */
+const ADMITTED: ReadonlySet<unknown> = new Set([KINDS.call.value, KINDS.call.failure, KINDS.broker.request])
 
 /**
- * Everything a compartment sends passes here before Comlink sees it, because Comlink walks any path it is given. Two
- * kinds of message exist: a request of one known method with plain arguments, and one answer to each question that is
- * still open. The first thing of any other form is the last the compartment does.
+ * Everything a compartment sends passes here before anyone acts on it. Two kinds of message exist: a request of one known
+ * method with plain arguments, and one answer to each question that is still open. The first thing of any other form is the
+ * last the compartment does.
  */
 export class Gate implements Inspector {
   readonly #limits: CompartmentLimits
   readonly #json: JsonLimits
   /** Calls of ours the compartment has not answered yet. */
-  readonly #questions = new Set<string>()
+  readonly #questions = new Set<unknown>()
   /** Requests of the compartment we have not answered yet. */
-  readonly #requests = new Set<string>()
+  readonly #requests = new Set<unknown>()
   #windowStart = 0
   #windowCount = 0
 
@@ -27,61 +33,45 @@ export class Gate implements Inspector {
     this.#json = { maxDepth: WIRE_LIMITS.jsonDepth, maxNodes: JSON_LIMITS.maxNodes, maxChars: limits.messageBytes }
   }
 
-  sent(channel: Channel, message: unknown): void {
-    const { id } = message as { readonly id: string }
-    if (channel === 'call') this.#questions.add(id)
+  sent(kind: number, id: number): void {
+    if (kind === KINDS.call.request) this.#questions.add(id)
     else this.#requests.delete(id)
   }
 
   /** Contract: throws BoundaryViolation, and nothing else, for a packet that may not be delivered. */
-  received(packet: unknown): readonly Envelope[] {
-    if (typeof packet !== 'string') throw violation('posted something that is not a text')
-    const parsed = parsePacket(packet, this.#json)
+  received(packet: unknown): readonly Message[] {
+    if (typeof packet === 'string') return this.#judged(this.#parsed(packet))
+    const [json, ...texts] = textsOf(packet, this.#limits.messageBytes)
+    return this.#judged(filled(this.#parsed(json!), texts))
+  }
+
+  /** Messages of their form. */
+  #parsed(json: string): readonly Message[] {
+    const parsed = parsePacket(json, this.#json)
     if (!parsed.ok) throw violation(`sent a packet that ${parsed.why}`)
-    if (!Array.isArray(parsed.value)) throw violation('sent a packet that is not a list of messages')
-    for (const envelope of parsed.value as unknown[]) this.#admit(envelope)
-    return parsed.value as unknown as readonly Envelope[]
+    if (!Array.isArray(parsed.value) || parsed.value.length === 0) throw violation('sent a packet that is not a list of messages')
+    const messages = messagesOf(parsed.value)
+    for (const message of messages) checkForm(message)
+    return messages as readonly Message[]
   }
 
-  #admit(envelope: unknown): void {
-    if (!Array.isArray(envelope) || envelope.length !== 2) throw violation('sent something that is not a message on a channel')
-    const [channel, message] = envelope as [unknown, unknown]
-    if (!isRecord(message)) throw violation('sent a message that is not an object')
-    if (channel === 'call') this.#reply(message)
-    else if (channel === 'broker') this.#request(message)
-    else throw violation('sent a message on a channel that does not exist')
-  }
-
-  #reply(message: Record<string, unknown>): void {
-    const id = idOf(message)
-    if (!this.#questions.delete(id)) throw violation('answered a question that is not open')
-    if (message['type'] === 'RAW') return exactKeys(message, ['id', 'type', 'value'])
-    if (message['type'] !== 'HANDLER' || message['name'] !== 'throw') {
-      throw violation('sent an answer that is neither a value nor an error')
+  #judged(messages: readonly Message[]): readonly Message[] {
+    for (const message of messages) {
+      const [kind, id, third, args] = message
+      // Only a packet of several texts can fill holes.
+      if (message.length !== lengthOf(kind)) throw violation('sent a message of which a text is missing')
+      if (kind === KINDS.broker.request) this.#request(id, third, args)
+      else if (!this.#questions.delete(id)) throw violation('answered a question that is not open')
+      if (kind === KINDS.call.failure) checkError(third, 1)
     }
-    exactKeys(message, ['id', 'type', 'name', 'value'])
-    const thrown = message['value']
-    if (!isRecord(thrown) || thrown['isError'] !== true) throw violation('sent an error that is not of its form')
-    exactKeys(thrown, ['isError', 'value'])
-    checkError(thrown['value'], 1)
+    return messages
   }
 
-  #request(message: Record<string, unknown>): void {
+  #request(id: unknown, method: unknown, args: unknown): void {
     this.#countRequest()
-    const id = idOf(message)
-    if (message['type'] !== 'APPLY') throw violation('sent a request that is not a call of a method')
-    exactKeys(message, ['id', 'type', 'path', 'argumentList'])
-    const { path, argumentList } = message
-    if (!Array.isArray(path) || path.length !== 1 || typeof path[0] !== 'string' || !methods.has(path[0])) {
-      throw violation('called something that is not a method of the broker')
-    }
-    if (!Array.isArray(argumentList) || argumentList.length > MAX_ARGUMENTS) {
-      throw violation('sent arguments that are not a short list')
-    }
-    for (const argument of argumentList as unknown[]) {
-      if (!isRecord(argument) || argument['type'] !== 'RAW') throw violation('sent an argument that is not a plain value')
-      exactKeys(argument, ['type', 'value'])
-    }
+    if (!Number.isSafeInteger(id)) throw violation('sent a request without a proper id')
+    if (!methods.has(method)) throw violation('called something that is not a method of the broker')
+    if (!Array.isArray(args) || args.length > MAX_ARGUMENTS) throw violation('sent arguments that are not a short list')
     if (this.#requests.has(id)) throw violation('sent two requests of one id')
     this.#requests.add(id)
     if (this.#requests.size > this.#limits.outstandingRequests) {
@@ -102,6 +92,46 @@ export class Gate implements Inspector {
   }
 }
 
+/** The texts of a packet of several. A port may have brought anything; holes of a sparse list are not texts either. */
+function textsOf(packet: unknown, maxChars: number): readonly string[] {
+  if (!Array.isArray(packet) || packet.length === 0 || packet.length > 1 + MAX_TEXTS) {
+    throw violation('sent something that is not a packet')
+  }
+  let chars = 0
+  return Array.from({ length: packet.length }, (_, index) => {
+    const text: unknown = packet[index]
+    if (typeof text !== 'string' || !text.isWellFormed()) throw violation('sent something that is not a text')
+    chars += text.length
+    if (chars > maxChars) throw violation(`sent a packet that is longer than ${maxChars} characters`)
+    return text
+  })
+}
+
+function filled(messages: readonly Message[], texts: readonly string[]): readonly Message[] {
+  const following = texts.values()
+  const complete = messages.map((message) => {
+    try {
+      return whole(message, following)
+    } catch (error) {
+      throw violation(`sent a message of which ${(error as RangeError).message}`)
+    }
+  })
+  if (following.next().done !== true) throw violation('sent a text that belongs nowhere')
+  return complete
+}
+
+function checkForm(message: unknown): void {
+  if (!Array.isArray(message) || !ADMITTED.has(message[0])) {
+    throw violation('sent something that is neither a request nor an answer')
+  }
+  const length = lengthOf(message[0] as number)
+  if (message.length === length) return
+  const holes: unknown = message[length]
+  if (message.length !== length + 1 || !Array.isArray(holes) || holes.length === 0 || !holes.every(Array.isArray)) {
+    throw violation('sent a message with missing or unknown fields')
+  }
+}
+
 const ERROR_FIELDS: Readonly<Record<keyof WireError, 'text' | 'any' | 'error'>> = {
   name: 'text', message: 'text', code: 'text', stack: 'text', data: 'any', cause: 'error',
 }
@@ -117,21 +147,6 @@ function checkError(error: unknown, depth: number): void {
       throw violation('sent an error whose texts are not short texts')
     }
     if (kind === 'error') checkError(value, depth + 1)
-  }
-}
-
-function idOf(message: Record<string, unknown>): string {
-  const id = Object.hasOwn(message, 'id') ? message['id'] : undefined
-  if (typeof id !== 'string' || id === '' || id.length > WIRE_LIMITS.idChars) {
-    throw violation('sent a message without a proper id')
-  }
-  return id
-}
-
-function exactKeys(value: object, keys: readonly string[]): void {
-  const own = Object.keys(value)
-  if (own.length !== keys.length || !keys.every((key) => Object.hasOwn(value, key))) {
-    throw violation('sent a message with missing or unknown fields')
   }
 }
 

@@ -1,15 +1,17 @@
-import type { WorkerOptions } from 'node:worker_threads'
+import type { ResourceLimits } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import type { HullReport } from '../wire/hull-protocol.ts'
 import type { Transport } from '../wire/transport.ts'
+import type { CompartmentTerms } from '../wire/worker-start.ts'
 
-/** Why a place ended: it was told to, it used too much memory, or it fell over. */
+/** Why a place ended: it was told to, it used more than it may, or it fell over. */
 export type HullExit =
   | { readonly kind: 'killed' }
   | { readonly kind: 'memory'; readonly text: string }
+  | { readonly kind: 'cpu'; readonly text: string }
   | { readonly kind: 'crashed'; readonly text: string }
 
-/** A started place for one compartment. */
+/** The place of one compartment. */
 export interface Hull {
   readonly transport: Transport
   /** Settles once, never rejects, when no process and no thread of it is left. */
@@ -18,26 +20,64 @@ export interface Hull {
   kill(): void
 }
 
-/** How the thread of a compartment is started, in whichever process. Plain data. */
-export function workerOptions({ heapMb }: Pick<CompartmentLimits, 'heapMb'>): WorkerOptions {
+/** What is fixed when a place is started. All other limits are told when it is assigned. */
+export type HullShape = Pick<CompartmentLimits, 'heapMb' | 'memoryMb'>
+
+/** A place that nobody has yet: without power, and like any other of its shape. It does not keep the host alive. */
+export interface EmptyHull {
+  /** Whether an extension with these limits may have it. */
+  fits(limits: HullShape): boolean
+  /** Settles once, never rejects: with true when it is locked down and waits, with false when it ended before that. */
+  readonly ready: Promise<boolean>
+  readonly exited: Promise<HullExit>
+  /** Makes it the place of one extension, also while it still starts. Called once at most. */
+  assign(limits: CompartmentLimits): Hull
+  /** Idempotent. */
+  kill(): void
+}
+
+/** `spare`: nobody waits for it yet. */
+export type StartHull = (shape: HullShape, spare: boolean) => EmptyHull
+
+/** Of a thread: without it each would keep several megabytes for objects that die young. */
+const YOUNG_GENERATION_MB = 4
+
+/** Plain data. */
+export interface ThreadOptions {
+  readonly execArgv: string[]
+  readonly argv: string[]
+  readonly env: Record<string, never>
+  readonly trackUnmanagedFds: boolean
+  readonly resourceLimits: ResourceLimits
+}
+
+/** How the thread of a compartment is started, in whichever process. */
+export function threadOptions({ heapMb }: Pick<HullShape, 'heapMb'>): ThreadOptions {
   return {
     // -i: without it the permission set silently includes the working folder.
     // --no-warnings: a warning is written by parts of `process` that lockdown takes away.
     execArgv: ['-i', '--permission', '--no-warnings'],
     env: {},
     argv: [],
-    stdin: false,
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+    trackUnmanagedFds: false,
+    resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   }
 }
 
-/** What the end of a thread, or of the memory it may have, means. */
-export function exitOf(report: HullReport, { heapMb, memoryMb }: Pick<CompartmentLimits, 'heapMb' | 'memoryMb'>): HullExit {
+export function termsOf({ messageBytes, outputBytes, outstandingRequests }: CompartmentLimits): CompartmentTerms {
+  return { messageBytes, outputBytes, outstandingRequests }
+}
+
+/** What the end of a thread, or of what it may use, means. */
+export function exitOf(
+  report: Exclude<HullReport, { readonly type: 'ready' }>,
+  { heapMb, memoryMb, cpuMs }: Pick<CompartmentLimits, 'heapMb' | 'memoryMb' | 'cpuMs'>,
+): HullExit {
   switch (report.type) {
     case 'memory':
       return { kind: 'memory', text: `${report.usedMb} of ${memoryMb} MB of memory` }
+    case 'cpu':
+      return { kind: 'cpu', text: `${report.usedMs} of ${cpuMs} ms in ten seconds` }
     case 'error':
       return report.code === 'ERR_WORKER_OUT_OF_MEMORY'
         ? { kind: 'memory', text: `more than ${heapMb} MB of heap` }

@@ -1,6 +1,8 @@
-import type { CompartmentLoadRequest, CompartmentRequest, ExtensionModule, Json } from '@bulkhead/contract'
+import type { CompartmentLoadRequest, CompartmentMethods, CompartmentRequest, ExtensionModule, Json } from '@bulkhead/contract'
 import { BulkheadError, JSON_LIMITS } from '@bulkhead/contract'
+import type { ResidentMethods } from '../extension/resident.ts'
 import { Resident } from '../extension/resident.ts'
+import type { Question } from '../wire/remote.ts'
 import { RemoteError, toWireError } from '../wire/remote-error.ts'
 import type { Broker } from './broker/broker.ts'
 import type { Peer } from './peer.ts'
@@ -8,12 +10,15 @@ import type { Peer } from './peer.ts'
 /** A module of ours in the host's own thread: the same runtime over the same broker, and nothing between. */
 export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: Pick<CompartmentRequest, 'limits'>): Peer {
   const ended = Promise.withResolvers<BulkheadError | undefined>()
+  const open = new Set<Question>()
+  let over: BulkheadError | undefined
   let resident: Resident | undefined
-  const loaded = (): Resident => {
+  const answer = async (method: keyof CompartmentMethods, args: readonly unknown[]): Promise<Json> => {
     if (resident === undefined) {
       throw new BulkheadError('LifecyclePhaseInvalid', 'A module was asked to run before it was loaded.')
     }
-    return resident
+    const asked = resident[method as keyof ResidentMethods] as (...args: readonly unknown[]) => Promise<Json>
+    return asked.call(resident, ...args)
   }
   return {
     async load({ config, tools }: CompartmentLoadRequest) {
@@ -26,22 +31,25 @@ export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: 
       })
       return resident.reply as unknown as Json
     },
-    lifecycle: (phase) => asFromAfar(() => loaded().lifecycle(phase)),
-    execute: (callId, tool, args) => asFromAfar(() => loaded().execute(callId, tool, args)),
-    deriveApprovalKey: (tool, args) => asFromAfar(() => loaded().deriveApprovalKey(tool, args)),
-    abort: (callId, reason) => asFromAfar(() => loaded().abort(callId, reason)),
+    ask(method, args, question) {
+      if (over !== undefined) return question.failed(over)
+      open.add(question)
+      answer(method, args).then((value) => {
+        if (open.delete(question)) question.answered(value)
+      }, (error: unknown) => {
+        // What is thrown looks the same as if it had crossed a boundary, so that it is judged the same.
+        if (open.delete(question)) question.failed(new RemoteError(toWireError(error)))
+      })
+    },
+    endAll(error) {
+      over ??= error
+      const questions = [...open]
+      open.clear()
+      for (const question of questions) question.failed(over)
+    },
     killable: false,
     ended: ended.promise,
     gone: ended.promise.then(() => undefined),
     kill: () => ended.resolve(undefined),
-  }
-}
-
-/** What is thrown looks the same as if it had crossed a boundary, so that it is judged the same. */
-async function asFromAfar<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw new RemoteError(toWireError(error))
   }
 }

@@ -17,11 +17,18 @@ const LEFT_OVER = /^(?:import|export)\b(?!\s*\().*$/m
 /**
  * Modules as one classic script, each in a function of its own whose exports are `m0`, `m1` and so on. A thread starts
  * much faster from it than from a graph of modules, of which each would be resolved, compiled and linked apart. A module comes
- * after those it imports; cycles and exports that change later are not possible, and not needed.
+ * after those it imports; cycles and exports that change later are not possible, and not needed. Strict, as modules are: code
+ * of ours that calls a stranger's function must not be found by it.
  */
 export function linkedScript(modules: readonly SourceModule[]): string {
   const names = new Map(modules.map(({ path }, index) => [path, `m${index}`]))
-  return modules.map((module) => `const ${names.get(module.path)!} = ${asFunction(module, names)}`).join('\n')
+  const functions = modules.map((module) => `const ${names.get(module.path)!} = ${asFunction(module, names)}`)
+  return asciiOnly(["'use strict'", ...functions].join('\n'))
+}
+
+/** A single other character would double what each thread keeps of the script, and the time to read it. */
+function asciiOnly(text: string): string {
+  return text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** The names by which other modules know what a module offers. */
@@ -57,9 +64,12 @@ function declaration(clause: string | undefined, source: string): string {
   const named = /\{([^}]*)\}/.exec(clause)?.[1]
   return [
     ...(all === undefined ? [] : [`const ${all} = ${source}`]),
-    ...(named === undefined ? [] : [`const { ${pairs(named).map(([name, local]) => `${name}: ${local}`).join(', ')} } = ${source}`]),
+    ...(named === undefined ? [] : [`const { ${renamed(pairs(named))} } = ${source}`]),
   ].join('; ')
 }
+
+const renamed = (names: readonly (readonly [string, string])[]): string =>
+  names.map(([name, local]) => `${name}: ${local}`).join(', ')
 
 /** `a, b as c` as pairs; types, which leave gaps when they are stripped, are none. */
 function pairs(list: string): readonly (readonly [string, string])[] {

@@ -1,25 +1,30 @@
 import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { Broker } from './broker/broker.ts'
-import { loadImage } from './image.ts'
 import { inlinePeer } from './inline-peer.ts'
 import { judgeError, LOAD_CODES } from './judged-error.ts'
 import { judgeOffers, loadRequest } from './load.ts'
 import type { Peer } from './peer.ts'
+import type { Pools } from './pool/pools.ts'
 import { refuseUnenforceable } from './powers.ts'
-import { startProcessHull } from './process-hull.ts'
 import { remotePeer } from './remote-peer.ts'
 import { Session } from './session.ts'
-import { startThreadHull } from './thread-hull.ts'
+
+/** What opens a compartment can always be given up. */
+export type OpenRequest = CompartmentRequest & { readonly signal: AbortSignal }
 
 /** From a request to a running session. Rejects with the reason and leaves nothing behind. */
-export async function openCompartment(request: CompartmentRequest, workspace: string): Promise<CompartmentSession> {
+export async function openCompartment(request: OpenRequest, workspace: string, pools: Pools): Promise<CompartmentSession> {
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace)
-  const peer = await place(request, broker).catch((error: unknown) => {
+  const peer = await place(request, broker, pools).catch((error: unknown) => {
     throw BulkheadError.from(error, 'CompartmentStartFailed')
   })
-  return startSession(request, broker, peer)
+  try {
+    return await startSession(request, broker, peer)
+  } finally {
+    if (request.placement !== 'inline') pools[request.placement].refill(request.limits)
+  }
 }
 
 /** Loads the code into a peer that was started for it, and judges what it offers. */
@@ -51,8 +56,8 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
   }
 }
 
-async function place(request: CompartmentRequest, broker: Broker): Promise<Peer> {
-  const { placement, code, limits, extension } = request
+async function place(request: OpenRequest, broker: Broker, pools: Pools): Promise<Peer> {
+  const { placement, code, limits, extension, signal } = request
   if (placement === 'inline') {
     if (code.kind !== 'module') {
       throw new BulkheadError(
@@ -65,6 +70,5 @@ async function place(request: CompartmentRequest, broker: Broker): Promise<Peer>
   if (code.kind !== 'files') {
     throw new BulkheadError('CompartmentStartFailed', `${extension.id} has no files to run in a ${placement}.`)
   }
-  const image = await loadImage()
-  return remotePeer(placement === 'thread' ? startThreadHull(image, limits) : startProcessHull(image, limits), broker, limits)
+  return remotePeer(await pools[placement].open(limits, signal), broker, limits)
 }

@@ -9,8 +9,11 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Without these no key of the text can be __proto__ and no string half of a surrogate pair, however it is escaped. */
-const NEEDS_A_LOOK = /__proto__|\\u/
+/**
+ * Without these no key of the text can be __proto__ and no string half of a surrogate pair, however it is escaped. Two
+ * searches, because one for either of them takes ten times as long.
+ */
+const needsALook = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 
 export type ParsedPacket = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string }
 
@@ -21,7 +24,7 @@ export type ParsedPacket = { readonly ok: true; readonly value: Json } | { reado
 export function parsePacket(text: string, limits: JsonLimits): ParsedPacket {
   if (text.length > limits.maxChars) return { ok: false, why: `is longer than ${limits.maxChars} characters` }
   if (outgrows(text, limits)) return { ok: false, why: 'has too many values or too much nesting' }
-  if (NEEDS_A_LOOK.test(text) || !text.isWellFormed()) {
+  if (needsALook(text) || !text.isWellFormed()) {
     const parsed = parseJson(text, limits)
     return parsed.ok ? parsed : { ok: false, why: `has a value that ${parsed.fault.message}` }
   }

@@ -1,12 +1,12 @@
-import type { BulkheadError, CompartmentLoadRequest, Json, JsonObject, LifecyclePhase } from '@bulkhead/contract'
+import type { BulkheadError, CompartmentLoadRequest, CompartmentMethods, Json } from '@bulkhead/contract'
+import type { Question } from '../wire/remote.ts'
 
-/** The code of an extension as the host reaches it, wherever it runs. Replies are not judged yet, and may never come. */
+/** The code of an extension as the host reaches it, wherever it runs. Answers are not judged yet, and may never come. */
 export interface Peer {
   load(request: CompartmentLoadRequest): Promise<Json>
-  lifecycle(phase: LifecyclePhase): Promise<unknown>
-  execute(callId: string, tool: string, args: JsonObject): Promise<Json>
-  deriveApprovalKey(tool: string, args: JsonObject): Promise<Json>
-  abort(callId: string, reason: string): Promise<unknown>
+  ask<Method extends keyof CompartmentMethods>(method: Method, args: Parameters<CompartmentMethods[Method]>, question: Question): void
+  /** Idempotent. Whatever is open, and whatever is asked later, fails with this. */
+  endAll(error: BulkheadError): void
   /** Whether code that does not end by itself can be ended. */
   readonly killable: boolean
   /** Settles once, never rejects, as soon as it is of no more use: with the reason, or without when it was told to end. */

@@ -1,65 +1,123 @@
-import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { CompartmentLimits } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
-import type { HullReport, HullStart } from '../wire/hull-protocol.ts'
+import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
+import type { HullAssignment, HullReport, HullStart } from '../wire/hull-protocol.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
-import type { Hull, HullExit } from './hull.ts'
-import { exitOf, workerOptions } from './hull.ts'
+import { inheritableDescriptors, isInheritable } from './broker/shell/inheritable-descriptors.ts'
+import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
+import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'
+import type { OsLayers } from './os/hull-command.ts'
+import { processEnd } from './os/process-end.ts'
+import { killHull, spawnHull } from './os/spawn-hull.ts'
 
 const FLAGS = [
   // No file, no network, no process; only the one worker thread.
   '--permission', '--allow-worker',
   // A signal must not open the inspector, fresh buffers must not show old memory, a crash report must not show variables.
   '--disable-sigusr1', '--zero-fill-buffers', '--report-exclude-env',
-  '--no-warnings', '--input-type=module',
+  '--no-warnings', '--input-type=commonjs',
 ]
 
 /** Enough of what a dying process says to tell a lack of memory from other ends. */
 const DIAGNOSTIC_CHARS = 4_096
 const OUT_OF_MEMORY = /heap out of memory|allocation failed|out of memory/i
 
-/** A child process of its own: whatever happens in it, ending it takes one signal. */
-export function startProcessHull({ hull, boot, modules, entry, authorUrl }: Image, limits: CompartmentLimits): Hull {
-  const child = spawn(process.execPath, [...FLAGS, '--eval', hull], {
-    cwd: '/',
-    env: {},
-    // A process group of its own, so that a signal to the host's group leaves the ending to the host.
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
-  })
-  const { control, channel } = streamsOf(child)
-  const start: HullStart = {
-    boot,
-    options: workerOptions(limits),
-    workerData: { modules, entry, authorUrl, limits },
-    memoryMb: limits.memoryMb,
-  }
-  control.on('error', () => undefined)
-  control.write(`${JSON.stringify(start)}\n`)
-  let killed = false
-  return {
-    transport: socketTransport(channel, { maxFrameBytes: limits.messageBytes, readOnlyWhenDrained: true }),
-    exited: lastWords(child, control, channel).then(({ report, ended, said }): HullExit => {
-      if (report !== undefined) return exitOf(report, limits)
-      if (killed) return { kind: 'killed' }
-      if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', text: 'more heap than it may' }
-      return { kind: 'crashed', text: `its process ended with ${ended}${said === '' ? '' : `: ${said.slice(0, 500)}`}` }
-    }),
-    kill() {
-      killed = true
-      killGroup(child)
-    },
+/** Child processes: whatever happens in one, ending it takes one signal. */
+export function processStarter(image: Image, layers: OsLayers): StartHull {
+  const { hull, boot, author } = image
+  let masked: readonly number[] | undefined
+  return (shape, spare) => {
+    masked = (masked ?? inheritableDescriptors()).filter(isInheritable)
+    const child = spawnHull(process.execPath, [...FLAGS, '--eval', hull], layers, shape, masked)
+    const streams = streamsOf(child)
+    const options = { ...threadOptions(shape), stdin: false, stdout: true, stderr: true }
+    const { text: script, cache } = image.script
+    const start: HullStart = { boot, options, author, script, cacheBase64: Buffer.from(cache).toString('base64'), spare }
+    streams.control.write(`${JSON.stringify(start)}\n`)
+    return new ProcessHull(child, streams, shape)
   }
 }
 
-function streamsOf(child: ChildProcess): { readonly control: Socket; readonly channel: Socket } {
+class ProcessHull implements EmptyHull {
+  readonly ready: Promise<boolean>
+  readonly exited: Promise<HullExit>
+  readonly #child: ChildProcess
+  readonly #streams: HullStreams
+  readonly #shape: HullShape
+  #limits: CompartmentLimits
+  #killed = false
+
+  constructor(child: ChildProcess, streams: HullStreams, shape: HullShape) {
+    const ready = Promise.withResolvers<boolean>()
+    this.#shape = shape
+    this.ready = ready.promise
+    this.#child = child
+    this.#streams = streams
+    this.#limits = { ...DEFAULT_LIMITS, ...shape }
+    // How a killed process hangs up; its end says more.
+    for (const stream of [streams.control, streams.channel]) stream.on('error', () => undefined)
+    const words = lastWords(child, streams, () => ready.resolve(true))
+    this.exited = words.then((last) => {
+      ready.resolve(false)
+      return this.#exit(last)
+    })
+    for (const held of this.#held) held.unref()
+  }
+
+  /** What keeps the host alive, unless it is told not to. */
+  get #held(): readonly (ChildProcess | Socket)[] {
+    return [this.#child, ...Object.values(this.#streams)]
+  }
+
+  /** Its own watch can be told to allow less than the system does, not more. */
+  fits({ heapMb, memoryMb }: HullShape): boolean {
+    return heapMb === this.#shape.heapMb && memoryMb <= this.#shape.memoryMb
+  }
+
+  assign(limits: CompartmentLimits): Hull {
+    const { control, channel } = this.#streams
+    const { memoryMb, cpuMs, messageBytes } = limits
+    this.#limits = limits
+    for (const held of this.#held) held.ref()
+    control.write(`${JSON.stringify({ memoryMb, cpuMs } satisfies HullAssignment)}\n`)
+    const transport = socketTransport(channel, { maxFrameBytes: messageBytes, readOnlyWhenDrained: true })
+    transport.send(JSON.stringify(termsOf(limits)))
+    return {
+      transport,
+      exited: this.exited,
+      kill: () => this.kill(),
+    }
+  }
+
+  kill(): void {
+    this.#killed = true
+    // Whoever waits for its end sees it.
+    for (const held of this.#held) held.ref()
+    killHull(this.#child)
+  }
+
+  #exit({ report, ended, said }: LastWords): HullExit {
+    if (report !== undefined) return exitOf(report, this.#limits)
+    if (this.#killed) return { kind: 'killed' }
+    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', text: 'more heap than it may' }
+    return { kind: 'crashed', text: `its process ended with ${ended}${said === '' ? '' : `: ${said.slice(0, 500)}`}` }
+  }
+}
+
+interface HullStreams {
+  readonly stdout: Socket
+  readonly stderr: Socket
+  readonly control: Socket
+  readonly channel: Socket
+}
+
+function streamsOf(child: ChildProcess): HullStreams {
   // When no descriptor is left there are no streams at all, whatever the types say.
-  const [, , , control, channel] = (child.stdio ?? []) as unknown as readonly [null, Readable, Readable, Socket?, Socket?]
-  if (control !== undefined && channel !== undefined) return { control, channel }
+  const [, stdout, stderr, control, channel] = (child.stdio ?? []) as unknown as readonly (Socket | undefined)[]
+  if (stdout && stderr && control && channel) return { stdout, stderr, control, channel }
   // Without a listener the failure would end the host.
   child.once('error', () => undefined)
   throw new BulkheadError(
@@ -68,49 +126,48 @@ function streamsOf(child: ChildProcess): { readonly control: Socket; readonly ch
   )
 }
 
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  try {
-    process.kill(-child.pid, 'SIGKILL')
-  } catch {
-    // It ended in between.
-  }
-}
+type EndReport = Exclude<HullReport, { readonly type: 'ready' }>
 
 interface LastWords {
-  readonly report: HullReport | undefined
+  readonly report: EndReport | undefined
   readonly ended: string
   readonly said: string
 }
 
+const READY_LINE = `${JSON.stringify({ type: 'ready' } satisfies HullReport)}\n`
+
 /** Settles once nothing of the process is left and all it said has been read. Contract: never rejects. */
-async function lastWords(child: ChildProcess, control: Socket, channel: Socket): Promise<LastWords> {
-  const said = [collect(child.stdout!), collect(child.stderr!)]
-  const reports = collect(control)
+async function lastWords(child: ChildProcess, streams: HullStreams, ready: () => void): Promise<LastWords> {
+  const said = [collect(streams.stdout), collect(streams.stderr)]
+  const reports = collect(streams.control, (text) => text.startsWith(READY_LINE) && ready())
   const ended = await new Promise<string>((resolve) => {
     // A channel that is not being read would never end.
-    child.once('exit', () => channel.resume())
-    child.once('close', (code, signal) => resolve(signal ?? `code ${code}`))
+    child.once('exit', () => streams.channel.resume())
+    child.once('close', (code, signal) => resolve(processEnd(code, signal)))
     child.once('error', (error) => resolve(`an error: ${error.message}`))
   })
   return { report: firstReport(reports()), ended, said: said.map((text) => text()).join('\n').trim() }
 }
 
 /** Reads a stream to its end and keeps the beginning: the rest is thrown away, never gathered. */
-function collect(stream: Readable): () => string {
+function collect(stream: Readable, heard?: (text: string) => void): () => string {
   let text = ''
   stream.setEncoding('utf8')
   stream.on('data', (chunk: string) => {
-    if (text.length < DIAGNOSTIC_CHARS) text += chunk.slice(0, DIAGNOSTIC_CHARS - text.length)
+    if (text.length >= DIAGNOSTIC_CHARS) return
+    text += chunk.slice(0, DIAGNOSTIC_CHARS - text.length)
+    heard?.(text)
   })
   return () => text
 }
 
 /** The main thread of a hull is ours, but shares a process with a stranger, so what it says is read with care. */
-function firstReport(text: string): HullReport | undefined {
+function firstReport(text: string): EndReport | undefined {
   try {
-    const { type, code, message, usedMb } = JSON.parse(text.split('\n', 1)[0] ?? '') as Record<string, unknown>
+    const line = (text.startsWith(READY_LINE) ? text.slice(READY_LINE.length) : text).split('\n', 1)[0] ?? ''
+    const { type, code, message, usedMb, usedMs } = JSON.parse(line) as Record<string, unknown>
     if (type === 'memory') return { type, usedMb: Number(usedMb) }
+    if (type === 'cpu') return { type, usedMs: Number(usedMs) }
     if (type === 'exit') return { type, code: Number(code) }
     if (type === 'error') {
       return { type, ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message }) }

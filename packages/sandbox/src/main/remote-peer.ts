@@ -1,7 +1,8 @@
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError, MANIFEST_LIMITS } from '@bulkhead/contract'
-import { expose, wrap } from '../wire/comlink.ts'
+import { expose } from '../wire/comlink.ts'
 import { Link } from '../wire/link.ts'
+import { Remote } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
 import { Gate } from './gate.ts'
 import type { Hull, HullExit } from './hull.ts'
@@ -36,13 +37,11 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     ended.resolve(exitError(exit))
   })
   expose(broker.methods, link.broker)
-  const remote = wrap(link.call)
+  const remote = new Remote(link.call)
   return {
-    load: (request) => remote('load')(request),
-    lifecycle: (phase) => remote('lifecycle')(phase),
-    execute: (callId, tool, args) => remote('execute')(callId, tool, args),
-    deriveApprovalKey: (tool, args) => remote('deriveApprovalKey')(tool, args),
-    abort: (callId, reason) => remote('abort')(callId, reason),
+    load: (request) => remote.call('load', request),
+    ask: (method, args, question) => remote.ask(method, args, question),
+    endAll: (error) => remote.end(error),
     killable: true,
     ended: ended.promise,
     gone,
@@ -60,6 +59,11 @@ function exitError(exit: HullExit): BulkheadError {
       return new BulkheadError(
         'CompartmentOutOfMemory',
         `The compartment used too much memory: ${exit.text}. Ask for less, or raise its limits.`,
+      )
+    case 'cpu':
+      return new BulkheadError(
+        'CompartmentOverloaded',
+        `The compartment used too much processor time: ${exit.text}. Ask for less, or raise its limits.`,
       )
     case 'crashed':
       return new BulkheadError('CompartmentCrashed', `The compartment ended by itself: ${exit.text}.`)

@@ -1,21 +1,49 @@
-import type { CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
+import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { openCompartment } from './open.ts'
+import type { Census } from './pool/hull-pool.ts'
+import type { PooledPlacement, PoolOptions } from './pool/pools.ts'
+import { createPools } from './pool/pools.ts'
+import { SleepySession } from './pool/sleepy-session.ts'
+import { SpreadSession } from './pool/spread-session.ts'
 
-export interface SandboxOptions {
+export interface SandboxOptions extends PoolOptions {
   /** The folder that relative paths of tools mean. Absolute. */
   readonly workspace: string
+  /**
+   * After how many ms without a call a compartment is given back; the next call wakes it. Its session stays the same, and its
+   * phases are run as at any other end and start. Never, unless given.
+   */
+  readonly idleMs?: number
+}
+
+export interface PooledSandbox extends Sandbox {
+  /**
+   * Starts the spares of a placement now, instead of after its first opening, and resolves when they wait for extensions with
+   * these limits, or the default ones.
+   */
+  warm(placement: PooledPlacement, limits?: CompartmentLimits): Promise<void>
+  /** How many places of each kind are in use, how many are spare, and how many openings wait in line. */
+  census(): Readonly<Record<PooledPlacement, Census>>
 }
 
 /** Places for code of extensions, all of them ended by `close`. */
-export function createSandbox({ workspace }: SandboxOptions): Sandbox {
+export function createSandbox({ workspace, idleMs, ...options }: SandboxOptions): PooledSandbox {
+  const pools = createPools(options)
   const sessions = new Set<CompartmentSession>()
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
-  const open = async (request: CompartmentRequest): Promise<CompartmentSession> => {
+  const openOne = (request: CompartmentRequest): Promise<CompartmentSession> => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    const session = await openCompartment({ ...request, signal }, workspace)
+    return openCompartment({ ...request, signal }, workspace, pools)
+  }
+  const openSpread = (request: CompartmentRequest): Promise<CompartmentSession> =>
+    (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)
+  const open = async (request: CompartmentRequest): Promise<CompartmentSession> => {
+    const session = idleMs === undefined || request.placement === 'inline'
+      ? await openSpread(request)
+      : await SleepySession.open(request, openSpread, idleMs)
     sessions.add(session)
     void session.ended.then(() => sessions.delete(session))
     return session
@@ -32,10 +60,16 @@ export function createSandbox({ workspace }: SandboxOptions): Sandbox {
         opening.delete(attempt)
       }
     },
+    async warm(placement, limits = DEFAULT_LIMITS) {
+      closed.signal.throwIfAborted()
+      await pools[placement].warm(limits)
+    },
+    census: () => ({ process: pools.process.census, thread: pools.thread.census }),
     async close() {
       closed.abort(new BulkheadError('HostClosed', 'The sandbox is closed.'))
       await Promise.allSettled(opening)
       await Promise.all([...sessions].map((session) => session.close()))
+      await Promise.all(Object.values(pools).map((pool) => pool.close()))
     },
   }
 }

@@ -1,18 +1,26 @@
 import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, ErrorCode, Json, JsonObject, LifecyclePhase, Placement,
-  ToolInvocation,
+  CompartmentEnd, CompartmentMethods, CompartmentRequest, CompartmentSession, CompartmentTool, ErrorCode, Json, JsonObject,
+  LifecyclePhase, Placement, ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import type { Question } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
-import { Pending } from './pending.ts'
 
 export interface SessionParts {
   readonly request: CompartmentRequest
   readonly peer: Peer
   readonly broker: Broker
   readonly offers: CompartmentSession['offers']
+}
+
+/** Who waits for an answer, and may give up. */
+interface Caller {
+  readonly signal: AbortSignal
+  readonly callId?: string
+  /** Idempotent; the end of what the call was granted. */
+  readonly close?: () => void
 }
 
 let opened = 0
@@ -27,7 +35,6 @@ export class Session implements CompartmentSession {
   readonly #peer: Peer
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
-  readonly #pending = new Pending()
   /** Ids of calls the compartment still works on, also when their callers have been answered. */
   readonly #working = new Set<string>()
   /** Why it is being ended, once it is; what comes of it later is a consequence. */
@@ -67,32 +74,27 @@ export class Session implements CompartmentSession {
       this.#kill(new BulkheadError('LifecycleTimeout', why))
     }, phaseMs)
     try {
-      await this.#asked('LifecycleFailure', NO_CODES, () => this.#peer.lifecycle(phase))
+      await this.#ask('lifecycle', [phase], LIFECYCLE)
     } finally {
       clearTimeout(late)
     }
   }
 
-  async call({ callId, tool: name, args, signal, onProgress, onUpdate }: ToolInvocation): Promise<Json> {
-    const tool = this.#tool(name)
-    const { concurrentCalls } = this.#request.limits
-    if (this.#inFlight >= concurrentCalls) {
-      throw new BulkheadError(
-        'TooManyCalls',
-        `The compartment of ${this.#request.extension.id} has ${concurrentCalls} calls in flight already. Wait for some of them.`,
-      )
-    }
+  call({ callId, tool: name, args, signal, onProgress, onUpdate }: ToolInvocation): Promise<Json> {
+    const tool = this.#tools.get(name)
+    if (tool === undefined) return Promise.reject(this.#notRegistered(name))
+    if (this.#inFlight >= this.#request.limits.concurrentCalls) return Promise.reject(this.#tooManyCalls())
+    if (signal.aborted) return Promise.reject(abortError(signal))
     // An earlier attempt of the same call may still be on its way out.
     const id = this.#working.has(callId) ? `${callId}~${++this.#attempts}` : callId
     const close = this.#broker.open({ callId: id, tool, signal, onProgress, onUpdate })
-    return this.#abortable(signal, id, close, () =>
-      this.#asked('ToolExecutionFailed', CALL_CODES, () => this.#peer.execute(id, name, args)))
+    return this.#ask('execute', [id, name, args], CALL, { signal, callId: id, close })
   }
 
   async deriveApprovalKey(name: string, args: JsonObject, signal: AbortSignal): Promise<string> {
-    this.#tool(name)
-    const key = await this.#abortable(signal, undefined, () => undefined, () =>
-      this.#asked('ApprovalKeyDerivationFailed', NO_CODES, () => this.#peer.deriveApprovalKey(name, args)))
+    if (!this.#tools.has(name)) throw this.#notRegistered(name)
+    if (signal.aborted) throw abortError(signal)
+    const key = await this.#ask('deriveApprovalKey', [name, args], APPROVAL_KEY, { signal })
     if (typeof key !== 'string') {
       throw new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} did not return a text.`)
     }
@@ -105,50 +107,57 @@ export class Session implements CompartmentSession {
     return Promise.all([this.#peer.gone, this.#broker.close()]).then(() => undefined)
   }
 
-  #tool(name: string): CompartmentTool {
-    const tool = this.#tools.get(name)
-    if (tool === undefined) {
-      throw new BulkheadError('ToolNotRegistered', `The extension ${this.#request.extension.id} has no tool ${name}.`)
-    }
-    return tool
-  }
-
-  #asked<T>(fallback: ErrorCode, own: ReadonlySet<ErrorCode>, ask: () => Promise<T>): Promise<T> {
-    return this.#pending.track(() => ask().catch((error: unknown) => {
-      throw judgeError(error, fallback, own)
-    }))
-  }
-
-  /** The caller is answered at once when it aborts; the code gets a little time to notice, and is ended when it does not. */
-  #abortable<T>(signal: AbortSignal, callId: string | undefined, settled: () => void, begin: () => Promise<T>): Promise<T> {
-    const reason = (): BulkheadError => BulkheadError.from(signal.reason, 'ToolCancelled')
-    if (signal.aborted) {
-      settled()
-      return Promise.reject(reason())
-    }
-    return new Promise<T>((resolve, reject) => {
+  /**
+   * Settles once: by the answer, by the caller, or by the end of all. A caller that aborts is answered at once; the code gets
+   * a little time to notice, and is ended when it does not.
+   */
+  #ask<Method extends keyof CompartmentMethods>(
+    method: Method,
+    args: Parameters<CompartmentMethods[Method]>,
+    { fallback, own }: Judgement,
+    caller?: Caller,
+  ): Promise<Json> {
+    return new Promise((resolve, reject) => {
       let overdue: NodeJS.Timeout | undefined
       const abort = (): void => {
-        const why = reason()
-        settled()
-        reject(why)
-        if (callId !== undefined) this.#peer.abort(callId, why.message).catch(() => undefined)
-        if (!this.#peer.killable) return
-        this.#lingering++
-        this.#quiet ??= Promise.withResolvers()
-        overdue = setTimeout(() => this.#kill(overdueError(this.#request.extension.id)), this.#request.limits.graceMs)
+        overdue = this.#aborted(caller!, reject)
       }
-      signal.addEventListener('abort', abort, { once: true })
-      this.#inFlight++
-      if (callId !== undefined) this.#working.add(callId)
-      begin().finally(() => {
+      const finish = (): void => {
+        if (caller === undefined) return
         this.#inFlight--
-        if (callId !== undefined) this.#working.delete(callId)
+        if (caller.callId !== undefined) this.#working.delete(caller.callId)
         if (overdue !== undefined) this.#lingerEnded(overdue)
-        signal.removeEventListener('abort', abort)
-        settled()
-      }).then(resolve, reject)
+        caller.signal.removeEventListener('abort', abort)
+        caller.close?.()
+      }
+      if (caller !== undefined) {
+        this.#inFlight++
+        if (caller.callId !== undefined) this.#working.add(caller.callId)
+        caller.signal.addEventListener('abort', abort, ONCE)
+      }
+      this.#peer.ask(method, args, {
+        answered(value) {
+          finish()
+          resolve(value)
+        },
+        failed(error) {
+          finish()
+          reject(judgeError(error, fallback, own))
+        },
+      })
     })
+  }
+
+  /** The timer after which a call that goes on ends the compartment. */
+  #aborted({ signal, callId, close }: Caller, reject: (error: BulkheadError) => void): NodeJS.Timeout | undefined {
+    const why = abortError(signal)
+    close?.()
+    reject(why)
+    if (callId !== undefined) this.#peer.ask('abort', [callId, why.message], NOBODY)
+    if (!this.#peer.killable) return undefined
+    this.#lingering++
+    this.#quiet ??= Promise.withResolvers()
+    return setTimeout(() => this.#kill(overdueError(this.#request.extension.id)), this.#request.limits.graceMs)
   }
 
   #lingerEnded(overdue: NodeJS.Timeout): void {
@@ -161,17 +170,42 @@ export class Session implements CompartmentSession {
 
   #kill(reason: BulkheadError): void {
     this.#reason ??= reason
-    this.#pending.endAll(this.#reason)
+    this.#peer.endAll(this.#reason)
     this.#peer.kill()
   }
 
   #end(error: BulkheadError | undefined): CompartmentEnd {
     const reason = this.#reason ?? error ?? new BulkheadError('CompartmentCrashed', 'The compartment ended.')
-    this.#pending.endAll(reason)
+    this.#peer.endAll(reason)
     void this.#broker.close()
     return this.#closing ? { kind: 'closed' } : { kind: 'failed', error: reason }
   }
+
+  #notRegistered(name: string): BulkheadError {
+    return new BulkheadError('ToolNotRegistered', `The extension ${this.#request.extension.id} has no tool ${name}.`)
+  }
+
+  #tooManyCalls(): BulkheadError {
+    const { extension, limits } = this.#request
+    return new BulkheadError(
+      'TooManyCalls',
+      `The compartment of ${extension.id} has ${limits.concurrentCalls} calls in flight already. Wait for some of them.`,
+    )
+  }
 }
+
+/** What an error of the code becomes, and which codes it may name itself. */
+interface Judgement {
+  readonly fallback: ErrorCode
+  readonly own: ReadonlySet<ErrorCode>
+}
+const CALL: Judgement = { fallback: 'ToolExecutionFailed', own: CALL_CODES }
+const APPROVAL_KEY: Judgement = { fallback: 'ApprovalKeyDerivationFailed', own: NO_CODES }
+const LIFECYCLE: Judgement = { fallback: 'LifecycleFailure', own: NO_CODES }
+const ONCE = { once: true } as const
+const NOBODY: Question = { answered: () => undefined, failed: () => undefined }
+
+const abortError = (signal: AbortSignal): BulkheadError => BulkheadError.from(signal.reason, 'ToolCancelled')
 
 const overdueError = (id: string): BulkheadError =>
   new BulkheadError('CompartmentKilled', `The compartment of ${id} was ended because a cancelled call in it went on.`)

@@ -1,44 +1,112 @@
-import { MessageChannel, Worker } from 'node:worker_threads'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
+import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { portTransport } from '../wire/port-transport.ts'
-import type { WorkerStart } from '../wire/worker-start.ts'
-import type { Hull, HullExit } from './hull.ts'
-import { exitOf, workerOptions } from './hull.ts'
+import type { CompartmentTask, WorkerStart } from '../wire/worker-start.ts'
+import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
+import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'
 
-/** A worker of the host's own process. It removes ambient power; it cannot protect the host's time and memory. */
-export function startThreadHull({ boot, modules, entry, authorUrl }: Image, limits: CompartmentLimits): Hull {
-  const { port1: ours, port2: theirs } = new MessageChannel()
-  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(boot)}`), {
-    ...workerOptions(limits),
-    workerData: { modules, entry, authorUrl, limits, port: theirs } satisfies WorkerStart,
-    transferList: [theirs],
-  })
-  let killed = false
-  let failure: HullExit | undefined
-  worker.on('error', (error: unknown) => {
-    const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-    failure = exitOf(
-      {
-        type: 'error',
-        ...(typeof code === 'string' && { code }),
-        ...(typeof message === 'string' && { message: message.slice(0, 2_000) }),
-      },
-      limits,
-    )
-  })
-  const exited = new Promise<HullExit>((resolve) => {
-    worker.once('exit', (code) => {
-      ours.close()
-      resolve(failure ?? (killed ? { kind: 'killed' } : exitOf({ type: 'exit', code }, limits)))
+/**
+ * Places in the host's own process. They remove ambient power; they cannot protect the host's time and memory.
+ *
+ * Each is a Piscina of one thread and one task. In a Piscina of several a task is bound to a thread only when that is ready,
+ * so that one whose thread dies before would wait for ever, and one that is given up before would leave its thread.
+ */
+export async function threadStarter(image: Image): Promise<StartHull> {
+  const { bootFile, author } = image
+  // Not before it is needed: to load it takes as long as to start a thread.
+  const { Piscina } = await import('piscina')
+  const piscinaFolder = dirname(dirname(createRequire(import.meta.url).resolve('piscina')))
+  const readable = [bootFile, join(piscinaFolder, 'package.json'), join(piscinaFolder, 'dist', 'worker.js')]
+  const readRights = [bootFile, join(piscinaFolder, '*')].map((path) => `--allow-fs-read=${path}`)
+  return (shape, spare) => {
+    const { execArgv, ...options } = threadOptions(shape)
+    const pool = new Piscina<CompartmentTask, never>({
+      ...options,
+      // Lockdown takes these rights away, and the probe looks whether it did.
+      execArgv: [...execArgv, ...readRights],
+      workerData: { author, script: image.script, spare, readable, inHull: false } satisfies WorkerStart,
+      filename: bootFile,
+      name: 'task',
+      minThreads: 1,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+      // Otherwise a thread that waits for its task does not turn its loop.
+      atomics: 'disabled',
+      recordTiming: false,
     })
-  })
-  return {
-    transport: portTransport(ours),
-    exited,
-    kill() {
-      killed = true
-      void worker.terminate()
-    },
+    // A thread that was used, or has died, is not followed by another.
+    pool.options.minThreads = 0
+    return new ThreadHull(pool, shape)
+  }
+}
+
+type OneThread = Pick<import('piscina').Piscina<CompartmentTask, never>, 'run' | 'destroy' | 'threads' | 'on'>
+
+class ThreadHull implements EmptyHull {
+  readonly ready: Promise<boolean>
+  readonly exited: Promise<HullExit>
+  readonly #pool: OneThread
+  readonly #shape: HullShape
+  #limits: CompartmentLimits
+  #killed = false
+  #gone = false
+
+  constructor(pool: OneThread, shape: HullShape) {
+    const [thread] = pool.threads
+    const ready = Promise.withResolvers<boolean>()
+    const exited = Promise.withResolvers<HullExit>()
+    let failure: HullExit | undefined
+    this.#shape = shape
+    this.ready = ready.promise
+    this.exited = exited.promise
+    this.#pool = pool
+    this.#limits = { ...DEFAULT_LIMITS, ...shape }
+    // The thread itself tells more.
+    pool.on('error', () => undefined)
+    thread!.once('message', () => ready.resolve(true))
+    thread!.on('error', (error: unknown) => {
+      const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+      failure = exitOf(
+        {
+          type: 'error',
+          ...(typeof code === 'string' && { code }),
+          ...(typeof message === 'string' && { message: message.slice(0, 2_000) }),
+        },
+        this.#limits,
+      )
+    })
+    thread!.once('exit', (code) => {
+      this.#gone = true
+      ready.resolve(false)
+      exited.resolve(failure ?? (this.#killed ? { kind: 'killed' } : exitOf({ type: 'exit', code }, this.#limits)))
+    })
+  }
+
+  fits({ heapMb }: HullShape): boolean {
+    return heapMb === this.#shape.heapMb
+  }
+
+  assign(limits: CompartmentLimits): Hull {
+    const { port1: ours, port2: theirs } = new MessageChannel()
+    this.#limits = limits
+    // Its type for the list is that of another overload of `postMessage`.
+    const transferList = [theirs] as never
+    // It ends with the thread, whose own words are heard. Without a thread Piscina would start another.
+    if (!this.#gone && !this.#killed) {
+      this.#pool.run({ port: theirs, terms: termsOf(limits) }, { transferList }).catch(() => undefined)
+    }
+    void this.exited.then(() => ours.close())
+    return { transport: portTransport(ours), exited: this.exited, kill: () => this.kill() }
+  }
+
+  kill(): void {
+    this.#killed = true
+    // Whoever waits for its end sees it.
+    for (const thread of this.#pool.threads) thread.ref()
+    void this.#pool.destroy()
   }
 }

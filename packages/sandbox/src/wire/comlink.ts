@@ -4,43 +4,43 @@
 // the one an embedder may use, so that taking its transfer handlers away harms nobody.
 import * as Comlink from 'comlink/dist/esm/comlink.mjs'
 import type { Json, WireError } from '@bulkhead/contract'
+import type { Conversation } from './conversation.ts'
 import { RemoteError, toWireError } from './remote-error.ts'
-
-export interface Endpoint {
-  postMessage(message: unknown): void
-  addEventListener(type: string, listener: MessageListener): void
-  removeEventListener(type: string, listener: MessageListener): void
-}
-export type MessageListener = (event: { readonly data: unknown }) => void
 
 const { canHandle } = Comlink.transferHandlers.get('throw')!
 // No proxies, no callbacks, nothing alive: of the handlers only `throw` stays, with errors as data.
 Comlink.transferHandlers.clear()
 Comlink.transferHandlers.set('throw', {
   canHandle,
-  serialize: ({ value }) => [{ isError: true, value: toWireError(value) }, []],
+  serialize: ({ value }) => [toWireError(value), []],
   deserialize: (thrown) => {
-    throw new RemoteError((thrown as { readonly value: WireError }).value)
+    throw new RemoteError(thrown as WireError)
   },
 })
 
-export type RemoteMethod = (...args: readonly unknown[]) => Promise<Json>
+type Reply = { readonly id: number } & (
+  | { readonly type: 'RAW'; readonly value: Json }
+  | { readonly type: 'HANDLER'; readonly value: WireError }
+)
 
 /**
- * The methods of the other side by name. Proxies are made once and kept: Comlink counts them by garbage collection and
- * would release the endpoint when the last one is gone.
+ * Lets Comlink answer what is asked in the conversation. It would walk any path and construct what it finds there, so it is
+ * never given a message of the other side: each is made here, and can be nothing but a call of one method with values.
  */
-export function wrap(endpoint: Endpoint): (method: string) => RemoteMethod {
-  const remote = Comlink.wrap(endpoint) as Readonly<Record<string, RemoteMethod>>
-  const kept = new Map<string, RemoteMethod>()
-  return (name) => {
-    const method = kept.get(name) ?? remote[name]!
-    kept.set(name, method)
-    return method
-  }
+export function expose(methods: object, conversation: Conversation): void {
+  Comlink.expose(methods, {
+    addEventListener: (_type, listener) => conversation.listen({
+      asked(id, method, args) {
+        listener({ data: { id, type: 'APPLY', path: [method], argumentList: args.map(raw) } })
+      },
+    }),
+    removeEventListener: () => undefined,
+    postMessage(message) {
+      const reply = message as Reply
+      if (reply.type === 'RAW') conversation.answer(reply.id, reply.value)
+      else conversation.fail(reply.id, reply.value)
+    },
+  })
 }
 
-/** Contract: `endpoint` must let nothing through but calls of the named methods with plain arguments. */
-export function expose(methods: object, endpoint: Endpoint): void {
-  Comlink.expose(methods, endpoint)
-}
+const raw = (value: Json): { readonly type: 'RAW'; readonly value: Json } => ({ type: 'RAW', value })

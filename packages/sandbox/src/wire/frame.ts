@@ -1,19 +1,38 @@
 import { Buffer } from 'node:buffer'
+import type { Packet } from './transport.ts'
 
-const HEADER_BYTES = 4
+const LENGTH_BYTES = 4
+/** In the length of a frame: what follows is not one text but several, each after its own length. */
+const SEVERAL = 0x8000_0000
+export const MAX_FRAME_BYTES = SEVERAL - 1
 
-/** One packet as bytes: the length of its text, little-endian, then the text in UTF-8. */
-export function encodeFrame(text: string): Buffer {
-  const length = Buffer.byteLength(text)
-  // Every byte is written below, so nothing of the pool's memory goes out.
-  const frame = Buffer.allocUnsafe(HEADER_BYTES + length)
-  frame.writeUInt32LE(length, 0)
-  frame.write(text, HEADER_BYTES, length, 'utf8')
+/** One packet as bytes: the length of what follows, little-endian, then the text in UTF-8. */
+export function encodeFrame(packet: Packet): Buffer {
+  if (typeof packet === 'string') {
+    const bytes = Buffer.byteLength(packet)
+    // Every byte is written below, so nothing of the pool's memory goes out.
+    const frame = Buffer.allocUnsafe(LENGTH_BYTES + bytes)
+    writeText(frame, 0, packet, bytes)
+    return frame
+  }
+  const sizes = packet.map((text) => Buffer.byteLength(text))
+  const bytes = sizes.reduce((sum, size) => sum + LENGTH_BYTES + size, 0)
+  const frame = Buffer.allocUnsafe(LENGTH_BYTES + bytes)
+  let at = frame.writeUInt32LE(bytes + SEVERAL, 0)
+  for (const [index, text] of packet.entries()) at = writeText(frame, at, text, sizes[index]!)
   return frame
 }
 
-export class FrameTooLarge extends Error {
-  override readonly name = 'FrameTooLarge'
+function writeText(frame: Buffer, at: number, text: string, bytes: number): number {
+  const start = frame.writeUInt32LE(bytes, at)
+  // As many bytes as characters means that all of them are ASCII, and to write those takes a quarter of the time.
+  frame.write(text, start, bytes, bytes === text.length ? 'latin1' : 'utf8')
+  return start + bytes
+}
+
+/** Bytes that are no frame, or one that announces more than is taken. */
+export class FrameFault extends Error {
+  override readonly name = 'FrameFault'
 }
 
 /**
@@ -22,45 +41,72 @@ export class FrameTooLarge extends Error {
  */
 export class FrameDecoder {
   readonly #maxBytes: number
-  readonly #header = Buffer.alloc(HEADER_BYTES)
-  #headerFilled = 0
-  #body: Buffer | undefined
-  #bodyFilled = 0
+  readonly #header = Buffer.alloc(LENGTH_BYTES)
+  /** What is being filled: the header of a frame, or its body. */
+  #filling: Buffer = this.#header
+  #filled = 0
+  #several = false
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  /** Contract: throws FrameTooLarge as soon as a header announces too much; the decoder is of no use after that. */
-  push(chunk: Buffer, deliver: (packet: string) => void): void {
+  /**
+   * Keeps nothing of `chunk`. Contract: throws FrameFault as soon as a frame announces too much or is not of its form; the
+   * decoder is of no use after that.
+   */
+  push(chunk: Buffer, deliver: (packet: Packet) => void): void {
     let at = 0
     while (at < chunk.length) {
-      if (this.#body === undefined) {
-        const taken = Math.min(HEADER_BYTES - this.#headerFilled, chunk.length - at)
-        chunk.copy(this.#header, this.#headerFilled, at, at + taken)
-        this.#headerFilled += taken
-        at += taken
-        if (this.#headerFilled < HEADER_BYTES) return
-        this.#headerFilled = 0
-        const length = this.#header.readUInt32LE(0)
-        if (length > this.#maxBytes) {
-          throw new FrameTooLarge(`A frame of ${length} bytes was announced; at most ${this.#maxBytes} are taken.`)
-        }
-        if (chunk.length - at >= length) {
-          deliver(chunk.toString('utf8', at, at + length))
-          at += length
+      // Most frames come whole, and are read where they are.
+      if (this.#filling === this.#header && this.#filled === 0 && chunk.length - at >= LENGTH_BYTES) {
+        const start = at + LENGTH_BYTES
+        const end = start + this.#announced(chunk, at)
+        if (end <= chunk.length) {
+          deliver(readPacket(chunk, start, end, this.#several))
+          at = end
           continue
         }
-        this.#body = Buffer.allocUnsafe(length)
-        this.#bodyFilled = 0
       }
-      const copied = chunk.copy(this.#body, this.#bodyFilled, at)
-      this.#bodyFilled += copied
+      const copied = chunk.copy(this.#filling, this.#filled, at)
+      this.#filled += copied
       at += copied
-      if (this.#bodyFilled < this.#body.length) return
-      const body = this.#body
-      this.#body = undefined
-      deliver(body.toString('utf8'))
+      if (this.#filled === this.#filling.length) this.#complete(deliver)
     }
   }
+
+  #complete(deliver: (packet: Packet) => void): void {
+    const filled = this.#filling
+    this.#filled = 0
+    if (filled !== this.#header) {
+      this.#filling = this.#header
+      deliver(readPacket(filled, 0, filled.length, this.#several))
+      return
+    }
+    const bytes = this.#announced(filled, 0)
+    if (bytes === 0) deliver(readPacket(filled, 0, 0, this.#several))
+    else this.#filling = Buffer.allocUnsafe(bytes)
+  }
+
+  #announced(bytes: Buffer, at: number): number {
+    const header = bytes.readUInt32LE(at)
+    this.#several = header >= SEVERAL
+    const length = this.#several ? header - SEVERAL : header
+    if (length > this.#maxBytes) {
+      throw new FrameFault(`A frame of ${length} bytes was announced; at most ${this.#maxBytes} are taken.`)
+    }
+    return length
+  }
+}
+
+function readPacket(bytes: Buffer, start: number, end: number, several: boolean): Packet {
+  if (!several) return bytes.toString('utf8', start, end)
+  const texts: string[] = []
+  for (let at = start; at < end;) {
+    const from = at + LENGTH_BYTES
+    at = from <= end ? from + bytes.readUInt32LE(at) : Infinity
+    if (at > end) throw new FrameFault('A text is longer than the frame it is in.')
+    texts.push(bytes.toString('utf8', from, at))
+  }
+  return texts
 }

@@ -1,16 +1,24 @@
 import type { WorkerOptions } from 'node:worker_threads'
-import type { WorkerStart } from './worker-start.ts'
+import type { CompartmentLimits } from '@bulkhead/contract'
 
-/** The one line the host writes to a hull. */
+/** The first line the host writes to a hull: all it needs to wait, locked down, for an extension. */
 export interface HullStart {
+  /** The first lines of its worker. */
   readonly boot: string
   readonly options: WorkerOptions
-  readonly workerData: Omit<WorkerStart, 'port'>
-  readonly memoryMb: number
+  readonly author: string
+  readonly script: string
+  readonly cacheBase64: string
+  readonly spare: boolean
 }
 
-/** What a hull writes to its host before it ends, one line each. The first is the cause, the others follow from it. */
+/** The second and last line: what the extension may use that has it from now on. Whose it is does not matter to a hull. */
+export type HullAssignment = Pick<CompartmentLimits, 'memoryMb' | 'cpuMs'>
+
+/** What a hull writes to its host, one line each. Of those that say why it ends the first is the cause, others follow from it. */
 export type HullReport =
+  | { readonly type: 'ready' }
   | { readonly type: 'memory'; readonly usedMb: number }
+  | { readonly type: 'cpu'; readonly usedMs: number }
   | { readonly type: 'error'; readonly code?: string; readonly message?: string }
   | { readonly type: 'exit'; readonly code: number }

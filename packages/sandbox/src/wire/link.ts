@@ -1,16 +1,17 @@
 import { Buffer } from 'node:buffer'
-import type { Channel } from '@bulkhead/contract'
-import type { Endpoint, MessageListener } from './comlink.ts'
-import type { Transport } from './transport.ts'
-
-export type Envelope = readonly [channel: Channel, message: unknown]
+import { Conversation } from './conversation.ts'
+import type { Path } from './long-text.ts'
+import { holdsLongText, takeOut } from './long-text.ts'
+import type { Message } from './message.ts'
+import { KINDS, messagesOf, whole } from './message.ts'
+import type { Packet, Transport } from './transport.ts'
 
 /** One side's judgement of what crosses. */
 export interface Inspector {
-  /** The messages of one packet, in order. Contract: throws to refuse all of it, and with it the other side. */
-  received(packet: unknown): readonly Envelope[]
+  /** The messages of one packet, in order and without holes. Contract: throws to refuse all of it, and with it the other side. */
+  received(packet: unknown): readonly Message[]
   /** Told of every message that goes out, before it does. */
-  sent(channel: Channel, message: unknown): void
+  sent(kind: number, id: number): void
 }
 
 export interface LinkOptions {
@@ -26,18 +27,19 @@ export interface LinkOptions {
 /** Packets are cut near this size, so that a big batch does not become a frame the other side refuses. */
 const PACKET_CHARS = 256 * 1024
 const MAX_BYTES_PER_CHAR = 3
+const NO_TEXTS: readonly string[] = []
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
 const { parse, stringify } = JSON
 const soon = queueMicrotask
 
-/** Two Comlink endpoints over one transport. What is posted in one tick leaves in one packet. */
+/** Two conversations over one transport. What is posted in one tick leaves in one packet. */
 export class Link {
-  readonly call: Endpoint
-  readonly broker: Endpoint
+  readonly call: Conversation
+  readonly broker: Conversation
   readonly #transport: Transport
   readonly #options: LinkOptions
-  readonly #listeners: Readonly<Record<Channel, Set<MessageListener>>> = { call: new Set(), broker: new Set() }
+  #messages: string[] = []
   #texts: string[] = []
   #chars = 0
   #flushing = false
@@ -46,8 +48,9 @@ export class Link {
   constructor(transport: Transport, options: LinkOptions) {
     this.#transport = transport
     this.#options = options
-    this.call = this.#endpoint('call')
-    this.broker = this.#endpoint('broker')
+    const post = (message: Message): void => this.#post(message)
+    this.call = new Conversation(KINDS.call, post)
+    this.broker = new Conversation(KINDS.broker, post)
     transport.listen({
       packet: (packet) => this.#receive(packet),
       closed: (error) => this.#close(error),
@@ -57,41 +60,47 @@ export class Link {
   /** Idempotent. Nothing is delivered or sent any more; `closed` is not called for it. */
   close(): void {
     this.#closed = true
+    this.#messages = []
     this.#texts = []
     this.#transport.close()
   }
 
-  #endpoint(channel: Channel): Endpoint {
-    const listeners = this.#listeners[channel]
-    return {
-      postMessage: (message) => this.#post(channel, message),
-      addEventListener: (_type, listener) => void listeners.add(listener),
-      removeEventListener: (_type, listener) => void listeners.delete(listener),
-    }
+  #post(message: Message): void {
+    if (this.#closed) return
+    if (!holdsLongText(message.at(-1))) return this.#add(message, stringify(message), NO_TEXTS)
+    const texts: string[] = []
+    const holes: Path[] = []
+    const rest = takeOut(message.at(-1), texts, holes)
+    this.#add(message, stringify(texts.length === 0 ? message : [...message.slice(0, -1), rest, holes]), texts)
   }
 
-  #post(channel: Channel, message: unknown): void {
-    if (this.#closed) return
-    const text = stringify([channel, message])
-    const { maxMessageBytes } = this.#options
-    if (text.length * MAX_BYTES_PER_CHAR > maxMessageBytes && Buffer.byteLength(text) > maxMessageBytes) {
+  #add([kind, id]: Message, json: string, texts: readonly string[]): void {
+    let chars = json.length
+    for (const text of texts) chars += text.length
+    const { maxMessageBytes, inspector } = this.#options
+    if (chars * MAX_BYTES_PER_CHAR > maxMessageBytes && bytesOf([json, ...texts]) > maxMessageBytes) {
       throw new RangeError(`The message is larger than ${maxMessageBytes} bytes.`)
     }
-    this.#options.inspector.sent(channel, message)
-    if (this.#chars + text.length > PACKET_CHARS) this.#flush()
-    this.#texts.push(text)
-    this.#chars += text.length
+    inspector.sent(kind, id)
+    if (this.#chars + chars > PACKET_CHARS) this.#flush()
+    this.#messages.push(json)
+    this.#texts.push(...texts)
+    this.#chars += chars
     if (this.#flushing) return
     this.#flushing = true
-    soon(() => {
-      this.#flushing = false
-      this.#flush()
-    })
+    soon(this.#flushSoon)
+  }
+
+  readonly #flushSoon = (): void => {
+    this.#flushing = false
+    this.#flush()
   }
 
   #flush(): void {
-    if (this.#texts.length === 0 || this.#closed) return
-    const packet = `[${this.#texts.join(',')}]`
+    if (this.#messages.length === 0 || this.#closed) return
+    const json = this.#messages.length === 1 ? this.#messages[0]! : `[${this.#messages.join(',')}]`
+    const packet: Packet = this.#texts.length === 0 ? json : [json, ...this.#texts]
+    this.#messages = []
     this.#texts = []
     this.#chars = 0
     this.#transport.send(packet)
@@ -102,16 +111,17 @@ export class Link {
 
   #receive(packet: unknown): void {
     if (this.#closed) return
-    let envelopes: readonly Envelope[]
+    let messages: readonly Message[]
     try {
-      envelopes = this.#options.inspector.received(packet)
+      messages = this.#options.inspector.received(packet)
     } catch (reason) {
       return this.#close(reason)
     }
-    for (const [channel, data] of envelopes) {
+    for (const message of messages) {
       // What one message set off may have ended the conversation.
       if (this.#closed) return
-      for (const listener of this.#listeners[channel]) listener({ data })
+      const conversation = message[0] < KINDS.broker.request ? this.call : this.broker
+      conversation.deliver(message)
     }
   }
 
@@ -122,8 +132,16 @@ export class Link {
   }
 }
 
+const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+
 /** The compartment trusts its host: what comes is taken as it is. */
 export const TRUSTING: Inspector = {
-  received: (packet) => parse(packet as string) as Envelope[],
+  received(packet) {
+    const [json, ...texts] = typeof packet === 'string' ? [packet] : packet as readonly [string, ...string[]]
+    const messages = messagesOf(parse(json) as unknown[]) as readonly Message[]
+    if (texts.length === 0) return messages
+    const following = texts.values()
+    return messages.map((message) => whole(message, following))
+  },
   sent: () => undefined,
 }

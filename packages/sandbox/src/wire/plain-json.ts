@@ -10,6 +10,7 @@ export interface PlainLimits {
 
 /** What a value costs in JSON beside its own text: quotes and a comma, brackets, a short number. */
 const NODE_BYTES = 3
+const MAX_BYTES_PER_CHAR = 3
 
 export type Plain =
   | { readonly ok: true; readonly value: Json }
@@ -23,10 +24,10 @@ export type Plain =
 export function toPlainJson(value: unknown, limits: PlainLimits): Plain {
   const copy = new Copy(limits)
   try {
-    return { ok: true, value: copy.of(value ?? null, '', 1) }
+    return { ok: true, value: copy.whole(value) }
   } catch (error) {
     if (error instanceof Refusal) return { ok: false, fault: error.fault, message: error.message }
-    return { ok: false, fault: 'malformed', message: `The value at "${copy.at}" could not be read.` }
+    return { ok: false, fault: 'malformed', message: `The value at "${copy.place}" could not be read.` }
   }
 }
 
@@ -40,20 +41,33 @@ class Refusal extends Error {
 }
 
 class Copy {
-  at = ''
-  #nodes = 0
-  #bytes = 0
   readonly #limits: PlainLimits
-  readonly #open = new Set<object>()
+  /** The way to what is being looked at, and the containers on it. */
+  readonly #keys: (string | number)[] = []
+  readonly #open: object[] = []
+  #nodes = 0
+  #chars = 0
 
   constructor(limits: PlainLimits) {
     this.#limits = limits
   }
 
-  of(value: unknown, path: string, depth: number): Json {
-    this.at = path
+  get place(): string {
+    return placeOf(this.#keys)
+  }
+
+  whole(value: unknown): Json {
+    const copy = this.#of(value ?? null)
+    const { maxBytes } = this.#limits
+    // Bytes are counted only where it may matter: that takes longer than the copying.
+    if (this.#nodes * NODE_BYTES + this.#chars * MAX_BYTES_PER_CHAR > maxBytes && this.#nodes * NODE_BYTES + textBytes(copy) > maxBytes) {
+      throw this.#tooLarge(`is larger than ${maxBytes} bytes`)
+    }
+    return copy
+  }
+
+  #of(value: unknown): Json {
     if (++this.#nodes > this.#limits.maxNodes) throw this.#tooLarge(`has more than ${this.#limits.maxNodes} values`)
-    this.#spend(NODE_BYTES)
     switch (typeof value) {
       case 'string':
         return this.#text(value)
@@ -63,55 +77,78 @@ class Copy {
         if (!Number.isFinite(value)) throw this.#malformed(`is ${value}`)
         return value
       case 'object':
-        return value === null ? null : this.#container(value, path, depth)
+        return value === null ? null : this.#container(value)
       default:
         throw this.#malformed(`is a ${typeof value}`)
     }
   }
 
-  #container(value: object, path: string, depth: number): Json {
-    if (depth > this.#limits.maxDepth) throw this.#tooLarge(`is nested more than ${this.#limits.maxDepth} deep`)
-    if (this.#open.has(value)) throw this.#malformed('contains itself')
+  #container(value: object): Json {
+    if (this.#open.length >= this.#limits.maxDepth) throw this.#tooDeep()
+    this.#open.push(value)
     const { toJSON } = value as { readonly toJSON?: unknown }
-    this.#open.add(value)
-    const copy = typeof toJSON === 'function' ? this.of(toJSON.call(value), path, depth + 1)
-      : Array.isArray(value) ? this.#array(value, path, depth) : this.#object(value, path, depth)
-    this.#open.delete(value)
+    const copy = typeof toJSON === 'function' ? this.#of(toJSON.call(value))
+      : Array.isArray(value) ? this.#array(value) : this.#object(value)
+    this.#open.pop()
     return copy
   }
 
-  #array(value: readonly unknown[], path: string, depth: number): Json {
+  #array(value: readonly unknown[]): Json {
     if (value.length > this.#limits.maxNodes) throw this.#tooLarge(`has more than ${this.#limits.maxNodes} values`)
-    return Array.from({ length: value.length }, (_, index) => this.of(value[index] ?? null, `${path}/${index}`, depth + 1))
+    const copy: Json[] = []
+    for (let index = 0; index < value.length; index++) {
+      this.#keys.push(index)
+      copy.push(this.#of(value[index] ?? null))
+      this.#keys.pop()
+    }
+    return copy
   }
 
-  #object(value: object, path: string, depth: number): Json {
+  #object(value: object): Json {
     const prototype: unknown = Object.getPrototypeOf(value)
     if (prototype !== null && prototype !== Object.prototype) throw this.#malformed('is an instance of a class, not plain data')
-    const entries: [string, Json][] = []
-    for (const [key, member] of Object.entries(value)) {
-      this.at = path
+    const copy: Record<string, Json> = {}
+    for (const key of Object.keys(value)) {
       if (key === '__proto__') throw this.#malformed('has the key __proto__')
-      if (member !== undefined) entries.push([this.#text(key), this.of(member, `${path}/${key}`, depth + 1)])
+      this.#keys.push(key)
+      const member = (value as Readonly<Record<string, unknown>>)[key]
+      if (member !== undefined) copy[this.#text(key)] = this.#of(member)
+      this.#keys.pop()
     }
-    return Object.fromEntries(entries)
+    return copy
   }
 
   #text(value: string): string {
-    this.#spend(Buffer.byteLength(value))
+    this.#chars += value.length
+    if (this.#chars > this.#limits.maxBytes) throw this.#tooLarge(`brings the whole above ${this.#limits.maxBytes} bytes`)
     return value.toWellFormed()
   }
 
-  #spend(bytes: number): void {
-    this.#bytes += bytes
-    if (this.#bytes > this.#limits.maxBytes) throw this.#tooLarge(`brings the whole above ${this.#limits.maxBytes} bytes`)
+  /** A value that contains itself has no end, so this is where it is noticed. */
+  #tooDeep(): Refusal {
+    for (const [depth, container] of this.#open.entries()) {
+      const first = this.#open.indexOf(container)
+      if (first === depth) continue
+      this.#keys.length = depth
+      return this.#malformed('contains itself')
+    }
+    return this.#tooLarge(`is nested more than ${this.#limits.maxDepth} deep`)
   }
 
   #malformed(what: string): Refusal {
-    return new Refusal('malformed', `The value at "${this.at}" ${what}; only plain JSON data crosses the boundary.`)
+    return new Refusal('malformed', `The value at "${this.place}" ${what}; only plain JSON data crosses the boundary.`)
   }
 
   #tooLarge(what: string): Refusal {
-    return new Refusal('too large', `The value at "${this.at}" ${what}.`)
+    return new Refusal('too large', `The value at "${this.place}" ${what}.`)
   }
+}
+
+const placeOf = (keys: readonly (string | number)[]): string => keys.map((key) => `/${key}`).join('')
+
+function textBytes(value: Json): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (typeof value !== 'object' || value === null) return 0
+  if (Array.isArray(value)) return value.reduce((sum: number, member: Json) => sum + textBytes(member), 0)
+  return Object.entries(value).reduce((sum, [key, member]) => sum + Buffer.byteLength(key) + textBytes(member), 0)
 }

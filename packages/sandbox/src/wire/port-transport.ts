@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Transport } from './transport.ts'
 
-/** Between threads of one process: each packet is one posted text. The queue of a port cannot be measured. */
+/** Between threads of one process: each packet is posted as it is. The queue of a port cannot be measured. */
 export function portTransport(port: MessagePort): Transport {
   return {
     queuedBytes: 0,

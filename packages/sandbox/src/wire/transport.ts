@@ -1,6 +1,9 @@
-/** What carries packets between the two sides. A packet is one JSON text. */
+/** One JSON text; or a list of such a text and the long texts that were taken out of it. */
+export type Packet = string | readonly string[]
+
+/** What carries packets between the two sides. */
 export interface Transport {
-  send(packet: string): void
+  send(packet: Packet): void
   /** Bytes given to `send` that have not left yet, as far as this side can know. */
   readonly queuedBytes: number
   /** Called once, before the first packet can arrive. */
@@ -10,7 +13,7 @@ export interface Transport {
 }
 
 export interface TransportReceiver {
-  /** Not yet known to be a text: a port carries whatever the other side posts. */
+  /** Not yet known to be a packet: a port carries whatever the other side posts. */
   packet(packet: unknown): void
   /** The first call counts. With an error when the bytes could not be read as packets, without when the other side is gone. */
   closed(error?: Error): void

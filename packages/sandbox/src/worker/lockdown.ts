@@ -21,29 +21,59 @@ export interface LockdownOptions {
  * Takes every ambient power from this thread, before the first line of an extension. Builtins that are admitted must have
  * been loaded: some patch prototypes while they load, which is not possible afterwards.
  */
-export async function lockDown({ console }: LockdownOptions): Promise<void> {
+export function lockDown({ console }: LockdownOptions): void {
   process.permission.drop('fs.read')
-  await trimBuiltins()
+  trimBuiltins()
   const stand = standInProcess()
   replaceStdio()
   replaceGlobals({
     console,
     process: stand,
-    crypto: Object.freeze({ randomUUID: crypto.randomUUID.bind(crypto), getRandomValues: crypto.getRandomValues.bind(crypto) }),
-    performance: Object.freeze({ now: performance.now.bind(performance), timeOrigin: performance.timeOrigin }),
+    crypto: randomness(),
+    performance: stopwatch(),
   })
   gutProcess()
   freezeIntrinsics([Readable, Writable, Duplex])
 }
 
-async function trimBuiltins(): Promise<void> {
+/** Loaded the old way: to make an ES module of each, of which most extensions need a few, would take as long as all the rest. */
+function trimBuiltins(): void {
   for (const [name, { without = [] }] of ADMITTED_BUILTINS) {
-    const { default: builtin } = await import(`node:${name}`) as { default: Record<string, unknown> }
+    const builtin = process.getBuiltinModule(`node:${name}`) as unknown as Record<string, unknown>
     for (const member of without) delete builtin[member]
   }
   Reflect.deleteProperty(URL, 'createObjectURL')
   Reflect.deleteProperty(URL, 'revokeObjectURL')
   syncBuiltinESMExports()
+}
+
+/** Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it. */
+function randomness(): object {
+  const source = lazyGlobal<Crypto>('crypto')
+  return Object.freeze({
+    randomUUID: () => source().randomUUID(),
+    getRandomValues: (array: Uint8Array<ArrayBuffer>) => source().getRandomValues(array),
+  })
+}
+
+function stopwatch(): object {
+  const source = lazyGlobal<Performance>('performance')
+  return Object.freeze({
+    now: () => source().now(),
+    get timeOrigin() {
+      return source().timeOrigin
+    },
+  })
+}
+
+/** The global of that name as it is now, whatever becomes of the name; Node makes it when it is first looked at. */
+function lazyGlobal<Value>(name: string): () => Value {
+  const { get } = Object.getOwnPropertyDescriptor(globalThis, name)!
+  let value: Value | undefined
+  return () => {
+    value ??= get!.call(globalThis) as Value
+    return value
+  }
 }
 
 /** The `process` an extension sees: facts that libraries look at, and the one act that harms nobody else. */

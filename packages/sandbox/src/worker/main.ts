@@ -1,47 +1,48 @@
-// The code of a compartment, from an open channel to the first call. Order matters: what needs power comes before
-// lockdown, the probe after it, and the extension's code last.
-import { Socket } from 'node:net'
-import { workerData } from 'node:worker_threads'
-import '@bulkhead/contract/author'
-import { LogSender } from '../extension/log.ts'
-import { expose } from '../wire/comlink.ts'
-import { Link, TRUSTING } from '../wire/link.ts'
+// The thread of a compartment. Where it stands makes a difference to how it is spoken to, and to nothing else.
+import { parentPort, workerData } from 'node:worker_threads'
 import { portTransport } from '../wire/port-transport.ts'
-import { socketTransport } from '../wire/socket-transport.ts'
-import type { WorkerStart } from '../wire/worker-start.ts'
+import { descriptorTransport } from '../wire/socket-transport.ts'
+import type { Transport, TransportReceiver } from '../wire/transport.ts'
+import type { CompartmentTask, CompartmentTerms, WorkerStart } from '../wire/worker-start.ts'
 import { CHANNEL_FD } from '../wire/worker-start.ts'
-import { brokerClient } from './broker-client.ts'
-import { Compartment } from './compartment.ts'
-import { logConsole } from './console.ts'
-import { lockDown } from './lockdown.ts'
-import { sealModules } from './modules.ts'
-import { probeLockdown } from './probe.ts'
+import type { Serve } from './prepare.ts'
+import { prepare } from './prepare.ts'
 
-/** What a packet costs beside its only message. */
-const PACKET_OVERHEAD_BYTES = 16
-
-const { limits, port, authorUrl } = workerData as WorkerStart
-const transport = port === undefined
-  ? socketTransport(new Socket({ fd: CHANNEL_FD }), { maxFrameBytes: 0xffff_ffff, readOnlyWhenDrained: false })
-  : portTransport(port)
 const { exit } = process
-const link = new Link(transport, {
-  inspector: TRUSTING,
-  maxMessageBytes: limits.messageBytes - PACKET_OVERHEAD_BYTES,
-  maxQueuedBytes: Infinity,
-  closed: () => exit(0),
-})
-const ask = brokerClient(link.broker, limits.outstandingRequests)
-const log = new LogSender(ask)
+// Made before lockdown, and not read before the thread is prepared.
+const socket = (workerData as WorkerStart).inHull ? descriptorTransport(CHANNEL_FD) : undefined
 
-try {
-  await lockDown({ console: logConsole((level, text) => log.send(level, text, null)) })
-  const modules = sealModules(authorUrl)
-  await probeLockdown()
-  expose(new Compartment({ modules, ask, output: { maxDepth: 60, maxNodes: 200_000, maxBytes: limits.outputBytes } }), link.call)
-} catch (failure) {
-  const refuse = (): never => {
-    throw failure
-  }
-  expose({ load: refuse }, link.call)
+/** Settles when the thread is locked down and waits. */
+export const prepared = prepare()
+
+/** Piscina runs it, in the host's own process, and calls the thread ready when it is there. It lasts as long as the thread. */
+export const task = prepared.then((serve) => ({ port, terms }: CompartmentTask): Promise<never> => {
+  serve(portTransport(port), terms)
+  return new Promise(() => undefined)
+})
+
+if (socket !== undefined) {
+  void prepared.then((serve) => {
+    serveAfterTerms(socket, serve)
+    parentPort!.postMessage('ready')
+  })
+}
+
+function serveAfterTerms(over: Transport, serve: Serve): void {
+  let receiver: TransportReceiver | undefined
+  over.listen({
+    packet(packet) {
+      if (receiver !== undefined) return receiver.packet(packet)
+      const rest: Transport = {
+        get queuedBytes() {
+          return over.queuedBytes
+        },
+        send: (sent) => over.send(sent),
+        listen: (given) => void (receiver = given),
+        close: () => over.close(),
+      }
+      serve(rest, JSON.parse(packet as string) as CompartmentTerms)
+    },
+    closed: (error) => receiver === undefined ? exit(0) : receiver.closed(error),
+  })
 }

@@ -5,25 +5,29 @@ import { CodedError } from '../wire/remote-error.ts'
 import { ADMITTED_BUILTINS, builtinName, denial } from './builtins.ts'
 
 const builtins: ReadonlySet<string> = new Set(builtinModules)
+/** The one module of ours that an extension may import. */
+const AUTHOR_URL = 'bulkhead:author'
 const AUTHOR_SPECIFIERS: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author'])
 const MODULE_FILE = /\.m?js$/
 const RELATIVE = /^\.{0,2}\//
 
 /** Imports of a compartment after lockdown: the verified files, the author's module, and a few builtins. */
 export interface ModuleMap {
-  /** The URL to import the main file by. Called once, before the first import. */
+  /** The URL to import the main file by. Called before the first import. */
   admit(id: string, main: string, files: readonly (readonly [path: string, base64: string])[]): string
+  /** None of the files that were admitted can be imported any more. */
+  forget(): void
 }
 
 /**
  * From here on nothing is resolved but by these rules, whoever asks: later hooks come first, and none of them passes a
  * question on except for a builtin that is admitted. CommonJS is refused; such modules could reach the module system.
  */
-export function sealModules(authorUrl: string): ModuleMap {
+export function sealModules(author: string): ModuleMap {
   const files = new Map<string, Uint8Array>()
 
   const resolve = (specifier: string, parent: string | undefined): string => {
-    if (AUTHOR_SPECIFIERS.has(specifier)) return authorUrl
+    if (AUTHOR_SPECIFIERS.has(specifier)) return AUTHOR_URL
     const builtin = builtinName(specifier, builtins)
     if (builtin !== undefined) {
       if (!ADMITTED_BUILTINS.has(builtin)) throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
@@ -45,7 +49,8 @@ export function sealModules(authorUrl: string): ModuleMap {
       return url.startsWith('node:') ? next(url, context) : { url, shortCircuit: true }
     },
     load(url, context, next): LoadFnOutput {
-      if (url.startsWith('node:') || url === authorUrl) return next(url, context)
+      if (url.startsWith('node:')) return next(url, context)
+      if (url === AUTHOR_URL) return { format: 'module', source: author, shortCircuit: true }
       const source = files.get(url)
       if (source === undefined) {
         throw new CodedError('ModuleNotFound', `"${url}" is not among the verified files of the extension.`)
@@ -59,6 +64,7 @@ export function sealModules(authorUrl: string): ModuleMap {
       for (const [path, base64] of given) files.set(fileUrl(id, path), Buffer.from(base64, 'base64'))
       return fileUrl(id, main)
     },
+    forget: () => files.clear(),
   }
 }
 

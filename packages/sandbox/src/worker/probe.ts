@@ -10,11 +10,11 @@ const SCOPES = ['fs', 'fs.read', 'fs.write', 'net', 'child', 'worker', 'addon', 
  * Tries what must not be possible, in the thread that is about to be trusted with nothing. Contract: throws
  * LockdownFailed at the first power that is still there, so that no line of an extension runs beside it.
  */
-export async function probeLockdown(): Promise<void> {
+export async function probeLockdown(readable: readonly string[]): Promise<void> {
   for (const scope of SCOPES) {
     if (process.permission?.has(scope) !== false) throw failed(`the permission ${scope} is still there`)
   }
-  denied('a folder can be opened', () => openSync('/', 'r'))
+  for (const path of ['/', ...readable]) denied(`${path} can be opened`, () => openSync(path, 'r'))
   denied('a thread can be started', () => new Worker('0', { eval: true }))
   for (const name of ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', 'report', 'loadEnvFile', 'mainModule']) {
     if (name in process) throw failed(`process.${name} is still there`)

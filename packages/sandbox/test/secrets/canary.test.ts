@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Broker } from '../../src/main/broker/broker.ts'
 import { startSession } from '../../src/main/open.ts'
 import { remotePeer } from '../../src/main/remote-peer.ts'
+import { KINDS } from '../../src/wire/message.ts'
 import { REDACTED } from '../../src/main/broker/secrets/redaction.ts'
 import { invocation, newSandbox, REMOTE, requestOf, running, temporaryFolder, toolOf } from '../fixture.ts'
 import { serve } from '../net/loopback.ts'
@@ -149,11 +150,11 @@ class RecordingPeer extends ScriptedPeer {
   }
 
   async ask(method: string, ...args: readonly unknown[]): Promise<unknown> {
-    const id = `ask-${++this.#asked}`
-    this.send(['broker', { id, type: 'APPLY', path: [method], argumentList: args.map((value) => ({ type: 'RAW', value })) }])
+    const id = ++this.#asked
+    this.send([KINDS.broker.request, id, method, args])
     for (;;) {
-      const message = await this.next()
-      if (message.id === id) return message['value']
+      const { kind, id: answered, value } = await this.next()
+      if (kind !== KINDS.call.request && answered === id) return value
     }
   }
 }

@@ -1,25 +1,36 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import type { HullSize, OsLayers } from './hull-command.ts'
 import { hullCommand, SECCOMP_FD } from './hull-command.ts'
 
 /**
  * Starts Node under these layers, with nothing of the host but four pipes: two for what it says, at 1 and 2, and two that
- * lead both ways, at 3 and 4.
+ * lead both ways, at 3 and 4. Masked are descriptors that it would get from the host otherwise.
  */
-export function spawnHull(node: string, args: readonly string[], layers: OsLayers, size: HullSize): ChildProcess {
-  const command = hullCommand(node, args, layers, size)
-  const { filter } = command
-  const child = spawn(command.file, command.args, {
-    cwd: '/',
-    env: {},
+export function spawnHull(
+  node: string,
+  args: readonly string[],
+  layers: OsLayers,
+  size: HullSize,
+  masked: readonly number[] = [],
+): ChildProcess {
+  const { file, args: commandArgs, filter } = hullCommand(node, args, layers, size)
+  const nothing = masked.length > 0 ? openSync('/dev/null', 'r') : undefined
+  try {
+    const stdio: ('pipe' | 'ignore' | number)[] = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe']
+    if (filter !== undefined) stdio.push('pipe')
+    const highest = Math.max(0, ...masked)
+    // To ignore a descriptor leaves it open in the child; only another in its place takes it away.
+    for (let at = stdio.length; at <= highest; at++) stdio.push(masked.includes(at) ? nothing! : 'ignore')
     // Leads a session and a process group: out of reach for the host's terminal, and killed as a whole.
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : ['pipe' as const])],
-  })
-  if (filter !== undefined) hand(filter, child)
-  return child
+    const child = spawn(file, commandArgs, { cwd: '/', env: {}, detached: true, stdio })
+    if (filter !== undefined) hand(filter, child)
+    return child
+  } finally {
+    if (nothing !== undefined) closeSync(nothing)
+  }
 }
 
 /** Ends all of it at once, whatever stands between the host and Node. Idempotent. */

@@ -1,7 +1,12 @@
-/** The cancellation of one call. Most tools never look at their signal, and making one costs more than a short call. */
-export class LazySignal {
+/** One tool call under way. Most tools never look at their signal, so it is made when one does. */
+export class RunningCall {
+  readonly callId: string
   #controller: AbortController | undefined
   #aborted: DOMException | undefined
+
+  constructor(callId: string) {
+    this.callId = callId
+  }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

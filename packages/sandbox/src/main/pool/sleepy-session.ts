@@ -1,0 +1,173 @@
+import type {
+  CompartmentEnd, CompartmentRequest, CompartmentSession, Json, JsonObject, LifecyclePhase, Placement, ToolInvocation,
+} from '@bulkhead/contract'
+import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { abortable } from './abortable.ts'
+import { PhasesRun } from './phases-run.ts'
+
+export type OpenSession = (request: CompartmentRequest) => Promise<CompartmentSession>
+
+/**
+ * A session whose compartment is given back when nobody has called it for a while, and opened anew by the next call.
+ *
+ *   awake ─ idle ─▶ falling asleep ▶ asleep ─ call ─▶ waking ▶ awake
+ *     └───────────── closed, dies, cannot be woken ─────┴──▶ ended
+ */
+export class SleepySession implements CompartmentSession {
+  readonly id: string
+  readonly placement: Placement
+  readonly offers: CompartmentSession['offers']
+  readonly ended: Promise<CompartmentEnd>
+  readonly #request: CompartmentRequest
+  readonly #open: OpenSession
+  readonly #idleMs: number
+  readonly #phases = new PhasesRun()
+  readonly #end = Promise.withResolvers<CompartmentEnd>()
+  readonly #over = new AbortController()
+  /** Set while it is awake. */
+  #session: CompartmentSession | undefined
+  #falling: Promise<void> | undefined
+  #waking: Promise<CompartmentSession> | undefined
+  /** Calls and phases that are being answered, or wait until it is awake. */
+  #busy = 0
+  #waiting = 0
+  #quietSince = 0
+  #timer: NodeJS.Timeout | undefined
+
+  static async open(request: CompartmentRequest, open: OpenSession, idleMs: number): Promise<CompartmentSession> {
+    return new SleepySession(request, open, idleMs, await open(request))
+  }
+
+  private constructor(request: CompartmentRequest, open: OpenSession, idleMs: number, session: CompartmentSession) {
+    this.id = session.id
+    this.placement = session.placement
+    this.offers = session.offers
+    this.ended = this.#end.promise
+    this.#request = request
+    this.#open = open
+    this.#idleMs = idleMs
+    this.#adopt(session)
+    this.#rest()
+  }
+
+  get inFlight(): number {
+    return this.#waiting + (this.#session?.inFlight ?? 0)
+  }
+
+  get quiet(): Promise<void> | undefined {
+    return this.#session?.quiet
+  }
+
+  async lifecycle(phase: LifecyclePhase): Promise<void> {
+    const endsIt = phase === 'deactivate' || phase === 'dispose'
+    if (endsIt && this.#session === undefined && this.#waking === undefined && !this.#over.signal.aborted) {
+      // What is asleep has been taken down already.
+      await this.#falling
+    } else {
+      await this.#use(undefined, (session) => session.lifecycle(phase))
+    }
+    this.#phases.ran(phase)
+  }
+
+  call(invocation: ToolInvocation): Promise<Json> {
+    return this.#use(invocation.signal, (session) => session.call(invocation))
+  }
+
+  deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string> {
+    return this.#use(signal, (session) => session.deriveApprovalKey(tool, args, signal))
+  }
+
+  async close(reason?: BulkheadError): Promise<void> {
+    const session = this.#session
+    const why = reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.')
+    this.#finish({ kind: 'closed' }, why)
+    await Promise.all([session?.close(reason), this.#falling, this.#waking?.catch(() => undefined)])
+  }
+
+  async #use<T>(signal: AbortSignal | undefined, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
+    this.#busy++
+    try {
+      return await ask(this.#session ?? await this.#awake(signal))
+    } finally {
+      if (--this.#busy === 0) this.#rest()
+    }
+  }
+
+  async #awake(signal: AbortSignal | undefined): Promise<CompartmentSession> {
+    this.#over.signal.throwIfAborted()
+    this.#waiting++
+    try {
+      return await abortable(() => {
+        this.#waking ??= this.#wake().finally(() => {
+          this.#waking = undefined
+        })
+        return this.#waking
+      }, signal)
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  /** One that cannot be brought up again is at its end: whoever owns it decides about another try. */
+  async #wake(): Promise<CompartmentSession> {
+    await this.#falling
+    let session: CompartmentSession | undefined
+    try {
+      this.#over.signal.throwIfAborted()
+      session = await this.#open({ ...this.#request, signal: this.#over.signal })
+      await this.#phases.replay(session)
+      this.#over.signal.throwIfAborted()
+    } catch (thrown) {
+      const error = BulkheadError.from(thrown, 'CompartmentStartFailed')
+      this.#finish({ kind: 'failed', error }, error)
+      await session?.close(error)
+      throw this.#over.signal.reason
+    }
+    this.#adopt(session)
+    return session
+  }
+
+  #adopt(session: CompartmentSession): void {
+    this.#session = session
+    void session.ended.then((end) => {
+      if (this.#session !== session) return
+      this.#finish(end, end.kind === 'failed' ? end.error : new BulkheadError('CompartmentKilled', 'The compartment was closed.'))
+    })
+  }
+
+  /** A look after each such time, and not a clock for each call. */
+  #rest(): void {
+    this.#quietSince = performance.now()
+    this.#timer ??= setTimeout(() => this.#look(), this.#idleMs).unref()
+  }
+
+  #look(): void {
+    this.#timer = undefined
+    const session = this.#session
+    // Whoever is being answered brings it to rest again.
+    if (session === undefined || this.#busy > 0) return
+    // A call whose caller has given up may still be at work.
+    if (session.inFlight > 0) return this.#rest()
+    const left = this.#quietSince + this.#idleMs - performance.now()
+    if (left > 0) this.#timer = setTimeout(() => this.#look(), left).unref()
+    else this.#fallAsleep(session)
+  }
+
+  #fallAsleep(session: CompartmentSession): void {
+    this.#session = undefined
+    this.#falling = this.#phases.undo(session, (phase, error) => {
+      const text = `The phase ${phase} failed before a pause: ${messageOf(error)}`
+      this.#request.services.log({ level: 'warn', text, callId: undefined })
+    }).then(() => session.close()).finally(() => {
+      this.#falling = undefined
+    })
+  }
+
+  #finish(end: CompartmentEnd, reason: BulkheadError): void {
+    if (this.#over.signal.aborted) return
+    this.#session = undefined
+    clearTimeout(this.#timer)
+    this.#over.abort(reason)
+    this.#end.resolve(end)
+  }
+}

@@ -1,0 +1,155 @@
+import type {
+  CompartmentEnd, CompartmentRequest, CompartmentSession, Json, JsonObject, LifecyclePhase, Placement, ToolInvocation,
+} from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { abortable } from './abortable.ts'
+import { PhasesRun } from './phases-run.ts'
+import type { OpenSession } from './sleepy-session.ts'
+
+/** One of the compartments, or the next one in its stead. */
+interface Member {
+  /** Set while it can be called. */
+  session: CompartmentSession | undefined
+  starting: Promise<CompartmentSession> | undefined
+}
+
+/**
+ * One extension that keeps nothing between calls, in several compartments. One that dies takes its own calls with it and is
+ * replaced by the next call. When as many have died in a row as there are, without a single call answered, all of it ends:
+ * whoever owns the session decides about another try.
+ */
+export class SpreadSession implements CompartmentSession {
+  readonly id: string
+  readonly placement: Placement
+  readonly offers: CompartmentSession['offers']
+  readonly ended: Promise<CompartmentEnd>
+  readonly #request: CompartmentRequest
+  readonly #open: OpenSession
+  readonly #members: readonly Member[]
+  readonly #phases = new PhasesRun()
+  readonly #end = Promise.withResolvers<CompartmentEnd>()
+  readonly #over = new AbortController()
+  #deathsInARow = 0
+
+  /** All of them, or none: rejects with the first failure, and leaves nothing behind. */
+  static async open(request: CompartmentRequest, open: OpenSession): Promise<CompartmentSession> {
+    const { concurrency = 1, placement, extension } = request
+    if (!Number.isSafeInteger(concurrency) || concurrency < 1 || placement === 'inline') {
+      const why = `${extension.id} cannot run in ${concurrency} compartments of the placement ${placement}.`
+      throw new BulkheadError('CompartmentStartFailed', why)
+    }
+    const failed = new AbortController()
+    const signal = request.signal === undefined ? failed.signal : AbortSignal.any([failed.signal, request.signal])
+    const attempts = await Promise.allSettled(Array.from({ length: concurrency }, () =>
+      open({ ...request, signal }).catch((error: unknown) => {
+        failed.abort(error)
+        throw error
+      })))
+    const sessions = attempts.flatMap((attempt) => attempt.status === 'fulfilled' ? [attempt.value] : [])
+    if (sessions.length === concurrency) return new SpreadSession(request, open, sessions)
+    await Promise.all(sessions.map((session) => session.close()))
+    throw failed.signal.reason
+  }
+
+  private constructor(request: CompartmentRequest, open: OpenSession, sessions: readonly CompartmentSession[]) {
+    const [first] = sessions
+    this.id = first!.id
+    this.placement = first!.placement
+    this.offers = first!.offers
+    this.ended = this.#end.promise
+    this.#request = request
+    this.#open = open
+    this.#members = sessions.map(() => ({ session: undefined, starting: undefined }))
+    for (const [index, session] of sessions.entries()) this.#adopt(this.#members[index]!, session)
+  }
+
+  get inFlight(): number {
+    return this.#members.reduce((sum, { session }) => sum + (session?.inFlight ?? 0), 0)
+  }
+
+  /** Only while there is none without a cancelled call: until then the others are called. */
+  get quiet(): Promise<void> | undefined {
+    const quiets = this.#members.map(({ session }) => session?.quiet)
+    return quiets.includes(undefined) ? undefined : Promise.race(quiets)
+  }
+
+  /** In each of them, also in those that are being replaced. */
+  async lifecycle(phase: LifecyclePhase): Promise<void> {
+    this.#over.signal.throwIfAborted()
+    const outcomes = await Promise.allSettled(this.#members.map(async (member) =>
+      (member.session ?? await this.#replaced(member)).lifecycle(phase)))
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    this.#phases.ran(phase)
+  }
+
+  async call(invocation: ToolInvocation): Promise<Json> {
+    const value = await this.#use(invocation.signal, (session) => session.call(invocation))
+    this.#deathsInARow = 0
+    return value
+  }
+
+  deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string> {
+    return this.#use(signal, (session) => session.deriveApprovalKey(tool, args, signal))
+  }
+
+  async close(reason?: BulkheadError): Promise<void> {
+    const why = reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.')
+    await this.#finish({ kind: 'closed' }, why)
+  }
+
+  /** Chosen and asked at once: who comes next sees it busy. */
+  async #use<T>(signal: AbortSignal, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
+    this.#over.signal.throwIfAborted()
+    const [freest] = this.#members.flatMap(({ session }) => session ?? []).toSorted(byLoad)
+    const starting = this.#members.filter(({ session }) => session === undefined).map((member) => this.#replaced(member))
+    for (const start of starting) start.catch(() => undefined)
+    return ask(freest ?? await abortable(() => Promise.race(starting), signal))
+  }
+
+  #replaced(member: Member): Promise<CompartmentSession> {
+    member.starting ??= this.#start(member).finally(() => {
+      member.starting = undefined
+    })
+    return member.starting
+  }
+
+  async #start(member: Member): Promise<CompartmentSession> {
+    let session: CompartmentSession | undefined
+    try {
+      session = await this.#open({ ...this.#request, signal: this.#over.signal })
+      await this.#phases.replay(session)
+      this.#over.signal.throwIfAborted()
+    } catch (thrown) {
+      const error = BulkheadError.from(thrown, 'CompartmentStartFailed')
+      void this.#finish({ kind: 'failed', error }, error)
+      await session?.close(error)
+      throw this.#over.signal.reason
+    }
+    this.#adopt(member, session)
+    return session
+  }
+
+  #adopt(member: Member, session: CompartmentSession): void {
+    member.session = session
+    void session.ended.then((end) => {
+      if (member.session !== session) return
+      member.session = undefined
+      if (end.kind === 'failed' && ++this.#deathsInARow >= this.#members.length) void this.#finish(end, end.error)
+    })
+  }
+
+  async #finish(end: CompartmentEnd, reason: BulkheadError): Promise<void> {
+    const first = !this.#over.signal.aborted
+    this.#over.abort(reason)
+    await Promise.all(this.#members.map(async (member) => {
+      const { session, starting } = member
+      member.session = undefined
+      await Promise.all([session?.close(reason), starting?.catch(() => undefined)])
+    }))
+    if (first) this.#end.resolve(end)
+  }
+}
+
+/** A cancelled call that goes on may take its compartment down, and others in it too. */
+const byLoad = (a: CompartmentSession, b: CompartmentSession): number =>
+  Number(a.quiet !== undefined) - Number(b.quiet !== undefined) || a.inFlight - b.inFlight

@@ -1,0 +1,35 @@
+import { Buffer } from 'node:buffer'
+import type { Socket } from 'node:net'
+
+const BUFFER_BYTES = 128 * 1024
+
+/** The part of a socket that its option `onread` sets, and nothing else can. */
+interface Insides {
+  readonly _handle?: { useUserBuffer?(buffer: Buffer): void } | null
+  [setting: symbol]: unknown
+}
+
+/**
+ * Has a socket read into one buffer, from beginning to end, past the machinery of streams: that takes a tenth of the time of
+ * a short call. `new Socket({ onread })` does so, but the sockets of a child process are made by Node. Contract: false, with
+ * nothing changed, when the insides of a socket are not what they were; `take` keeps nothing of what it is given.
+ */
+export function readDirectly(socket: Socket, take: (chunk: Buffer) => void): boolean {
+  const insides = socket as unknown as Insides
+  const settings = new Map(Object.getOwnPropertySymbols(socket).map((symbol) => [symbol.description, symbol]))
+  const buffer = settings.get('kBuffer')
+  const callback = settings.get('kBufferCb')
+  const handle = insides._handle
+  if (buffer === undefined || callback === undefined || typeof handle?.useUserBuffer !== 'function') return false
+  // Whatever has come before is in the stream.
+  for (let early = socket.read() as Buffer | null; early !== null; early = socket.read() as Buffer | null) take(early)
+  const bytes = Buffer.alloc(BUFFER_BYTES)
+  insides[buffer] = bytes
+  insides[callback] = (length: number): boolean => {
+    take(bytes.subarray(0, length))
+    return true
+  }
+  handle.useUserBuffer(bytes)
+  socket.resume()
+  return true
+}

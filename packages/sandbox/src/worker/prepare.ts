@@ -1,0 +1,48 @@
+import { workerData } from 'node:worker_threads'
+import { LogSender } from '../extension/log.ts'
+import { expose } from '../wire/comlink.ts'
+import { Link, TRUSTING } from '../wire/link.ts'
+import type { Transport } from '../wire/transport.ts'
+import type { CompartmentTerms, WorkerStart } from '../wire/worker-start.ts'
+import { brokerClient } from './broker-client.ts'
+import { Compartment } from './compartment.ts'
+import { logConsole } from './console.ts'
+import { lockDown } from './lockdown.ts'
+import type { ModuleMap } from './modules.ts'
+import { sealModules } from './modules.ts'
+import { probeLockdown } from './probe.ts'
+import { rehearse } from './rehearsal.ts'
+
+/** What a packet costs beside its only message. */
+const PACKET_OVERHEAD_BYTES = 16
+
+/** Makes this thread the compartment of whoever speaks on the transport. */
+export type Serve = (transport: Transport, terms: CompartmentTerms) => void
+
+/**
+ * All that can be done before anyone knows whose compartment this will be. Order matters: what needs power comes before
+ * lockdown, the probe after it, and the extension's code last. Never rejects: a thread that failed says so when it is used.
+ */
+export async function prepare(): Promise<Serve> {
+  const { exit } = process
+  const { author, spare, readable } = workerData as WorkerStart
+  let log: LogSender | undefined
+  const link = (transport: Transport, maxMessageBytes: number): Link =>
+    new Link(transport, { inspector: TRUSTING, maxMessageBytes, maxQueuedBytes: Infinity, closed: () => exit(0) })
+  const serveFrom = (modules: ModuleMap): Serve => (transport, { messageBytes, outputBytes, outstandingRequests }) => {
+    const { call, broker } = link(transport, messageBytes - PACKET_OVERHEAD_BYTES)
+    const ask = brokerClient(broker, outstandingRequests)
+    log = new LogSender(ask)
+    expose(new Compartment({ modules, ask, output: { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes } }), call)
+  }
+  try {
+    lockDown({ console: logConsole((level, text) => log?.send(level, text, null)) })
+    const modules = sealModules(author)
+    await probeLockdown(readable)
+    if (spare) await rehearse(serveFrom(modules))
+    modules.forget()
+    return serveFrom(modules)
+  } catch (failure) {
+    return (transport, { messageBytes }) => expose({ load: () => Promise.reject(failure) }, link(transport, messageBytes).call)
+  }
+}

@@ -1,0 +1,116 @@
+import { visibleText } from '@bulkhead/contract'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { PLACEMENTS } from '../corpus/case.ts'
+import type { Attack } from '../corpus/case.ts'
+import { ATTACKS, attackOf } from '../corpus/cases/index.ts'
+import { KNOWN_HOLES, ON_PACKAGES } from '../corpus/known-holes.ts'
+import { readRecord, readSection } from '../corpus/record.ts'
+import type { Record } from '../corpus/run/measure.ts'
+import { CONFINED, notContainedInThread, REACHING, runControls, WITHOUT } from '../corpus/run/measure.ts'
+import { runAttacks } from '../corpus/run/run.ts'
+import type { Observation } from '../corpus/run/verdict.ts'
+import { faultsOf, reached } from '../corpus/run/verdict.ts'
+import { renderSection } from '../corpus/section.ts'
+
+/** Many attacks wait for a deadline rather than compute. */
+const LANES = 3
+const RUN_MS = 240_000
+
+const key = (id: number, placement: string): string => `${id} in a ${placement}`
+const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observation> =>
+  new Map(observations.map((one) => [key(one.id, one.placement), one]))
+/** The first few of each section. */
+const sampleOf = (attacks: readonly Attack[], count: number): readonly Attack[] =>
+  Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values().flatMap((group) => group.slice(0, count)).toArray()
+
+describe('the corpus', () => {
+  it('has every number once, here or in the loader', () => {
+    const ids = [...ATTACKS.map(({ id }) => id), ...ON_PACKAGES]
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(Array.from({ length: 264 }, (_, at) => at + 1).filter((id) => !ids.includes(id))).toEqual([])
+  })
+
+  it('asks of every attack that a process contains it', () => {
+    expect(ATTACKS.filter(({ placements }) => !placements.includes('process'))).toEqual([])
+  })
+
+  it('shows a person nothing of what commands a terminal', () => {
+    const [, outcome] = attackOf(192).script[0]!
+    const text = 'returned' in outcome ? (outcome.returned as { readonly text: string }).text : ''
+    expect(text).toMatch(/\p{Cc}|\p{Cf}/u)
+    expect(visibleText(text)).not.toMatch(/\p{Cc}|\p{Cf}/u)
+  })
+})
+
+describe('an attack', () => {
+  let observations: readonly Observation[]
+  let seen: ReadonlyMap<string, Observation>
+
+  beforeAll(async () => {
+    observations = await runAttacks({ attacks: ATTACKS, placements: PLACEMENTS, lanes: LANES })
+    seen = byKey(observations)
+  }, RUN_MS)
+
+  const required = PLACEMENTS.flatMap((placement) =>
+    ATTACKS.filter(({ placements }) => placements.includes(placement)).map(({ id, title }) => [key(id, placement), title,
+      id] as const))
+
+  it.each(required.filter(([, , id]) => !KNOWN_HOLES.has(id)))('%s is contained: %s', (name, _title, id) => {
+    expect(faultsOf(attackOf(id), seen.get(name)!)).toEqual([])
+  })
+
+  it.each(required.filter(([, , id]) => KNOWN_HOLES.has(id)))('%s is a hole that is known: %s', (name, _title, id) => {
+    expect(faultsOf(attackOf(id), seen.get(name)!), 'it holds now: take it from the list of holes').not.toEqual([])
+  })
+
+  it('that a thread does not contain is on the list, and the list is no longer than that', async () => {
+    const { notContainedInThread: recorded } = await readRecord()
+    expect(Object.keys(notContainedInThread(observations))).toEqual(Object.keys(recorded))
+  })
+})
+
+describe('the same code', () => {
+  let controls: ReadonlyMap<string, Observation>
+  const sample = sampleOf(REACHING, 2)
+
+  beforeAll(async () => {
+    controls = byKey(await runControls(sample, { lanes: LANES }))
+  }, RUN_MS)
+
+  it.each(sample.map(({ id, title, section }) => [section, id,
+    title] as const))('reaches its aim where nothing confines it: %s %i %s', (_section, id) => {
+    const observation = controls.get(key(id, 'thread'))!
+    expect(reached(observation)).toBe(true)
+    // And what is contained is not called so by a judge who sees nothing.
+    expect(faultsOf(attackOf(id), observation)).not.toEqual([])
+  })
+
+  it('is tried in every section that something in the worker or the gate confines', () => {
+    expect([...new Set(sample.map(({ section }) => section))]).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K',
+      'L', 'M', 'N', 'R'])
+  })
+})
+
+describe('a layer by itself', () => {
+  const sample = sampleOf(CONFINED, 1)
+  let record: Record
+  beforeAll(async () => {
+    record = await readRecord()
+  })
+
+  it.each([['lockdown', 'withoutPermission', 'native'], ['permission', 'withoutLockdown', 'lockdown']] as const)(
+    'the %s holds what the security page says', async (_layer, recorded, gone) => {
+      const observations = await runAttacks({ attacks: sample, placements: ['thread'], layers: WITHOUT[gone], lanes: LANES,
+        apart: true })
+      const reaching = observations.filter(reached).map(({ id }) => id).toSorted((one, other) => one - other)
+      const ids = new Set(sample.map(({ id }) => id))
+      expect(reaching).toEqual(record[recorded].thread.filter((id) => ids.has(id)))
+    }, RUN_MS,
+  )
+})
+
+describe('the security page', () => {
+  it('says what was measured', async () => {
+    expect(await readSection()).toBe(renderSection(await readRecord()))
+  })
+})

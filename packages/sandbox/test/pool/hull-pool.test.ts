@@ -1,0 +1,106 @@
+import type { CompartmentSession } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixture.ts'
+import { childrenOf, pooled } from './pooled.ts'
+
+const BOUND = { hulls: 2, threads: 2 }
+
+it.each([
+  { spares: { process: -1 } }, { spares: { thread: 0.5 } }, { most: { hulls: 0 } }, { most: { threads: Infinity } },
+])('a sandbox with %o is refused', (options) => {
+  expect(() => pooled(options)).toThrow(expect.objectContaining({ code: 'ConfigInvalid' }))
+})
+
+describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
+  const request = (number: number, more: Partial<Parameters<typeof requestOf>[0]> = {}): ReturnType<typeof requestOf> =>
+    requestOf({ placement, source: running(`return ${number}`), ...more })
+
+  it('further openings wait in line, and get theirs in order', async () => {
+    const sandbox = pooled({ most: BOUND })
+    const open = [await sandbox.open(request(0)), await sandbox.open(request(1))]
+    const opened: number[] = []
+    const later = [2, 3, 4].map((number) => sandbox.open(request(number)).then((session) => {
+      opened.push(number)
+      return session
+    }))
+    expect(sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 3 })
+    await open[0]!.close()
+    const third = await later[0]!
+    expect(opened).toEqual([2])
+    await Promise.all([open[1]!.close(), third.close()])
+    const last = await Promise.all(later.slice(1))
+    expect(new Set(opened)).toEqual(new Set([2, 3, 4]))
+    expect(await Promise.all(last.map((session) => session.call(invocation())))).toEqual([3, 4])
+  })
+
+  it('spares are among them: they make way for what is wanted, whatever its form', async () => {
+    const sandbox = pooled({ most: BOUND, spares: { [placement]: 2 } })
+    await sandbox.warm(placement)
+    const before = childrenOf(process.pid).length
+    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 2, inLine: 0 })
+    const small = await sandbox.open(request(1, { limits: { heapMb: 32 } }))
+    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 1, inLine: 0 })
+    await sandbox.warm(placement)
+    await expect.poll(() => childrenOf(process.pid).length).toBe(before)
+    const usual = await sandbox.open(request(2))
+    expect(sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 0 })
+    expect(await Promise.all([small, usual].map((session) => session.call(invocation())))).toEqual([1, 2])
+  })
+
+  it('one that gives up leaves the line, and the others move up', async () => {
+    const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
+    const first = await sandbox.open(request(1))
+    const patience = new AbortController()
+    const gaveUp = codeOf(sandbox.open(request(2, { signal: patience.signal })))
+    const waits = sandbox.open(request(3))
+    patience.abort(new BulkheadError('SessionCancelled', 'never mind'))
+    expect(await gaveUp).toBe('SessionCancelled')
+    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 1 })
+    await first.close()
+    expect(await (await waits).call(invocation())).toBe(3)
+  })
+
+  it('one that has waited too long is told that there was no place', async () => {
+    const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
+    await sandbox.open(request(1))
+    const error = await refusal(sandbox.open(request(2, { limits: { startMs: 30 } })))
+    expect([error.code, error.message]).toEqual(['LifecycleTimeout', expect.stringContaining('None of the 1 places')])
+    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
+  })
+
+  it('a place is free again however its compartment ended, and when it could not be opened', async () => {
+    const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
+    expect(await codeOf(sandbox.open(request(1, { source: 'throw new Error("no")' })))).toBe('CompartmentStartFailed')
+    const crashing = await sandbox.open(request(1, { source: running('process.exit(3)') }))
+    expect(await codeOf(crashing.call(invocation()))).toBe('CompartmentCrashed')
+    const spinning = await sandbox.open(request(1, { source: running('for (;;);') }))
+    const call = codeOf(spinning.call(invocation()))
+    await spinning.close()
+    expect(await call).toBe('CompartmentKilled')
+    expect(await (await sandbox.open(request(2))).call(invocation())).toBe(2)
+  })
+
+  it('closing ends those that are open and refuses those in line', async () => {
+    const sandbox = pooled({ most: BOUND })
+    const open = await Promise.all([sandbox.open(request(0)), sandbox.open(request(1))])
+    const inLine = [2, 3].map((number) => codeOf(sandbox.open(request(number))))
+    await sandbox.close()
+    expect(await Promise.all(inLine)).toEqual(['HostClosed', 'HostClosed'])
+    expect(await Promise.all(open.map((session) => session.ended))).toEqual([{ kind: 'closed' }, { kind: 'closed' }])
+    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
+  })
+
+  it('nobody starves: each of many gets a place, and none gets two', async () => {
+    const sandbox = pooled({ most: BOUND })
+    const answers = await Promise.all(Array.from({ length: 12 }, async (_, number) => {
+      const session: CompartmentSession = await sandbox.open(request(number))
+      const { used, spare } = sandbox.census()[placement]
+      expect(used + spare).toBeLessThanOrEqual(2)
+      const answer = await session.call(invocation())
+      await session.close()
+      return answer
+    }))
+    expect(answers).toEqual(Array.from({ length: 12 }, (_, number) => number))
+  })
+})

@@ -1,0 +1,171 @@
+import type { CompartmentEnd, CompartmentSession, Json } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import type { PooledSandbox } from '../../src/index.ts'
+import { codeOf, invocation, requestOf, REMOTE, running } from '../fixture.ts'
+import { pooled } from './pooled.ts'
+
+const IDLE_MS = 40
+const PHASES = `
+  let calls = 0
+  export default {
+    init({ log }) { log.info('init') },
+    activate({ log }) { log.info('activate') },
+    deactivate({ log }) { log.info('deactivate') },
+    dispose({ log }) { log.info('dispose') },
+    tools: { run: {
+      async execute(args, runtime) {
+        const kept = (await runtime.state.read())?.count ?? 0
+        await runtime.state.write({ count: kept + 1 })
+        return { inMemory: ++calls, kept: kept + 1 }
+      },
+      deriveApprovalKey: () => 'key ' + ++calls,
+    } },
+  }
+`
+
+describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => {
+  const asleep = async (sandbox: PooledSandbox): Promise<void> => {
+    await expect.poll(() => sandbox.census()[placement].used, { timeout: 5_000 }).toBe(0)
+  }
+  const unsettled = async (session: CompartmentSession): Promise<boolean> =>
+    await Promise.race([session.ended, Promise.resolve('running' as const)]) === 'running'
+
+  it('is given back, and woken by the next call, with its phases run and its state kept', async () => {
+    const sandbox = pooled({ idleMs: IDLE_MS })
+    let slot: Json = null
+    const services = { state: { read: async () => slot, write: async (data: Json) => void (slot = data) } }
+    const request = requestOf({ placement, source: PHASES, services })
+    const session = await sandbox.open(request)
+    const { id, offers } = session
+    await session.lifecycle('init')
+    await session.lifecycle('activate')
+    expect(await session.call(invocation())).toEqual({ inMemory: 1, kept: 1 })
+    expect(await session.call(invocation())).toEqual({ inMemory: 2, kept: 2 })
+    await asleep(sandbox)
+    expect(await unsettled(session)).toBe(true)
+    expect(session.inFlight).toBe(0)
+    expect(await session.call(invocation())).toEqual({ inMemory: 1, kept: 3 })
+    expect([session.id, session.offers]).toEqual([id, offers])
+    await asleep(sandbox)
+    expect(await session.deriveApprovalKey('run', {}, new AbortController().signal)).toBe('key 1')
+    await session.lifecycle('deactivate')
+    await session.lifecycle('dispose')
+    await session.close()
+    expect(await session.ended).toEqual({ kind: 'closed' })
+    expect(request.logged.map((entry) => entry.text)).toEqual([
+      ...['init', 'activate', 'deactivate', 'dispose'],
+      ...['init', 'activate', 'deactivate', 'dispose'],
+      ...['init', 'activate', 'deactivate', 'dispose'],
+    ])
+  })
+
+  it('is woken once by calls that come together, and none of them is lost', async () => {
+    const sandbox = pooled({ idleMs: IDLE_MS })
+    const request = requestOf({
+      placement,
+      source: 'let calls = 0; export default { init({ log }) { log.info("init") }, tools: { run: { execute: () => ++calls } } }',
+    })
+    const session = await sandbox.open(request)
+    await session.lifecycle('init')
+    await asleep(sandbox)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => session.call(invocation())))
+    expect(answers).toEqual([1, 2, 3, 4, 5])
+    expect(request.logged).toHaveLength(2)
+  })
+
+  it('does not fall asleep while a call runs, however long', async () => {
+    const sandbox = pooled({ idleMs: IDLE_MS })
+    const answer = Promise.withResolvers<Json>()
+    const services = { state: { read: () => answer.promise, write: async () => undefined } }
+    const busy = await sandbox.open(requestOf({ placement, source: running('return runtime.state.read()'), services }))
+    const call = busy.call(invocation())
+    for (const _ of [1, 2]) {
+      const idle = await sandbox.open(requestOf({ placement, source: running('') }))
+      await expect.poll(() => sandbox.census()[placement].used, { timeout: 5_000 }).toBe(1)
+      await idle.close()
+    }
+    answer.resolve('at last')
+    expect(await call).toBe('at last')
+    await asleep(sandbox)
+  })
+
+  it('that is asleep needs no waking to be taken down', async () => {
+    const sandbox = pooled({ idleMs: IDLE_MS })
+    const request = requestOf({ placement, source: PHASES })
+    const session = await sandbox.open(request)
+    await session.lifecycle('init')
+    await session.lifecycle('activate')
+    await asleep(sandbox)
+    await session.lifecycle('deactivate')
+    await session.lifecycle('dispose')
+    expect(sandbox.census()[placement].used).toBe(0)
+    expect(request.logged.map((entry) => entry.text)).toEqual(['init', 'activate', 'deactivate', 'dispose'])
+    await session.close(new BulkheadError('HostClosed', 'bye'))
+    expect(await session.ended).toEqual({ kind: 'closed' })
+    expect(await codeOf(session.call(invocation()))).toBe('HostClosed')
+  })
+
+  it('that dies awake ends the session, and one that dies while it is put to sleep does not', async () => {
+    const sandbox = pooled({ idleMs: IDLE_MS })
+    const source = `export default {
+      init() {},
+      dispose() { process.exit(7) },
+      tools: { run: { execute: ({ die }) => die ? process.exit(3) : 'alive' } },
+    }`
+    const request = requestOf({ placement, source })
+    const session = await sandbox.open(request)
+    await session.lifecycle('init')
+    await asleep(sandbox)
+    await expect.poll(() => request.logged.map(({ text }) => text).join()).toMatch(/dispose failed before a pause/)
+    expect(await session.call(invocation())).toBe('alive')
+    expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentCrashed')
+  })
+
+  it('that cannot be woken ends the session with the reason', async () => {
+    const sandbox = pooled({ idleMs: IDLE_MS })
+    const starting = (body: string): Buffer =>
+      Buffer.from(`export default { init() { ${body} }, tools: { run: { execute() {} } } }`)
+    const files = new Map([['index.js', starting('')]])
+    const request = requestOf({ placement, source: '' })
+    const session = await sandbox.open({ ...request, code: { kind: 'files', main: './index.js', files } })
+    await session.lifecycle('init')
+    await asleep(sandbox)
+    files.set('index.js', starting('throw new Error("not again")'))
+    const calls = [1, 2].map(() => codeOf(session.call(invocation())))
+    expect(await Promise.all(calls)).toEqual(['LifecycleFailure', 'LifecycleFailure'])
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'LifecycleFailure', message: 'not again' } })
+    await expect.poll(() => sandbox.census()[placement].used).toBe(0)
+  })
+
+  it('can be closed at any moment of it', async () => {
+    const ends: CompartmentEnd[] = []
+    const sandbox = pooled({ idleMs: 1 })
+    for (const turns of [0, 1, 3, 10, 30, 100, 300, 1_000]) {
+      const session = await sandbox.open(requestOf({ placement, source: PHASES }))
+      await session.lifecycle('init').catch(() => undefined)
+      const call = session.deriveApprovalKey('run', {}, new AbortController().signal).catch((error: BulkheadError) => error.code)
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await session.close()
+      expect(['key 1', 'CompartmentKilled']).toContain(await call)
+      ends.push(await session.ended)
+    }
+    expect(new Set(ends.map(({ kind }) => kind))).toEqual(new Set(['closed']))
+    expect(sandbox.census()[placement].used).toBe(0)
+  })
+
+  it('lets go of a caller that does not want to wait for it', async () => {
+    const sandbox = pooled({ idleMs: IDLE_MS, spares: { [placement]: 0 } })
+    const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
+    await asleep(sandbox)
+    const patience = new AbortController()
+    const given = codeOf(session.call(invocation({}, { signal: patience.signal })))
+    const other = session.call(invocation())
+    expect(session.inFlight).toBe(2)
+    patience.abort(new BulkheadError('TurnCancelled', 'enough'))
+    expect(await given).toBe('TurnCancelled')
+    expect(await other).toBe(1)
+  })
+})

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { DEFAULT_LIMITS } from '@bulkhead/contract'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixture.ts'
+import { childrenOf, descendantsOf, isGone, pooled } from './pooled.ts'
+
+describe.each(REMOTE)('spares of the placement %s', (placement) => {
+  it('are not there before the first opening, and then one waits', async () => {
+    const before = childrenOf(process.pid)
+    const sandbox = pooled()
+    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
+    expect(childrenOf(process.pid)).toEqual(before)
+    const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
+    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: 1, spare: 1, inLine: 0 })
+    await sandbox.open(requestOf({ placement, source: running('return 2') }))
+    expect(sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 0 })
+    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: 2, spare: 1, inLine: 0 })
+    expect(await session.call(invocation())).toBe(1)
+  })
+
+  it('are taken by whoever comes, and followed by others', async () => {
+    const sandbox = pooled({ spares: { [placement]: 2 } })
+    await sandbox.warm(placement)
+    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 2, inLine: 0 })
+    const sessions = await Promise.all([1, 2, 3].map((number) =>
+      sandbox.open(requestOf({ placement, source: running(`return ${number}`) }))))
+    expect(await Promise.all(sessions.map((session) => session.call(invocation())))).toEqual([1, 2, 3])
+    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: 3, spare: 2, inLine: 0 })
+    await Promise.all(sessions.map((session) => session.close()))
+    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 2, inLine: 0 })
+  })
+
+  it('are used once: what one extension left in its thread is not there for the next', async () => {
+    const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
+    const source = running('const found = globalThis.marker ?? null; globalThis.marker = args.mark; return found')
+    const found: unknown[] = []
+    for (const mark of ['first', 'second', 'third']) {
+      const session = await sandbox.open(requestOf({ placement, source }))
+      found.push(await session.call(invocation({ mark })), await session.call(invocation({ mark })))
+      await session.close()
+      await sandbox.warm(placement)
+    }
+    expect(found).toEqual([null, 'first', null, 'second', null, 'third'])
+  })
+
+  it('keep nothing of their rehearsal that an extension could import', async () => {
+    const sandbox = pooled()
+    await sandbox.warm(placement)
+    const source = running('return import("tool://~rehearsal/index.js").then(() => "there", (error) => error.code)')
+    const session = await sandbox.open(requestOf({ placement, id: 'rehearsal', source }))
+    expect(await session.call(invocation())).toBe('ModuleNotFound')
+  })
+
+  it('have the heap they were started with: one of another size is started anew, and is the form of the next spare', async () => {
+    const sandbox = pooled()
+    await sandbox.warm(placement)
+    const limits = { ...DEFAULT_LIMITS, heapMb: 24 }
+    const source = running('let all = null; for (;;) all = { all, a: [1, 2, 3] }')
+    for (const heapMb of [24, 24]) {
+      const session = await sandbox.open(requestOf({ placement, source, limits }))
+      const error = await refusal(session.call(invocation()))
+      expect([error.code, error.message]).toEqual(['CompartmentOutOfMemory', expect.stringContaining(`${heapMb} MB`)])
+      await sandbox.warm(placement, limits)
+    }
+  })
+
+  it('take the limits of whoever they go to', async () => {
+    const sandbox = pooled()
+    await sandbox.warm(placement)
+    const limits = { outputBytes: 100, messageBytes: 4_096 }
+    const session = await sandbox.open(requestOf({ placement, source: running('return "x".repeat(args.length)'), limits }))
+    expect(await session.call(invocation({ length: 50 }))).toHaveLength(50)
+    expect(await codeOf(session.call(invocation({ length: 200 })))).toBe('OutputTooLarge')
+  })
+
+  it('are gone when the sandbox is closed, also those that are just starting', async () => {
+    const before = childrenOf(process.pid)
+    const sandbox = pooled({ spares: { [placement]: 2 } })
+    const warming = sandbox.warm(placement)
+    await sandbox.close()
+    await warming
+    await expect(sandbox.warm(placement)).rejects.toMatchObject({ code: 'HostClosed' })
+    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
+    expect(childrenOf(process.pid).filter((pid) => !isGone(pid))).toEqual(before)
+  })
+
+  it('can be done without', async () => {
+    const sandbox = pooled({ spares: { [placement]: 0 } })
+    await sandbox.warm(placement)
+    await sandbox.open(requestOf({ placement, source: running('') }))
+    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
+  })
+})
+
+describe('spare hulls', () => {
+  it('respect a smaller limit of memory than they were started with', async () => {
+    const sandbox = pooled()
+    await sandbox.warm('process')
+    const spares = childrenOf(process.pid)
+    const source = running('const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1))')
+    const session = await sandbox.open(requestOf({ placement: 'process', source, limits: { memoryMb: 160 } }))
+    expect(childrenOf(process.pid)).toEqual(expect.arrayContaining([...spares]))
+    const error = await refusal(session.call(invocation()))
+    expect([error.code, error.message]).toEqual(['CompartmentOutOfMemory', expect.stringContaining('of 160 MB')])
+  })
+
+  it('that die are replaced, and one that dies is not given to anyone', async () => {
+    const before = new Set(childrenOf(process.pid))
+    const sandbox = pooled()
+    await sandbox.warm('process')
+    const spare = childrenOf(process.pid).find((pid) => !before.has(pid))
+    process.kill(spare!, 'SIGKILL')
+    await expect.poll(() => isGone(spare!)).toBe(true)
+    await expect.poll(() => childrenOf(process.pid).filter((pid) => !before.has(pid) && pid !== spare).length).toBe(1)
+    const session = await sandbox.open(requestOf({ placement: 'process', source: running('return "alive"') }))
+    expect(await session.call(invocation())).toBe('alive')
+  })
+
+  it('end with their host, however that ends, and do not keep it alive', async () => {
+    for (const how of ['SIGKILL', 'SIGTERM', 'by closing', 'by itself'] as const) {
+      const path = fileURLToPath(new URL('./fixtures/warm-host.ts', import.meta.url))
+      const host = spawn(process.execPath, ['--no-warnings', path, how], { stdio: ['ignore', 'pipe', 'inherit'] })
+      onTestFinished(() => void host.kill('SIGKILL'))
+      const exited = new Promise((resolve) => host.once('exit', (...end) => resolve(end)))
+      await new Promise((said) => host.stdout.once('data', said))
+      const hulls = descendantsOf(host.pid!)
+      expect(hulls.length).toBeGreaterThanOrEqual(2)
+      const signal = how === 'SIGKILL' || how === 'SIGTERM' ? how : null
+      if (signal !== null) host.kill(signal)
+      expect(await exited).toEqual(signal === null ? [0, null] : [null, signal])
+      await expect.poll(() => hulls.every(isGone), { timeout: 5_000 }).toBe(true)
+    }
+  })
+})

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import { codeOf, invocation, requestOf, REMOTE, running } from '../fixture.ts'
+import { pooled } from './pooled.ts'
+
+/** Each compartment knows itself by a number, and says it with every answer. */
+const NUMBERED = `
+  const own = Math.random()
+  export default {
+    init({ log }) { log.info('init') },
+    tools: { run: { async execute({ die, wait }, runtime) {
+      if (die) process.exit(3)
+      if (wait) await new Promise((resolve) => runtime.signal.addEventListener('abort', resolve))
+      return own
+    } } },
+  }
+`
+
+describe.each(REMOTE)('an extension in several compartments of the placement %s', (placement) => {
+  const spread = (concurrency: number, source = NUMBERED): ReturnType<typeof requestOf> =>
+    ({ ...requestOf({ placement, source }), concurrency })
+
+  it('has its calls spread over them, and its phases run in each', async () => {
+    const sandbox = pooled()
+    const request = spread(3)
+    const session = await sandbox.open(request)
+    await session.lifecycle('init')
+    expect(request.logged.map(({ text }) => text)).toEqual(['init', 'init', 'init'])
+    expect(sandbox.census()[placement].used).toBe(3)
+    const patience = new AbortController()
+    const busy = [1, 2].map(() => codeOf(session.call(invocation({ wait: true }, { signal: patience.signal }))))
+    expect(session.inFlight).toBe(2)
+    const answers = new Set([await session.call(invocation()), await session.call(invocation())])
+    expect(answers.size).toBe(1)
+    patience.abort()
+    expect(await Promise.all(busy)).toEqual(['ToolCancelled', 'ToolCancelled'])
+    await expect.poll(() => session.inFlight).toBe(0)
+    expect(new Set(await Promise.all(Array.from({ length: 6 }, () => session.call(invocation())))).size).toBe(3)
+    await session.close()
+    expect(await session.ended).toEqual({ kind: 'closed' })
+    expect(sandbox.census()[placement].used).toBe(0)
+  })
+
+  it('goes on when one of them dies: its own calls are told, and the next call has it replaced', async () => {
+    const sandbox = pooled()
+    const request = spread(2)
+    const session = await sandbox.open(request)
+    await session.lifecycle('init')
+    expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
+    expect(typeof await session.call(invocation())).toBe('number')
+    await expect.poll(async () => new Set(await Promise.all([1, 2].map(() => session.call(invocation())))).size).toBe(2)
+    expect(request.logged).toHaveLength(3)
+    expect(await Promise.race([session.ended, Promise.resolve('running')])).toBe('running')
+  })
+
+  it('ends when they die one after the other and none answers', async () => {
+    const sandbox = pooled()
+    const session = await sandbox.open(spread(2))
+    for (const _ of [1, 2]) expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentCrashed')
+    await expect.poll(() => sandbox.census()[placement].used).toBe(0)
+  })
+
+  it('is opened in all of them, or not at all', async () => {
+    const sandbox = pooled({ most: { hulls: 2, threads: 2 } })
+    const late = codeOf(sandbox.open({ ...spread(3), limits: { ...spread(3).limits, startMs: 200 } }))
+    expect(await late).toBe('LifecycleTimeout')
+    expect(sandbox.census()[placement].used).toBe(0)
+    expect(await codeOf(sandbox.open(spread(2, 'throw new Error("no")')))).toBe('CompartmentStartFailed')
+    expect(sandbox.census()[placement].used).toBe(0)
+  })
+
+  it('may have them given back when it is idle, and all of them woken', async () => {
+    const sandbox = pooled({ idleMs: 40 })
+    const request = spread(2)
+    const session = await sandbox.open(request)
+    await session.lifecycle('init')
+    await expect.poll(() => sandbox.census()[placement].used, { timeout: 5_000 }).toBe(0)
+    expect(typeof await session.call(invocation())).toBe('number')
+    expect(sandbox.census()[placement].used).toBe(2)
+    expect(request.logged).toHaveLength(4)
+  })
+})
+
+it.each([0, -1, 1.5, Number.NaN])('%d compartments are not a number of compartments', async (concurrency) => {
+  const request = { ...requestOf({ placement: 'thread', source: running('') }), concurrency }
+  expect(await codeOf(pooled().open(request))).toBe('CompartmentStartFailed')
+})
+
+it('the host has only one thread of its own', async () => {
+  const request = requestOf({ placement: 'inline', source: '' })
+  const module = { tools: { run: { execute: () => null } } }
+  const opening = pooled().open({ ...request, code: { kind: 'module', module }, concurrency: 2 })
+  expect(await codeOf(opening)).toBe('CompartmentStartFailed')
+})

@@ -1,0 +1,44 @@
+import { DEFAULT_LIMITS } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { Broker } from '../src/main/broker/broker.ts'
+import { buildImage } from '../src/main/image.ts'
+import { startSession } from '../src/main/open.ts'
+import { withoutLayers } from '../src/main/os/os-layers.ts'
+import { processStarter } from '../src/main/process-hull.ts'
+import { remotePeer } from '../src/main/remote-peer.ts'
+import { threadStarter } from '../src/main/thread-hull.ts'
+import { refusal, requestOf, REMOTE, running } from './fixture.ts'
+
+interface Gap {
+  readonly placement: (typeof REMOTE)[number]
+  readonly file: string
+  /** What is left out, and what stands there instead. */
+  readonly line: string
+  readonly instead?: string
+  readonly found: RegExp
+}
+
+const GAPS: readonly Gap[] = [
+  // In a hull there is nothing to be dropped: its threads begin without the right.
+  { placement: 'thread', file: 'lockdown.ts', line: "process.permission.drop('fs.read')", found: /can be opened/ },
+  ...REMOTE.flatMap((placement): readonly Gap[] => [
+    { placement, file: 'lockdown.ts', line: 'gutProcess()', found: /process\.\w+ is still there/ },
+    { placement, file: 'lockdown.ts', line: 'freezeIntrinsics([', instead: 'void ([', found: /a prototype can be changed/ },
+    { placement, file: 'prepare.ts', line: 'lockDown({', instead: '((_options) => undefined)({', found: /is still there|can be/ },
+  ]),
+]
+
+it.each(GAPS)('in a $placement, without $line, a compartment is not used', async (gap) => {
+  const { placement, file, line, instead = '', found } = gap
+  const image = await buildImage((name, text) => {
+    if (name !== file) return text
+    expect(text).toContain(line)
+    return text.replace(line, instead)
+  })
+  const start = placement === 'thread' ? await threadStarter(image) : processStarter(image, withoutLayers('of the test'))
+  const request = requestOf({ placement, source: running('') })
+  const broker = new Broker(request, '/')
+  const hull = start(DEFAULT_LIMITS, false).assign(DEFAULT_LIMITS)
+  const error = await refusal(startSession(request, broker, remotePeer(hull, broker, DEFAULT_LIMITS)))
+  expect([error.code, error.message]).toEqual(['LockdownFailed', expect.stringMatching(found)])
+})

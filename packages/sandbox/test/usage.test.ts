@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { codeOf, invocation, refusal, requestOf, running } from './fixture.ts'
+import { pooled } from './pool/pooled.ts'
+
+describe.each(['off', 'auto'] as const)('a hull with the walls of the system: %s', (os) => {
+  it('that uses too much processor time is ended, whatever it does', async () => {
+    const sandbox = pooled({ os })
+    const neighbour = await sandbox.open(requestOf({ placement: 'process', source: running('return "alive"') }))
+    const session = await sandbox.open(requestOf({ placement: 'process', source: running('for (;;);'), limits: { cpuMs: 300 } }))
+    const error = await refusal(session.call(invocation()))
+    expect([error.code, error.message]).toEqual(['CompartmentOverloaded', expect.stringMatching(/\d+ of 300 ms in ten seconds/)])
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOverloaded' } })
+    expect(await neighbour.call(invocation())).toBe('alive')
+  })
+
+  it('that works in its background is ended too, though nobody calls it', async () => {
+    const source = running('setInterval(() => { const end = Date.now() + 50; while (Date.now() < end); }, 10); return "begun"')
+    const session = await pooled({ os }).open(requestOf({ placement: 'process', source, limits: { cpuMs: 300 } }))
+    expect(await session.call(invocation())).toBe('begun')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOverloaded' } })
+  })
+
+  it('that uses too much memory outside its heap is ended', async () => {
+    const source = running(
+      'const all = []; for (;;) { all.push(Buffer.alloc(8 * 1024 * 1024, 1)); await new Promise(setImmediate) }',
+    )
+    const session = await pooled({ os }).open(requestOf({ placement: 'process', source, limits: { memoryMb: 192 } }))
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentOutOfMemory')
+  })
+
+  it('that rests is left alone', async () => {
+    const limits = { cpuMs: 900, memoryMb: 128 }
+    const session = await pooled({ os }).open(requestOf({ placement: 'process', source: running('return 1'), limits }))
+    for (let call = 0; call < 20; call++) expect(await session.call(invocation())).toBe(1)
+  })
+})

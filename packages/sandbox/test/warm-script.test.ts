@@ -1,0 +1,27 @@
+import { Script } from 'node:vm'
+import { DEFAULT_LIMITS } from '@bulkhead/contract'
+import { expect, it, onTestFinished } from 'vitest'
+import { buildImage } from '../src/main/image.ts'
+import { threadStarter } from '../src/main/thread-hull.ts'
+import { warmScript } from '../src/main/warm-script.ts'
+
+it('remembers more than compiling alone does, is taken by V8, and starts a thread', async () => {
+  const image = await buildImage()
+  const warm = await warmScript(image)
+  expect(warm?.text).toBe(image.script.text)
+  expect(warm!.cache.length).toBeGreaterThan(1.5 * image.script.cache.length)
+  const compiled = new Script(warm!.text, { filename: 'compartment', cachedData: Buffer.from(warm!.cache) })
+  expect(compiled.cachedDataRejected).toBe(false)
+  const hull = (await threadStarter({ ...image, script: warm! }))(DEFAULT_LIMITS, false)
+  onTestFinished(() => hull.kill())
+  expect(await hull.ready).toBe(true)
+})
+
+it.each([
+  ['cannot be run', 'throw new Error("no")'],
+  ['ends its thread', 'process.exit(0)'],
+  ['is not even JavaScript', 'this is not'],
+])('does no harm when the script %s', async (_what, text) => {
+  const image = await buildImage()
+  expect(await warmScript({ ...image, script: { text, cache: new Uint8Array() } })).toBe(undefined)
+})
