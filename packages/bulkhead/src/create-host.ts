@@ -42,7 +42,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   })
   const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
   const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
-  const sandbox = createSandbox({ workspace })
+  const sandbox = createSandbox({ workspace, ...report.config.merged.sandbox })
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
     report, sandbox, store, workspace,

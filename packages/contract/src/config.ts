@@ -50,6 +50,8 @@ const extensionConfig = z.strictObject({
   activation: z.enum(['first-call', 'eager']).optional().describe('Whether it is started by its first call or with the host.'),
   config: z.record(z.string(), z.json()).optional().describe('Configuration of the extension, by its configSchema.'),
   limits: limits.optional().describe('Bounds on its compartment.'),
+  compartments: positive.max(64).optional()
+    .describe('Over how many compartments its calls are spread. Only for an extension that keeps nothing between calls.'),
 }).describe('What the operator says of one extension.')
 
 const identity = z.strictObject({
@@ -120,6 +122,20 @@ const search = z.strictObject({
   timeoutMs: positive.optional().describe('Deadline of a search, in milliseconds.'),
 })
 
+const sandbox = z.strictObject({
+  idleMs: positive.exactOptional().describe('After how many milliseconds without a call a compartment is given back. The next call wakes it.'),
+  spares: z.strictObject({
+    process: z.int().nonnegative().exactOptional().describe('Child processes.'),
+    thread: z.int().nonnegative().exactOptional().describe('Threads.'),
+  }).exactOptional().describe('How many places wait ready for their extension.'),
+  most: z.strictObject({
+    hulls: positive.exactOptional().describe('Child processes.'),
+    threads: positive.exactOptional().describe('Threads.'),
+  }).exactOptional().describe('How many places there are at once, spares among them. What finds none waits for one.'),
+  os: z.enum(['auto', 'require']).exactOptional()
+    .describe('What the operating system adds around child processes: what works on this machine, or all of it or nothing runs.'),
+})
+
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new.'),
@@ -143,6 +159,7 @@ export const configFileSchema = z.strictObject({
     enabled: z.boolean().optional().describe('Whether skills are offered.'),
   }).optional().describe('Where skills come from.'),
   limits: limits.optional().describe('Bounds on every compartment.'),
+  sandbox: sandbox.optional().describe('How many compartments there are, and what stands around them.'),
   budget: z.strictObject({
     tokens: positive.optional().describe('Tokens.'),
     calls: positive.optional().describe('Calls of tools.'),
