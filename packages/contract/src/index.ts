@@ -55,4 +55,4 @@ export type {
 } from './ports/loader.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
-export { STORE_COLLECTIONS, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'
+export { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'
