@@ -55,6 +55,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     diagnostics: host.diagnostics,
     openSession: (session) => host.openSession(session),
     on: (listener) => host.on(listener),
+    flushAudit: () => host.flushAudit(),
     async close() {
       const closed = await host.close()
       await sandbox.close()

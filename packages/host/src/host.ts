@@ -2,6 +2,8 @@ import {
   BulkheadError, type Clock, type Diagnostic, type EventListener, type LoadReport, type Sandbox, type Store, type ToolListing,
   type VariableValues,
 } from '@bulkhead/contract'
+import { AuditTrail } from './audit/audit-trail.ts'
+import { createRedaction } from './audit/redaction.ts'
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
@@ -39,6 +41,8 @@ export interface Host {
   openSession(options?: SessionOptions): Promise<Session>
   /** Returns what ends the subscription. */
   on(listener: EventListener): () => void
+  /** Resolves when the audit of all that happened until now is kept. Rejects with StoreUnavailable when some of it is not. */
+  flushAudit(): Promise<void>
   /**
    * Lets running calls end, cancels what is left, stops extensions in reverse order. Never rejects; idempotent.
    * Sandbox and store stay open: whoever opened them closes them.
@@ -64,6 +68,7 @@ class ToolHost implements Host {
   readonly #settings: Settings
   readonly #variables: VariableValues
   readonly #projectApprovals: ProjectApprovals
+  readonly #audit: AuditTrail | undefined
   readonly #sessions = new Set<HostSession>()
   #closing: Promise<CloseReport> | undefined
 
@@ -72,6 +77,13 @@ class ToolHost implements Host {
     const events = new EventBus(clock)
     this.#options = options
     this.#settings = new Settings(report.config)
+    this.#audit = this.#settings.file.audit?.enabled === false ? undefined : new AuditTrail({
+      store,
+      redaction: createRedaction(secretValues(options)),
+      keepArguments: this.#settings.file.audit?.arguments === true,
+      failed: (error) => events.suppressed('audit', error),
+    })
+    if (this.#audit) events.on(this.#audit.hear)
     this.#variables = { workspace: [workspace], 'user-data': [userData] }
     this.#projectApprovals = new ProjectApprovals(store, workspace, events, () => clock.now())
     const registry = new Registry({
@@ -99,6 +111,10 @@ class ToolHost implements Host {
 
   on(listener: EventListener): () => void {
     return this.#context.events.on(listener)
+  }
+
+  async flushAudit(): Promise<void> {
+    await this.#audit?.flush()
   }
 
   async openSession(options: SessionOptions = {}): Promise<Session> {
@@ -129,8 +145,17 @@ class ToolHost implements Host {
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
     for (const session of sessions) session.cancel(closed())
     await Promise.all(sessions.map((session) => session.close()))
-    return { ...await stopAll(registry.clear(), closed(), drainMs), cancelledCalls }
+    const stopped = await stopAll(registry.clear(), closed(), drainMs)
+    // Whoever must know whether it was kept has flushed; its loss has been told as a SuppressedError.
+    await this.flushAudit().catch(() => undefined)
+    return { ...stopped, cancelledCalls }
   }
+}
+
+/** What must not be found in anything that is kept. */
+function secretValues({ report, env }: HostOptions): string[] {
+  const names = report.extensions.flatMap(({ manifest }) => manifest.secrets.map(({ name }) => name))
+  return names.flatMap((name) => env(name) ?? [])
 }
 
 const closed = () => new BulkheadError('HostClosed', 'The host is closed.')

@@ -63,12 +63,14 @@ async function settleAsk(
 }
 
 function permit(call: ValidatedCall, host: HostContext, { stage, source, reason, approvalKey }: Decision): AuthorizedCall {
-  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'allow', stage, source, reason, approvalKey })
-  return { ...call, decision: { stage, source, reason, approvalKey } }
+  const decision = { stage, source, reason, approvalKey }
+  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'allow', ...decision, args: call.args })
+  return { ...call, decision }
 }
 
 function refuse(call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Refusal {
   const { stage, source, reason } = verdict
-  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'deny', stage, source, reason, approvalKey })
+  const decided = { decision: 'deny', stage, source, reason, approvalKey, args: call.args } as const
+  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), ...decided })
   return new Refusal(refusalOf(verdict, call.tool.name))
 }
