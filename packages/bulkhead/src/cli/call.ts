@@ -20,7 +20,7 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
     if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
     const request = { name, arguments: readArguments(values.args), mode: readMode(values.mode), timeoutMs: readTimeout(values.timeout) }
 
-    const host = await openHost(values)
+    const host = await openHost(values, true)
     try {
       const outcome = await callOnce(host, request)
       print(outcome, values.json === true)

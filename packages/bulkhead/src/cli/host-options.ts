@@ -1,6 +1,8 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { messageOf } from '@bulkhead/contract'
+import { messageOf, type Store } from '@bulkhead/contract'
+import { openSqliteStore } from '@bulkhead/store'
 import { createHost, type CreateHostOptions } from '../create-host.ts'
+import { storeFile } from '../store-file.ts'
 import { createTerminalInteractor } from '../terminal-interactor.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -28,13 +30,32 @@ export function readOptions<const Options extends NonNullable<ParseArgsConfig['o
 /** A person can be asked only when both ends are a terminal. */
 export const terminal = () => process.stdin.isTTY && process.stderr.isTTY ? createTerminalInteractor() : undefined
 
-export function openHost(values: { readonly 'workspace'?: string | undefined; readonly 'home'?: string | undefined; readonly 'trust-project'?: boolean | undefined }) {
+export interface HostValues {
+  readonly 'workspace'?: string | undefined
+  readonly 'home'?: string | undefined
+  readonly 'trust-project'?: boolean | undefined
+}
+
+/** `remembering`: state, approvals and the audit outlive the command. */
+export async function openHost(values: HostValues, remembering = false) {
   const interactor = terminal()
+  const store = remembering ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {
     workspace: values.workspace ?? process.cwd(),
     ...(values.home === undefined ? {} : { home: values.home }),
     ...(values['trust-project'] ? { trust: 'once' as const } : {}),
     ...(interactor ? { interactor } : {}),
+    ...(store ? { store } : {}),
   }
   return createHost(options)
+}
+
+/** A home that cannot be written to costs the memory, not the call. */
+async function openStore(home: string | undefined): Promise<Store | undefined> {
+  try {
+    return await openSqliteStore({ file: storeFile(home) })
+  } catch (error) {
+    process.stderr.write(`Nothing of this is remembered: ${messageOf(error)}\n`)
+    return undefined
+  }
 }
