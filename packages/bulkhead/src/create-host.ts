@@ -54,6 +54,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     tools: () => host.tools(),
     diagnostics: host.diagnostics,
     openSession: (session) => host.openSession(session),
+    runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     on: (listener) => host.on(listener),
     async close() {
       const closed = await host.close()

@@ -5,10 +5,14 @@ import {
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
-import { createNestedCaller } from './nested-calls.ts'
 import { ProjectApprovals } from './permissions/approvals.ts'
 import { Registry } from './registry.ts'
-import { HostSession, type Session, type SessionOptions } from './session.ts'
+import { ActiveTurns } from './sessions/active-turns.ts'
+import type { BudgetLimits } from './sessions/budget.ts'
+import { createNestedCaller } from './sessions/nested-calls.ts'
+import type { SessionOptions } from './sessions/session-options.ts'
+import { HostSession, type Session } from './sessions/session.ts'
+import { Workflows } from './sessions/workflows.ts'
 import { Settings } from './settings.ts'
 import { stopAll, type StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
@@ -35,8 +39,13 @@ export interface Host {
   tools(): readonly ToolListing[]
   /** The loader's and the registry's own: what is not offered, and why. */
   readonly diagnostics: readonly Diagnostic[]
-  /** Rejects with ConfigInvalid or RequirementInvalid for options that make no sense, and with HostClosed. */
+  /** Rejects with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense, and with HostClosed. */
   openSession(options?: SessionOptions): Promise<Session>
+  /**
+   * What is called from within `work`, in whichever session and however late, draws on a budget of its own: the async
+   * context carries it. Without limits, those of the configuration.
+   */
+  runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value
   /** Returns what ends the subscription. */
   on(listener: EventListener): () => void
   /**
@@ -82,7 +91,10 @@ class ToolHost implements Host {
       store, sandbox, workspace, env, events, clock,
     })
     registry.register(report.extensions)
-    this.#context = { registry, events, clock, sidecar: options.sidecar }
+    this.#context = {
+      registry, events, clock, turns: new ActiveTurns(), workflows: new Workflows(report.config.merged.budget),
+      sidecar: options.sidecar,
+    }
     // Later, so that whoever subscribes first hears of it. A failure shows as its state; its first call tries again.
     queueMicrotask(() => {
       for (const extension of registry.eager()) extension.start().catch(() => {})
@@ -108,11 +120,16 @@ class ToolHost implements Host {
       host: this.#context,
       settings: this.#settings,
       variables: this.#variables,
+      workspace: this.#options.workspace,
       projectApprovals: this.#projectApprovals,
       onClose: (ended) => this.#sessions.delete(ended),
     })
     this.#sessions.add(session)
     return session
+  }
+
+  runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
+    return this.#context.workflows.run(limits, work)
   }
 
   close(): Promise<CloseReport> {
@@ -127,7 +144,7 @@ class ToolHost implements Host {
     for (const session of sessions) session.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
-    for (const session of sessions) session.cancel(closed())
+    for (const session of sessions) session.cancelWith(closed())
     await Promise.all(sessions.map((session) => session.close()))
     return { ...await stopAll(registry.clear(), closed(), drainMs), cancelledCalls }
   }

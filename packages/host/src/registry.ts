@@ -3,9 +3,9 @@ import {
   type ToolManifest,
 } from '@bulkhead/contract'
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
-import { closeNames } from './close-names.ts'
 import { compose, type Composition, type Offer } from './composition.ts'
 import type { Extension } from './extension.ts'
+import { OfferedTools } from './offered-tools.ts'
 import type { Settings } from './settings.ts'
 import type { ToolEntry } from './tool-entry.ts'
 
@@ -77,23 +77,13 @@ export class Registry {
     return offered.filter(({ activation }) => activation === 'eager')
   }
 
-  /** Why the configuration does not let the tool be called, or undefined. */
-  switchedOff(name: string): string | undefined {
-    if (this.#settings.file.toolsEnabled === false) return 'Tools are switched off by the configuration.'
-    return this.#settings.tool(name).enabled === false ? `The tool "${name}" is switched off by the configuration.` : undefined
-  }
-
-  /** Enabled tools in the order of their names. */
-  tools(): readonly ToolEntry[] {
-    return this.#enabledOffers().map(({ tool }) => tool)
+  /** What is offered now, whatever is registered later. */
+  offered(): OfferedTools {
+    return new OfferedTools(this.#composition.offers, this.#settings)
   }
 
   list(): readonly ToolListing[] {
-    return this.#enabledOffers().map(toListing)
-  }
-
-  closeNames(name: string): readonly string[] {
-    return closeNames(name, [...this.#composition.offers.keys()].filter((other) => this.switchedOff(other) === undefined))
+    return this.offered().enabled().map(toListing)
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -112,12 +102,6 @@ export class Registry {
       this.#unprepared.push({ descriptor, error: BulkheadError.from(thrown) })
       return undefined
     }
-  }
-
-  #enabledOffers(): readonly Offer[] {
-    return [...this.#composition.offers.values()]
-      .filter(({ tool }) => this.switchedOff(tool.name) === undefined)
-      .toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
   }
 }
 

@@ -4,8 +4,9 @@ import {
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import { pauseFor, type RunningCalls } from './running-calls.ts'
-import type { NestedCaller } from './nested-calls.ts'
-import { openSlot } from './state-slot.ts'
+import { haltIfHeadless } from './sessions/halt.ts'
+import type { NestedCaller } from './sessions/nested-calls.ts'
+import { openSlot } from './state/state-slot.ts'
 import type { SchemaCheck } from './validators.ts'
 
 export interface ServiceSources {
@@ -59,6 +60,9 @@ function interactFor({ descriptor: { id }, running }: ServiceSources) {
     const resume = pauseFor(current)
     try {
       return await current.call.session.interactions.ask(request, `extension ${id}`, AbortSignal.any([signal, current.signal]))
+    } catch (thrown) {
+      if (BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable') haltIfHeadless(current.call, request.kind)
+      throw thrown
     } finally {
       resume()
     }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import {
   BulkheadError, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type StateSlot, type Store,
 } from '@bulkhead/contract'
-import type { EventBus } from './events.ts'
-import type { SchemaCheck } from './validators.ts'
+import type { EventBus } from '../events.ts'
+import type { SchemaCheck } from '../validators.ts'
 
 export interface SlotSources {
   readonly descriptor: ExtensionDescriptor

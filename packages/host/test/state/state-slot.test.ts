@@ -1,7 +1,7 @@
 import type { Json } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { MemoryStore } from './twin/store.ts'
-import { createWorld, verdictOf, type ExtensionSketch } from './twin/world.ts'
+import { MemoryStore } from '../twin/store.ts'
+import { createWorld, verdictOf, type ExtensionSketch } from '../twin/world.ts'
 
 const COUNTER: ExtensionSketch = {
   id: 'counter',
