@@ -1,6 +1,6 @@
 import {
   BulkheadError, type Clock, type CompartmentEnd, type CompartmentServices, type CompartmentSession, type CompartmentTool,
-  type ExtensionDescriptor, type LifecyclePhase, type LifecycleState, type Sandbox,
+  type ExtensionDescriptor, type Json, type LifecyclePhase, type LifecycleState, type Sandbox, type StoredState,
 } from '@bulkhead/contract'
 import { settlesWithin } from './bounded-wait.ts'
 import type { EventBus } from './events.ts'
@@ -86,6 +86,12 @@ export class Extension {
     this.#stopReason ??= reason
     this.#stopping ??= this.#stop(reason, drainMs).catch((thrown: unknown) => BulkheadError.from(thrown))
     return this.#stopping
+  }
+
+  /** What the running code makes of a stored state. Rejects when it does not run. */
+  async migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
+    if (this.#compartment) return this.#compartment.migrateState(stored, signal)
+    throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" is gone.`)
   }
 
   async #activate(): Promise<CompartmentSession> {

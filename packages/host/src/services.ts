@@ -1,12 +1,12 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type CompartmentServices, type ExtensionDescriptor,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices, type ExtensionDescriptor,
   type InteractionRequest, type InteractionResponse, type Json, type Manifest, type Outcome, type SecretGrant, type Store,
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import { pauseFor, type RunningCalls } from './running-calls.ts'
 import { haltIfHeadless } from './sessions/halt.ts'
 import type { NestedCaller } from './sessions/nested-calls.ts'
-import { openSlot } from './state/state-slot.ts'
+import { openSlot, type SlotSources } from './state/state-slot.ts'
 import type { SchemaCheck } from './validators.ts'
 
 export interface ServiceSources {
@@ -18,6 +18,9 @@ export interface ServiceSources {
   readonly env: (name: string) => string | undefined
   readonly events: EventBus
   readonly callTool: NestedCaller
+  readonly migrate: SlotSources['migrate']
+  readonly migrationMs: number
+  readonly clock: Clock
 }
 
 /** What the broker of one extension may ask the host for: only what its manifest declares. */
