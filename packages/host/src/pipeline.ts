@@ -31,7 +31,7 @@ export async function runCall(proposal: Proposal, host: HostContext): Promise<Ou
   } catch (thrown) {
     ended = new Refusal(BulkheadError.from(thrown))
   }
-  return settle(call, ended, host)
+  return settle(call, ended, host).finally(call.progress.release)
 }
 
 async function throughStages(words: Words, { scope, timeoutMs }: Proposal, host: HostContext): Promise<ExecutedCall | Refusal> {
