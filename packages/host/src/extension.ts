@@ -87,6 +87,10 @@ export class Extension {
     return Math.ceil(this.#restarts.restMs(this.#parts.clock.monotonic()))
   }
 
+  get phaseMs(): number {
+    return this.#parts.arrangement.limits.phaseMs
+  }
+
   get activation(): Arrangement['activation'] {
     return this.#parts.arrangement.activation
   }

@@ -8,7 +8,7 @@ export class Holds {
   readonly #held = new Set<Hold>()
 
   /** Returns what lets go. Doing so twice is once. */
-  take(): () => void {
+  enter(): () => void {
     const hold: Hold = { gone: undefined }
     this.#held.add(hold)
     return () => {
@@ -16,17 +16,17 @@ export class Holds {
     }
   }
 
-  get count(): number {
+  get size(): number {
     return this.#held.size
   }
 
   /** Resolves when all who hold it now have let go. Whoever comes later is not waited for. */
-  async released(): Promise<void> {
+  async whenReleased(): Promise<void> {
     await Promise.all(Array.from(this.#held, (hold) => (hold.gone ??= Promise.withResolvers<void>()).promise))
   }
 
   /** Resolves at a moment when nobody holds it. */
-  async none(): Promise<void> {
-    while (this.#held.size > 0) await this.released()
+  async whenNone(): Promise<void> {
+    while (this.#held.size > 0) await this.whenReleased()
   }
 }

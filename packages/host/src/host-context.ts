@@ -1,5 +1,6 @@
 import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
+import type { Holds } from './holds.ts'
 import type { Registry } from './registry.ts'
 
 /** Where results that are too long for a model are kept whole. */
@@ -16,4 +17,6 @@ export interface HostContext {
   readonly events: EventBus
   readonly clock: Clock
   readonly sidecar: Sidecar | undefined
+  /** Turns that are open, in every session. */
+  readonly turns: Holds
 }

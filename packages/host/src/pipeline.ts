@@ -40,7 +40,7 @@ async function throughStages(words: Words, { scope, timeoutMs }: Proposal, host:
   const received = receive(words, timeoutMs, scope)
   if (received instanceof Refusal) return received
 
-  const resolved = resolve(received, host.registry)
+  const resolved = resolve(received, host.registry.offered())
   if (resolved instanceof Refusal) return resolved
 
   const validated = validate(resolved)

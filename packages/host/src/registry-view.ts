@@ -1,28 +1,19 @@
 import type { ToolListing } from '@bulkhead/contract'
-import { closeNames } from './close-names.ts'
 import type { Composition, Offer } from './composition.ts'
 import type { Extension } from './extension.ts'
+import { OfferedTools } from './offered-tools.ts'
 import type { Settings } from './settings.ts'
-import type { ToolEntry } from './tool-entry.ts'
 
-/** Which tool answered to a name at one moment. Never changes: what is loaded later makes another view. */
+/** The registry of one moment. Never changes: what is loaded later makes another. */
 export class RegistryView {
-  readonly settings: Settings
+  /** For a session or a turn to live by. */
+  readonly offered: OfferedTools
   readonly #composition: Composition
-  #enabled: readonly Offer[] | undefined
 
-  constructor(composition: Composition, settings: Settings) {
-    this.settings = settings
+  /** `now`: what is offered when it is asked. */
+  constructor(composition: Composition, settings: Settings, now: () => Composition['offers']) {
+    this.offered = new OfferedTools(composition.offers, settings, now)
     this.#composition = composition
-  }
-
-  get(name: string): ToolEntry | undefined {
-    return this.#composition.offers.get(name)?.tool
-  }
-
-  /** Rises with every registration of whatever answers to the name. */
-  generation(name: string): number | undefined {
-    return this.#composition.offers.get(name)?.generation
   }
 
   extension(id: string): Extension | undefined {
@@ -33,35 +24,13 @@ export class RegistryView {
     return this.extension(extension.descriptor.id) === extension
   }
 
-  /** Why the configuration does not let the tool be called, or undefined. */
-  switchedOff(name: string): string | undefined {
-    if (this.settings.file.toolsEnabled === false) return 'Tools are switched off by the configuration.'
-    return this.settings.tool(name).enabled === false ? `The tool "${name}" is switched off by the configuration.` : undefined
-  }
-
-  /** Enabled tools in the order of their names. */
-  tools(): readonly ToolEntry[] {
-    return this.#enabledOffers().map(({ tool }) => tool)
-  }
-
   list(): readonly ToolListing[] {
-    return this.#enabledOffers().map(toListing)
+    return this.offered.enabled().map(toListing)
   }
 
   listing(name: string): ToolListing | undefined {
     const offer = this.#composition.offers.get(name)
-    return offer && this.switchedOff(name) === undefined ? toListing(offer) : undefined
-  }
-
-  closeNames(name: string): readonly string[] {
-    return closeNames(name, this.#enabledOffers().map(({ tool }) => tool.name))
-  }
-
-  #enabledOffers(): readonly Offer[] {
-    this.#enabled ??= [...this.#composition.offers.values()]
-      .filter(({ tool }) => this.switchedOff(tool.name) === undefined)
-      .toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
-    return this.#enabled
+    return offer && this.offered.switchedOff(name) === undefined ? toListing(offer) : undefined
   }
 }
 

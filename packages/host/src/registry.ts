@@ -5,6 +5,7 @@ import {
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
 import { compose, type Composition } from './composition.ts'
 import type { Extension } from './extension.ts'
+import type { OfferedTools } from './offered-tools.ts'
 import { RegistryView } from './registry-view.ts'
 import type { Settings } from './settings.ts'
 import type { ToolEntry } from './tool-entry.ts'
@@ -43,7 +44,7 @@ export class Registry {
     const { settings } = sources
     this.#sources = sources
     this.#present = { candidates: [], unprepared: [], settings, composition: compose([], this.#locked) }
-    this.#view = new RegistryView(this.#present.composition, settings)
+    this.#view = this.#viewOf(this.#present)
   }
 
   /** As it is now, for whoever must not see it change. */
@@ -106,18 +107,18 @@ export class Registry {
   /** Works out who would be offered. Until the next proposal or commit, extensions of this one find each other. */
   propose(candidates: readonly Candidate[], unprepared: readonly Unprepared[], settings: Settings): Proposal {
     const composition = compose(candidates, this.#locked)
-    this.#proposed = new RegistryView(composition, settings)
-    return { candidates, unprepared, settings, composition }
+    const proposal = { candidates, unprepared, settings, composition }
+    this.#proposed = this.#viewOf(proposal)
+    return proposal
   }
 
   /** Returns the extensions that are no longer wanted, dependents before what they depend on. */
   commit(proposal: Proposal): readonly Extension[] {
     const before = this.extensions()
-    const wasServed = this.#view
-    const view = new RegistryView(proposal.composition, proposal.settings)
-    const staying = new Set(proposal.candidates.map(({ extension }) => extension))
-    const hiddenNow = (extension: Extension) => wasServed.serves(extension) && !view.serves(extension) && extension.wasStarted
-    const unwanted = new Set(before.filter((extension) => !staying.has(extension) || hiddenNow(extension)))
+    const view = this.#viewOf(proposal)
+    const after = new Set(proposal.candidates.map(({ extension }) => extension))
+    const ranInVain = (extension: Extension) => extension.wasStarted && !view.serves(extension)
+    const unwanted = new Set([...before, ...after].filter((extension) => !after.has(extension) || ranInVain(extension)))
     // What ran and is hidden now will be stopped for good; another takes its place in case it is offered again.
     const candidates = proposal.candidates.map((candidate) =>
       unwanted.has(candidate.extension) ? this.#again(candidate, proposal.settings) : candidate)
@@ -128,11 +129,17 @@ export class Registry {
   }
 
   get(name: string): ToolEntry | undefined {
-    return this.#view.get(name)
+    return this.#present.composition.offers.get(name)?.tool
   }
 
+  /** Rises with every registration of whatever answers to the name. */
   generation(name: string): number | undefined {
-    return this.#view.generation(name)
+    return this.#present.composition.offers.get(name)?.generation
+  }
+
+  /** What is offered now, whatever is registered later. */
+  offered(): OfferedTools {
+    return this.#view.offered
   }
 
   extension(id: string): Extension | undefined {
@@ -153,20 +160,8 @@ export class Registry {
     return offered.filter(({ activation, wasStarted }) => activation === 'eager' && !wasStarted)
   }
 
-  switchedOff(name: string): string | undefined {
-    return this.#view.switchedOff(name)
-  }
-
-  tools(): readonly ToolEntry[] {
-    return this.#view.tools()
-  }
-
   list(): readonly ToolListing[] {
     return this.#view.list()
-  }
-
-  closeNames(name: string): readonly string[] {
-    return this.#view.closeNames(name)
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -177,6 +172,10 @@ export class Registry {
       const isBelow = serving !== undefined && layerRank(serving) < layerRank(descriptor.layer)
       return registrationDiagnostic(descriptor, error, isBelow ? serving : undefined)
     })
+  }
+
+  #viewOf({ composition, settings }: Proposal): RegistryView {
+    return new RegistryView(composition, settings, () => this.#present.composition.offers)
   }
 
   /** One that is being tried out finds those it is tried out with. */

@@ -82,7 +82,7 @@ export class HostSession implements Session {
   }
 
   tools(): readonly ToolDefinition[] {
-    return this.#sources.host.registry.tools().map(({ definition }) => definition)
+    return this.#sources.host.registry.offered().enabled().map(({ tool }) => tool.definition)
   }
 
   call(call: ToolCall, options: CallOptions = {}): Promise<Outcome> {

@@ -169,12 +169,12 @@ test('what the configuration switches off is not listed, and says why', () => {
     extensions, config: { tools: { one: { enabled: false } }, extensions: { b: { enabled: false } } },
   })
   expect(some.list().map(({ name }) => name)).toEqual(['two'])
-  expect(some.switchedOff('one')).toContain('"one"')
-  expect(some.switchedOff('two')).toBeUndefined()
+  expect(some.offered().switchedOff('one')).toContain('"one"')
+  expect(some.offered().switchedOff('two')).toBeUndefined()
   expect(some.get('three')).toBeUndefined()
   const all = createRegistry({ extensions, config: { toolsEnabled: false } })
   expect(all.list()).toEqual([])
-  expect(all.switchedOff('two')).toBe('Tools are switched off by the configuration.')
+  expect(all.offered().switchedOff('two')).toBe('Tools are switched off by the configuration.')
 })
 
 test('names that every object has are names like others', () => {
