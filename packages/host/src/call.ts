@@ -72,10 +72,12 @@ export interface CallProgress {
   budgeted: BudgetedCall | undefined
   /** 0 until the tool is run. */
   attempt: number
+  /** Lets go of the extension the call is bound to. */
+  release: (() => void) | undefined
 }
 
 export const beginning = (clock: Clock): CallProgress =>
-  ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0 })
+  ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0, release: undefined })
 
 /** A stage's no: a value, not a throw. */
 export class Refusal {

@@ -40,7 +40,7 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
 /** Contract: never rejects. */
 export async function finishCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
   const ended = decided instanceof Refusal ? decided : await orRefusal(() => perform(decided, host))
-  return settle(call, ended, host)
+  return settle(call, ended, host).finally(call.progress.release)
 }
 
 /**
@@ -48,9 +48,10 @@ export async function finishCall({ call, decided }: PreparedCall, host: HostCont
  * counts beginnings finds an end for each. One that was refused stays refused. Contract: never rejects.
  */
 export function skipCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
-  if (decided instanceof Refusal) return settle(call, decided, host)
+  if (decided instanceof Refusal) return settle(call, decided, host).finally(call.progress.release)
   host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
-  return settle(call, new Refusal(new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)), host)
+  const skipped = new Refusal(new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING))
+  return settle(call, skipped, host).finally(call.progress.release)
 }
 
 /** The only place where a throw becomes an outcome. */

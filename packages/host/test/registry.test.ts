@@ -31,9 +31,9 @@ test('unregistering restores what was hidden, layer by layer', () => {
   const registry = createRegistry({ extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b' }, { id: 'c', layer: 'project' }] })
   const answering = () => registry.get('echo')?.extension.descriptor.id
   expect(answering()).toBe('c')
-  expect(registry.unregister('c', 'project')?.descriptor.id).toBe('c')
+  expect(registry.unregister('c', 'project').map(({ descriptor }) => descriptor.id)).toEqual(['c'])
   expect(answering()).toBe('b')
-  expect(registry.unregister('c', 'project')).toBeUndefined()
+  expect(registry.unregister('c', 'project')).toEqual([])
   registry.unregister('a', 'bundled')
   expect(answering()).toBe('b')
   expect(registry.list()[0]?.shadows).toEqual([])

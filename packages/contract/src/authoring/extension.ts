@@ -1,12 +1,17 @@
 import type { Json, JsonObject } from '../json.ts'
 import type { RequirementSet } from '../requirements.ts'
-import type { Log, Runtime } from './runtime.ts'
+import type { Interact, Log, Runtime } from './runtime.ts'
 import type { ArgsOf } from './schema-type.ts'
 
 /** What the lifecycle phases of an extension are given. */
 export interface ExtensionContext {
   readonly config: JsonObject
   readonly log: Log
+  /**
+   * While `init` runs, where a tool of the extension declares `interact`: to sign in by a device code or a password. The time
+   * of the phase stands still meanwhile. Nothing else may ask a person.
+   */
+  readonly interact?: Interact
 }
 
 /** Any shape that can be read as an outcome: a bare value, or one of the dialects, told by its discriminant. */

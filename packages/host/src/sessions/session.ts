@@ -125,7 +125,6 @@ export class HostSession implements Session {
 
   call(call: ToolCall, options: CallOptions = {}): Promise<Outcome> {
     const turn = this.#turn
-    const leave = turn ? undefined : this.#sources.host.turns.enter()
     const scope = (turn?.scope ?? this.#cancel).begin()
     const proposal = this.#propose(call, options, { scope, turn: turn?.scope ?? scope, tools: this.#offered() })
     const { signal } = options
@@ -133,7 +132,6 @@ export class HostSession implements Session {
     return this.#hold(runCall(proposal, this.#sources.host), turn, 1, () => {
       forget?.()
       scope.end()
-      leave?.()
     })
   }
 
@@ -142,14 +140,12 @@ export class HostSession implements Session {
     if (!Array.isArray(calls)) throw new BulkheadError('InputInvalid', 'The calls are not a list.', { data: { path: '/calls' } })
     const batchSize = batchSizeOf(strategy)
     const turn = this.#turn
-    const leave = turn ? undefined : this.#sources.host.turns.enter()
     const scope = (turn?.scope ?? this.#cancel).begin()
     const forget = signal && onAbort(signal, () => scope.cancel(callCancelled('user', signal.reason)))
     const frame = { scope, turn: turn?.scope ?? scope, tools: this.#offered() }
     return this.#hold(this.#runAll(calls, options, frame, { batchSize, steering }), turn, calls.length, () => {
       forget?.()
       scope.end()
-      leave?.()
     })
   }
 

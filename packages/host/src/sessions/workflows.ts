@@ -7,16 +7,10 @@ import { Budget, jointBudget, type BudgetLimits, type BudgetSource } from './bud
  */
 export class Workflows {
   readonly #current = new AsyncLocalStorage<BudgetSource>()
-  readonly #limits: BudgetLimits | undefined
-
-  /** `limits`: of a workflow that names none. */
-  constructor(limits: BudgetLimits | undefined) {
-    this.#limits = limits
-  }
 
   /** One inside another draws from both. */
   run<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
-    const budget = new Budget(limits ?? this.#limits)
+    const budget = new Budget(limits)
     const outer = this.#current.getStore()
     return this.#current.run(outer ? jointBudget([budget, outer]) : budget, work)
   }

@@ -10,6 +10,7 @@ export function resolve(call: RawCall): ResolvedCall | Refusal {
   const tool = tools.get(call.name)
   if (!tool) return unknownTool(call.name, tools)
   call.progress.tool = tool
+  call.progress.release = tool.extension.holds.enter()
   return { ...call, tool }
 }
 

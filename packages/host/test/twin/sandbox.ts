@@ -10,12 +10,17 @@ type LooseTool = { execute(args: JsonObject, runtime: object): unknown; deriveAp
 export class TwinSandbox implements Sandbox {
   readonly requests: CompartmentRequest[] = []
   readonly compartments: TwinCompartment[] = []
-  readonly #modules: ReadonlyMap<string, ExtensionModule>
+  readonly #modules: Map<string, ExtensionModule>
   /** Called before each start; may reject or wait. */
   beforeOpen: (request: CompartmentRequest) => Promise<void> | void = () => {}
 
-  constructor(modules: ReadonlyMap<string, ExtensionModule>) {
+  constructor(modules: Map<string, ExtensionModule>) {
     this.#modules = modules
+  }
+
+  /** Code that comes later, such as another version. */
+  add(key: string, module: ExtensionModule): void {
+    this.#modules.set(key, module)
   }
 
   async open(request: CompartmentRequest): Promise<CompartmentSession> {
