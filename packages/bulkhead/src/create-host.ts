@@ -52,8 +52,18 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   })
   return {
     tools: () => host.tools(),
-    diagnostics: host.diagnostics,
+    tool: (name) => host.tool(name),
+    extensions: () => host.extensions(),
+    get diagnostics() {
+      return host.diagnostics
+    },
+    register: (extensions) => host.register(extensions),
+    unregister: (id, layer) => host.unregister(id, layer),
+    clear: () => host.clear(),
+    reload: (request) => host.reload(request),
+    switchWorkspace: (place) => host.switchWorkspace(place),
     openSession: (session) => host.openSession(session),
+    runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     on: (listener) => host.on(listener),
     flushAudit: () => host.flushAudit(),
     async close() {

@@ -45,6 +45,11 @@ export class RunningCalls {
     return this.#calls.get(id)
   }
 
+  /** The one that has run for the longest: a compartment that woke for it may ask its person. */
+  any(): RunningCall | undefined {
+    return this.#calls.values().next().value
+  }
+
   get size(): number {
     return this.#calls.size
   }

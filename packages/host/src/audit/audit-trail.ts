@@ -4,7 +4,8 @@ import type { Redaction } from './redaction.ts'
 
 export interface AuditOptions {
   readonly store: Store
-  readonly redaction: Redaction
+  /** As it is now. */
+  readonly redaction: () => Redaction
   /** Whether the arguments of calls are kept, and not their digest alone. */
   readonly keepArguments: boolean
   /** Told once when records begin to be lost, and again after it has worked in between. */
@@ -28,7 +29,7 @@ export class AuditTrail {
 
   /** A listener of events. */
   readonly hear = (event: BulkheadEvent): void => {
-    const record = recordOf(event, this.#options.redaction, this.#options.keepArguments)
+    const record = recordOf(event, this.#options.redaction(), this.#options.keepArguments)
     if (record !== undefined) this.#keep(record)
   }
 

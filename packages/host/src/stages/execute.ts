@@ -40,7 +40,7 @@ async function attemptOnce(call: ClearedCall, host: HostContext, attempt: number
 async function callCompartment(call: ClearedCall, host: HostContext, attempt: number): Promise<Json> {
   const { tool, signal } = call
   const { running } = tool.extension
-  const compartment = tool.extension.compartment ?? await untilAborted(tool.extension.start(), signal)
+  const compartment = tool.extension.compartment ?? await untilAborted(tool.extension.start(call.session.interactions), signal)
   const ending = new AbortController()
   const timeoutMs = call.timeoutMs ?? tool.timeoutMs
   const deadline = new Deadline(host.clock, timeoutMs, () => ending.abort(overdue(tool.name, timeoutMs)))
