@@ -9,6 +9,7 @@ import { createMemoryStore } from '@bulkhead/store'
 import { bundledExtensions } from '@bulkhead/tools-bundled'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
+import { traceWherePresent } from './tracing.ts'
 import { CORE_VERSION } from './version.ts'
 
 export interface CreateHostOptions {
@@ -50,6 +51,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     userData: home,
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
   })
+  const stopTracing = await traceWherePresent(host)
   return {
     tools: () => host.tools(),
     tool: (name) => host.tool(name),
@@ -65,9 +67,11 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     openSession: (session) => host.openSession(session),
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     on: (listener) => host.on(listener),
+    metrics: () => host.metrics(),
     flushAudit: () => host.flushAudit(),
     async close() {
       const closed = await host.close()
+      stopTracing()
       await sandbox.close()
       await store.close()
       return closed

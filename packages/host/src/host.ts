@@ -8,6 +8,7 @@ import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import { statusOf, type ExtensionStatus } from './extension-status.ts'
 import type { Sidecar } from './host-context.ts'
+import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { SmokeCheck } from './reload/smoke-check.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
@@ -70,6 +71,8 @@ export interface Host {
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value
   /** Returns what ends the subscription. */
   on(listener: EventListener): () => void
+  /** What became of the calls so far, by tool. */
+  metrics(): readonly ToolMetrics[]
   /** Resolves when the audit of all that happened until now is kept. Rejects with StoreUnavailable when some of it is not. */
   flushAudit(): Promise<void>
   /**
@@ -103,6 +106,7 @@ class ToolHost implements Host {
   /** Those that were left and have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
   readonly #audit: AuditTrail | undefined
+  readonly #metrics = new MetricsRecorder()
   #workspace: Workspace
   #closing: Promise<CloseReport> | undefined
 
@@ -112,6 +116,7 @@ class ToolHost implements Host {
     this.#sources = { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows: new Workflows() }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
+    events.on(this.#metrics.hear)
     this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
   }
 
@@ -172,6 +177,10 @@ class ToolHost implements Host {
     this.#left.set(old, unloaded)
     this.#unloadIfEmpty(old)
     return { sessionsLeft: old.sessions.size, unloaded: unloaded.promise }
+  }
+
+  metrics(): readonly ToolMetrics[] {
+    return this.#metrics.snapshot()
   }
 
   async flushAudit(): Promise<void> {
