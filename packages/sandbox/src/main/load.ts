@@ -1,11 +1,14 @@
 import type {
   CompartmentCode, CompartmentLoadRequest, CompartmentRequest, CompartmentSession, Json, LifecyclePhase,
 } from '@bulkhead/contract'
-import { BulkheadError, canonicalJson, isJsonObject, LIFECYCLE_PHASES } from '@bulkhead/contract'
+import { BulkheadError, canonicalJson, isJsonObject, LIFECYCLE_PHASES, visibleText } from '@bulkhead/contract'
 import { powersOf } from './powers.ts'
 
 /** What a compartment can run; other files of a package stay with the host. */
 const CODE_FILE = /\.(?:m?js|json|wasm)$/
+/** Of names that the code made up, an error repeats so many, and so much of each. */
+const SHOWN_NAMES = 5
+const SHOWN_CHARS = 80
 
 /** The question a compartment is opened with. */
 export function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): CompartmentLoadRequest {
@@ -39,7 +42,8 @@ export function judgeOffers(reply: Json, { extension, tools }: CompartmentReques
   if (missing.length > 0 || extra.length > 0) {
     throw mismatch(extension.id, [
       ...missing.map((name) => `the manifest declares ${name}, which the code does not offer`),
-      ...extra.map((name) => `the code offers ${name}, which the manifest does not declare`),
+      ...extra.slice(0, SHOWN_NAMES).map((name) => `the code offers ${shown(name)}, which the manifest does not declare`),
+      ...(extra.length > SHOWN_NAMES ? [`and ${extra.length - SHOWN_NAMES} more`] : []),
     ].join('; '))
   }
   for (const [name, { input, requires }] of offered) {
@@ -53,6 +57,8 @@ export function judgeOffers(reply: Json, { extension, tools }: CompartmentReques
   }
   return { phases, approvalKeys: new Set([...offered].filter(([, tool]) => tool.approvalKey).map(([name]) => name)) }
 }
+
+const shown = (name: string): string => visibleText(name.slice(0, SHOWN_CHARS)) + (name.length > SHOWN_CHARS ? '…' : '')
 
 interface OfferedTool {
   readonly approvalKey: boolean
