@@ -3,7 +3,7 @@ import { SECTIONS } from './case.ts'
 import { ATTACKS, attackOf } from './cases/index.ts'
 import { ON_PACKAGES } from './on-packages.ts'
 import type { Record } from './run/measure.ts'
-import { CONFINED } from './run/measure.ts'
+import { CONFINED, ON_GATE } from './run/measure.ts'
 
 /** What the security page says of the corpus, from what was measured. */
 export function renderSection(record: Record): string {
@@ -30,6 +30,9 @@ export function renderSection(record: Record): string {
     '| | attacks on | number | lockdown in a process | in a thread | permission in a process | in a thread |',
     '|---|---|---|---|---|---|---|',
     ...sections.filter((section) => confinedIn(section).length > 0).map((section) => layersOf(section, record)),
+    '',
+    'The gate alone holds these, whose code reaches its aim in a host that exposes an object by Comlink as it is, or takes what a',
+    `thread posts as it is: ${ranges(ON_GATE.map(({ id }) => id))}.`,
     '',
     `The attacks ${ranges(ON_PACKAGES)} are on packages and their manifests. They are the loader's, which`,
     'has its own corpus in `packages/loader/corpus`, with a list of those that it does not withstand yet.',

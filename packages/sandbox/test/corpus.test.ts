@@ -21,7 +21,7 @@ const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observ
   new Map(observations.map((one) => [key(one.id, one.placement), one]))
 /** The first few of each section. */
 const sampleOf = (attacks: readonly Attack[], count: number): readonly Attack[] =>
-  Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values().flatMap((group) => group.slice(0, count)).toArray()
+  [...Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values()].flatMap((all) => all.slice(0, count))
 
 describe('the corpus', () => {
   it('has every number once, here or in the loader', () => {

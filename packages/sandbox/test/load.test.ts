@@ -12,7 +12,8 @@ const messageFor = async (reply: Json): Promise<string> => {
 describe('tools that the manifest does not declare', () => {
   it('are named', async () => {
     expect(await messageFor(offering('first', 'second'))).toBe('The code of example is not what its manifest says: '
-      + 'the code offers first, which the manifest does not declare; the code offers second, which the manifest does not declare. '
+      + 'the code offers first, which the manifest does not declare; '
+      + 'the code offers second, which the manifest does not declare. '
       + 'Make both name the same.')
   })
 

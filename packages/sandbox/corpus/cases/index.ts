@@ -29,7 +29,9 @@ export const ATTACKS: readonly Attack[] = [
 ].flat().toSorted((one, other) => one.id - other.id)
 
 /** Those that must be contained on a system such as this one. */
-export const ATTACKS_HERE: readonly Attack[] = ATTACKS.filter(({ where }) => where === 'everywhere' || existsSync('/proc/self/fd'))
+export const ATTACKS_HERE: readonly Attack[] = existsSync('/proc/self/fd')
+  ? ATTACKS
+  : ATTACKS.filter(({ where }) => where === 'everywhere')
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))
 

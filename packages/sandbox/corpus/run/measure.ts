@@ -23,8 +23,10 @@ export type ByPlacement = { readonly [placement in AttackPlacement]: readonly nu
 /** Attacks whose code reaches its aim where nothing confines it. */
 export const REACHING: readonly Attack[] = ATTACKS.filter(({ control }) => control === 'reaches')
 
-/** Those of them that are confined by layers in the worker, and not by the gate of the host. */
-export const CONFINED: readonly Attack[] = REACHING.filter(({ section }) => section !== 'M' && section !== 'N')
+const onGate = ({ section }: Attack): boolean => section === 'M' || section === 'N'
+/** Those of them that the gate of the host confines, and those that layers in the worker do. */
+export const ON_GATE: readonly Attack[] = REACHING.filter(onGate)
+export const CONFINED: readonly Attack[] = REACHING.filter((attack) => !onGate(attack))
 
 /** Nothing confines an attack on the wire or by data but the gate; the others are confined in the worker. */
 export const WITHOUT: { readonly [layer in 'lockdown' | 'native' | 'both' | 'gate']: Layers } = {
@@ -57,7 +59,6 @@ export async function reachedWithout(layer: 'lockdown' | 'native', options: Meas
 
 /** The same code where nothing confines it: with both layers of the worker gone, or in a host without a gate. */
 export async function runControls(attacks: readonly Attack[], options: MeasureOptions): Promise<readonly Observation[]> {
-  const onGate = ({ section }: Attack): boolean => section === 'M' || section === 'N'
   const common = { ...options, placements: ['thread'] as const, apart: true }
   return [
     ...await runAttacks({ ...common, attacks: attacks.filter((attack) => !onGate(attack)), layers: WITHOUT.both }),
