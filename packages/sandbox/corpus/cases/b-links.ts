@@ -73,7 +73,9 @@ export const links = [
       both: tally.read > 0 && tally.denied > 0,
       race: tally.leaked > 0 ? { got: tally.leaked } : 'held',
     }
-  `, { ambient: 'BuiltinDenied', both: true, race: 'held' }, { alone: true, meanwhile: 'swaps a link' }),
+  `, { ambient: 'BuiltinDenied', both: true, race: 'held' }, {
+    alone: true, meanwhile: 'swaps a link', where: 'descriptor paths',
+  }),
   attack(28, 'the root of the file system by way of /proc', `
     const path = 'own/root' + facts.outside + '/secret.txt'
     return {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Attack } from '../case.ts'
 import { fsByPath } from './a-fs-by-path.ts'
 import { links } from './b-links.ts'
@@ -26,6 +27,11 @@ export const ATTACKS: readonly Attack[] = [
     wire, data,
   exhaustion, memory, lifecycle, manifest, sideChannels,
 ].flat().toSorted((one, other) => one.id - other.id)
+
+/** Those that must be contained on a system such as this one. */
+export const ATTACKS_HERE: readonly Attack[] = existsSync('/proc/self/fd')
+  ? ATTACKS
+  : ATTACKS.filter(({ where }) => where === 'everywhere')
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))
 
