@@ -11,6 +11,7 @@ import { approvalKeys } from './stages/approval-keys.ts'
 import { configured } from './stages/configured.ts'
 import { contractVersion } from './stages/contract-version.ts'
 import { integrity } from './stages/integrity.ts'
+import { locked } from './stages/locked.ts'
 import { mainFile } from './stages/main-file.ts'
 import { manifestForm } from './stages/manifest-form.ts'
 import { manifestText, manifestValue } from './stages/manifest-text.ts'
@@ -63,7 +64,9 @@ async function prove(written: Written, terms: Terms): Promise<Proof> {
 
   const vouched = await vouch(shaped.value, terms)
   if (!vouched.ok) return { kind: 'refused', id: manifest.id, faults: vouched.faults }
-  return { kind: 'proven', descriptor: describe(vouched.value, terms), warnings: vouched.warnings }
+  const accepted = next(vouched, (value) => locked(describe(value, terms), terms))
+  if (!accepted.ok) return { kind: 'refused', id: manifest.id, faults: accepted.faults }
+  return { kind: 'proven', descriptor: accepted.value, warnings: accepted.warnings }
 }
 
 function shape(written: Written): StageResult<Shaped> {
