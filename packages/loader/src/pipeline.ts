@@ -4,7 +4,7 @@ import { describe } from './describe.ts'
 import type { Located, Shaped, Terms, Vouched, Written } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { isCovered } from './files/integrity-file.ts'
-import { readPackage } from './files/read-package.ts'
+import { readPackage, type PackageContents } from './files/read-package.ts'
 import type { BundledExtension } from './options.ts'
 import { next, type Fault, type StageResult } from './result.ts'
 import { approvalKeys } from './stages/approval-keys.ts'
@@ -34,6 +34,14 @@ export function proveFolder(located: Located, terms: Terms): Promise<Proof> {
   return guarded(located, async () => {
     const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
     const written = next(contents, (read) => manifestText(located, read))
+    return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
+  })
+}
+
+/** A package that is in memory and nowhere else yet. `located` says where it came from. */
+export function proveContents(located: Located, contents: PackageContents, terms: Terms): Promise<Proof> {
+  return guarded(located, async () => {
+    const written = manifestText(located, contents)
     return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
   })
 }

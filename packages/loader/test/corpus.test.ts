@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { KNOWN_HOLES, NOT_THERE_YET } from '../corpus/known-holes.ts'
 import { PACKAGE_ATTACKS, type PackageAttack } from '../corpus/package-attacks.ts'
 import { outcomeOf, PackageGround } from '../corpus/package-ground.ts'
-import * as loader from '../src/index.ts'
 import { SigstoreFixture } from './signature/sigstore-fixture.ts'
 
 let sigstore: SigstoreFixture
@@ -44,8 +43,4 @@ test('every number of the section is attacked, or said not to be there', () => {
   // 251 is a matter of opening a compartment, and in the corpus of the sandbox.
   const wanted = [193, 194, 195, ...Array.from({ length: 18 }, (_, at) => 241 + at).filter((id) => id !== 251)]
   expect([...numbers].toSorted((one, other) => one - other)).toEqual(wanted)
-})
-
-test('nothing unpacks archives yet', () => {
-  expect(Object.keys(loader).filter((name) => /install|unpack|extract/i.test(name))).toEqual([])
 })

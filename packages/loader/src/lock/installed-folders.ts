@@ -21,12 +21,13 @@ export const isInstalled = ({ source }: LockEntry): boolean => source !== 'in-pl
 export function discoverInstalled(layer: Layer, root: string, lock: LayerLock): Discovery {
   if (lock.kind === 'unreadable') return { found: [], refused: [], faults: [lock.fault] }
   if (lock.kind !== 'read') return { found: [], refused: [], faults: [] }
+  const isThere = lookAt(join(root, INSTALLED_FOLDER)) === 'folder'
   const found: Located[] = []
   const refused: Discovery['refused'][number][] = []
   for (const [id, entry] of lock.entries) {
     if (!isInstalled(entry)) continue
     const located: Located = { layer, location: installedFolder(root, id, entry.root), id }
-    const stat = lookAt(located.location)
+    const stat = isThere ? lookAt(located.location) : 'nothing'
     if (stat === 'folder') found.push(located)
     else refused.push({
       located,
