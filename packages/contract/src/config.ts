@@ -67,13 +67,26 @@ const perLayer = <Ours extends z.ZodType, Strangers extends z.ZodType>(ours: Our
   project: strangers.optional().describe('For what the project brings.'),
 } satisfies Record<Layer, z.ZodType>)
 
+const widening = z.enum(['refuse', 'consent', 'major'])
+  .describe('What an update that wants more powers needs: a person, a new major version and a person (the default), or it is refused.')
+
 const policy = z.strictObject({
   integrity: perLayer(policyLevel, policyLevel).optional().describe('Whether packages must carry an integrity file.'),
   signature: perLayer(policyLevel, policyLevel).optional().describe('Whether packages must be signed.'),
-  identities: z.record(z.string(), identity).optional().describe('Pinned signers by extension id or by package scope.'),
-  update: z.strictObject({
-    widening: z.enum(['refuse', 'consent', 'major']).optional().describe('What an update that wants more powers needs.'),
-  }).optional().describe('How updates are judged.'),
+  identities: z.record(z.string(), identity).optional()
+    .describe('Pinned signers by extension id, the beginning of one with * behind it, or npm scope. The narrowest key counts.'),
+  lock: perLayer(policyLevel, policyLevel).omit({ bundled: true }).optional()
+    .describe('Whether a package must be signed or accepted in bulkhead.lock. By default warn for global, and require for a project that has a lock.'),
+  scopes: z.record(
+    z.string().regex(/^(?:@[a-z0-9~-][a-z0-9._~-]{0,212}|[a-z][a-z0-9-]{0,63}\*?)$/, 'an extension id, the beginning of one with * behind it, or an npm scope such as @acme'),
+    z.strictObject({
+      integrity: policyLevel.optional().describe('Whether they must carry an integrity file.'),
+      signature: policyLevel.optional().describe('Whether they must be signed.'),
+      lock: policyLevel.optional().describe('Whether they must be signed or accepted in bulkhead.lock.'),
+      widening: widening.optional(),
+    }),
+  ).optional().describe('What holds for some packages instead of what holds for their layer. The narrowest key counts.'),
+  update: z.strictObject({ widening: widening.optional() }).optional().describe('How updates are judged.'),
   ceiling: requirementSet.optional().describe('The most any tool may be granted.'),
 })
 

@@ -24,6 +24,7 @@ export type { Json, JsonFault, JsonLimits, JsonObject, ParsedJson } from './json
 export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './json-schema.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './lifecycle.ts'
+export { LOCK_FILE, LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type LockEntry, type LockFile } from './lock.ts'
 export { CALL_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits } from './limits.ts'
 export { MANIFEST_FILE, manifestSchema, type Manifest, type ManifestInput, type StateSlot, type ToolManifest } from './manifest.ts'
 export {
@@ -51,7 +52,7 @@ export type { CompartmentServices, LogEntry, SecretGrant, StateAccess } from './
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
   ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust,
-  ResolvedConfig,
+  ResolvedConfig, TrustRootReport,
 } from './ports/loader.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'

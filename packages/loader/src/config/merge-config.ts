@@ -7,7 +7,7 @@ import { deepFreeze } from '../freeze.ts'
  */
 const MERGED_MAPS: ReadonlySet<string> = new Set([
   '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation',
-  'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/update',
+  'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes', 'policy/update',
   'mcp', 'openapi', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
 ])
 /** Lists whose entries of every layer count. */

@@ -64,7 +64,8 @@ export async function readPackage(
   return pass({ digests, bytes })
 }
 
-function boundOf(path: string, limits: LoaderLimits): number {
+/** How large a file may be: those that are parsed are held to less. */
+export function boundOf(path: string, limits: LoaderLimits): number {
   if (path === MANIFEST_FILE) return limits.manifestBytes
   if (path === INTEGRITY_FILE) return limits.integrityBytes
   return path === SIGNATURE_FILE ? limits.signatureBytes : limits.fileBytes
