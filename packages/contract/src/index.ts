@@ -1,8 +1,8 @@
 export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
 export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
 export type {
-  AnyRuntime, BaseRuntime, DirectoryEntry, Env, FileChange, FileReader, FileStat, FileWatch, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime,
-  Secrets, Shell, ShellResult, State, Tools,
+  AnyRuntime, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact,
+  LineFound, LinesFound, Log, Net, NetRequest, NetResponse, ReadRange, Runtime, SearchOptions, Secrets, Shell, ShellResult, State, Tools,
 } from './authoring/runtime.ts'
 export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-type.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'

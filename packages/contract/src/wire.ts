@@ -70,6 +70,8 @@ export const BROKER_METHODS = {
   'fs.list': 'fs.read',
   'fs.stat': 'fs.read',
   'fs.glob': 'fs.read',
+  'fs.find': 'fs.read',
+  'fs.search': 'fs.read',
   'fs.watch': 'fs.read',
   'fs.watch.next': 'fs.read',
   'fs.write': 'fs.write',
