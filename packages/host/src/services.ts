@@ -5,6 +5,7 @@ import {
 import type { EventBus } from './events.ts'
 import { pauseFor, type RunningCalls } from './running-calls.ts'
 import type { NestedCaller } from './nested-calls.ts'
+import { sessionMemory } from './session-memory.ts'
 import { openSlot } from './state-slot.ts'
 import type { SchemaCheck } from './validators.ts'
 
@@ -37,6 +38,7 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     ...(slot && slotCheck ? { state: openSlot({ ...sources, slot, check: slotCheck }) } : {}),
     ...(wants('interact') ? { interact: interactFor(sources) } : {}),
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
+    ...(wants('session') ? { session: sessionMemory(sources) } : {}),
   }
 }
 

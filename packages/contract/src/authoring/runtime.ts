@@ -193,6 +193,14 @@ export interface Tools {
   call(name: string, args: Json): Promise<Outcome>
 }
 
+/** What one session keeps of this extension. It is gone with the session, and no other sees it. */
+export interface SessionMemory<Data = Json> {
+  id(): Promise<string>
+  /** null when nothing was written yet. */
+  read(): Promise<Data | null>
+  write(data: Data): Promise<void>
+}
+
 type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
 
 /**
@@ -216,6 +224,7 @@ type FsPart<Fs> = Fs extends object
 type CapabilityPart<Name> =
   & ('interact' extends Name ? { readonly interact: Interact } : unknown)
   & ('tools.call' extends Name ? { readonly tools: Tools } : unknown)
+  & ('session' extends Name ? { readonly session: SessionMemory } : unknown)
 
 /** The runtime with every part, as the host and the compartment build it; parts that were not granted are absent. */
 export interface AnyRuntime extends BaseRuntime {
@@ -227,5 +236,6 @@ export interface AnyRuntime extends BaseRuntime {
   readonly state?: State
   readonly interact?: Interact
   readonly tools?: Tools
+  readonly session?: SessionMemory
 }
 
