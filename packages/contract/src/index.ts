@@ -1,8 +1,9 @@
 export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
 export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, StoredState, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
 export type {
-  AnyRuntime, BaseRuntime, DirectoryEntry, Env, FileChange, FileReader, FileStat, FileWatch, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime,
-  Secrets, Shell, ShellResult, State, Tools,
+  AnyRuntime, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact,
+  LineFound, LinesFound, Log, Net, NetRequest, NetResponse, ReadRange, Runtime, SearchOptions, Secrets, SessionMemory, Shell,
+  ShellResult, State, Tools,
 } from './authoring/runtime.ts'
 export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-type.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
@@ -48,7 +49,7 @@ export type {
   BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, Power, WireError, WireReply, WireRequest, WireValue,
 } from './wire.ts'
 export type { Clock } from './ports/clock.ts'
-export type { CompartmentServices, LogEntry, SecretGrant, StateAccess } from './ports/capabilities.ts'
+export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
   ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust,

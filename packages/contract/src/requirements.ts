@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BulkheadError } from './bulkhead-error.ts'
 
 /** Powers beyond files, hosts and commands. `state` and `env` follow from the manifest's own fields. */
-export const CAPABILITY_NAMES = ['interact', 'tools.call'] as const
+export const CAPABILITY_NAMES = ['interact', 'tools.call', 'session'] as const
 
 export const REQUIREMENT_VARIABLES = ['workspace', 'ad-hoc', 'user-data'] as const
 export type RequirementVariable = (typeof REQUIREMENT_VARIABLES)[number]

@@ -5,6 +5,7 @@ import {
 import type { EventBus } from './events.ts'
 import type { Starter } from './extension.ts'
 import { pauseFor, type RunningCalls } from './running-calls.ts'
+import { sessionMemory } from './session-memory.ts'
 import { haltIfHeadless } from './sessions/halt.ts'
 import type { NestedCaller } from './sessions/nested-calls.ts'
 import { openSlot, type SlotSources } from './state/state-slot.ts'
@@ -44,6 +45,7 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     ...(slot && slotCheck ? { state: openSlot({ ...sources, slot, check: slotCheck }) } : {}),
     ...(wants('interact') ? { interact: interactFor(sources) } : {}),
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
+    ...(wants('session') ? { session: sessionMemory(sources) } : {}),
   }
 }
 

@@ -10,6 +10,7 @@ import { logCapability } from './log.ts'
 import { netCapability } from './net/net.ts'
 import { progressCapability } from './progress.ts'
 import { secretsCapability } from './secrets/secrets.ts'
+import { sessionCapability } from './session.ts'
 import { shellCapability } from './shell/shell.ts'
 import { stateCapability } from './state.ts'
 import { toolsCapability } from './tools.ts'
@@ -48,6 +49,7 @@ export class Broker {
       ...stateCapability(services),
       ...interactCapability(services),
       ...toolsCapability(services),
+      ...sessionCapability(services),
       ...progressCapability(),
       ...updateCapability(),
     }
