@@ -6,7 +6,7 @@ import { createHost as createHostCore, type Host } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
-import { bundledExtensions } from '@bulkhead/tools-bundled'
+import { createBundledExtensions } from '@bulkhead/tools-bundled'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
@@ -39,7 +39,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const loader = createLoader({
     coreVersion: CORE_VERSION,
     roots: { global: home, projectFolder: options.projectFolder ?? '.bulkhead' },
-    bundled: bundledExtensions,
+    bundled: createBundledExtensions(),
   })
   const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
   const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
