@@ -8,6 +8,9 @@ import { createSkill, type SkillOptions } from './skill/skill.ts'
 import { createTask, type AgentRunner } from './task/task.ts'
 import { todo } from './todo/todo.ts'
 import { createToolSearch, type ToolCatalog } from './tool_search/tool_search.ts'
+import { createWebFetch } from './web_fetch/web_fetch.ts'
+import type { SearchConfig } from './web_search/provider.ts'
+import { createWebSearch } from './web_search/web_search.ts'
 import { write } from './write/write.ts'
 
 export type { BundledExtension }
@@ -23,9 +26,15 @@ export interface BundledOptions {
   readonly catalog?: ToolCatalog | undefined
   /** Where `skill` looks. */
   readonly skills?: SkillOptions | undefined
+  /** Hosts that `web_fetch` may reach. Default: every public name. */
+  readonly fetchHosts?: readonly string[] | undefined
+  /** Where `web_search` searches. */
+  readonly search?: SearchConfig | undefined
 }
 
 /** Every tool that ships with the host. */
-export const createBundledExtensions = ({ runAgent, catalog, skills }: BundledOptions = {}): readonly BundledExtension[] => [
-  read, write, edit, glob, grep, todo, question, createTask(runAgent), createSkill(skills), createToolSearch(catalog),
+export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
+  read, write, edit, glob, grep, todo, question,
+  createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
+  createWebFetch(options.fetchHosts), createWebSearch(options.search),
 ]
