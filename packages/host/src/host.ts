@@ -59,7 +59,10 @@ export interface Host {
    * they no longer need is unloaded when the last of them has closed.
    */
   switchWorkspace(place: Place): Promise<SwitchReport>
-  /** Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
+  /**
+   * Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that
+   * make no sense.
+   */
   openSession(options?: SessionOptions): Promise<Session>
   /**
    * What is called from within `work`, in whichever session and however late, draws on a budget of its own: the async
