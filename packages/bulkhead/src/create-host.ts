@@ -66,9 +66,12 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     switchWorkspace: (place) => host.switchWorkspace(place),
     openSession: (session) => host.openSession(session),
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
+    pausedCalls: () => host.pausedCalls(),
+    forgetPaused: (id) => host.forgetPaused(id),
+    interruptedCalls: () => host.interruptedCalls(),
+    flush: () => host.flush(),
     on: (listener) => host.on(listener),
     metrics: () => host.metrics(),
-    flushAudit: () => host.flushAudit(),
     async close() {
       const closed = await host.close()
       stopTracing()

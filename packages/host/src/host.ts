@@ -13,10 +13,13 @@ import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { SmokeCheck } from './reload/smoke-check.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
-import { HostSession, type Session } from './sessions/session.ts'
+import { HostSession } from './sessions/host-session.ts'
+import type { Session } from './sessions/session.ts'
 import { Workflows } from './sessions/workflows.ts'
 import type { StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
+import { OpenCalls, type InterruptedCall, type Owner } from './journal/open-calls.ts'
+import type { PausedCall } from './interaction/paused-calls.ts'
 import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
 
 export interface HostOptions extends Place {
@@ -27,6 +30,8 @@ export interface HostOptions extends Place {
   /** Looked up for declared names only. */
   readonly env: (name: string) => string | undefined
   readonly sidecar?: Sidecar
+  /** Who writes to the store, where several processes share it. Default: this host alone. */
+  readonly owner?: Owner
   /** Who is asked by an extension that is started by nobody's call: an eager one, or one that is reloaded. */
   readonly interactor?: Interactor
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
@@ -62,19 +67,28 @@ export interface Host {
    * they no longer need is unloaded when the last of them has closed.
    */
   switchWorkspace(place: Place): Promise<SwitchReport>
-  /** Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
+  /**
+   * Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that
+   * make no sense.
+   */
   openSession(options?: SessionOptions): Promise<Session>
   /**
    * What is called from within `work`, in whichever session and however late, draws on a budget of its own: the async
    * context carries it. Without limits, those of the configuration.
    */
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value
+  /** Calls that wait for an answer, or have one and wait to go on; `session.resume` does. Rejects with StoreUnavailable. */
+  pausedCalls(): Promise<readonly PausedCall[]>
+  /** Gives a paused call up. Rejects with StoreUnavailable. */
+  forgetPaused(id: string): Promise<void>
+  /** Calls that were open when a host of this store ended, each closed with an error outcome. Never rejects. */
+  interruptedCalls(): Promise<readonly InterruptedCall[]>
+  /** Resolves when everything that happened so far is in the store. Rejects with StoreUnavailable when the audit of some of it is not. */
+  flush(): Promise<void>
   /** Returns what ends the subscription. */
   on(listener: EventListener): () => void
   /** What became of the calls so far, by tool. */
   metrics(): readonly ToolMetrics[]
-  /** Resolves when the audit of all that happened until now is kept. Rejects with StoreUnavailable when some of it is not. */
-  flushAudit(): Promise<void>
   /**
    * Lets running calls end, cancels what is left, stops extensions in reverse order. Never rejects; idempotent.
    * Sandbox and store stay open: whoever opened them closes them.
@@ -113,11 +127,16 @@ class ToolHost implements Host {
   constructor(options: HostOptions) {
     const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
     const events = new EventBus(clock)
-    this.#sources = { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows: new Workflows() }
+    const journal = new OpenCalls({ store, owner: options.owner, events, clock })
+    this.#sources = {
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, workflows: new Workflows(),
+    }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
     events.on(this.#metrics.hear)
     this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
+    // Later, so that whoever subscribes first hears of it.
+    queueMicrotask(() => journal.recover())
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -183,10 +202,6 @@ class ToolHost implements Host {
     return this.#metrics.snapshot()
   }
 
-  async flushAudit(): Promise<void> {
-    await this.#audit?.flush()
-  }
-
   async openSession(options: SessionOptions = {}): Promise<Session> {
     const workspace = await this.#readyWorkspace()
     const session = new HostSession(options, {
@@ -202,6 +217,22 @@ class ToolHost implements Host {
     })
     workspace.sessions.add(session)
     return session
+  }
+
+  pausedCalls(): Promise<readonly PausedCall[]> {
+    return this.#workspace.context.paused.list()
+  }
+
+  forgetPaused(id: string): Promise<void> {
+    return this.#workspace.context.paused.forget(id)
+  }
+
+  interruptedCalls(): Promise<readonly InterruptedCall[]> {
+    return this.#sources.journal.recover()
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all([this.#sources.journal.settled(), this.#audit?.flush()])
   }
 
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
@@ -221,7 +252,7 @@ class ToolHost implements Host {
   async #readyWorkspace(): Promise<Workspace> {
     for (;;) {
       const workspace = this.#workspace
-      await workspace.projectApprovals.load()
+      await Promise.all([workspace.projectApprovals.load(), this.#sources.journal.recover()])
       this.#refuseClosed()
       if (workspace === this.#workspace) return workspace
     }
@@ -258,8 +289,8 @@ class ToolHost implements Host {
     for (const session of sessions) session.cancelWith(closed())
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
-    // Whoever must know whether it was kept has flushed; a loss has been told as a SuppressedError.
-    await this.flushAudit().catch(() => undefined)
+    // Whoever must know whether all was kept has flushed; a loss has been told as a SuppressedError.
+    await this.flush().catch(() => undefined)
     return {
       stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults), cancelledCalls,
     }

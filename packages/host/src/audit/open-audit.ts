@@ -13,9 +13,9 @@ export interface AuditSources {
   readonly registry: () => Registry
 }
 
-/** The audit of a host, listening; undefined where it is switched off. */
+/** The audit of a host, listening. Undefined where it is switched off, or where nobody said and nothing would outlive the host. */
 export function openAudit({ config, store, events, env, registry }: AuditSources): AuditTrail | undefined {
-  if (config?.enabled === false) return undefined
+  if (!(config?.enabled ?? store.forgets !== true)) return undefined
   const trail = new AuditTrail({
     store,
     redaction: secretsOf(registry, env),

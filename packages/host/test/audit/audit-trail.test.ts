@@ -7,7 +7,7 @@ import { agreeable, createWorld, type WorldSketch } from '../twin/world.ts'
 async function keptOf(sketch: WorldSketch, act: (world: ReturnType<typeof createWorld>) => Promise<void>): Promise<JsonObject[]> {
   const world = createWorld(sketch)
   await act(world)
-  await world.host.flushAudit()
+  await world.host.flush()
   return (await world.store.records()).map(({ record }) => record as JsonObject)
 }
 
@@ -74,16 +74,16 @@ test('a store that fails costs records and no call; a flush says so once, and th
   const store = new MemoryStore()
   const world = createWorld({ store })
   const session = await world.host.openSession(agreeable)
-  await world.host.flushAudit()
+  await world.host.flush()
   store.failing = true
   const outcome = await session.call({ id: 'c1', name: 'echo', arguments: {} })
   expect(outcome.type).toBe('output')
-  await expect(world.host.flushAudit()).rejects.toMatchObject({ code: 'StoreUnavailable' })
+  await expect(world.host.flush()).rejects.toMatchObject({ code: 'StoreUnavailable' })
   expect(world.eventsOf('SuppressedError').filter(({ source }) => source === 'audit')).toHaveLength(1)
   const before = (await kept(store)).length
   store.failing = false
   await session.call({ id: 'c2', name: 'echo', arguments: {} })
-  await world.host.flushAudit()
+  await world.host.flush()
   const [next, ...others] = (await kept(store)).slice(before)
   expect(next!['lostBefore']).toBeGreaterThanOrEqual(3)
   expect(others.every((record) => !('lostBefore' in record))).toBe(true)
@@ -96,3 +96,9 @@ async function kept(store: MemoryStore): Promise<JsonObject[]> {
   store.failing = failing
   return records
 }
+
+test('a store that forgets is written to only where somebody said so', async () => {
+  const forgetful = () => Object.assign(new MemoryStore(), { forgets: true })
+  expect(await keptOf({ store: forgetful() }, callEcho({}))).toEqual([])
+  expect(await keptOf({ store: forgetful(), config: { audit: { enabled: true } } }, callEcho({}))).not.toEqual([])
+})
