@@ -158,7 +158,7 @@ export class Reloader {
       this.#later(id, way.until, isForced)
       return note('deferred')
     }
-    const candidate = attempt.take(descriptor, old, way.kind === 'shadow')
+    const candidate = attempt.take(descriptor, old, way.kind === 'shadow' || (way.kind === 'replace' && isForced))
     if (candidate) taken.push({ candidate, from: serving, exchanged: way.kind === 'exchange' })
     note(old ? 'reloaded' : 'added')
   }
