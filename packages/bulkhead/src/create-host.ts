@@ -86,6 +86,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
     openSession: (session) => host.openSession(session),
+    runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     on: (listener) => host.on(listener),
     async switchWorkspace(folder, { trust } = {}) {
       const next = await openPlace(folder, trust)

@@ -64,6 +64,7 @@ export const ERRORS = Object.freeze({
   ApprovalKeyInvalid: row('Validation', 'extension', once, 'The approval key is empty, too long, or has control characters.', 'Correct the template or deriveApprovalKey.'),
   ApprovalKeyDerivationFailed: row('ToolTerminal', 'extension', once, 'deriveApprovalKey threw, took too long, or did not return a text.', 'Correct deriveApprovalKey; it must be quick and deterministic.'),
   CommandRejected: row('ToolTerminal', 'policy', once, 'A command is on the list of those that are never run.', 'Reach the aim by other means.'),
+  SubagentDepthExceeded: row('ToolTerminal', 'policy', once, 'Sub-agents are nested as deep as they may be.', 'Do the work in the present session.'),
   BudgetExhausted: row('Session', 'policy', once, 'The token or call budget of this workflow is used up.', 'Finish with what is known, or raise the budget.'),
   HookVetoed: row('ToolTerminal', 'policy', once, 'A before-hook skipped the call.', 'Do without the call.'),
   SkippedBySteering: row('Cancellation', 'person', once, 'A queued message of the user came before this call.', 'Read the message first.'),
@@ -82,6 +83,7 @@ export const ERRORS = Object.freeze({
   SessionCancelled: row('Cancellation', 'person', once, 'The session was cancelled or closed.', 'Open another session.'),
   TurnCancelled: row('Cancellation', 'person', once, 'The turn was cancelled.', 'Begin another turn.'),
   ToolCancelled: row('Cancellation', 'person', once, 'The call was cancelled.', 'Call again if it is still wanted.'),
+  TurnInvalid: row('Session', 'caller', once, 'A turn was begun inside of another, or ended where there is none.', 'End each turn before the next one begins.'),
   HostClosed: row('Session', 'caller', once, 'The host is closed or closing.', 'Create another host.'),
 
   // Compartments and the boundary.

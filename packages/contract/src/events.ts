@@ -33,7 +33,7 @@ export type BulkheadEvent = Stamped & (
   | { readonly type: 'InteractionAnswered'; readonly correlationId: string; readonly status: 'accepted' | 'rejected' | 'timeout' }
   | { readonly type: 'TrustDecision'; readonly path: string; readonly decision: 'trusted' | 'declined' | 'once' }
   | { readonly type: 'StateSlotDrift'; readonly extensionId: string; readonly storedVersion: string; readonly currentVersion: string; readonly decision: 'migrate' | 'warn' | 'reject' }
-  | { readonly type: 'SessionOpened'; readonly sessionId: string }
+  | { readonly type: 'SessionOpened'; readonly sessionId: string; readonly parentId?: string }
   | { readonly type: 'SessionClosed'; readonly sessionId: string }
   | { readonly type: 'TurnBegan'; readonly sessionId: string; readonly turn: number }
   | { readonly type: 'TurnEnded'; readonly sessionId: string; readonly turn: number }

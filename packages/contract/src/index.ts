@@ -1,5 +1,5 @@
 export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
-export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
+export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, StoredState, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
 export type {
   AnyRuntime, BaseRuntime, DirectoryEntry, Env, FileChange, FileReader, FileStat, FileWatch, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime,
   Secrets, Shell, ShellResult, State, Tools,

@@ -22,7 +22,8 @@ export interface Candidate {
 
 /** What every extension of a host is made with. */
 export interface CandidateSources
-  extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck' | 'starter'>, Pick<ExtensionParts, 'sandbox' | 'clock'> {
+  extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck' | 'starter' | 'migrate' | 'migrationMs'>,
+    Pick<ExtensionParts, 'sandbox' | 'clock'> {
   readonly validators: Validators
   readonly settings: Settings
   readonly variables: VariableValues
@@ -38,14 +39,20 @@ export function prepareCandidate(found: ExtensionDescriptor, generation: number,
   const grants = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => grantOf(tool.requires, sources)))
   const running = new RunningCalls()
   const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
+  const arrangement = arrange(descriptor, settings)
   const extension: Extension = new Extension({
     descriptor,
     generation,
-    arrangement: arrange(descriptor, settings),
+    arrangement,
     tools: manifest.tools.map((tool, index): CompartmentTool => ({
       name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema, requires: tool.requires as unknown as JsonObject,
     })),
-    services: () => createServices({ ...sources, descriptor, running, slotCheck, starter: () => extension.starter }),
+    services: () => createServices({
+      ...sources, descriptor, running, slotCheck,
+      starter: () => extension.starter,
+      migrate: (stored, signal) => extension.migrateState(stored, signal),
+      migrationMs: arrangement.limits.phaseMs,
+    }),
     running,
     dependencies: () => manifest.dependsOn.map((id) => dependency(extension, id, sources)),
     sandbox,

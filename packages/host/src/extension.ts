@@ -1,11 +1,11 @@
 import {
   BulkheadError, type Clock, type CompartmentEnd, type CompartmentServices, type CompartmentSession, type CompartmentTool,
-  type ExtensionDescriptor, type LifecyclePhase, type LifecycleState, type Sandbox,
+  type ExtensionDescriptor, type Json, type LifecyclePhase, type LifecycleState, type Sandbox, type StoredState,
 } from '@bulkhead/contract'
 import { settlesWithin } from './bounded-wait.ts'
 import type { EventBus } from './events.ts'
 import { Holds } from './holds.ts'
-import type { Interactions } from './interactions.ts'
+import type { Interactions } from './interaction/interactions.ts'
 import { Lifecycle } from './lifecycle.ts'
 import type { Arrangement } from './placement.ts'
 import { Restarts } from './restarts.ts'
@@ -131,6 +131,12 @@ export class Extension {
     this.#stopReason ??= reason
     this.#stopping ??= this.#stop(reason, drainMs).catch((thrown: unknown) => BulkheadError.from(thrown))
     return this.#stopping
+  }
+
+  /** What the running code makes of a stored state. Rejects when it does not run. */
+  async migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
+    if (this.#compartment) return this.#compartment.migrateState(stored, signal)
+    throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" is gone.`)
   }
 
   async #activate(): Promise<CompartmentSession> {

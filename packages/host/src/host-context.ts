@@ -2,6 +2,7 @@ import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { Holds } from './holds.ts'
 import type { Registry } from './registry.ts'
+import type { Workflows } from './sessions/workflows.ts'
 
 /** Where results that are too long for a model are kept whole. */
 export interface Sidecar {
@@ -16,6 +17,7 @@ export interface HostContext {
   readonly registry: Registry
   readonly events: EventBus
   readonly clock: Clock
+  readonly workflows: Workflows
   readonly sidecar: Sidecar | undefined
   /** Turns that are open, in every session. */
   readonly turns: Holds

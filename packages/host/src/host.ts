@@ -8,7 +8,10 @@ import { statusOf, type ExtensionStatus } from './extension-status.ts'
 import type { Sidecar } from './host-context.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { SmokeCheck } from './reload/smoke-check.ts'
-import { HostSession, type Session, type SessionOptions } from './session.ts'
+import type { BudgetLimits } from './sessions/budget.ts'
+import type { SessionOptions } from './sessions/session-options.ts'
+import { HostSession, type Session } from './sessions/session.ts'
+import { Workflows } from './sessions/workflows.ts'
 import type { StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
 import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
@@ -56,8 +59,13 @@ export interface Host {
    * they no longer need is unloaded when the last of them has closed.
    */
   switchWorkspace(place: Place): Promise<SwitchReport>
-  /** Rejects with ConfigInvalid or RequirementInvalid for options that make no sense, and with HostClosed. */
+  /** Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
   openSession(options?: SessionOptions): Promise<Session>
+  /**
+   * What is called from within `work`, in whichever session and however late, draws on a budget of its own: the async
+   * context carries it. Without limits, those of the configuration.
+   */
+  runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value
   /** Returns what ends the subscription. */
   on(listener: EventListener): () => void
   /**
@@ -96,7 +104,7 @@ class ToolHost implements Host {
   constructor(options: HostOptions) {
     const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
     const events = new EventBus(clock)
-    this.#sources = { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs }
+    this.#sources = { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows: new Workflows() }
     this.#workspace = new Workspace(options, this.#sources)
   }
 
@@ -165,6 +173,7 @@ class ToolHost implements Host {
       host: workspace.context,
       settings: workspace.settings,
       variables: workspace.variables,
+      workspace: workspace.path,
       projectApprovals: workspace.projectApprovals,
       onClose: (ended) => {
         workspace.sessions.delete(ended)
@@ -173,6 +182,10 @@ class ToolHost implements Host {
     })
     workspace.sessions.add(session)
     return session
+  }
+
+  runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
+    return this.#sources.workflows.run(limits ?? this.#workspace.settings.file.budget, work)
   }
 
   close(): Promise<CloseReport> {
@@ -222,7 +235,7 @@ class ToolHost implements Host {
     for (const session of sessions) session.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
-    for (const session of sessions) session.cancel(closed())
+    for (const session of sessions) session.cancelWith(closed())
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     return {

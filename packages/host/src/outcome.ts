@@ -21,9 +21,14 @@ export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> 
  */
 function errorText({ code, message }: BulkheadError): string {
   const said = message.trimEnd()
-  if (code === 'ToolExecutionFailed' || SEVERAL_SENTENCES.test(said)) return said
+  if (code === 'ToolExecutionFailed' || FIXED_TEXTS.has(said) || SEVERAL_SENTENCES.test(said)) return said
   return `${said}${/[.!?:]$/.test(said) ? '' : '.'} ${ERRORS[code].cure}`
 }
+
+/** What a model is told of a call that was skipped, word for word: loops look for these. */
+export const SKIPPED_BY_STEERING = 'Skipped due to queued user message.'
+export const SKIPPED_BY_HOOK = 'Tool execution skipped by before_tool_execution hook.'
+const FIXED_TEXTS: ReadonlySet<string> = new Set([SKIPPED_BY_STEERING, SKIPPED_BY_HOOK])
 
 const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u
 

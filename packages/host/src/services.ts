@@ -1,12 +1,13 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type CompartmentServices, type ExtensionDescriptor,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices, type ExtensionDescriptor,
   type InteractionRequest, type InteractionResponse, type Json, type Manifest, type Outcome, type SecretGrant, type Store,
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { Starter } from './extension.ts'
 import { pauseFor, type RunningCalls } from './running-calls.ts'
-import type { NestedCaller } from './nested-calls.ts'
-import { openSlot } from './state-slot.ts'
+import { haltIfHeadless } from './sessions/halt.ts'
+import type { NestedCaller } from './sessions/nested-calls.ts'
+import { openSlot, type SlotSources } from './state/state-slot.ts'
 import type { SchemaCheck } from './validators.ts'
 
 export interface ServiceSources {
@@ -20,6 +21,9 @@ export interface ServiceSources {
   readonly env: (name: string) => string | undefined
   readonly events: EventBus
   readonly callTool: NestedCaller
+  readonly migrate: SlotSources['migrate']
+  readonly migrationMs: number
+  readonly clock: Clock
 }
 
 /** What the broker of one extension may ask the host for: only what its manifest declares. */
@@ -67,6 +71,9 @@ function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
     const resume = pauseFor(current)
     try {
       return await current.call.session.interactions.ask(request, source, AbortSignal.any([signal, current.signal]))
+    } catch (thrown) {
+      if (BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable') haltIfHeadless(current.call, request.kind)
+      throw thrown
     } finally {
       resume()
     }

@@ -6,15 +6,16 @@ import type { EventBus } from './events.ts'
 import type { Starter } from './extension.ts'
 import { Holds } from './holds.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
-import { Interactions } from './interactions.ts'
-import { createNestedCaller } from './nested-calls.ts'
+import { Interactions } from './interaction/interactions.ts'
 import { ProjectApprovals } from './permissions/approvals.ts'
 import { Registry } from './registry.ts'
 import type { ReportSource } from './reload/reload-report.ts'
 import { Reloader } from './reload/reloader.ts'
 import { Retirement } from './reload/retirement.ts'
 import type { SmokeCheck } from './reload/smoke-check.ts'
-import type { HostSession } from './session.ts'
+import { createNestedCaller } from './sessions/nested-calls.ts'
+import type { HostSession } from './sessions/session.ts'
+import type { Workflows } from './sessions/workflows.ts'
 import { Settings } from './settings.ts'
 import { stopAll, type StopReport } from './shutdown.ts'
 import { Validators } from './validators.ts'
@@ -40,6 +41,7 @@ export interface WorkspaceSources {
   readonly smokeCheck: SmokeCheck | undefined
   readonly interactor: Interactor | undefined
   readonly drainMs: number
+  readonly workflows: Workflows
 }
 
 /**
@@ -58,7 +60,7 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
-    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs } = sources
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows } = sources
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -71,9 +73,11 @@ export class Workspace {
       store, sandbox, workspace, env, events, clock,
     })
     registry.register(report.extensions)
-    this.context = { registry, events, clock, sidecar, turns }
+    this.context = { registry, events, clock, sidecar, turns, workflows }
     this.retirement = new Retirement({ turns, events, drainMs })
-    const starter = interactor && new Interactions({ sessionId: 'host', interactor, approver: undefined, events, clock })
+    const starter = interactor && new Interactions({
+      sessionId: 'host', interactors: [interactor], approver: undefined, timeoutMs: undefined, events, clock,
+    })
     this.reloader = new Reloader({
       registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,
     })

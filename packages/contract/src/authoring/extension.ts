@@ -40,8 +40,14 @@ export interface ExtensionModule extends ExtensionPhases {
   readonly tools: Readonly<Record<string, ModuleTool>>
   readonly env?: readonly string[]
   readonly secrets?: readonly string[]
-  /** Brings a stored state of an older version to the present one. */
-  migrate?(stored: { readonly slotVersion: string; readonly data: Json }): Json | Promise<Json>
+  /** Brings a stored state of another version to the present one. Quick and without effects; it has no runtime. */
+  migrateState?(stored: StoredState): StoredState | Promise<StoredState>
+}
+
+/** A state with the version it is of. What `migrateState` returns must name the version of the manifest. */
+export interface StoredState {
+  readonly slotVersion: string
+  readonly data: Json
 }
 
 export interface ModuleTool {
@@ -89,7 +95,8 @@ export function defineExtension<
           Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>, EnvName, Slot, SecretName
         >
     }
-  migrate?(stored: { readonly slotVersion: string; readonly data: Json }): Json | Promise<Json>
+  /** For a slot whose driftPolicy is `migrate`: brings a stored state of another version to the present one. */
+  migrateState?(stored: StoredState): StoredState | Promise<StoredState>
 }): ExtensionModule {
   return extension as unknown as ExtensionModule
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '@bulkhead/contract'
 import { viewOf, type ValidatedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
-import type { Judge } from './session-policy.ts'
+import type { Judge, SessionPolicy } from './session-policy.ts'
 import { ask, deny, type DecisionStage, type Verdict } from './verdict.ts'
 
 /**
@@ -9,7 +9,16 @@ import { ask, deny, type DecisionStage, type Verdict } from './verdict.ts'
  * chain can be shown to whoever wants to know why.
  */
 export async function judge(call: ValidatedCall, approvalKey: string): Promise<readonly Verdict[]> {
-  const { tool, session: { policy } } = call
+  const verdicts: Verdict[] = []
+  for (const policy of call.session.policy.lineage) {
+    verdicts.push(...await judgeUnder(policy, call, approvalKey))
+    if (denied(verdicts)) break
+  }
+  return verdicts
+}
+
+async function judgeUnder(policy: SessionPolicy, call: ValidatedCall, approvalKey: string): Promise<readonly Verdict[]> {
+  const { tool } = call
   const { floor } = policy.standing(tool)
   const rule = policy.judgeRules(tool, approvalKey)
   const verdicts = [rule, floor].filter((verdict) => verdict !== undefined)

@@ -3,7 +3,7 @@ import {
   type SecurityMode, type VariableValues,
 } from '@bulkhead/contract'
 import type { CallView } from '../call.ts'
-import type { Settings } from '../settings.ts'
+import { roleFlag, type Settings } from '../settings.ts'
 import type { ToolEntry } from '../tool-entry.ts'
 import { outside } from './describe-grant.ts'
 import { expandRule, touchesOf } from './touches.ts'
@@ -22,11 +22,16 @@ export interface PolicySources {
   /** Of the session; those of the configuration come from the settings. */
   readonly rules: readonly ScopedRule[]
   readonly role: string | undefined
+  /** Flags of the session. They forbid like those of the configuration, and allow nothing these forbid. */
+  readonly roles: ReadonlyMap<string, boolean>
   readonly ceiling: RequirementSet | undefined
   readonly watchdog: Judge | undefined
   readonly guards: readonly Judge[]
+  readonly headless: 'deny' | 'halt'
   readonly settings: Settings
   readonly variables: VariableValues
+  /** Of the session this one is a sub-agent of. */
+  readonly parent: SessionPolicy | undefined
 }
 
 /** What follows for a tool from the session alone, whatever the arguments. Worked out once per tool. */
@@ -36,9 +41,16 @@ export interface Standing {
   readonly touches: RuleQuestion['touches']
 }
 
-/** The policy one session lives under. Fixed when it opens. */
+/**
+ * The policy one session lives under. Fixed when it opens. A sub-agent lives under its own and under each of those it
+ * descends from: what one of them denies or asks is denied or asked, and none can allow what another does not.
+ */
 export class SessionPolicy {
+  /** From the root session's to this one. */
+  readonly lineage: readonly SessionPolicy[]
+  /** The strictest of the lineage. */
   readonly mode: SecurityMode
+  readonly headless: 'deny' | 'halt'
   readonly rules: readonly ScopedRule[]
   readonly watchdog: Judge | undefined
   readonly guards: readonly Judge[]
@@ -48,7 +60,9 @@ export class SessionPolicy {
 
   /** Throws RequirementInvalid for a pattern that cannot be compiled. */
   constructor(sources: PolicySources) {
-    this.mode = sources.mode
+    this.lineage = [...sources.parent?.lineage ?? [], this]
+    this.mode = stricterMode(sources.mode, sources.parent?.mode)
+    this.headless = sources.headless
     this.watchdog = sources.watchdog
     this.guards = sources.guards
     this.rules = [...sources.settings.rules, ...sources.rules].flatMap((rule) => expandRule(rule, sources.variables))
@@ -60,7 +74,7 @@ export class SessionPolicy {
     const known = this.#standings.get(tool)
     if (known) return known
     const standing: Standing = {
-      denied: this.#capability(tool) ?? this.#role(tool),
+      denied: this.#sources.parent?.standing(tool).denied ?? this.#capability(tool) ?? this.#role(tool),
       floor: tool.definition.mode === 'local' ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
       touches: touchesOf(tool.grant, this.rules),
     }
@@ -98,8 +112,13 @@ export class SessionPolicy {
   }
 
   #role(tool: ToolEntry): Verdict | undefined {
-    const flag = this.#sources.settings.roleFlag(tool.name, this.#sources.role)
-    if (!flag || flag.allowed) return undefined
-    return deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
+    const { settings, role, roles } = this.#sources
+    const flag = [roleFlag(roles, tool.name, role), settings.roleFlag(tool.name, role)].find((each) => each?.allowed === false)
+    return flag && deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
   }
 }
+
+/** From the strictest. */
+const MODES: readonly SecurityMode[] = ['ask', 'allowlist', 'yolo']
+const stricterMode = (mode: SecurityMode, other: SecurityMode = mode): SecurityMode =>
+  MODES.find((each) => each === mode || each === other) ?? 'ask'

@@ -6,6 +6,7 @@ import { approvalRequest } from '../permissions/approval-request.ts'
 import { outside } from '../permissions/describe-grant.ts'
 import { judge } from '../permissions/judgement.ts'
 import { allow, deny, refusalOf, strictest, type Decision, type Verdict } from '../permissions/verdict.ts'
+import { haltIfHeadless } from '../sessions/halt.ts'
 
 /** Who must agree, agrees. The strictest verdict holds, and where that is `ask`, one person is asked one question. */
 export async function authorize(call: ValidatedCall, host: HostContext): Promise<AuthorizedCall | Refusal> {
@@ -37,7 +38,8 @@ function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
 
 /** A key that nobody would look at is not worth starting a compartment for. */
 function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
-  return tool.definition.gated || policy.rules.length > 0 || !!policy.watchdog || !!policy.standing(tool).floor
+  if (tool.definition.gated || policy.standing(tool).floor) return true
+  return policy.lineage.some(({ rules, watchdog }) => rules.length > 0 || watchdog !== undefined)
 }
 
 async function settleAsk(
@@ -51,12 +53,17 @@ async function settleAsk(
   const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
   if (answerable && policy.allowlisted(tool, approvalKey)) return permitted('allowlist', 'the key is on the allowlist')
   if (answerable && approvals.has(tool, approvalKey)) return permitted('approval', 'the key was approved before')
-  if (!interactions.canApprove) return rejected('headless', 'a person would have to agree and nobody is there to be asked')
+  const headless = (reason: string) => {
+    haltIfHeadless(call, 'Approve')
+    return rejected('headless', reason)
+  }
+  if (!interactions.canApprove) return headless('a person would have to agree and nobody is there to be asked')
   const answeredMeanwhile = (): ApprovalAnswer | undefined =>
     answerable && approvals.has(tool, approvalKey) ? { decision: 'once' } : undefined
   const resume = call.parent?.pause()
   const request = approvalRequest(call, approvalKey, asks)
-  const { decision, reason } = await interactions.approve(request, call.signal, answeredMeanwhile).finally(resume)
+  const { decision, reason, nobody } = await interactions.approve(request, call.signal, answeredMeanwhile).finally(resume)
+  if (nobody) return headless(reason ?? 'nobody is there to be asked')
   if (decision === 'reject') return rejected('person', reason ?? 'a person said no')
   if (decision !== 'once') approvals.remember(tool, approvalKey, decision)
   return permitted('person', reason ?? `approved: ${decision}`)

@@ -3,7 +3,8 @@ import { Refusal, type RawCall, type ResolvedCall } from '../call.ts'
 import type { OfferedTools } from '../offered-tools.ts'
 
 /** Exists? Enabled? From here on the call means this tool of this origin, whatever is registered later. */
-export function resolve(call: RawCall, tools: OfferedTools): ResolvedCall | Refusal {
+export function resolve(call: RawCall): ResolvedCall | Refusal {
+  const { tools } = call
   const off = tools.switchedOff(call.name)
   if (off) return new Refusal(new BulkheadError('ToolsDisabled', off, { data: { tool: call.name } }))
   const tool = tools.get(call.name)

@@ -1,7 +1,7 @@
 import {
   BulkheadError, isErrorCode, messageOf, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
-  type ExtensionModule, type Interact, type Json,
-  type JsonObject, type LifecyclePhase, type Placement, type Sandbox, type ToolInvocation,
+  type ExtensionModule, type Interact, type Json, type JsonObject, type LifecyclePhase, type Placement, type Sandbox,
+  type StoredState, type ToolInvocation,
 } from '@bulkhead/contract'
 
 type LooseTool = { execute(args: JsonObject, runtime: object): unknown; deriveApprovalKey?(args: JsonObject): unknown }
@@ -115,6 +115,13 @@ export class TwinCompartment implements CompartmentSession {
     return this.#settle(async () => await tool.deriveApprovalKey!(args) as string, signal, 'ToolExecutionFailed')
   }
 
+  migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
+    return this.#settle(async () => {
+      if (!this.#module.migrateState) throw new BulkheadError('SlotMigrationFailed', 'The extension has no migrateState.')
+      return await this.#module.migrateState(stored) as unknown as Json
+    }, signal, 'SlotMigrationFailed')
+  }
+
   crash(error = new BulkheadError('CompartmentCrashed', `The compartment of "${this.id}" crashed.`)): void {
     this.#finish(error, { kind: 'failed', error })
   }
@@ -161,7 +168,7 @@ export class TwinCompartment implements CompartmentSession {
 }
 
 /** What a throw of the extension's code is called when it does not say so itself. */
-type Thrown = 'ToolExecutionFailed' | 'LifecycleFailure'
+type Thrown = 'ToolExecutionFailed' | 'LifecycleFailure' | 'SlotMigrationFailed'
 
 function asError(thrown: unknown, code: Thrown): BulkheadError {
   if (BulkheadError.is(thrown)) return thrown

@@ -27,6 +27,7 @@ export interface ExtensionSketch extends Partial<Omit<ManifestInput, 'tools'>> {
   readonly layer?: Layer
   readonly tools?: Readonly<Record<string, ToolSketch>>
   readonly phases?: ExtensionPhases
+  readonly migrateState?: ExtensionModule['migrateState']
   /** As if the bytes were others. */
   readonly bytes?: string
   readonly readFiles?: () => Promise<ReadonlyMap<string, Uint8Array>>
@@ -41,7 +42,7 @@ const sha512 = (text: string): string => createHash('sha512').update(text).diges
 export function sketchExtension(sketch: ExtensionSketch): { descriptor: ExtensionDescriptor; module: ExtensionModule } {
   const { layer = 'global', tools = {
     echo: {},
-  }, phases = {}, bytes = '', inline = false, readFiles = async () => new Map(), ...fields } = sketch
+  }, phases = {}, migrateState, bytes = '', inline = false, readFiles = async () => new Map(), ...fields } = sketch
   const manifest = manifestSchema.parse({
     kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '*', id: 'sample', version: '1.0.0', ...fields,
     tools: Object.entries(tools).map(([name, { execute: _execute, deriveApprovalKey: _derive, ...tool }]) =>
@@ -49,6 +50,7 @@ export function sketchExtension(sketch: ExtensionSketch): { descriptor: Extensio
   })
   const module: ExtensionModule = {
     ...phases,
+    ...(migrateState ? { migrateState } : {}),
     tools: Object.fromEntries(Object.entries(tools).map(([name, { execute = (args: JsonObject) => args, deriveApprovalKey }]) =>
       [name, { execute: execute as never, ...(deriveApprovalKey ? { deriveApprovalKey: deriveApprovalKey as never } : {}) }])),
   }

@@ -86,6 +86,13 @@ export class Resident implements ResidentMethods {
     return this.#plain(await tool.deriveApprovalKey(args as never))
   }
 
+  async migrateState(slotVersion: string, data: Json): Promise<Json> {
+    if (this.#module.migrateState === undefined) {
+      throw new CodedError('SlotMigrationFailed', 'The extension has no migrateState.')
+    }
+    return this.#plain(await this.#module.migrateState(Object.freeze({ slotVersion, data })))
+  }
+
   async abort(callId: string, reason: string): Promise<void> {
     this.#running.get(callId)?.abort(reason)
   }

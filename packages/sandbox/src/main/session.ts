@@ -1,6 +1,6 @@
 import type {
   CompartmentEnd, CompartmentMethods, CompartmentRequest, CompartmentSession, CompartmentTool, ErrorCode, Json, JsonObject,
-  LifecyclePhase, Placement, ToolInvocation,
+  LifecyclePhase, Placement, StoredState, ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
@@ -106,6 +106,11 @@ export class Session implements CompartmentSession {
     return key
   }
 
+  async migrateState({ slotVersion, data }: StoredState, signal: AbortSignal): Promise<Json> {
+    if (signal.aborted) throw abortError(signal)
+    return this.#ask('migrateState', [slotVersion, data], MIGRATION, { signal })
+  }
+
   close(reason?: BulkheadError): Promise<void> {
     this.#closing = true
     this.#kill(reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.'))
@@ -206,6 +211,7 @@ interface Judgement {
 }
 const CALL: Judgement = { fallback: 'ToolExecutionFailed', own: CALL_CODES }
 const APPROVAL_KEY: Judgement = { fallback: 'ApprovalKeyDerivationFailed', own: NO_CODES }
+const MIGRATION: Judgement = { fallback: 'SlotMigrationFailed', own: NO_CODES }
 const LIFECYCLE: Judgement = { fallback: 'LifecycleFailure', own: NO_CODES }
 const ONCE = { once: true } as const
 const NOBODY: Question = { answered: () => undefined, failed: () => undefined }

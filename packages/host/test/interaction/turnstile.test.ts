@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Turnstile } from '../src/turnstile.ts'
-import { flush } from './twin/clock.ts'
+import { Turnstile } from '../../src/interaction/turnstile.ts'
+import { flush } from '../twin/clock.ts'
 
 const { signal: never } = new AbortController()
 

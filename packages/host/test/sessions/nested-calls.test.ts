@@ -1,8 +1,8 @@
 import type { Json, Outcome } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { flush, ManualClock } from './twin/clock.ts'
-import { ScriptedApprover } from './twin/people.ts'
-import { createWorld, verdictOf, type ToolSketch, type TwinRuntime } from './twin/world.ts'
+import { flush, ManualClock } from '../twin/clock.ts'
+import { ScriptedApprover } from '../twin/people.ts'
+import { createWorld, verdictOf, type ToolSketch, type TwinRuntime } from '../twin/world.ts'
 
 const POWERS = { fs: { read: ['{workspace}'] }, capabilities: ['tools.call'] } as const
 const calls = (name: string, args: Json = {}) => (_: unknown, {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { flush, ManualClock } from './twin/clock.ts'
-import { ScriptedApprover, ScriptedInteractor } from './twin/people.ts'
-import { createWorld, verdictOf, type TwinRuntime, type WorldSketch } from './twin/world.ts'
+import { flush, ManualClock } from '../twin/clock.ts'
+import { ScriptedApprover, ScriptedInteractor } from '../twin/people.ts'
+import { createWorld, verdictOf, type TwinRuntime, type WorldSketch } from '../twin/world.ts'
 
 const KEYED: WorldSketch = { extensions: [{ tools: { echo: { approvalKey: '{key}' } } }] }
 const ASKING: WorldSketch = {

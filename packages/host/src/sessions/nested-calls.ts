@@ -1,10 +1,10 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
-import { beginning } from './call.ts'
-import { onAbort } from './cancellation.ts'
-import type { HostContext } from './host-context.ts'
-import { runCall } from './pipeline.ts'
-import { pauseFor, type RunningCall } from './running-calls.ts'
-import type { ToolCall } from './stages/receive.ts'
+import { beginning } from '../call.ts'
+import { onAbort } from '../cancellation.ts'
+import type { HostContext } from '../host-context.ts'
+import { runCall } from '../pipeline.ts'
+import { pauseFor, type RunningCall } from '../running-calls.ts'
+import type { ToolCall } from '../stages/receive.ts'
 
 /** Makes a call on behalf of a tool that is running. Contract: never rejects. */
 export type NestedCaller = (by: RunningCall, call: Omit<ToolCall, 'id'>, signal: AbortSignal) => Promise<Outcome>
@@ -21,6 +21,9 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
       return await runCall({
         scope: {
           session: call.session,
+          tools: call.tools,
+          budget: call.budget,
+          turn: call.turn,
           signal: ending.signal,
           progress: beginning(host().clock),
           parent: { tool: call.tool, depth: (call.parent?.depth ?? 0) + 1, pause: () => pauseFor(by) },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { SessionOptions } from '../src/index.ts'
-import { flush } from './twin/clock.ts'
-import { createWorld, verdictOf } from './twin/world.ts'
+import type { SessionOptions } from '../../src/index.ts'
+import { flush } from '../twin/clock.ts'
+import { createWorld, verdictOf } from '../twin/world.ts'
 
 const HANGING = { extensions: [{ tools: { echo: { execute: () => new Promise(() => {}) } } }] }
 const echo = { name: 'echo', arguments: {} }
