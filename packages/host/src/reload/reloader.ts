@@ -121,6 +121,7 @@ export class Reloader {
       if (from && exchanged) candidate.extension.startAfter(Promise.resolve().then(() => retirement.left(from)))
     }
     retirement.retire(registry.commit(proposal), replaced())
+    for (const { candidate } of round.taken) retirement.welcome(candidate.extension)
     this.#report = report
     await Promise.all(round.taken.filter(({ exchanged }) => exchanged).map(({ candidate, from }) => this.#exchange(round, candidate, from!)))
     for (const extension of registry.eager()) extension.start(starter).catch(() => {})
