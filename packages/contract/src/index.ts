@@ -1,10 +1,11 @@
 export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
 export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
 export type {
-  AnyRuntime, BaseRuntime, DirectoryEntry, Env, FileChange, FileReader, FileStat, FileWatch, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime,
-  Secrets, Shell, ShellResult, State, Tools,
+  AnyRuntime, BaseRuntime, DirectoryEntry, Env, FileChange, FileReader, FileStat, FileWatch, FileWriter, Interact, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange, Runtime,
+  Secrets, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './authoring/runtime.ts'
 export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-type.ts'
+export type { ArgumentsReader, ArgumentsReading, CallSubject, ReaderContext } from './arguments-reader.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
 export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
@@ -32,7 +33,7 @@ export {
 export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './outcome.ts'
 export { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from './requirement-order.ts'
 export {
-  CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
+  ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
 } from './requirements.ts'
 export type { ArgPattern, CapabilityName, Grant, RequirementSet, RequirementVariable, ShellRequirement, VariableValues } from './requirements.ts'
 export type { SecretManifest } from './secrets.ts'

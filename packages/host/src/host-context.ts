@@ -1,4 +1,4 @@
-import type { Clock } from '@bulkhead/contract'
+import type { ArgumentsReader, Clock } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { Registry } from './registry.ts'
 
@@ -16,4 +16,7 @@ export interface HostContext {
   readonly events: EventBus
   readonly clock: Clock
   readonly sidecar: Sidecar | undefined
+  /** By the name of the tool; what a call of it stands for is told by these and not by the tool. */
+  readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
+  readonly workspace: string
 }

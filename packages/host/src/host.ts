@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type Clock, type Diagnostic, type EventListener, type LoadReport, type Sandbox, type Store, type ToolListing,
-  type VariableValues,
+  BulkheadError, type ArgumentsReader, type Clock, type Diagnostic, type EventListener, type LoadReport, type Sandbox, type Store,
+  type ToolListing, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
@@ -27,6 +27,8 @@ export interface HostOptions {
   /** Looked up for declared names only. */
   readonly env: (name: string) => string | undefined
   readonly sidecar?: Sidecar
+  /** Readers of the arguments of locked tools, by name, whoever implements them. */
+  readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
   /** How long `close` lets running calls go on. */
   readonly drainMs?: number
 }
@@ -82,7 +84,8 @@ class ToolHost implements Host {
       store, sandbox, workspace, env, events, clock,
     })
     registry.register(report.extensions)
-    this.#context = { registry, events, clock, sidecar: options.sidecar }
+    const { sidecar, argumentsReaders = new Map() } = options
+    this.#context = { registry, events, clock, sidecar, argumentsReaders, workspace }
     // Later, so that whoever subscribes first hears of it. A failure shows as its state; its first call tries again.
     queueMicrotask(() => {
       for (const extension of registry.eager()) extension.start().catch(() => {})

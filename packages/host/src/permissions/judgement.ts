@@ -1,6 +1,7 @@
 import { messageOf } from '@bulkhead/contract'
 import { viewOf, type ValidatedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
+import type { CallMeaning } from './call-meaning.ts'
 import type { Judge } from './session-policy.ts'
 import { ask, deny, type DecisionStage, type Verdict } from './verdict.ts'
 
@@ -8,11 +9,11 @@ import { ask, deny, type DecisionStage, type Verdict } from './verdict.ts'
  * Everything that speaks of a call, in order, up to the first deny. Nobody is asked and nothing runs, so that the same
  * chain can be shown to whoever wants to know why.
  */
-export async function judge(call: ValidatedCall, approvalKey: string): Promise<readonly Verdict[]> {
+export async function judge(call: ValidatedCall, { approvalKey, subjects, verdicts: read }: CallMeaning): Promise<readonly Verdict[]> {
   const { tool, session: { policy } } = call
   const { floor } = policy.standing(tool)
-  const rule = policy.judgeRules(tool, approvalKey)
-  const verdicts = [rule, floor].filter((verdict) => verdict !== undefined)
+  const rule = policy.judgeRules(tool, subjects)
+  const verdicts = [rule, floor, ...read].filter((verdict) => verdict !== undefined)
   if (denied(verdicts)) return verdicts
   if (policy.watchdog) verdicts.push(...await consult(policy.watchdog, 'watchdog', call, approvalKey))
   if (denied(verdicts) || !tool.definition.gated) return verdicts
