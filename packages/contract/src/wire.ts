@@ -81,6 +81,7 @@ export const BROKER_METHODS = {
   'net.fetch': 'net',
   'net.read': 'net',
   'shell.run': 'shell',
+  'shell.pipe': 'shell',
   'env.get': 'env',
   'secrets.handle': 'secrets',
   'state.read': 'state',

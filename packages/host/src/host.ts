@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type Clock, type Diagnostic, type EventListener, type ExtensionDescriptor, type Interactor, type Layer,
-  type Store, type ToolListing,
+  BulkheadError, type ArgumentsReader, type Clock, type Diagnostic, type EventListener, type ExtensionDescriptor, type Interactor,
+  type Layer, type Store, type ToolListing,
 } from '@bulkhead/contract'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'
@@ -36,6 +36,8 @@ export interface HostOptions extends Place {
   readonly interactor?: Interactor
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
   readonly smokeCheck?: SmokeCheck
+  /** Readers of the arguments of locked tools, by name, whoever implements them. */
+  readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
   /** How long running calls may go on when they must end. */
   readonly drainMs?: number
 }
@@ -126,10 +128,12 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
+    const { argumentsReaders = new Map<string, ArgumentsReader>() } = options
     const events = new EventBus(clock)
     const journal = new OpenCalls({ store, owner: options.owner, events, clock })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, workflows: new Workflows(),
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal,
+      workflows: new Workflows(),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report

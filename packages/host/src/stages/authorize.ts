@@ -1,8 +1,8 @@
 import { CALL_LIMITS, type ApprovalAnswer } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
-import { approvalKeyOf } from '../permissions/approval-key.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
+import { meaningByKey, meaningOf, type CallMeaning } from '../permissions/call-meaning.ts'
 import { outside } from '../permissions/describe-grant.ts'
 import { judge } from '../permissions/judgement.ts'
 import { allow, deny, refusalOf, strictest, type Decision, type Verdict } from '../permissions/verdict.ts'
@@ -13,13 +13,14 @@ export async function authorize(call: ValidatedCall, host: HostContext): Promise
   const { tool, session: { policy } } = call
   const denied = policy.standing(tool).denied ?? beyondParent(call)
   if (denied) return refuse(call, host, denied, tool.name)
-  const key = needsKey(call) ? approvalKeyOf(call, host.clock) : tool.name
-  const approvalKey = typeof key === 'string' ? key : await key
-  const verdicts = await judge(call, approvalKey)
+  const read = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
+  const meaning = read instanceof Promise ? await read : read
+  const { approvalKey } = meaning
+  const verdicts = await judge(call, meaning)
   const verdict = strictest(verdicts)
   if (verdict?.action === 'deny') return refuse(call, host, verdict, approvalKey)
   if (verdict?.action !== 'ask') return permit(call, host, { ...(verdict ?? UNOPPOSED), approvalKey })
-  return settleAsk(call, host, approvalKey, verdicts.filter(({ action }) => action === 'ask'))
+  return settleAsk(call, host, meaning, verdicts.filter(({ action }) => action === 'ask'))
 }
 
 const UNOPPOSED = allow('rules', 'no rule', 'it is not gated and nothing asks')
@@ -43,23 +44,24 @@ function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
 }
 
 async function settleAsk(
-  call: ValidatedCall, host: HostContext, approvalKey: string, asks: readonly Verdict[],
+  call: ValidatedCall, host: HostContext, { approvalKey, subjects }: CallMeaning, asks: readonly Verdict[],
 ): Promise<AuthorizedCall | Refusal> {
   const { tool, session: { policy, approvals, interactions } } = call
   const permitted = (source: string, reason: string) => permit(call, host, { stage: 'approval', source, reason, approvalKey })
   const rejected = (source: string, reason: string) =>
     refuse(call, host, deny('approval', 'ApprovalDenied', source, reason), approvalKey)
   if (policy.mode === 'yolo') return permitted('mode yolo', 'the mode turns ask into allow')
+  const approved = (): boolean => approvals.has(tool, approvalKey) || subjects.every(({ key }) => approvals.has(tool, key))
   const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
-  if (answerable && policy.allowlisted(tool, approvalKey)) return permitted('allowlist', 'the key is on the allowlist')
-  if (answerable && approvals.has(tool, approvalKey)) return permitted('approval', 'the key was approved before')
+  if (answerable && policy.allowlisted(tool, subjects)) return permitted('allowlist', 'the key is on the allowlist')
+  if (answerable && approved()) return permitted('approval', 'the key was approved before')
   const headless = (reason: string) => {
     haltIfHeadless(call, 'Approve')
     return rejected('headless', reason)
   }
   if (!interactions.canApprove) return headless('a person would have to agree and nobody is there to be asked')
   const answeredMeanwhile = (): ApprovalAnswer | undefined =>
-    answerable && approvals.has(tool, approvalKey) ? { decision: 'once' } : undefined
+    answerable && approved() ? { decision: 'once' } : undefined
   const resume = call.parent?.pause()
   const request = approvalRequest(call, approvalKey, asks)
   const { decision, reason, nobody } = await interactions.approve(request, call.signal, answeredMeanwhile).finally(resume)
