@@ -16,7 +16,7 @@ const through = (link: string, file = ''): string => `
 `
 const HELD = {
   ambient: 'BuiltinDenied', text: 'CapabilityDenied', bytes: 'CapabilityDenied', stat: 'CapabilityDenied',
-    list: 'CapabilityDenied',
+  list: 'CapabilityDenied',
 }
 
 export const links = [
@@ -87,7 +87,7 @@ export const links = [
     }
   `, {
     ambient: 'BuiltinDenied', text: 'CapabilityDenied', list: 'CapabilityDenied', cwd: 'CapabilityDenied',
-      environ: 'CapabilityDenied',
+    environ: 'CapabilityDenied',
   }),
   attack(29, 'the granted name in other letters', `
     const names = ['OWN/hello.txt', 'Own/hello.txt', 'own\\u0301/hello.txt', '\\uff4fwn/hello.txt', 'own./hello.txt',
