@@ -73,7 +73,7 @@ export interface Attack {
 export type AttackOptions = Partial<Omit<Attack, 'id' | 'section' | 'title' | 'body'>>
 
 /** What tools of the corpus are granted: one folder to read, one below it to write, one file of its own. */
-export const REQUIRES: JsonObject = { fs: { read: ['own/**', 'exact.txt'], write: ['own/out/**'] } }
+const REQUIRES: JsonObject = { fs: { read: ['own/**', 'exact.txt'], write: ['own/out/**'] } }
 
 const DEFAULTS = {
   files: {},

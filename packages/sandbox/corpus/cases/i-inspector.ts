@@ -73,7 +73,7 @@ export const inspector = [
     }
   `, {
     profile: 'BuiltinDenied', serialize: 'BuiltinDenied', hooks: 'BuiltinDenied', channels: 'BuiltinDenied',
-      repl: 'BuiltinDenied',
+    repl: 'BuiltinDenied',
     test: 'BuiltinDenied', sea: 'BuiltinDenied', gc: 'absent', natives: 'SyntaxError',
   }),
 ]

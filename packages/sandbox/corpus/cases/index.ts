@@ -24,7 +24,7 @@ import { sideChannels } from './r-side-channels.ts'
 /** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
 export const ATTACKS: readonly Attack[] = [
   fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmReach, threads,
-    wire, data,
+  wire, data,
   exhaustion, memory, lifecycle, manifest, sideChannels,
 ].flat().toSorted((one, other) => one.id - other.id)
 

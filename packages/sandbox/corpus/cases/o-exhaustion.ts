@@ -71,7 +71,7 @@ export const exhaustion = [
       hash: 'SHA-512' }, true, ['encrypt'])))
     return {
       subtle: await attempt(() => subtle(use(crypto, 'subtle'))),
-        zlib: await attempt(async () => (await reach('zlib')).gzipSync('x')),
+      zlib: await attempt(async () => (await reach('zlib')).gzipSync('x')),
       stream: await attempt(() => new (use(globalThis, 'CompressionStream'))('gzip')),
     }
   `, { subtle: 'absent', zlib: 'BuiltinDenied', stream: 'absent' }),

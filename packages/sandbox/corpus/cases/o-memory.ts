@@ -30,13 +30,18 @@ export const memory = [
     for (;;) all.push(new Uint8Array(new WebAssembly.Memory({ initial: 256 }).buffer).fill(1))
   `, SPENT, PROCESS_ONLY),
   attack(218, 'blobs', `
-    return { blob: await attempt(() => { const all = []; for (;;) all.push(new (use(globalThis,
-      'Blob'))([new Uint8Array(1e7).fill(1)])) }) }
+    return { blob: await attempt(() => {
+      const all = []
+      for (;;) all.push(new (use(globalThis, 'Blob'))([new Uint8Array(1e7).fill(1)]))
+    }) }
   `, { blob: 'absent' }),
   attack(292, 'a buffer that grows in place', `
+    const step = 2 ** 24
     const buffer = new ArrayBuffer(0, { maxByteLength: 2 ** 32 })
-    for (let size = 2 ** 24; ; size += 2 ** 24) { buffer.resize(Math.min(size, 2 ** 32)); new Uint8Array(buffer,
-      size - 2 ** 24, 2 ** 24).fill(1) }
+    for (let size = step; ; size += step) {
+      buffer.resize(size)
+      new Uint8Array(buffer, size - step, step).fill(1)
+    }
   `, SPENT, PROCESS_ONLY),
   attack(293, 'code', `
     const all = []

@@ -86,9 +86,9 @@ export const lifecycle = [
   attack(238, 'the port to the parent is closed', `
     return {
       port: await attempt(async () => (await reach('worker_threads')).parentPort.close()),
-        global: await attempt(() => use(globalThis, 'close')()),
+      global: await attempt(() => use(globalThis, 'close')()),
       post: await attempt(() => use(globalThis, 'postMessage')('x')),
-        self: await attempt(() => use(globalThis, 'self') && 'there'),
+      self: await attempt(() => use(globalThis, 'self') && 'there'),
     }
   `, { port: 'BuiltinDenied', global: 'absent', post: 'absent', self: 'absent' }),
   attack(239, 'an answer after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')],
@@ -105,7 +105,7 @@ export const lifecycle = [
   attack(302, 'an approval key that spins, throws or is no text', '',
     [['derive', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]], {
     deadlineMs: 300,
-      files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
+    files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
   }),
   attack(303, 'codes that only the host may say',
     "throw Object.assign(new Error('x'), { code: 'SessionCancelled', data: { code: 'HostClosed' } })", [

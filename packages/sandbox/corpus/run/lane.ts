@@ -89,7 +89,7 @@ export class Lane {
     if (fate.kind !== 'alive') await host.end()
     return {
       id: attack.id, placement, layers, seen, fate, touched: await ground.touched(),
-        tookMs: Math.round(performance.now() - began),
+      tookMs: Math.round(performance.now() - began),
     }
   }
 }
