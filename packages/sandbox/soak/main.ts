@@ -11,11 +11,13 @@ const { values } = parseArgs({
     compartments: { type: 'string', default: '50' },
     warmUp: { type: 'string', default: '3000' },
     os: { type: 'string', default: 'auto' },
+    growth: { type: 'string', default: '1.1' },
   },
 })
 const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 32)
 const os = values.os as NonNullable<SandboxOptions['os']>
 const compartments = Number(values.compartments)
+const growth = Number(values.growth)
 const unhandled: string[] = []
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
@@ -31,9 +33,9 @@ const before = await tracesLeft()
 const began = performance.now()
 const calls = Number(values.calls)
 const report = await soak({ calls, compartments, seed, os })
-const after = await tracesLeft(before)
+const after = await tracesLeft(before, growth)
 const faults = [
-  ...report.faults, ...unhandled, ...leftovers(before, after),
+  ...report.faults, ...unhandled, ...leftovers(before, after, growth),
   ...(report.settled === calls ? [] : [`${calls} calls settled ${report.settled} times`]),
 ]
 const seconds = Math.round((performance.now() - began) / 1_000)

@@ -53,26 +53,25 @@ function look(): Traces {
   }
 }
 
-/** What is left against what there was, each as a sentence. */
-export function leftovers(before: Traces, after: Traces): readonly string[] {
+/** What is left against what there was, each as a sentence. Memory may have become `growth` times as much. */
+export function leftovers(before: Traces, after: Traces, growth: number): readonly string[] {
   const more = (name: 'processes' | 'threads' | 'descriptors' | 'listeners'): string[] =>
     after[name] > before[name] ? [`${after[name] - before[name]} more ${name}`] : []
   const kinds = Object.entries(after.resources).filter(([kind, count]) => count > (before.resources[kind] ?? 0))
-  const grown = (['heapMb', 'residentMb'] as const).filter((name) => after[name] > before[name] * MEMORY)
+  const grown = (['heapMb', 'residentMb'] as const).filter((name) => after[name] > before[name] * growth)
   return [
     ...more('processes'), ...more('threads'), ...more('descriptors'), ...more('listeners'),
     ...kinds.map(([kind, count]) => `${count - (before.resources[kind] ?? 0)} more ${kind}`),
     ...grown.map((name) => `${name} went from ${before[name].toFixed(1)} to ${after[name].toFixed(1)}`),
   ]
 }
-const MEMORY = 1.1
 
 /** What is there once nothing changes any more for the better: the end of a thread takes its time. */
-export async function tracesLeft(before?: Traces): Promise<Traces> {
+export async function tracesLeft(before?: Traces, growth = 1): Promise<Traces> {
   const until = performance.now() + PATIENCE_MS
   for (;;) {
     await sleep(100)
     const traces = look()
-    if (before === undefined || leftovers(before, traces).length === 0 || performance.now() > until) return traces
+    if (before === undefined || leftovers(before, traces, growth).length === 0 || performance.now() > until) return traces
   }
 }
