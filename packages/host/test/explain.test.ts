@@ -114,7 +114,7 @@ describe('explain', () => {
 
   test('nothing runs, nothing is told, and nothing is held', async () => {
     let runs = 0
-    const world = createWorld({ extensions: [{ tools: { echo: { execute: (): JsonObject => ({ runs: ++runs }) } } }] })
+    const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}', execute: (): JsonObject => ({ runs: ++runs }) } } }] })
     const session = await world.host.openSession({ mode: 'yolo' })
     const told = world.events.length
     expect(await session.explain(CALL)).toMatchObject({ decision: 'allow', remedies: [] })
