@@ -1,4 +1,6 @@
 export { Installer } from './install/installer.ts'
+export { inspectPackage, type Inspection } from './install/inspect.ts'
+export { packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
 export type { InstallerOptions, InstallPlan, NewerVersion } from './install/plan.ts'
 export type { Verdict } from './install/verdict.ts'
 export { capabilityDiffInWords, type CapabilityDiff } from './diff/capability-diff.ts'
