@@ -1,15 +1,12 @@
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
 import { realpath } from 'node:fs/promises'
 import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type Host } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
-import { bundledExtensions } from '@bulkhead/tools-bundled'
+import { homeFolder, loaderOptions } from './loader-options.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
-import { CORE_VERSION } from './version.ts'
 
 export interface CreateHostOptions {
   /** The folder the tools work on, and the place of the project layer. */
@@ -33,13 +30,9 @@ export interface CreateHostOptions {
 /** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   const workspace = await canonicalFolder(options.workspace)
-  const home = resolve(options.home ?? join(homedir(), '.bulkhead'))
+  const home = homeFolder(options.home)
   const env = options.env ?? process.env
-  const loader = createLoader({
-    coreVersion: CORE_VERSION,
-    roots: { global: home, projectFolder: options.projectFolder ?? '.bulkhead' },
-    bundled: bundledExtensions,
-  })
+  const loader = createLoader(loaderOptions(home, options.projectFolder))
   const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
   const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
   const sandbox = createSandbox({ workspace })

@@ -6,6 +6,12 @@ import { UsageError } from './usage-error.ts'
 const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
   ['tools', { summary: 'lists the tools of this folder, where they come from and what they may do', load: async () => (await import('./tools.ts')).tools }],
   ['call', { summary: 'calls one tool and prints its outcome', load: async () => (await import('./call.ts')).call }],
+  ['install', { summary: 'installs a folder, a tarball or an npm package, after showing what it is and may do', load: async () => (await import('./install.ts')).install }],
+  ['uninstall', { summary: 'takes an installed extension away', load: async () => (await import('./uninstall.ts')).uninstall }],
+  ['update', { summary: 'brings what came from a registry up to date, and says what each update changes', load: async () => (await import('./update.ts')).update }],
+  ['outdated', { summary: 'lists what a registry has later versions of', load: async () => (await import('./outdated.ts')).outdated }],
+  ['verify', { summary: 'proves a folder, a tarball, or everything that is installed', load: async () => (await import('./verify.ts')).verify }],
+  ['pack', { summary: 'makes a package of a folder, with its integrity file', load: async () => (await import('./pack.ts')).pack }],
 ])
 
 /** Exit codes: 0 done, 1 the answer is an error, 2 wrong usage. */
@@ -41,6 +47,6 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 function help(): string {
-  const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`)
+  const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
   return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\nbulkhead COMMAND --help tells more.\n`
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { BulkheadError, manifestSchema, MANIFEST_FILE, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
+import { gt } from 'semver'
 import { toolDigests } from '../digest.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
@@ -83,7 +84,7 @@ export class Installer {
     const name = /^npm:(.+)@[^@]+$/.exec(entry.source)?.[1]
     if (name === undefined) return null
     const { version } = await this.#registry().resolve(name, 'latest')
-    return { id, name, current: entry.version, latest: version, spec: `${name}@${version}` }
+    return { id, name, current: entry.version, latest: version, isNewer: gt(version, entry.version), spec: `${name}@${version}` }
   }
 
   #registry(): Registry {

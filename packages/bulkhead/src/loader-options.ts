@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseJson, type Json } from '@bulkhead/contract'
+import type { LoaderOptions } from '@bulkhead/loader'
+import { bundledExtensions } from '@bulkhead/tools-bundled'
+import { CORE_VERSION } from './version.ts'
+
+/** In the folder of the global layer: a sigstore trusted root to use in place of the one that ships with Bulkhead. */
+export const TRUST_ROOT_FILE = 'trust-root.json'
+
+export const homeFolder = (home: string | undefined): string => resolve(home ?? join(homedir(), '.bulkhead'))
+
+/** How the loader is made, for a host and for whoever installs what that host will load. */
+export function loaderOptions(home: string, projectFolder?: string): LoaderOptions {
+  const trustRoot = readTrustRoot(join(home, TRUST_ROOT_FILE))
+  return {
+    coreVersion: CORE_VERSION, bundled: bundledExtensions,
+    roots: { global: home, projectFolder: projectFolder ?? '.bulkhead' },
+    ...(trustRoot !== undefined && { trustRoot }),
+  }
+}
+
+/** One that is there and cannot be read leads to nobody: signatures are refused, rather than compared with another root. */
+function readTrustRoot(path: string): Json | undefined {
+  try {
+    const parsed = parseJson(readFileSync(path, 'utf8'))
+    return parsed.ok ? parsed.value : null
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : null
+  }
+}
