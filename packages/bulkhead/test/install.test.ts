@@ -1,7 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { packFolder } from '@bulkhead/loader'
+import { loaderOptions } from '../src/loader-options.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 import { startRegistry } from './registry.ts'
@@ -21,10 +23,8 @@ const greet = (version: string, hosts: readonly string[] = []) => {
   }, `export default { tools: { greet: { execute: () => 'hello from ${version}' } } }`)
   return at
 }
-const pack = async (version: string, hosts?: readonly string[]) => {
-  expect(await run('pack', greet(version, hosts), '--out', 'packed')).toMatchObject({ code: 0 })
-  return readFileSync(join(folder, 'packed', `greeter-${version}.tgz`))
-}
+const pack = async (version: string, hosts?: readonly string[]) =>
+  (await packFolder(greet(version, hosts), { loader: loaderOptions(join(folder, 'home/.bulkhead')) })).tarball
 
 describe('bulkhead install', () => {
   it('shows what it is and may do, and asks; without anybody to ask it writes nothing', async () => {
@@ -38,22 +38,17 @@ describe('bulkhead install', () => {
   it('installs with --yes, and what is installed can be called and verified', async () => {
     expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({ code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n' })
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'hello from 1.0.0\n' })
-    expect((await run('tools')).stdout).toMatch(/greet +global +greeter@1\.0\.0 +validated +\S+ +\S+ +verified/)
     const verified = await run('verify')
     expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/greeter +1\.0\.0 +global +verified +[0-9a-f]{12} +-\nTrust root: .* days old\.\n/) })
     expect(await run('install', greet('1.0.0'))).toMatchObject({ code: 0, stdout: 'greeter 1.0.0 is installed as it was.\n' })
   })
 
-  it('shows and writes nothing with --dry-run', async () => {
-    expect(await json('install', greet('1.0.0'), '--dry-run')).toMatchObject({ code: 0, installed: false, id: 'greeter', verdict: { kind: 'consent' } })
-    expect(readdirSync(folder)).not.toContain('home')
-  })
-
-  it('takes an acceptance of exactly this package', async () => {
+  it('writes nothing with --dry-run, and takes an acceptance of exactly what that showed', async () => {
     const spec = greet('1.0.0')
-    const { digests } = await json('install', spec, '--dry-run') as unknown as { digests: { package: string } }
-    expect(await json('install', spec, '--accept', digests.package.slice(0, 11))).toMatchObject({ code: 1, error: { code: 'ConsentRequired' } })
-    expect(await json('install', spec, '--accept', 'f'.repeat(12))).toMatchObject({ code: 1, error: { code: 'ConsentRequired' } })
+    const shown = await json('install', spec, '--dry-run') as unknown as { digests: { package: string } }
+    expect(shown).toMatchObject({ code: 0, installed: false, id: 'greeter', verdict: { kind: 'consent' } })
+    expect(readdirSync(folder)).not.toContain('home')
+    const { digests } = shown
     expect(await json('install', spec, '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 0, installed: true, accepted: { by: expect.any(String) } })
   })
 
@@ -62,7 +57,6 @@ describe('bulkhead install', () => {
     expect(await json('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 1, error: { code: 'ProjectTrustRequired' } })
     expect(readdirSync(join(folder, '.bulkhead'))).toEqual([])
     expect(await json('install', greet('1.0.0'), '--project', '--yes', '--trust-project')).toMatchObject({ code: 0, layer: 'project' })
-    expect(await run('call', 'greet', '--trust-project')).toMatchObject({ stdout: 'hello from 1.0.0\n' })
   })
 
   it('says what is wrong with a package and what cures it', async () => {
@@ -78,13 +72,10 @@ describe('bulkhead update and outdated', () => {
     const from = ['--registry', registry.url]
     registry.publish('1.0.0', await pack('1.0.0'))
     expect(await json('install', '@acme/greeter@1.0.0', '--yes', ...from)).toMatchObject({ code: 0, source: 'npm:@acme/greeter@1.0.0' })
-    expect(await run('outdated', ...from)).toMatchObject({ code: 0, stdout: expect.stringContaining('up to date') })
-
     registry.publish('1.0.1', await pack('1.0.1'))
     expect(await run('outdated', ...from)).toMatchObject({ code: 1, stdout: expect.stringMatching(/ID +PACKAGE +CURRENT +LATEST\ngreeter +@acme\/greeter +1\.0\.0 +1\.0\.1\n/) })
     expect(await json('update', '--dry-run', ...from)).toMatchObject({ code: 0, updates: [{ updated: false, from: '1.0.0', version: '1.0.1', verdict: { kind: 'silent' } }] })
     expect(await run('update', ...from)).toMatchObject({ code: 0, stdout: 'Updated greeter from 1.0.0 to 1.0.1.\n' })
-    expect(await run('call', 'greet')).toMatchObject({ stdout: 'hello from 1.0.1\n' })
 
     registry.publish('1.1.0', await pack('1.1.0', ['api.example']))
     const refused = await run('update', '--yes', ...from)
@@ -98,7 +89,6 @@ describe('bulkhead update and outdated', () => {
     expect(await json('verify')).toMatchObject({ code: 0, extensions: [{ id: 'greeter', version: '2.0.0' }], diagnostics: [] })
 
     expect(await run('uninstall', 'greeter')).toMatchObject({ code: 0, stdout: 'Uninstalled greeter 2.0.0.\n' })
-    expect(await json('uninstall', 'greeter')).toMatchObject({ code: 1, error: { code: 'ExtensionNotFound' } })
     expect(await run('outdated')).toMatchObject({ code: 0, stdout: 'Nothing is installed.\n' })
   }, 120_000)
 })
@@ -128,13 +118,12 @@ describe('bulkhead pack and verify', () => {
   it('notice what was changed after it was installed', async () => {
     await run('install', greet('1.0.0'), '--yes')
     const installed = join(folder, 'home/.bulkhead/installed')
-    const [name] = readdirSync(installed).filter((entry) => entry.startsWith('greeter-'))
+    const name = readdirSync(installed).find((entry) => entry.startsWith('greeter-'))
     writeFileSync(join(installed, name!, 'index.js'), 'changed')
     expect(await json('verify')).toMatchObject({ code: 1, diagnostics: [{ code: 'LockMismatch', extensionId: 'greeter' }] })
-    expect(await run('call', 'greet')).toMatchObject({ code: 1 })
   })
 })
 
 it.each([
-  ['install'], ['install', 'a', 'b'], ['uninstall'], ['pack'], ['pack', 'a', 'b'], ['verify', 'a', 'b'], ['outdated', 'x'], ['update', '--fast'],
+  ['install', 'a', 'b'], ['verify', 'a', 'b'], ['update', '--fast'],
 ])('wrong usage exits with 2: %s %s', async (...args) => expect(await run(...args.filter((word) => word !== undefined))).toMatchObject({ code: 2, stdout: '' }))

@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { messageOf } from '@bulkhead/contract'
-import { createHost, type CreateHostOptions } from '../create-host.ts'
+import type { CreateHostOptions } from '../create-host.ts'
 import { createTerminalInteractor } from '../terminal-interactor.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -28,7 +28,9 @@ export function readOptions<const Options extends NonNullable<ParseArgsConfig['o
 /** A person can be asked only when both ends are a terminal. */
 export const terminal = () => process.stdin.isTTY && process.stderr.isTTY ? createTerminalInteractor() : undefined
 
-export function openHost(values: { readonly 'workspace'?: string | undefined; readonly 'home'?: string | undefined; readonly 'trust-project'?: boolean | undefined }) {
+/** The host is loaded only now: whoever installs, or is told about wrong usage, does without. */
+export async function openHost(values: { readonly 'workspace'?: string | undefined; readonly 'home'?: string | undefined; readonly 'trust-project'?: boolean | undefined }) {
+  const { createHost } = await import('../create-host.ts')
   const interactor = terminal()
   const options: CreateHostOptions = {
     workspace: values.workspace ?? process.cwd(),

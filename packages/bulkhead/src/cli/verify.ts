@@ -45,7 +45,7 @@ async function verifyInstalled(values: { readonly 'workspace'?: string | undefin
       ['ID', 'VERSION', 'LAYER', 'INTEGRITY', 'DIGEST', 'SIGNED BY'],
       strangers.map(({ id, version, layer, integrity, digests, signer }) => [id, version, layer, integrity, digests.package.slice(0, 12), signer?.subject ?? '-'])))
     process.stdout.write(diagnostics.map(diagnosticText).join(''))
-    if (trustRoot?.ageDays != null) process.stdout.write(`Trust root: ${trustRoot.source}, ${trustRoot.ageDays} days old.\n`)
+    if (typeof trustRoot?.ageDays === 'number') process.stdout.write(`Trust root: ${trustRoot.source}, ${trustRoot.ageDays} days old.\n`)
   }
   return diagnostics.some(({ severity }) => severity === 'error') ? 1 : 0
 }
