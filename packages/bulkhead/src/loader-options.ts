@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseJson, type Json } from '@bulkhead/contract'
@@ -13,20 +13,20 @@ export const homeFolder = (home: string | undefined): string => resolve(home ?? 
 
 /** How the loader is made, for a host and for whoever installs what that host will load. */
 export function loaderOptions(home: string, projectFolder?: string): LoaderOptions {
-  const trustRoot = readTrustRoot(join(home, TRUST_ROOT_FILE))
   return {
     coreVersion: CORE_VERSION, bundled: bundledExtensions,
     roots: { global: home, projectFolder: projectFolder ?? '.bulkhead' },
-    ...(trustRoot !== undefined && { trustRoot }),
+    ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }
 }
 
 /** One that is there and cannot be read leads to nobody: signatures are refused, rather than compared with another root. */
-function readTrustRoot(path: string): Json | undefined {
+function readTrustRoot(path: string): Pick<LoaderOptions, 'trustRoot' | 'trustRootSource'> {
+  const given = (trustRoot: Json, date: string | null) => ({ trustRoot, trustRootSource: { source: path, date } })
   try {
     const parsed = parseJson(readFileSync(path, 'utf8'))
-    return parsed.ok ? parsed.value : null
+    return given(parsed.ok ? parsed.value : null, statSync(path).mtime.toISOString().slice(0, 10))
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : null
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? {} : given(null, null)
   }
 }

@@ -17,5 +17,6 @@ export {
 } from './signature/npm-attestations.ts'
 export { NPM_KEYS } from './signature/public-good/npm-keys.ts'
 export { PUBLIC_GOOD_ROOT } from './signature/public-good/trusted-root.ts'
+export { parseTrustRoot, refreshTrustRoot, type RefreshOptions } from './signature/refresh-trust-root.ts'
 export { ageInDays, type TrustMaterial } from './signature/trust-material.ts'
 export type { VerificationStep } from './signature/verification.ts'

@@ -11,6 +11,7 @@ const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<
   ['update', { summary: 'brings what came from a registry up to date, and says what each update changes', load: async () => (await import('./update.ts')).update }],
   ['outdated', { summary: 'lists what a registry has later versions of', load: async () => (await import('./outdated.ts')).outdated }],
   ['verify', { summary: 'proves a folder, a tarball, or everything that is installed', load: async () => (await import('./verify.ts')).verify }],
+  ['trust-root', { summary: 'shows, refreshes or replaces the authorities that signatures are compared with', load: async () => (await import('./trust-root.ts')).trustRoot }],
   ['pack', { summary: 'makes a package of a folder, with its integrity file', load: async () => (await import('./pack.ts')).pack }],
 ])
 
