@@ -108,7 +108,7 @@ describe('bulkhead pack and verify', () => {
     writeFileSync(join(at, 'index.js'), `import { word } from 'dep'\nexport default { tools: { greet: { execute: () => word } } }`)
     mkdirSync(join(at, 'node_modules/dep'), { recursive: true })
     writeFileSync(join(at, 'node_modules/dep/package.json'), '{ "name": "dep", "version": "1.0.0", "main": "main.cjs" }')
-    writeFileSync(join(at, 'node_modules/dep/main.cjs'), `const { inner } = require('./inner.cjs'); exports.word = 'bundled ' + inner`)
+    writeFileSync(join(at, 'node_modules/dep/main.cjs'), `const { inner } = require('./inner.cjs'); exports.word = require('util').format('bundled %s', inner)`)
     writeFileSync(join(at, 'node_modules/dep/inner.cjs'), `exports.inner = 'word'`)
     expect(await json('pack', at)).toMatchObject({ code: 0, bundled: true, leftOut: ['node_modules'] })
     expect(await run('install', './greeter-1.0.0.tgz', '--yes')).toMatchObject({ code: 0 })

@@ -11,14 +11,19 @@ const PROVIDED: readonly (string | RegExp)[] = ['@bulkhead/contract', '@bulkhead
  */
 export async function bundleModule(folder: string, main: string): Promise<string> {
   let rolldown: typeof import('rolldown')
+  let plugins: typeof import('rolldown/plugins')
   try {
-    rolldown = await import('rolldown')
+    [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
   } catch (error) {
     throw new BulkheadError('ModuleNotFound', 'The folder has dependencies installed, and they are bundled with rolldown, which is not there: install it beside bulkhead, or bundle the extension yourself.', { cause: error })
   }
   try {
     const build = await rolldown.rolldown({
-      input: join(folder, main), cwd: folder, platform: 'node', external: [...PROVIDED], logLevel: 'silent',
+      input: join(folder, main), cwd: folder, logLevel: 'silent',
+      // As for Node, but for the `createRequire` that the bundler adds there and no compartment has.
+      platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'import', 'require', 'default'] },
+      // Marks them as external too, and makes imports of what CommonJS asks for: by itself the bundler would make a `require` of its own.
+      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
     })
     const { output } = await build.generate({ format: 'esm', codeSplitting: false })
     await build.close()
