@@ -1,5 +1,3 @@
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
 import { realpath } from 'node:fs/promises'
 import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Sandbox, type Store } from '@bulkhead/contract'
 import {
@@ -8,11 +6,10 @@ import {
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
-import { createBundledExtensions } from '@bulkhead/tools-bundled'
+import { homeFolder, loaderOptions } from './loader-options.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
-import { CORE_VERSION } from './version.ts'
 
 export interface CreateHostOptions {
   /** The folder the tools work on, and the place of the project layer. */
@@ -47,13 +44,9 @@ export interface Host extends Omit<CoreHost, 'switchWorkspace'> {
 
 /** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
-  const home = resolve(options.home ?? join(homedir(), '.bulkhead'))
+  const home = homeFolder(options.home)
   const env = options.env ?? process.env
-  const loader = createLoader({
-    coreVersion: CORE_VERSION,
-    roots: { global: home, projectFolder: options.projectFolder ?? '.bulkhead' },
-    bundled: createBundledExtensions(),
-  })
+  const loader = createLoader(loaderOptions(home, options.projectFolder))
   const sandboxes = new Set<Sandbox>()
   const openPlace = async (folder: string, decided: ProjectTrust | undefined): Promise<Place> => {
     const workspace = await canonicalFolder(folder)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { packageVersion } from './manifest.ts'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN } from './names.ts'
 import { requirementSet } from './requirements.ts'
 import { secretManifest } from './secrets.ts'
@@ -25,7 +26,7 @@ const capabilities = z.strictObject({
 }).describe('What it may do, in full: the digest beside it is taken over this.')
 
 const lockEntry = z.strictObject({
-  version: z.string().min(1).max(256).describe('The version that was accepted.'),
+  version: packageVersion.describe('The version that was accepted.'),
   root: digest.describe('Over every file of the package.'),
   source: z.string().max(512).regex(/^(?:npm:.+@.+|tarball:.+|folder:.+|in-place)$/s, 'npm:NAME@VERSION, tarball:FILE, folder:NAME or in-place')
     .describe('Where it was taken from.'),

@@ -1,4 +1,6 @@
 export { Installer } from './install/installer.ts'
+export { inspectPackage, type Inspection } from './install/inspect.ts'
+export { packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
 export type { InstallerOptions, InstallPlan, NewerVersion } from './install/plan.ts'
 export type { Verdict } from './install/verdict.ts'
 export { capabilityDiffInWords, type CapabilityDiff } from './diff/capability-diff.ts'
@@ -15,5 +17,6 @@ export {
 } from './signature/npm-attestations.ts'
 export { NPM_KEYS } from './signature/public-good/npm-keys.ts'
 export { PUBLIC_GOOD_ROOT } from './signature/public-good/trusted-root.ts'
+export { parseTrustRoot, refreshTrustRoot, type RefreshOptions } from './signature/refresh-trust-root.ts'
 export { ageInDays, type TrustMaterial } from './signature/trust-material.ts'
 export type { VerificationStep } from './signature/verification.ts'

@@ -1,7 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { messageOf, type Store } from '@bulkhead/contract'
-import { openSqliteStore } from '@bulkhead/store'
-import { createHost, type CreateHostOptions } from '../create-host.ts'
+import type { CreateHostOptions } from '../create-host.ts'
 import { storeFile } from '../store-file.ts'
 import { createTerminalInteractor } from '../terminal-interactor.ts'
 import { UsageError } from './usage-error.ts'
@@ -36,8 +35,12 @@ export interface HostValues {
   readonly 'trust-project'?: boolean | undefined
 }
 
-/** `remembering`: state, approvals and the audit outlive the command. */
+/**
+ * The host is loaded only now: whoever installs, or is told about wrong usage, does without. `remembering`: state, approvals and
+ * the audit outlive the command.
+ */
 export async function openHost(values: HostValues, remembering = false) {
+  const { createHost } = await import('../create-host.ts')
   const interactor = terminal()
   const store = remembering ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {
@@ -52,6 +55,7 @@ export async function openHost(values: HostValues, remembering = false) {
 
 /** A home that cannot be written to costs the memory, not the call. */
 async function openStore(home: string | undefined): Promise<Store | undefined> {
+  const { openSqliteStore } = await import('@bulkhead/store')
   try {
     return await openSqliteStore({ file: storeFile(home) })
   } catch (error) {

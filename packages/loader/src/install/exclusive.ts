@@ -4,10 +4,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
 
 /**
- * Keeps other processes out until it is disposed. The system itself forgets the claim of a process that died, which no file
+ * Keeps other processes out until what it returns is called. The system itself forgets the claim of a process that died, which no file
  * with a number in it does: an empty database whose lock is held. Throws InstallBusy.
  */
-export function claimExclusively(path: string, waitMs = 10_000): Disposable {
+export function claimExclusively(path: string, waitMs = 10_000): () => void {
   let database: DatabaseSync | undefined
   try {
     mkdirSync(dirname(path), { recursive: true })
@@ -19,5 +19,5 @@ export function claimExclusively(path: string, waitMs = 10_000): Disposable {
     throw new BulkheadError('InstallFailed', `${path} cannot be opened: ${messageOf(error)}`, { cause: error })
   }
   const held = database
-  return { [Symbol.dispose]: () => held.close() }
+  return () => held.close()
 }

@@ -1,26 +1,22 @@
 import { join } from 'node:path'
-import { BulkheadError, manifestSchema, MANIFEST_FILE, type ExtensionDescriptor, type Layer, type LockEntry, type Manifest } from '@bulkhead/contract'
-import { resolveConfig } from '../config/resolve-config.ts'
+import { BulkheadError, manifestSchema, MANIFEST_FILE, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
+import { gt } from 'semver'
 import { toolDigests } from '../digest.ts'
-import type { Terms } from '../extension.ts'
 import { readRegularFile } from '../files/read-file.ts'
+import { SIGNATURE_FILE } from '../files/signature-file.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import { createLoader } from '../loader.ts'
 import { installedFolder, isInstalled } from '../lock/installed-folders.ts'
-import type { LayerLock } from '../lock/layer-lock.ts'
 import { lockEntryOf } from '../lock/lock-entry.ts'
 import { settle, type Settings } from '../options.ts'
-import { Pace } from '../pace.ts'
-import { proveContents } from '../pipeline.ts'
 import { packagePolicy } from '../policy/package-policy.ts'
 import { Registry } from '../registry/registry.ts'
-import { SchemaCompiler } from '../schema/schema-compiler.ts'
-import { PackageSignatures } from '../signature/package-signatures.ts'
-import { obtain, type Candidate } from './candidate.ts'
+import { obtain } from './candidate.ts'
 import { findConflict } from './conflict.ts'
 import { parseInstallSpec } from './install-spec.ts'
 import { LayerFiles } from './layer-files.ts'
 import type { InstallerOptions, InstallPlan, NewerVersion } from './plan.ts'
+import { proveCandidate } from './prove-candidate.ts'
 import { compare, judge } from './verdict.ts'
 
 /** Brings packages into one layer. Nothing of a package runs, and nothing is written before somebody has agreed to it. */
@@ -53,17 +49,16 @@ export class Installer {
     const candidate = await obtain(parseInstallSpec(spec, cwd), {
       limits, trustRoot: trustRoot.json, registry: () => this.#registry(), ...(npmKeys !== undefined && { npmKeys }),
     }, this.#root)
-    const terms = this.#terms({ kind: 'deciding', source: candidate.source, attested: candidate.attested })
-    const { extension, warnings } = await this.#prove(candidate, terms)
-
+    const { layer } = this.#options
+    const { extension, warnings, terms } = await proveCandidate(candidate, this.#settings, layer, layer === 'project' ? this.#root : null)
     const before = this.#files.lock().get(extension.id) ?? null
     await this.#refuseConflicts(extension, before)
     const comparison = compare(before, before === null ? null : this.#manifestOf(extension.id, before), extension)
-    const signedBy = extension.signer === undefined ? null : candidate.contents.digests.has('bulkhead.sigstore.json') ? 'bundle' as const : 'npm' as const
-    const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, this.#options.layer, extension.id))
+    const signedBy = extension.signer === undefined ? null : candidate.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
+    const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, layer, extension.id))
     return Object.freeze({
-      layer: this.#options.layer, source: candidate.source, extension, signedBy, before, ...comparison,
-      warnings: [...candidate.warnings, ...warnings], verdict, contents: candidate.contents,
+      layer, source: candidate.source, extension, signedBy, before, ...comparison,
+      warnings, verdict, contents: candidate.contents,
     })
   }
 
@@ -89,36 +84,13 @@ export class Installer {
     const name = /^npm:(.+)@[^@]+$/.exec(entry.source)?.[1]
     if (name === undefined) return null
     const { version } = await this.#registry().resolve(name, 'latest')
-    return { id, name, current: entry.version, latest: version, spec: `${name}@${version}` }
+    return { id, name, current: entry.version, latest: version, isNewer: gt(version, entry.version), spec: `${name}@${version}` }
   }
 
   #registry(): Registry {
     const { registry } = this.#options
     if (registry !== undefined) return new Registry(registry)
     throw new BulkheadError('InstallSourceInvalid', 'No registry is configured to fetch packages from. Name one with --registry, or set BULKHEAD_REGISTRY.')
-  }
-
-  #terms(lock: LayerLock): Terms {
-    const { coreVersion, limits, trustRoot } = this.#settings
-    const { config } = resolveConfig(this.#settings, this.#options.layer === 'project' ? this.#root : null, undefined)
-    return {
-      coreVersion, config, limits, pace: new Pace(), locks: new Map<Layer, LayerLock>([[this.#options.layer, lock]]),
-      schemas: new SchemaCompiler(limits), signatures: new PackageSignatures(trustRoot),
-    }
-  }
-
-  async #prove({ location, contents, version }: Candidate, terms: Terms): Promise<{ extension: ExtensionDescriptor; warnings: readonly string[] }> {
-    const proof = await proveContents({ layer: this.#options.layer, location }, contents, terms)
-    if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.manifest.id}" disabled: enable it first.`)
-    if (proof.kind === 'refused') {
-      const [first] = proof.faults
-      throw new BulkheadError(first!.code, proof.faults.map(({ message }) => message).join(' '), { data: { stage: first!.stage, path: first!.path } })
-    }
-    const { descriptor } = proof
-    if (version !== null && descriptor.version !== version) {
-      throw new BulkheadError('PackageUnsafe', `The package is ${location} and its ${MANIFEST_FILE} says ${descriptor.version}.`)
-    }
-    return { extension: descriptor, warnings: proof.warnings.map(({ message }) => message) }
   }
 
   /** What was accepted, if it is still there as it was: its definitions are what the new ones are compared with. */

@@ -42,10 +42,18 @@ export class LayerFiles {
     return lock.kind === 'read' ? lock.entries : new Map()
   }
 
-  async apply({ id, before, after, contents }: Change): Promise<void> {
+  async apply(change: Change): Promise<void> {
     const installed = join(this.#root, INSTALLED_FOLDER)
     refuseLinks(this.#root, installed)
-    using _claim = claimExclusively(join(installed, '.busy'))
+    const release = claimExclusively(join(installed, '.busy'))
+    try {
+      await this.#applyAlone(change, installed)
+    } finally {
+      release()
+    }
+  }
+
+  async #applyAlone({ id, before, after, contents }: Change, installed: string): Promise<void> {
     const lock = this.lock()
     if (JSON.stringify(lock.get(id) ?? null) !== JSON.stringify(before)) {
       throw new BulkheadError('InstallBusy', `What was accepted of "${id}" has changed meanwhile. Look at it again.`)

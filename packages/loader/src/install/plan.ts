@@ -34,6 +34,7 @@ export interface NewerVersion {
   readonly name: string
   readonly current: string
   readonly latest: string
+  readonly isNewer: boolean
   /** What to install for it. */
   readonly spec: string
 }

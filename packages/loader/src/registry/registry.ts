@@ -41,7 +41,7 @@ export class Registry {
     const document = await this.#document(name)
     const versions = new Map(Object.entries(objectAt(document, 'versions')))
     const tag = objectAt(document, 'dist-tags')[wanted]
-    const exact = valid(wanted) ?? (typeof tag === 'string' ? tag : null)
+    const exact = valid(wanted) ?? (typeof tag === 'string' ? valid(tag) : null)
     const version = exact ?? (validRange(wanted) === null ? null : maxSatisfying([...versions.keys()], wanted))
     const described = version === null ? undefined : versions.get(version)
     if (version === null || !isJsonObject(described)) {

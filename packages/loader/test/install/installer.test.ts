@@ -30,8 +30,8 @@ describe('installing', () => {
     })
     expect(readdirSync(home.globalRoot)).toEqual([])
 
-    const entry_ = await installer.install(plan, 'ann')
-    expect(entry_).toMatchObject({ version: '1.0.0', signer: null, accepted: { by: 'ann' } })
+    const written = await installer.install(plan, 'ann')
+    expect(written).toMatchObject({ version: '1.0.0', signer: null, accepted: { by: 'ann' } })
     expect(await loaded(home)).toEqual([['global weather@1.0.0 verified'], []])
     expect(JSON.parse(readFileSync(join(home.globalRoot, 'bulkhead.lock'), 'utf8'))).toMatchObject({ lockVersion: 1, extensions: { weather: { version: '1.0.0' } } })
     expect(await (await home.load()).extensions[0]!.code).toMatchObject({ kind: 'files' })

@@ -127,7 +127,7 @@ describe('from a registry that attests', () => {
     expect(verdict.kind).toBe(kind)
     if (verdict.kind === 'consent') expect(verdict).toMatchObject({ explicit: true, reasons: [expect.stringContaining('was signed by')] })
     expect(await installer.newest('weather', installer.accepted().get('weather')!)).toEqual(
-      { id: 'weather', name: 'weather', current: '1.0.0', latest: '1.0.1', spec: 'weather@1.0.1' })
+      { id: 'weather', name: 'weather', current: '1.0.0', latest: '1.0.1', isNewer: true, spec: 'weather@1.0.1' })
   })
 
   test.each([
