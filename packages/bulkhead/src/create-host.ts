@@ -6,12 +6,15 @@ import { createHost as createHostCore, type Host } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
-import { bundledExtensions } from '@bulkhead/tools-bundled'
+import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
 
-export interface CreateHostOptions {
+/** The host with what only the whole knows. */
+export interface BulkheadHost extends Host, Pick<BundledLayer, 'offeredTools'> {}
+
+export interface CreateHostOptions extends BundledLayerOptions {
   /** The folder the tools work on, and the place of the project layer. */
   readonly workspace: string
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
@@ -31,14 +34,15 @@ export interface CreateHostOptions {
 }
 
 /** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
-export async function createHost(options: CreateHostOptions): Promise<Host> {
+export async function createHost(options: CreateHostOptions): Promise<BulkheadHost> {
   const workspace = await canonicalFolder(options.workspace)
   const home = resolve(options.home ?? join(homedir(), '.bulkhead'))
   const env = options.env ?? process.env
+  const bundled = createBundledLayer(options, home)
   const loader = createLoader({
     coreVersion: CORE_VERSION,
     roots: { global: home, projectFolder: options.projectFolder ?? '.bulkhead' },
-    bundled: bundledExtensions,
+    bundled: bundled.extensions,
   })
   const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
   const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
@@ -50,7 +54,9 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     userData: home,
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
   })
+  bundled.attach(host)
   return {
+    offeredTools: (session) => bundled.offeredTools(session),
     tools: () => host.tools(),
     diagnostics: host.diagnostics,
     openSession: (session) => host.openSession(session),

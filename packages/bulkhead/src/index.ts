@@ -1,6 +1,7 @@
-export { createHost, type CreateHostOptions } from './create-host.ts'
+export { createHost, type BulkheadHost, type CreateHostOptions } from './create-host.ts'
 export { createTerminalInteractor } from './terminal-interactor.ts'
 export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
 export type { Host, Session, SessionOptions } from '@bulkhead/host'
+export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
 export type { Interactor, Outcome } from '@bulkhead/contract'
