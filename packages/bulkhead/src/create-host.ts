@@ -6,12 +6,13 @@ import {
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
+import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder, loaderOptions } from './loader-options.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
 
-export interface CreateHostOptions {
+export interface CreateHostOptions extends BundledLayerOptions {
   /** The folder the tools work on, and the place of the project layer. */
   readonly workspace: string
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
@@ -34,7 +35,8 @@ export interface CreateHostOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-export interface Host extends Omit<CoreHost, 'switchWorkspace'> {
+/** The host with what only the whole knows. */
+export interface Host extends Omit<CoreHost, 'switchWorkspace'>, Pick<BundledLayer, 'offeredTools'> {
   /**
    * From here on the host works in another folder, with the layer of that project. Sessions that are open stay in theirs.
    * Rejects with ProjectPathInvalid, and then nothing has changed. Trust is decided as for the first folder.
@@ -46,7 +48,8 @@ export interface Host extends Omit<CoreHost, 'switchWorkspace'> {
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
-  const loader = createLoader(loaderOptions(home, options.projectFolder))
+  const bundled = createBundledLayer(options, home)
+  const loader = createLoader(loaderOptions(home, options.projectFolder, bundled.extensions))
   const sandboxes = new Set<Sandbox>()
   const openPlace = async (folder: string, decided: ProjectTrust | undefined): Promise<Place> => {
     const workspace = await canonicalFolder(folder)
@@ -68,8 +71,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
+  bundled.attach(host)
   const stopTracing = await traceWherePresent(host)
   return {
+    offeredTools: (session) => bundled.offeredTools(session),
     tools: () => host.tools(),
     tool: (name) => host.tool(name),
     extensions: () => host.extensions(),

@@ -49,7 +49,7 @@ async function load(request: LoadRequest, settings: Settings, tools: Tools): Pro
     tally.diagnostics.push(diagnose({ layer: 'project', extensionId: null, location: project.root }, projectFault, severity))
   }
 
-  for (const [index, bundled] of settings.bundled.entries()) {
+  for (const [index, bundled] of settings.bundled(config.merged).entries()) {
     const located = locateBundled(bundled, index)
     tally.add(located, await proveBundled(bundled, located, terms))
   }

@@ -23,7 +23,8 @@ export interface LoaderOptions {
     /** Name of the folder below a workspace. `.stud` works as it is. */
     readonly projectFolder?: string
   }
-  readonly bundled: readonly BundledExtension[]
+  /** Some are made by what the configuration says. */
+  readonly bundled: readonly BundledExtension[] | ((config: ConfigFile) => readonly BundledExtension[])
   /** What holds where no file says otherwise. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
@@ -37,7 +38,7 @@ export interface Settings {
   readonly coreVersion: string
   readonly globalRoot: string | null
   readonly projectFolder: string
-  readonly bundled: readonly BundledExtension[]
+  readonly bundled: (config: ConfigFile) => readonly BundledExtension[]
   readonly defaults: ConfigFile
   readonly limits: LoaderLimits
   readonly trustRoot: TrustMaterial
@@ -57,7 +58,9 @@ export function settle(options: LoaderOptions): Settings {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
   }
   return {
-    coreVersion, globalRoot, projectFolder, bundled, defaults, limits: { ...LOADER_LIMITS, ...limits },
+    coreVersion, globalRoot, projectFolder, defaults,
+    bundled: typeof bundled === 'function' ? bundled : () => bundled,
+    limits: { ...LOADER_LIMITS, ...limits },
     trustRoot: trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: trustRoot },
   }
 }

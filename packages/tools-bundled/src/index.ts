@@ -38,3 +38,6 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search),
 ]
+
+/** The same where nothing is known of whoever embeds the host. */
+export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()

@@ -1,5 +1,4 @@
 import { isJsonObject } from '@bulkhead/contract'
-import { parse } from 'yaml'
 
 /** What the head of a SKILL.md says of it. */
 export interface SkillHead {
@@ -14,10 +13,10 @@ const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 const HEAD = /^\ufeff?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 
 /** The head, or in a few words what is wrong with it. */
-export function readHead(text: string, folder: string): SkillHead | string {
+export async function readHead(text: string, folder: string): Promise<SkillHead | string> {
   const written = HEAD.exec(text)?.[1]
   if (written === undefined) return 'it does not begin with a head between two lines of ---'
-  const head = parseHead(written)
+  const head = await parseHead(written)
   if (!isJsonObject(head)) return 'its head is not YAML with names and values'
   const { name, description } = head
   if (typeof name !== 'string' || name.length > 64 || !NAME.test(name)) return 'its name is not of 1 to 64 letters a-z, digits and single hyphens'
@@ -26,7 +25,9 @@ export function readHead(text: string, folder: string): SkillHead | string {
   return { name, description }
 }
 
-function parseHead(text: string): unknown {
+async function parseHead(text: string): Promise<unknown> {
+  // Loaded when there is a skill: the host starts without it.
+  const { parse } = await import('yaml')
   try {
     return parse(text, { maxAliasCount: 0, schema: 'core' })
   } catch {

@@ -18,7 +18,7 @@ export async function indexSkills(folders: readonly string[], fs: FileReader, lo
       const path = `${folder}/${name}/SKILL.md`
       const text = await fs.readText(path, { start: 0, end: HEAD_BYTES }).catch(() => undefined)
       if (text === undefined) continue
-      const head = readHead(text, name)
+      const head = await readHead(text, name)
       if (typeof head === 'string') log.warn(`The skill ${path} is left out: ${head}.`)
       else if (skills.has(head.name)) log.warn(`The skill ${path} is left out: ${skills.get(head.name)!.path} comes first.`)
       else skills.set(head.name, { ...head, path })

@@ -1,8 +1,6 @@
 import { defineExtension, ToolError, type FromJsonSchema, type ManifestInput, type Net } from '@bulkhead/contract'
 import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
 import { fetchPage, type Page } from './fetch-page.ts'
-import { htmlToMarkdown } from './html/html-to-markdown.ts'
-import { pdfText } from './pdf/pdf-text.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -56,13 +54,16 @@ export function createWebFetch(hosts: readonly string[] = ['*']): BundledExtensi
 async function fetchReadable({ url, format = 'markdown' }: FromJsonSchema<typeof INPUT_SCHEMA>, net: Net, signal: AbortSignal) {
   const page = await fetchPage(url, net, (mediaType) => (mediaType === PDF ? 20 : 5) * MB)
   const { title, content } = await readable(page, format === 'text', signal)
-  return { url: page.url, ...(title !== undefined && { title }), content, content_type: page.mediaType }
+  // The long part last: what is cut is cut from the end.
+  return { url: page.url, ...(title !== undefined && { title }), content_type: page.mediaType, content }
 }
 
 async function readable(page: Page, plain: boolean, signal: AbortSignal): Promise<{ readonly title?: string | undefined; readonly content: string }> {
   const { mediaType, url, bytes } = page
-  if (HTML.has(mediaType)) return htmlToMarkdown(textOf(page), url, plain)
+  // Loaded when there is something to read: the host starts without them.
+  if (HTML.has(mediaType)) return (await import('./html/html-to-markdown.ts')).htmlToMarkdown(textOf(page), url, plain)
   if (mediaType === PDF) {
+    const { pdfText } = await import('./pdf/pdf-text.ts')
     const { pages, title } = await pdfText(bytes, signal)
     return { title, content: pages.map((text) => text.trim()).join('\n\n') }
   }

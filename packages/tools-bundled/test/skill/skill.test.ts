@@ -87,8 +87,8 @@ describe('the head of a skill', () => {
     ['---\nname: a--b\ndescription: d\n---', 'a--b', /name/], ['---\nname: a\ndescription: ""\n---', 'a', /description/],
     [`---\nname: a\ndescription: ${'x'.repeat(1_025)}\n---`, 'a', /description/], ['---\n- a\n---', 'a', /YAML/], ['---\nname: [\n---', 'a', /YAML/],
     ['---\nname: a', 'a', /begin/], [`---\nname: ${'a'.repeat(65)}\n---`, 'a', /name/],
-  ])('%j', (text, folder, expected) => {
-    const head = readHead(text, folder)
+  ])('%j', async (text, folder, expected) => {
+    const head = await readHead(text, folder)
     if (expected instanceof RegExp) expect(head).toMatch(expected)
     else expect(head).toEqual(expected)
   })

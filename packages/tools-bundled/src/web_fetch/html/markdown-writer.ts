@@ -52,7 +52,8 @@ export class MarkdownWriter {
     const text = this.#line.join('').trim()
     this.#line = []
     this.#lastSpace = true
-    if (text !== '' && text !== EMPTY_MARKS) {
+    const isEmpty = text === '' || text === EMPTY_MARKS
+    if (!isEmpty) {
       const rest = this.#prefixes.slice(0, PREFIX_LEVELS).join('')
       const first = this.#marker === undefined ? rest : this.#prefixes.slice(0, PREFIX_LEVELS).slice(0, -1).join('') + this.#marker
       this.#marker = undefined
@@ -60,7 +61,7 @@ export class MarkdownWriter {
       if (this.#blocks.length > 0) this.#blocks.push(this.#tight ? '\n' : '\n\n')
       this.#blocks.push(lines.map((line, index) => (index === 0 ? first : rest) + line.trimEnd()).join('\n'))
     }
-    this.#tight = tight
+    this.#tight = tight && (this.#tight || !isEmpty)
   }
 
   /** Everything until `leave` stands behind this; with a marker, the first line stands behind that. */
