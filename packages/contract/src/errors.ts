@@ -48,6 +48,7 @@ export const ERRORS = Object.freeze({
   ProjectPathInvalid: row('Validation', 'caller', once, 'The workspace is not a folder that can be opened.', 'Pass the path of an existing folder.'),
   TrustStoreUnavailable: row('Session', 'host', again, 'The record of trusted projects cannot be read or written.', 'Check the permissions of the folder named in the message.'),
   TrustEntryInvalid: row('Validation', 'host', once, 'An entry in the record of trusted projects is malformed and was not honoured.', 'Remove the entry and decide again.'),
+  TrustScopeViolation: row('Validation', 'host', once, 'The record of trusted projects would lie inside a project, which could then trust itself.', 'Keep the folder of the global layer outside the project.'),
   AllowlistWithoutMode: row('Validation', 'caller', once, 'Allowlist entries are configured but no layer sets the mode to allowlist.', 'Set mode to allowlist, or remove the entries.'),
 
   // A call, before it reaches a tool.

@@ -12,6 +12,8 @@ import type { PackageSignatures } from './signature/package-signatures.ts'
 export interface Located {
   readonly layer: Layer
   readonly location: string
+  /** What it is called inside its layer, such as tools/weather. */
+  readonly part: string
 }
 
 /** Where the code of an extension comes from. */

@@ -29,12 +29,21 @@ export type Proof =
 
 const isMetadata = (path: string): boolean => path === MANIFEST_FILE || !isCovered(path)
 
-export function proveFolder(located: Located, terms: Terms): Promise<Proof> {
-  return guarded(located, async () => {
+/** `digests` are of every file that was read, and null where the folder could not be read whole. */
+export interface FolderProof {
+  readonly proof: Proof
+  readonly digests: ReadonlyMap<string, string> | null
+}
+
+export async function proveFolder(located: Located, terms: Terms): Promise<FolderProof> {
+  let digests: FolderProof['digests'] = null
+  const proof = await guarded(located, async () => {
     const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
+    if (contents.ok) digests = contents.value.digests
     const written = next(contents, (read) => manifestText(located, read))
     return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
   })
+  return { proof, digests }
 }
 
 export function proveBundled({ manifest, module }: BundledExtension, located: Located, terms: Terms): Promise<Proof> {

@@ -1,7 +1,9 @@
 import type { Diagnostic, ExtensionDescriptor, ToolManifest } from '@bulkhead/contract'
 import { diagnose } from './diagnose.ts'
 import type { Located } from './extension.ts'
-import type { Proof } from './pipeline.ts'
+import { packageDigest } from './digest.ts'
+import type { FolderProof, Proof } from './pipeline.ts'
+import { projectDigest, type ProjectPart } from './trust/project-digest.ts'
 
 /** What has become of everything that was found, while it is being gone through. */
 export class Tally {
@@ -9,6 +11,22 @@ export class Tally {
   readonly diagnostics: Diagnostic[] = []
   /** The tools that ship with the host by name, also those of an extension that is switched off: their names stay locked. */
   readonly bundledTools = new Map<string, ToolManifest>()
+
+  readonly #projectParts: ProjectPart[] = []
+
+  /** What of the project has been seen so far. */
+  get projectDigest(): string {
+    return projectDigest(this.#projectParts)
+  }
+
+  addProjectPart(name: string, digest: string | null): void {
+    this.#projectParts.push({ name, digest })
+  }
+
+  addFolder(located: Located, { proof, digests }: FolderProof): void {
+    if (located.layer === 'project') this.addProjectPart(located.part, digests === null ? null : packageDigest(digests))
+    this.add(located, proof)
+  }
 
   add({ layer, location }: Located, proof: Proof): void {
     const subject = (extensionId: string | null) => ({ layer, location, extensionId })

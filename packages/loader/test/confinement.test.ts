@@ -57,7 +57,7 @@ describe('a project that is not trusted', () => {
     }
     return loadConfined(
       {
-        readable: [workspace, root], prepare, request: { global: null, workspace, trust }, ...(trace !== undefined && { trace }),
+        readable: [workspace, root, home.globalRoot], prepare, request: { global: home.globalRoot, workspace, trust }, ...(trace !== undefined && { trace }),
       },
     )
   }
@@ -67,7 +67,7 @@ describe('a project that is not trusted', () => {
     const { root } = placesIn(home)
     const trace = tracerWorks ? join(home.base, 'trace') : undefined
     const report = await visit(home, 'declined', trace)
-    expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, denials: [] })
+    expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, standing: 'unknown', denials: [] })
     expect(report.diagnostics).toMatchObject([
       {
         severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null, location: root,
@@ -75,11 +75,11 @@ describe('a project that is not trusted', () => {
       },
     ])
     const touched = report.calls.filter(([, path]) => path.startsWith(root))
-    expect(touched).toEqual([['lstatSync', root], ['lstatSync', root]])
+    expect(touched).toEqual([['lstatSync', root], ['lstatSync', root], ['lstatSync', root]])
 
     if (trace !== undefined) {
       const lines = readFileSync(trace, 'utf8').split('\n').filter((line) => line.includes(`"${root}`))
-      expect(lines.length).toBeGreaterThanOrEqual(2)
+      expect(lines.length).toBeGreaterThanOrEqual(3)
       for (const line of lines) expect(line).toMatch(new RegExp(`(?:statx|newfstatat|lstat)\\([^"]*"${root}",`))
     }
   })

@@ -25,7 +25,7 @@ export function readRegularFile(path: string, options: ReadOptions): FileRead {
     return failedOpen(error)
   }
   try {
-    return readWhole(descriptor, options.maxBytes)
+    return readDescriptor(descriptor, options.maxBytes)
   } catch (error) {
     return problem('unreadable', `cannot be read: ${messageOf(error)}`)
   } finally {
@@ -33,7 +33,8 @@ export function readRegularFile(path: string, options: ReadOptions): FileRead {
   }
 }
 
-function readWhole(descriptor: number, maxBytes: number): FileRead {
+/** The same from a file that is open already. Throws what the system throws. */
+export function readDescriptor(descriptor: number, maxBytes: number): FileRead {
   const stat = fstatSync(descriptor)
   if (!stat.isFile()) return problem('special', 'is not a plain file')
   if (stat.size > maxBytes) return problem('too-large', `has ${stat.size} bytes; ${maxBytes} are allowed`)

@@ -11,9 +11,9 @@ const MAX_FAULTS = 20
 
 /** The manifest against its schema, defaults filled in. */
 export function manifestForm(written: Written): StageResult<Shaped> {
-  const { layer, location, origin, json } = written
+  const { layer, location, part, origin, json } = written
   const parsed = manifestSchema.safeParse(json)
-  if (parsed.success) return pass({ layer, location, origin, manifest: deepFreeze(parsed.data) })
+  if (parsed.success) return pass({ layer, location, part, origin, manifest: deepFreeze(parsed.data) })
   const newer = cureForOtherContract(json)
   return {
     ok: false,
