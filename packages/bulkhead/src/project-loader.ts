@@ -19,4 +19,5 @@ export const openLoader = (places: LoaderPlaces): Loader => createLoader({
   coreVersion: CORE_VERSION,
   roots: { global: globalRoot(places), projectFolder: places.projectFolder ?? PROJECT_FOLDER },
   bundled: bundledExtensions,
+  cache: join(globalRoot(places), 'cache'),
 })

@@ -1,26 +1,29 @@
 import { CONFIG_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
-import { discover } from './discover.ts'
 import type { Located, Terms } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
+import { inOrder } from './in-order.ts'
 import { settle, type BundledExtension, type LoaderOptions, type Settings } from './options.ts'
 import { Pace } from './pace.ts'
-import { proveBundled, proveFolder } from './pipeline.ts'
+import { placed, proveBundled, proveFolder } from './pipeline.ts'
+import { placesOf, type OpenProject, type Place } from './places.ts'
 import { changedSince, findProjectFault, locateProjectLayer } from './project-layer.ts'
 import { register } from './register/register.ts'
 import type { Fault } from './result.ts'
-import { SchemaCompiler } from './schema/schema-compiler.ts'
+import { SchemaCourt } from './schema/schema-court.ts'
 import { PackageSignatures } from './signature/package-signatures.ts'
 import { Tally } from './tally.ts'
 import { createTrustLedger } from './trust/trust-ledger.ts'
+import { PackageIndex } from './warm/package-index.ts'
+
+/** So many are read while the schemas of others are being compiled. */
+const AT_ONCE = 32
 
 /** The loader port over folders. Throws ConfigInvalid for options that cannot be used. */
 export function createLoader(options: LoaderOptions): Loader {
   const settings = settle(options)
-  const tools: Tools = {
-    schemas: new SchemaCompiler(settings.limits), signatures: new PackageSignatures(settings.trustRoot),
-  }
+  const tools: Tools = { schemas: new SchemaCourt(settings.limits), signatures: new PackageSignatures(settings.trustRoot) }
   return {
     load: (request) => load(request, settings, tools),
     hasProjectLayer: async (workspace) => locateProjectLayer(workspace, settings).kind === 'folder',
@@ -32,12 +35,13 @@ export function createLoader(options: LoaderOptions): Loader {
 type Tools = Pick<Terms, 'schemas' | 'signatures'>
 
 async function load(request: LoadRequest, settings: Settings, tools: Tools): Promise<LoadReport> {
-  const project = locateProjectLayer(request.workspace, settings)
-  const fault = findProjectFault(project, request.trust)
-  if (project.kind !== 'folder' || fault !== undefined) return (await gather(request, settings, tools, null, fault)).report
-  const { report, projectDigest } = await gather(request, settings, tools, project.root, undefined)
+  const layer = locateProjectLayer(request.workspace, settings)
+  const fault = findProjectFault(layer, request.trust)
+  if (layer.kind !== 'folder' || fault !== undefined) return (await gather(request, settings, tools, null, fault)).report
+  const project = { workspace: request.workspace, root: layer.root }
+  const { report, projectDigest } = await gather(request, settings, tools, project, undefined)
   if (request.projectDigest === undefined || request.projectDigest === projectDigest) return report
-  return (await gather(request, settings, tools, null, changedSince(project.root))).report
+  return (await gather(request, settings, tools, null, changedSince(layer.root))).report
 }
 
 interface Gathered {
@@ -46,11 +50,11 @@ interface Gathered {
   readonly projectDigest: string
 }
 
-/** Everything of every layer; of the project only where its root is given. */
+/** Everything of every layer; of the project only where it is given. */
 async function gather(
-  { overrides }: LoadRequest, settings: Settings, tools: Tools, projectRoot: string | null, projectFault: Fault | undefined,
+  { overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null, projectFault: Fault | undefined,
 ): Promise<Gathered> {
-  const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(settings, projectRoot, overrides)
+  const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(settings, project?.root ?? null, overrides)
   const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...tools, pace: new Pace() }
   const tally = new Tally()
   tally.diagnostics.push(...configDiagnostics)
@@ -58,30 +62,40 @@ async function gather(
   if (projectFault !== undefined) {
     // To decline is a decision, not a fault.
     const severity = projectFault.stage === 'trust' ? 'warning' : 'error'
-    tally.diagnostics.push(diagnose({ layer: 'project', extensionId: null, location: projectFault.location ?? '' }, projectFault, severity))
+    const location = projectFault.location ?? ''
+    tally.diagnostics.push(diagnose({ layer: 'project', extensionId: null, location }, projectFault, severity))
   }
 
-  for (const [index, bundled] of settings.bundled.entries()) {
-    const located = locateBundled(bundled, index)
-    tally.add(located, await proveBundled(bundled, located, terms))
-  }
-  for (const [layer, root] of [['global', settings.globalRoot], ['project', projectRoot]] as const) {
-    if (root === null) continue
-    const { found, refused, faults } = discover(layer, root, settings.limits.extensions)
-    tally.diagnostics.push(...faults.map((fault) => diagnose({ layer, extensionId: null, location: root }, fault)))
-    for (const { located, fault } of refused) {
-      tally.addFolder(located, { proof: { kind: 'refused', id: idOfFolder(located), faults: [fault] }, digests: null })
-    }
-    for (const located of found) tally.addFolder(located, await proveFolder(located, terms))
-  }
+  await addBundled(tally, settings, terms)
+  for (const place of placesOf(settings, project, config.layers)) await addPlace(tally, place, settings, terms)
 
   const { admitted, refused } = register(tally.proven, tally.bundledTools)
-  tally.diagnostics.push(...[...refused].map(([extension, fault]) =>
-    diagnose({ layer: extension.layer, extensionId: extension.id, location: extension.location }, fault)))
+  tally.diagnostics.push(...[...refused].flatMap(([extension, fault]) => placed([fault], tally.manifestAt(extension)).map((at) =>
+    diagnose({ layer: extension.layer, extensionId: extension.id, location: extension.location }, at))))
   const report = Object.freeze({
     config, extensions: Object.freeze([...admitted]), diagnostics: Object.freeze([...withFallbacks(tally.diagnostics, admitted)]),
   })
   return { report, projectDigest: tally.projectDigest }
+}
+
+async function addBundled(tally: Tally, settings: Settings, terms: Terms): Promise<void> {
+  const index = PackageIndex.open(settings.cache, settings.cacheKey, 'bundled')
+  const located = settings.bundled.map((bundled, at) => ({ bundled, located: locateBundled(bundled, at) }))
+  const proofs = inOrder(located, AT_ONCE, (one) => proveBundled(one.bundled, one.located, terms, index))
+  for await (const [one, proof] of proofs) tally.add(one.located, proof)
+  index.save()
+}
+
+async function addPlace(tally: Tally, { layer, root, discovery }: Place, settings: Settings, terms: Terms): Promise<void> {
+  const { found, refused, faults } = discovery
+  tally.diagnostics.push(...faults.map((fault) => diagnose({ layer, extensionId: null, location: root }, fault)))
+  for (const { located, fault } of refused) {
+    tally.addFolder(located, { proof: { kind: 'refused', id: idOfFolder(located), faults: [fault] }, digests: null })
+  }
+  const index = PackageIndex.open(settings.cache, settings.cacheKey, root)
+  const proofs = inOrder(found, AT_ONCE, (located) => proveFolder(located, terms, index))
+  for await (const [located, proof] of proofs) tally.addFolder(located, proof)
+  index.save()
 }
 
 /** For people: a bundled extension stands nowhere, so it is named. */

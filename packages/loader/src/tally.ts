@@ -1,8 +1,9 @@
 import type { Diagnostic, ExtensionDescriptor, ToolManifest } from '@bulkhead/contract'
 import { diagnose } from './diagnose.ts'
-import type { Located } from './extension.ts'
 import { packageDigest } from './digest.ts'
+import type { Located, ManifestPlace } from './extension.ts'
 import type { FolderProof, Proof } from './pipeline.ts'
+import { OWN_FILE } from './stages/manifest-text.ts'
 import { projectDigest, type ProjectPart } from './trust/project-digest.ts'
 
 /** What has become of everything that was found, while it is being gone through. */
@@ -12,11 +13,16 @@ export class Tally {
   /** The tools that ship with the host by name, also those of an extension that is switched off: their names stay locked. */
   readonly bundledTools = new Map<string, ToolManifest>()
 
+  readonly #places = new Map<ExtensionDescriptor, ManifestPlace>()
   readonly #projectParts: ProjectPart[] = []
 
   /** What of the project has been seen so far. */
   get projectDigest(): string {
     return projectDigest(this.#projectParts)
+  }
+
+  manifestAt(extension: ExtensionDescriptor): ManifestPlace {
+    return this.#places.get(extension) ?? OWN_FILE
   }
 
   addProjectPart(name: string, digest: string | null): void {
@@ -38,6 +44,7 @@ export class Tally {
     if (layer === 'bundled') for (const tool of manifest.tools) this.bundledTools.set(tool.name, tool)
     if (proof.kind === 'disabled') return
     this.proven.push(proof.descriptor)
+    this.#places.set(proof.descriptor, proof.manifestAt)
     this.diagnostics.push(...proof.warnings.map((fault) => diagnose(subject(manifest.id), fault, 'warning')))
   }
 }

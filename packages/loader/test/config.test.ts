@@ -83,9 +83,9 @@ describe('what deserves a look', () => {
 
   test('keys that nothing acts on', async () => {
     using home = new HomeFixture()
-    home.write(configOf(home.globalRoot), { packages: ['some-package'], policy: { update: { widening: 'refuse' } } })
+    home.write(configOf(home.globalRoot), { policy: { update: { widening: 'refuse' } } })
     expect((await home.load()).diagnostics.map(({ severity, path }) => [severity, path])).toEqual(
-      [['warning', '/packages'], ['warning', '/policy/update/widening']],
+      [['warning', '/policy/update/widening']],
     )
   })
 })

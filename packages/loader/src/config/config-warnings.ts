@@ -22,7 +22,6 @@ function allowlistWithoutMode(config: ConfigFile, layers: readonly LayerConfig[]
 /** Keys of the format that this loader does not act on. Silence would look like consent. */
 function unread(config: ConfigFile): Fault[] {
   const keys = [
-    ...((config.packages?.length ?? 0) > 0 ? ['/packages'] : []),
     ...(config.policy?.update?.widening === undefined ? [] : ['/policy/update/widening']),
   ]
   return keys.map((path) => ({

@@ -1,6 +1,5 @@
 import { ownMember } from '../config/own-member.ts'
 import type { Terms, Vouched } from '../extension.ts'
-import { INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
 import { pass, refuse, type Fault, type StageResult } from '../result.ts'
 import { findPinFault } from '../signature/identity-pin.ts'
@@ -17,17 +16,12 @@ export async function signature(vouched: Vouched, { config, signatures, pace }: 
   const pin = ownMember(policy?.identities, id)
   if (level === 'off' && pin === undefined) return pass(vouched)
 
-  const bytes = origin.kind === 'files' ? origin.contents.bytes : undefined
-  const bundle = bytes?.get(SIGNATURE_FILE)
-  if (bundle === undefined) {
+  const verification = await (origin.kind === 'files' ? origin.evidence.signature(signatures) : undefined)
+  if (verification === undefined) {
     if (pin !== undefined) return refuse(missing(`The policy pins who signs "${id}", and it is not signed.`))
     const unsigned = missing(`The policy for the ${layer} layer asks for a signature, and the package has no ${SIGNATURE_FILE}.`)
     return level === 'require' ? refuse(unsigned) : pass(vouched, level === 'warn' ? [unsigned] : [])
   }
-  const integrityFile = bytes?.get(INTEGRITY_FILE)
-  if (integrityFile === undefined) return refuse(invalid({ step: 'subject', message: `is there and ${INTEGRITY_FILE} is not` }))
-
-  const verification = await signatures.verify(bundle, integrityFile)
   await pace.breathe()
   if (!verification.ok) return refuse(invalid(verification.fault))
   const pinFault = pin === undefined ? undefined : findPinFault(pin, verification.value)

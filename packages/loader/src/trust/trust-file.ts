@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { findForeignHand } from '../files/foreign-hand.ts'
 import { readDescriptor } from '../files/read-file.ts'
 import { parseEntry, writeEntry, type TrustEntry } from './trust-entry.ts'
 
@@ -68,14 +69,6 @@ export function appendTrustEntry(file: string, entry: TrustEntry): void {
 function endsInLine(descriptor: number, { size }: Stats): boolean {
   const last = new Uint8Array(1)
   return size === 0 || (readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] === LF)
-}
-
-/** Who can write here can trust in the operator's name. */
-function findForeignHand({ mode, uid }: Stats): string | undefined {
-  const self = process.geteuid?.()
-  if (self === undefined) return undefined
-  if (uid !== self) return 'belongs to somebody else'
-  return (mode & 0o022) === 0 ? undefined : 'can be written by others; take that right away with chmod go-w'
 }
 
 function split(bytes: Uint8Array): readonly (TrustEntry | BrokenLine)[] {

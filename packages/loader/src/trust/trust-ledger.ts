@@ -7,6 +7,7 @@ import {
 import { byteOrder } from '../byte-order.ts'
 import { diagnose } from '../diagnose.ts'
 import type { Settings } from '../options.ts'
+import type { OpenProject } from '../places.ts'
 import { locateProjectLayer, type ProjectLayer } from '../project-layer.ts'
 import { lastWords, type LastWord } from './last-words.ts'
 import { measureProject } from './project-digest.ts'
@@ -31,7 +32,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     if (layer.kind !== 'folder') return { standing: { kind: 'nothing' }, diagnostics }
     // A record that the project brings along would be the project's own word.
     if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
-    return { standing: await stand(lastWords(lines.lines).get(path), layer.root, settings), diagnostics }
+    return { standing: await stand(lastWords(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
   }
 
   const decide = async (workspace: string, decision: TrustDecision): Promise<TrustRecord> => {
@@ -45,7 +46,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
       const what = layer.kind === 'none' ? 'has no tools or settings of its own' : `has a "${settings.projectFolder}" that ${layer.what}`
       throw new BulkheadError('ProjectPathInvalid', `There is nothing to trust: "${path}" ${what}.`, { data: { workspace: path } })
     }
-    const digest = binds ? await measureProject(layer.root, settings) : null
+    const digest = binds ? await measureProject({ workspace: path, root: layer.root }, settings) : null
     const record: TrustRecord = Object.freeze({ path, decision, decidedAt: new Date().toISOString(), digest })
     appendTrustEntry(file, { ...record, id: randomUUID() })
     return record
@@ -73,11 +74,11 @@ export function createTrustLedger(settings: Settings): TrustLedger {
 const isStanding = ({ record, usedBy }: LastWord): boolean => record.decision !== 'revoked' && usedBy === undefined
 
 /** Reads the project only where somebody trusted it before. */
-async function stand(word: LastWord | undefined, root: string, settings: Settings): Promise<TrustStanding> {
+async function stand(word: LastWord | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
   if (word === undefined || !isStanding(word)) return { kind: 'unknown' }
   const { decision, decidedAt: since, digest } = word.record
   if (decision === 'declined' || decision === 'revoked' || digest === null) return { kind: 'declined', since }
-  return await measureProject(root, settings) === digest ? { kind: decision, since, digest } : { kind: 'changed', since }
+  return await measureProject(project, settings) === digest ? { kind: decision, since, digest } : { kind: 'changed', since }
 }
 
 function report(file: string, { lines, unavailable }: TrustLines): readonly Diagnostic[] {
