@@ -32,6 +32,7 @@ export const ERRORS = Object.freeze({
   ConfigInvalid: row('Validation', 'caller', once, 'A configuration file or value is not of the documented form.', 'Correct the key at the given path.'),
   ConfigSchemaViolation: row('Validation', 'caller', once, 'The configuration given to an extension or tool does not satisfy its configSchema.', 'Correct the value at the given path, or remove it.'),
   RequirementInvalid: row('Validation', 'extension', once, 'A requirement uses an unknown variable or a pattern that cannot be compiled.', 'Use {workspace}, {ad-hoc} or {user-data}, and the documented pattern forms.'),
+  TextSuspicious: row('Validation', 'extension', once, 'A text that models are told has characters that cannot be seen, or reads like orders to them.', 'Read the text as it is shown; use the extension only if you know why it says so.'),
   RegistrationConflict: row('Validation', 'extension', once, 'Two extensions of one layer claim the same id or tool name; both are refused.', 'Rename or disable one of them.'),
   LockedIdRedefined: row('Validation', 'extension', once, 'A tool takes a locked name with another input schema or more powers.', 'Give the tool a name of its own.'),
   DependencyMissing: row('Validation', 'extension', once, 'An extension depends on one that is not there.', 'Install or enable the missing extension.'),

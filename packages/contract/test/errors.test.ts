@@ -5,7 +5,7 @@ describe('the table of errors', () => {
   it('has exactly these codes', () => {
     expect(Object.keys(ERRORS)).toEqual([
       'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'ConfigInvalid',
-      'ConfigSchemaViolation', 'RequirementInvalid', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
+      'ConfigSchemaViolation', 'RequirementInvalid', 'TextSuspicious', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
       'DependencyCycle', 'IntegrityFailed', 'IntegrityTokenMissing', 'SignatureInvalid', 'PackageUnsafe',
       'DuplicateJsonKey', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'ProjectTrustRequired',
       'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'TrustScopeViolation', 'AllowlistWithoutMode', 'ToolNotRegistered',

@@ -69,7 +69,7 @@ async function gather(
   await addBundled(tally, settings, terms)
   for (const place of placesOf(settings, project, config.layers)) await addPlace(tally, place, settings, terms)
 
-  const { admitted, refused } = register(tally.proven, tally.bundledTools)
+  const { admitted, refused } = register(tally.proven, tally.bundledTools, tally.absent)
   tally.diagnostics.push(...[...refused].flatMap(([extension, fault]) => placed([fault], tally.manifestAt(extension)).map((at) =>
     diagnose({ layer: extension.layer, extensionId: extension.id, location: extension.location }, at))))
   const report = Object.freeze({

@@ -20,6 +20,7 @@ import { requiredCoreVersion } from './stages/required-core-version.ts'
 import { requirements } from './stages/requirements.ts'
 import { schemas } from './stages/schemas.ts'
 import { signature } from './stages/signature.ts'
+import { texts } from './stages/texts.ts'
 import { toolNames } from './stages/tool-names.ts'
 import type { PackageIndex } from './warm/package-index.ts'
 import { knownOf, recall, recallGiven } from './warm/recall.ts'
@@ -106,7 +107,8 @@ async function prove(written: StageResult<Written>, located: Located, terms: Ter
 
 function shape(written: Written): StageResult<Shaped> {
   const formed = manifestForm(written)
-  const named = next(formed, toolNames)
+  const told = next(formed, texts)
+  const named = next(told, toolNames)
   const bounded = next(named, requirements)
   const keyed = next(bounded, approvalKeys)
   return next(keyed, mainFile)

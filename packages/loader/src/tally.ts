@@ -13,6 +13,8 @@ export class Tally {
   /** The tools that ship with the host by name, also those of an extension that is switched off: their names stay locked. */
   readonly bundledTools = new Map<string, ToolManifest>()
 
+  /** Why extensions that were found are not among the proven, by id. */
+  readonly absent = new Map<string, string>()
   readonly #places = new Map<ExtensionDescriptor, ManifestPlace>()
   readonly #projectParts: ProjectPart[] = []
 
@@ -38,11 +40,16 @@ export class Tally {
     const subject = (extensionId: string | null) => ({ layer, location, extensionId })
     if (proof.kind === 'refused') {
       this.diagnostics.push(...proof.faults.map((fault) => diagnose(subject(proof.id), fault)))
+      const [first] = proof.faults
+      if (proof.id !== null && first !== undefined) this.absent.set(proof.id, `was refused itself (${first.code})`)
       return
     }
     const { manifest } = proof.kind === 'proven' ? proof.descriptor : proof
     if (layer === 'bundled') for (const tool of manifest.tools) this.bundledTools.set(tool.name, tool)
-    if (proof.kind === 'disabled') return
+    if (proof.kind === 'disabled') {
+      this.absent.set(manifest.id, 'is switched off by the configuration')
+      return
+    }
     this.proven.push(proof.descriptor)
     this.#places.set(proof.descriptor, proof.manifestAt)
     this.diagnostics.push(...proof.warnings.map((fault) => diagnose(subject(manifest.id), fault, 'warning')))

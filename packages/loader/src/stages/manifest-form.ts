@@ -2,7 +2,6 @@ import {
   contractCompatible, CONTRACT_VERSION, isJsonObject, manifestSchema, visibleText, type Json,
 } from '@bulkhead/contract'
 import type { Shaped, Written } from '../extension.ts'
-import { deepFreeze } from '../freeze.ts'
 import { placeIssues, pointerOf } from '../json/schema-issues.ts'
 import { pass, type StageResult } from '../result.ts'
 
@@ -13,7 +12,7 @@ const MAX_FAULTS = 20
 export function manifestForm(written: Written): StageResult<Shaped> {
   const { json, ...rest } = written
   const parsed = manifestSchema.safeParse(json)
-  if (parsed.success) return pass({ ...rest, manifest: deepFreeze(parsed.data) })
+  if (parsed.success) return pass({ ...rest, manifest: parsed.data })
   const newer = cureForOtherContract(json)
   const { manifestAt: { file, pointer }, origin } = rest
   return {
