@@ -16,6 +16,7 @@ import { PackageSignatures } from './signature/package-signatures.ts'
 import { Tally } from './tally.ts'
 import { createTrustLedger } from './trust/trust-ledger.ts'
 import { PackageIndex } from './warm/package-index.ts'
+import { watchLayers } from './watch/watch.ts'
 
 /** So many are read while the schemas of others are being compiled. */
 const AT_ONCE = 32
@@ -28,6 +29,10 @@ export function createLoader(options: LoaderOptions): Loader {
     load: (request) => load(request, settings, tools),
     hasProjectLayer: async (workspace) => locateProjectLayer(workspace, settings).kind === 'folder',
     trust: createTrustLedger(settings),
+    watch(request, onChange) {
+      locateProjectLayer(request.workspace, settings)
+      return watchLayers(request, settings, onChange)
+    },
   }
 }
 
