@@ -87,6 +87,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     reload: (request) => host.reload(request),
     openSession: (session) => host.openSession(session),
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
+    pausedCalls: () => host.pausedCalls(),
+    forgetPaused: (id) => host.forgetPaused(id),
+    interruptedCalls: () => host.interruptedCalls(),
+    flush: () => host.flush(),
     on: (listener) => host.on(listener),
     async switchWorkspace(folder, { trust } = {}) {
       const next = await openPlace(folder, trust)

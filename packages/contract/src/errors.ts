@@ -77,6 +77,7 @@ export const ERRORS = Object.freeze({
   OutputTooLarge: row('ToolTerminal', 'extension', once, 'The result is larger than the limit for results.', 'Return less, or write it to a file.'),
   ExecutionTimeout: row('ToolTransient', 'extension', again, 'The tool did not answer before the deadline.', 'Ask for less, or give it more time.'),
   MaxRetriesExceeded: row('ToolTransient', 'extension', again, 'Every attempt failed with a passing error.', 'Try again later.'),
+  CallInterrupted: row('Session', 'host', once, 'The host ended while the call was open; nobody knows how far it came.', 'Look at what it has done before calling again.'),
   TooManyCalls: row('ToolTransient', 'host', again, 'The compartment has as many calls in flight as it may.', 'Wait for some of them.'),
 
   // Cancellation, from the outside in.
@@ -114,6 +115,7 @@ export const ERRORS = Object.freeze({
   InteractionUnavailable: row('Session', 'host', once, 'Nobody is there to be asked.', 'Go on with a best guess, or run with a person present.'),
   InteractionTimeout: row('Session', 'person', again, 'Nobody answered in time.', 'Ask again.'),
   InteractionAlreadyAnswered: row('Session', 'caller', once, 'An answer came after the question was settled.', 'Nothing needs doing.'),
+  ClarificationNeeded: row('Session', 'person', once, 'A tool asked a question that nobody has answered yet; it is kept, and the call waits.', 'Answer it with `resume`; the call goes on from there.'),
   StoreUnavailable: row('Session', 'host', again, 'The store could not be read or written.', 'Check the disk and the permissions of its folder.'),
   InternalError: row('ExtensionHost', 'host', once, 'Bulkhead itself failed.', 'Report it with the message.'),
 } as const satisfies Record<string, ErrorRow>)

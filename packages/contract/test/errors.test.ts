@@ -12,14 +12,14 @@ describe('the table of errors', () => {
       'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',
       'WatchdogDenied', 'GuardDenied', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed',
       'CommandRejected', 'SubagentDepthExceeded', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',
-      'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'TooManyCalls',
+      'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'TooManyCalls',
       'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed',
       'CompartmentCrashed',
       'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
       'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
       'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected',
       'SlotMigrationFailed', 'StateInvalid', 'EnvNameUndeclared', 'EnvNameNotSet', 'InteractionUnavailable',
-      'InteractionTimeout', 'InteractionAlreadyAnswered', 'StoreUnavailable', 'InternalError',
+      'InteractionTimeout', 'InteractionAlreadyAnswered', 'ClarificationNeeded', 'StoreUnavailable', 'InternalError',
     ])
   })
 

@@ -1,5 +1,7 @@
 import type { BulkheadError, Clock, JsonObject, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
+import type { Resumption } from './interaction/paused-calls.ts'
+import type { JournalEntry } from './journal/open-calls.ts'
 import type { OfferedTools } from './offered-tools.ts'
 import type { Decision } from './permissions/verdict.ts'
 import type { BudgetSource, Reservation } from './sessions/budget.ts'
@@ -25,6 +27,8 @@ export interface RawCall {
   readonly progress: CallProgress
   /** Set when another tool makes the call. */
   readonly parent: ParentCall | undefined
+  /** Set when it goes on after a pause. */
+  readonly resumption: Resumption | undefined
 }
 
 /** A tool that calls a tool: the called one may have no power that the caller lacks. */
@@ -74,10 +78,11 @@ export interface CallProgress {
   attempt: number
   /** Lets go of the extension the call is bound to. */
   release: (() => void) | undefined
+  journal: JournalEntry | undefined
 }
 
 export const beginning = (clock: Clock): CallProgress =>
-  ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0, release: undefined })
+  ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0, release: undefined, journal: undefined })
 
 /** A stage's no: a value, not a throw. */
 export class Refusal {

@@ -1,6 +1,8 @@
 import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { Holds } from './holds.ts'
+import type { PausedCalls } from './interaction/paused-calls.ts'
+import type { OpenCalls } from './journal/open-calls.ts'
 import type { Registry } from './registry.ts'
 import type { Workflows } from './sessions/workflows.ts'
 
@@ -18,6 +20,8 @@ export interface HostContext {
   readonly events: EventBus
   readonly clock: Clock
   readonly workflows: Workflows
+  readonly journal: OpenCalls
+  readonly paused: PausedCalls
   readonly sidecar: Sidecar | undefined
   /** Turns that are open, in every session. */
   readonly turns: Holds

@@ -10,10 +10,14 @@ import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { SmokeCheck } from './reload/smoke-check.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
-import { HostSession, type Session } from './sessions/session.ts'
+import { HostSession } from './sessions/host-session.ts'
+import type { Session } from './sessions/session.ts'
 import { Workflows } from './sessions/workflows.ts'
 import type { StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
+import { AuditTrail } from './journal/audit-trail.ts'
+import { OpenCalls, type InterruptedCall, type Owner } from './journal/open-calls.ts'
+import type { PausedCall } from './interaction/paused-calls.ts'
 import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
 
 export interface HostOptions extends Place {
@@ -24,6 +28,8 @@ export interface HostOptions extends Place {
   /** Looked up for declared names only. */
   readonly env: (name: string) => string | undefined
   readonly sidecar?: Sidecar
+  /** Who writes to the store, where several processes share it. Default: this host alone. */
+  readonly owner?: Owner
   /** Who is asked by an extension that is started by nobody's call: an eager one, or one that is reloaded. */
   readonly interactor?: Interactor
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
@@ -59,13 +65,24 @@ export interface Host {
    * they no longer need is unloaded when the last of them has closed.
    */
   switchWorkspace(place: Place): Promise<SwitchReport>
-  /** Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
+  /**
+   * Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that
+   * make no sense.
+   */
   openSession(options?: SessionOptions): Promise<Session>
   /**
    * What is called from within `work`, in whichever session and however late, draws on a budget of its own: the async
    * context carries it. Without limits, those of the configuration.
    */
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value
+  /** Calls that wait for an answer, or have one and wait to go on; `session.resume` does. Rejects with StoreUnavailable. */
+  pausedCalls(): Promise<readonly PausedCall[]>
+  /** Gives a paused call up. Rejects with StoreUnavailable. */
+  forgetPaused(id: string): Promise<void>
+  /** Calls that were open when a host of this store ended, each closed with an error outcome. Never rejects. */
+  interruptedCalls(): Promise<readonly InterruptedCall[]>
+  /** Resolves when everything that happened so far is in the store. Never rejects. */
+  flush(): Promise<void>
   /** Returns what ends the subscription. */
   on(listener: EventListener): () => void
   /**
@@ -98,14 +115,21 @@ class ToolHost implements Host {
   readonly #sources: WorkspaceSources
   /** Those that were left and have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
+  readonly #audit: AuditTrail
   #workspace: Workspace
   #closing: Promise<CloseReport> | undefined
 
   constructor(options: HostOptions) {
     const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
     const events = new EventBus(clock)
-    this.#sources = { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows: new Workflows() }
+    const journal = new OpenCalls({ store, owner: options.owner, events, clock })
+    this.#sources = {
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, workflows: new Workflows(),
+    }
     this.#workspace = new Workspace(options, this.#sources)
+    this.#audit = new AuditTrail(store, events, () => this.#workspace.settings.file.audit ?? {})
+    // Later, so that whoever subscribes first hears of it.
+    queueMicrotask(() => journal.recover())
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -184,6 +208,22 @@ class ToolHost implements Host {
     return session
   }
 
+  pausedCalls(): Promise<readonly PausedCall[]> {
+    return this.#workspace.context.paused.list()
+  }
+
+  forgetPaused(id: string): Promise<void> {
+    return this.#workspace.context.paused.forget(id)
+  }
+
+  interruptedCalls(): Promise<readonly InterruptedCall[]> {
+    return this.#sources.journal.recover()
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all([this.#sources.journal.settled(), this.#audit.settled()])
+  }
+
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
     return this.#sources.workflows.run(limits ?? this.#workspace.settings.file.budget, work)
   }
@@ -201,7 +241,7 @@ class ToolHost implements Host {
   async #readyWorkspace(): Promise<Workspace> {
     for (;;) {
       const workspace = this.#workspace
-      await workspace.projectApprovals.load()
+      await Promise.all([workspace.projectApprovals.load(), this.#sources.journal.recover()])
       this.#refuseClosed()
       if (workspace === this.#workspace) return workspace
     }
@@ -238,6 +278,7 @@ class ToolHost implements Host {
     for (const session of sessions) session.cancelWith(closed())
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
+    await Promise.all([this.#sources.journal.settled(), this.#audit.close()])
     return {
       stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults), cancelledCalls,
     }

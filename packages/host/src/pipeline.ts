@@ -1,5 +1,6 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ExecutedCall, type RawCall } from './call.ts'
+import { untilAborted } from './cancellation.ts'
 import type { HostContext } from './host-context.ts'
 import { SKIPPED_BY_STEERING } from './outcome.ts'
 import { authorize } from './stages/authorize.ts'
@@ -40,7 +41,7 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
 /** Contract: never rejects. */
 export async function finishCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
   const ended = decided instanceof Refusal ? decided : await orRefusal(() => perform(decided, host))
-  return settle(call, ended, host).finally(call.progress.release)
+  return end(call, ended, host)
 }
 
 /**
@@ -48,10 +49,20 @@ export async function finishCall({ call, decided }: PreparedCall, host: HostCont
  * counts beginnings finds an end for each. One that was refused stays refused. Contract: never rejects.
  */
 export function skipCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
-  if (decided instanceof Refusal) return settle(call, decided, host).finally(call.progress.release)
+  if (decided instanceof Refusal) return end(call, decided, host)
   host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
-  const skipped = new Refusal(new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING))
-  return settle(call, skipped, host).finally(call.progress.release)
+  return end(call, new Refusal(new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)), host)
+}
+
+/** Nothing of the call is left afterwards. */
+async function end(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): Promise<Outcome> {
+  const { progress } = call
+  try {
+    return await settle(call, ended, host)
+  } finally {
+    progress.release?.()
+    progress.journal?.close()
+  }
 }
 
 /** The only place where a throw becomes an outcome. */
@@ -75,6 +86,7 @@ async function decide(words: Words, { scope, timeoutMs }: Proposal, host: HostCo
   const validated = validate(resolved)
   if (validated instanceof Refusal) return validated
   host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args: validated.args })
+  scope.progress.journal = host.journal.open(validated)
 
   return authorize(validated, host)
 }
@@ -88,6 +100,9 @@ async function perform(authorized: AuthorizedCall, host: HostContext): Promise<E
 
   const cleared = await runBeforeHooks(budgeted)
   if (cleared instanceof Refusal) return cleared
+
+  const { journal } = authorized.progress
+  if (journal) await untilAborted(journal.written, authorized.signal)
 
   return execute(cleared, host)
 }

@@ -4,8 +4,8 @@ import {
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { Starter } from './extension.ts'
-import { pauseFor, type RunningCalls } from './running-calls.ts'
-import { haltIfHeadless } from './sessions/halt.ts'
+import { askForTool } from './interaction/tool-question.ts'
+import type { RunningCalls } from './running-calls.ts'
 import type { NestedCaller } from './sessions/nested-calls.ts'
 import { openSlot, type SlotSources } from './state/state-slot.ts'
 import type { SchemaCheck } from './validators.ts'
@@ -68,15 +68,7 @@ function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
     }
     const current = callId === null ? undefined : running.get(callId)
     if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)
-    const resume = pauseFor(current)
-    try {
-      return await current.call.session.interactions.ask(request, source, AbortSignal.any([signal, current.signal]))
-    } catch (thrown) {
-      if (BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable') haltIfHeadless(current.call, request.kind)
-      throw thrown
-    } finally {
-      resume()
-    }
+    return askForTool(current, request, source, signal)
   }
 }
 

@@ -7,14 +7,16 @@ import type { Starter } from './extension.ts'
 import { Holds } from './holds.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
 import { Interactions } from './interaction/interactions.ts'
+import { PausedCalls } from './interaction/paused-calls.ts'
+import type { OpenCalls } from './journal/open-calls.ts'
 import { ProjectApprovals } from './permissions/approvals.ts'
 import { Registry } from './registry.ts'
 import type { ReportSource } from './reload/reload-report.ts'
 import { Reloader } from './reload/reloader.ts'
 import { Retirement } from './reload/retirement.ts'
 import type { SmokeCheck } from './reload/smoke-check.ts'
+import type { HostSession } from './sessions/host-session.ts'
 import { createNestedCaller } from './sessions/nested-calls.ts'
-import type { HostSession } from './sessions/session.ts'
 import type { Workflows } from './sessions/workflows.ts'
 import { Settings } from './settings.ts'
 import { stopAll, type StopReport } from './shutdown.ts'
@@ -42,6 +44,7 @@ export interface WorkspaceSources {
   readonly interactor: Interactor | undefined
   readonly drainMs: number
   readonly workflows: Workflows
+  readonly journal: OpenCalls
 }
 
 /**
@@ -60,7 +63,7 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
-    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows } = sources
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal } = sources
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -73,7 +76,10 @@ export class Workspace {
       store, sandbox, workspace, env, events, clock,
     })
     registry.register(report.extensions)
-    this.context = { registry, events, clock, sidecar, turns, workflows }
+    this.context = {
+      registry, events, clock, sidecar, turns, workflows, journal,
+      paused: new PausedCalls(store, workspace, () => clock.now()),
+    }
     this.retirement = new Retirement({ turns, events, drainMs })
     const starter = interactor && new Interactions({
       sessionId: 'host', interactors: [interactor], approver: undefined, timeoutMs: undefined, events, clock,

@@ -10,6 +10,7 @@ export function createMemoryStore(): Store {
 
 /** Keeps text, as the durable one does, so that what comes back is the same to the last key. */
 class MemoryStore implements Store {
+  readonly forgets = true
   readonly #collections = new Map(STORE_COLLECTIONS.map((name) => [name, new Map<string, string>()]))
   readonly #audit: string[] = []
   #closed = false

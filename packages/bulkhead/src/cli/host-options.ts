@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { messageOf } from '@bulkhead/contract'
 import { createHost, type CreateHostOptions } from '../create-host.ts'
-import { createTerminalInteractor } from '../terminal-interactor.ts'
+import { createTerminalInteractor } from '../terminal/terminal-interactor.ts'
 import { UsageError } from './usage-error.ts'
 
 const COMMON = {

@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts'
 
-export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust'] as const
+export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call'] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
 
 export interface StoredRecord {
@@ -10,6 +10,8 @@ export interface StoredRecord {
 
 /** What the host remembers. A resolved write is durable as far as the store is. Every method rejects with StoreUnavailable. */
 export interface Store {
+  /** Nothing of it outlives the process, so what only the next one would read need not be written. */
+  readonly forgets?: boolean
   read(collection: StoreCollection, key: string): Promise<Json | undefined>
   write(collection: StoreCollection, key: string, value: Json): Promise<void>
   remove(collection: StoreCollection, key: string): Promise<void>

@@ -24,6 +24,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
           tools: call.tools,
           budget: call.budget,
           turn: call.turn,
+          resumption: undefined,
           signal: ending.signal,
           progress: beginning(host().clock),
           parent: { tool: call.tool, depth: (call.parent?.depth ?? 0) + 1, pause: () => pauseFor(by) },

@@ -26,6 +26,11 @@ export interface SessionOptions {
   readonly approver?: Approver
   /** How long a person may take to answer. Default: for ever. */
   readonly interactionTimeoutMs?: number
+  /**
+   * A question of a tool that nobody answers is kept in the store, and its call ends as `clarification_needed`; `resume`
+   * goes on with it, in this session or in one of a later host.
+   */
+  readonly pause?: boolean
   /** What becomes of a call that needs a person's word when nobody can be asked: it is denied, or the whole turn ends. */
   readonly headless?: 'deny' | 'halt'
   /** The most any tool may be able to reach in this session. */

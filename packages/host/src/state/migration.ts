@@ -22,9 +22,9 @@ export interface MigrationSources {
 export async function migrateSlot(stored: StoredState, sources: MigrationSources): Promise<StoredState> {
   const { extensionId, slot: { slotVersion }, check } = sources
   const failed = (why: string, cause?: unknown) => {
-    const message = `The state of "${extensionId}" of version ${stored.slotVersion} could not be brought to ${slotVersion}: ${why}.`
+    const from = `The state of "${extensionId}" of version ${stored.slotVersion}`
     const data = { extension: extensionId, storedVersion: stored.slotVersion, currentVersion: slotVersion }
-    return new BulkheadError('SlotMigrationFailed', message, { cause, data })
+    return new BulkheadError('SlotMigrationFailed', `${from} could not be brought to ${slotVersion}: ${why}.`, { cause, data })
   }
   const answer = await askInTime(stored, sources).catch((thrown: unknown) => {
     throw failed(messageOf(thrown).replace(/\.$/, ''), thrown)
