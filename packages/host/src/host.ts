@@ -46,7 +46,10 @@ export interface Host {
   extensions(): readonly ExtensionStatus[]
   /** The loader's and the registry's own: what is not offered, and why. */
   readonly diagnostics: readonly Diagnostic[]
-  /** Offers more extensions. What is wrong with one of them becomes a diagnostic. Rejects with HostClosed. */
+  /**
+   * Offers more extensions, whatever a reload finds. What is wrong with one of them becomes a diagnostic. Rejects, and changes
+   * nothing, with HostClosed, or where one that is offered now would have to go: RegistrationConflict.
+   */
   register(extensions: readonly ExtensionDescriptor[]): Promise<void>
   /**
    * Takes back one, of the layer that answers unless another is named; what it hid is offered again. It ends when the turns
@@ -158,7 +161,11 @@ class ToolHost implements Host {
   }
 
   register(extensions: readonly ExtensionDescriptor[]): Promise<void> {
-    return this.#change(({ context: { registry } }) => registry.register(extensions))
+    return this.#change(({ context: { registry }, reloader }) => {
+      const unwanted = registry.register(extensions)
+      reloader.setApart(extensions)
+      return unwanted
+    })
   }
 
   async unregister(id: string, layer?: Layer): Promise<boolean> {

@@ -2,7 +2,7 @@ import type { LifecycleState } from '@bulkhead/contract'
 import { LIFECYCLE } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { KINDS, Model, type Kind } from './model.ts'
+import { KINDS, type Kind, type Model } from './model.ts'
 import type { Subject } from './subject.ts'
 
 export type Step =
