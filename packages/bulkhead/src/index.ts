@@ -5,4 +5,5 @@ export { CORE_VERSION } from './version.ts'
 export type {
   ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'
+export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
 export type { Interactor, Outcome } from '@bulkhead/contract'
