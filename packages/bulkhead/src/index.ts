@@ -1,5 +1,5 @@
 export { createHost, type CreateHostOptions, type Host } from './create-host.ts'
-export { createTerminalInteractor } from './terminal-interactor.ts'
+export { createTerminalInteractor } from './terminal/terminal-interactor.ts'
 export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
 export type {
