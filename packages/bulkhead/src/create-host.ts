@@ -1,12 +1,15 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { realpath } from 'node:fs/promises'
-import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Store } from '@bulkhead/contract'
-import { createHost as createHostCore, type Host } from '@bulkhead/host'
+import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Sandbox, type Store } from '@bulkhead/contract'
+import {
+  createHost as createHostCore, type Host as CoreHost, type Place, type SmokeCheck, type SwitchReport,
+} from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { bundledExtensions } from '@bulkhead/tools-bundled'
+import { createProcessOwner } from './process-owner.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
@@ -20,9 +23,13 @@ export interface CreateHostOptions {
   readonly projectFolder?: string
   /** Whether the project layer may be read. Default: the interactor is asked; without one it is declined. */
   readonly trust?: ProjectTrust
-  /** Whom to ask about trust. Sessions name their own. */
+  /** Whom to ask about trust, and what an extension asks that starts without a call. Sessions name their own. */
   readonly interactor?: Interactor
-  /** Where state and project approvals are kept. Closed with the host. Default: one that forgets. */
+  /** Calls back when files of the layers may have changed; the host then reloads. Returns its disposer. */
+  readonly watch?: (onChange: () => void) => () => void
+  /** What a new generation must pass besides starting, before it takes over from one that runs. */
+  readonly smokeCheck?: SmokeCheck
+  /** Where state, approvals, paused calls and the audit are kept. Closed with the host. Default: one that forgets. */
   readonly store?: Store
   /** Goes over every configuration file. */
   readonly config?: ConfigFile
@@ -30,9 +37,16 @@ export interface CreateHostOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
+export interface Host extends Omit<CoreHost, 'switchWorkspace'> {
+  /**
+   * From here on the host works in another folder, with the layer of that project. Sessions that are open stay in theirs.
+   * Rejects with ProjectPathInvalid, and then nothing has changed. Trust is decided as for the first folder.
+   */
+  switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
+}
+
 /** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
-  const workspace = await canonicalFolder(options.workspace)
   const home = resolve(options.home ?? join(homedir(), '.bulkhead'))
   const env = options.env ?? process.env
   const loader = createLoader({
@@ -40,15 +54,27 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     roots: { global: home, projectFolder: options.projectFolder ?? '.bulkhead' },
     bundled: bundledExtensions,
   })
-  const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
-  const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
-  const sandbox = createSandbox({ workspace })
+  const sandboxes = new Set<Sandbox>()
+  const openPlace = async (folder: string, decided: ProjectTrust | undefined): Promise<Place> => {
+    const workspace = await canonicalFolder(folder)
+    const trust = decided ?? await decideTrust(loader, workspace, options.interactor)
+    const load = () => loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
+    const report = await load()
+    const sandbox = createSandbox({ workspace })
+    sandboxes.add(sandbox)
+    return { workspace, report, sandbox, source: { load, ...(options.watch ? { watch: options.watch } : {}) } }
+  }
+  const place = await openPlace(options.workspace, options.trust)
+  let { sandbox } = place
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
-    report, sandbox, store, workspace,
+    ...place, store,
     sidecar: createSidecar(),
+    owner: createProcessOwner(),
     userData: home,
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
+    ...(options.interactor ? { interactor: options.interactor } : {}),
+    ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
   return {
     tools: () => host.tools(),
@@ -61,17 +87,33 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     unregister: (id, layer) => host.unregister(id, layer),
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
-    switchWorkspace: (place) => host.switchWorkspace(place),
-    openSession: (session) => host.openSession(session),
+    async openSession(session = {}) {
+      const { workspace } = session
+      return host.openSession(workspace === undefined ? session : { ...session, workspace: await canonicalFolder(workspace) })
+    },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     pausedCalls: () => host.pausedCalls(),
     forgetPaused: (id) => host.forgetPaused(id),
     interruptedCalls: () => host.interruptedCalls(),
     flush: () => host.flush(),
     on: (listener) => host.on(listener),
+    async switchWorkspace(folder, { trust } = {}) {
+      const next = await openPlace(folder, trust)
+      const left = sandbox
+      const switched = await host.switchWorkspace(next).catch(async (refused: unknown) => {
+        await next.sandbox.close()
+        throw refused
+      })
+      sandbox = next.sandbox
+      const unloaded = switched.unloaded.finally(() => {
+        sandboxes.delete(left)
+        return left.close()
+      })
+      return { ...switched, unloaded }
+    },
     async close() {
       const closed = await host.close()
-      await sandbox.close()
+      await Promise.all([...sandboxes].map((open) => open.close()))
       await store.close()
       return closed
     },

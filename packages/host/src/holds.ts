@@ -1,4 +1,5 @@
 interface Hold {
+  readonly number: number
   /** Made when somebody waits for it: most holds are let go of unnoticed. */
   gone: PromiseWithResolvers<void> | undefined
 }
@@ -6,10 +7,11 @@ interface Hold {
 /** Who still needs something that is to be taken away: turns that know a tool, calls that are bound to it. */
 export class Holds {
   readonly #held = new Set<Hold>()
+  #count = 0
 
   /** Returns what lets go. Doing so twice is once. */
   enter(): () => void {
-    const hold: Hold = { gone: undefined }
+    const hold: Hold = { number: ++this.#count, gone: undefined }
     this.#held.add(hold)
     return () => {
       if (this.#held.delete(hold)) hold.gone?.resolve()
@@ -20,9 +22,15 @@ export class Holds {
     return this.#held.size
   }
 
-  /** Resolves when all who hold it now have let go. Whoever comes later is not waited for. */
-  async whenReleased(): Promise<void> {
-    await Promise.all(Array.from(this.#held, (hold) => (hold.gone ??= Promise.withResolvers<void>()).promise))
+  /** A moment, to tell who came after it. */
+  get now(): number {
+    return this.#count
+  }
+
+  /** Resolves when all who hold it now, and came after `since`, have let go. Whoever comes later is not waited for. */
+  async whenReleased(since = 0): Promise<void> {
+    const awaited = [...this.#held].filter(({ number }) => number > since)
+    await Promise.all(awaited.map((hold) => (hold.gone ??= Promise.withResolvers<void>()).promise))
   }
 
   /** Resolves at a moment when nobody holds it. */

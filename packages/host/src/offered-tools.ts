@@ -7,7 +7,7 @@ type Offers = ReadonlyMap<string, Offer>
 
 /**
  * Which tools answered to which names at one moment. Nothing registered later changes it, so a turn can live by it; only an
- * extension that says of itself that it may be replaced within a turn is looked up anew.
+ * extension that says of itself that it may change within a turn is looked up anew.
  */
 export class OfferedTools {
   readonly #offers: Offers
@@ -31,7 +31,7 @@ export class OfferedTools {
 
   get(name: string): ToolEntry | undefined {
     const tool = this.#has(name) ? this.#offers.get(name)?.tool : undefined
-    return tool?.extension.descriptor.manifest.reloadBehavior === 'in-turn' ? this.#now().get(name)?.tool ?? tool : tool
+    return tool?.extension.descriptor.manifest.reloadBehavior === 'in-turn' ? this.#now().get(name)?.tool : tool
   }
 
   /** Why the configuration does not let the tool be called, or undefined. */

@@ -6,6 +6,7 @@ import { UsageError } from './usage-error.ts'
 const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
   ['tools', { summary: 'lists the tools of this folder, where they come from and what they may do', load: async () => (await import('./tools.ts')).tools }],
   ['call', { summary: 'calls one tool and prints its outcome', load: async () => (await import('./call.ts')).call }],
+  ['reload', { summary: 'tries out what a running host would take over: proves, starts and stops each extension', load: async () => (await import('./reload.ts')).reload }],
 ])
 
 /** Exit codes: 0 done, 1 the answer is an error, 2 wrong usage. */

@@ -10,7 +10,7 @@ export interface ReportSource {
 export interface ReloadRequest {
   /** What there is now. Default: the host's source is asked. */
   readonly report?: LoadReport
-  /** Only these ids; those are started anew even where nothing about them has changed. */
+  /** Only these ids. Each is started and must prove itself, also where it did not run and nothing about it has changed. */
   readonly extensions?: readonly string[]
 }
 

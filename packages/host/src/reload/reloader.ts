@@ -121,6 +121,7 @@ export class Reloader {
       if (from && exchanged) candidate.extension.startAfter(Promise.resolve().then(() => retirement.left(from)))
     }
     retirement.retire(registry.commit(proposal), replaced())
+    for (const { candidate } of round.taken) retirement.welcome(candidate.extension)
     this.#report = report
     await Promise.all(round.taken.filter(({ exchanged }) => exchanged).map(({ candidate, from }) => this.#exchange(round, candidate, from!)))
     for (const extension of registry.eager()) extension.start(starter).catch(() => {})
@@ -158,7 +159,7 @@ export class Reloader {
       this.#later(id, way.until, isForced)
       return note('deferred')
     }
-    const candidate = attempt.take(descriptor, old, way.kind === 'shadow')
+    const candidate = attempt.take(descriptor, old, way.kind === 'shadow' || (way.kind === 'replace' && isForced))
     if (candidate) taken.push({ candidate, from: serving, exchanged: way.kind === 'exchange' })
     note(old ? 'reloaded' : 'added')
   }

@@ -12,20 +12,26 @@ export interface RetirementSources {
 /** Lets go of extensions that are no longer offered: not before the last turn that knows them, and the last call, has ended. */
 export class Retirement {
   readonly #sources: RetirementSources
+  readonly #offeredSince = new WeakMap<Extension, number>()
   readonly #leaving = new Map<Extension, Promise<void>>()
 
   constructor(sources: RetirementSources) {
     this.#sources = sources
   }
 
+  /** Is offered from now on: turns that have begun before do not know it. */
+  welcome(extension: Extension): void {
+    this.#offeredSince.set(extension, this.#sources.turns.now)
+  }
+
   /** `extensions`: dependents before what they depend on. */
   retire(extensions: readonly Extension[], reason: BulkheadError): void {
-    const turns = this.#sources.turns.whenReleased()
+    const { turns } = this.#sources
     for (const extension of extensions) {
       const { id } = extension.descriptor
       const dependents = extensions.filter(({ descriptor }) => descriptor.manifest.dependsOn.includes(id))
       const before = dependents.map((other) => this.#leaving.get(other))
-      const left = Promise.all([...before, knownToTurns(extension) ? turns : undefined])
+      const left = Promise.all([...before, knownToTurns(extension) ? turns.whenReleased(this.#offeredSince.get(extension)) : undefined])
         .then(() => this.#letGo(extension, reason))
         .finally(() => this.#leaving.delete(extension))
       this.#leaving.set(extension, left)

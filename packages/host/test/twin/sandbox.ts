@@ -1,7 +1,7 @@
 import {
   BulkheadError, isErrorCode, messageOf, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
-  type ExtensionModule, type Json,
-  type JsonObject, type LifecyclePhase, type Placement, type Sandbox, type StoredState, type ToolInvocation,
+  type ExtensionModule, type Interact, type Json, type JsonObject, type LifecyclePhase, type Placement, type Sandbox,
+  type StoredState, type ToolInvocation,
 } from '@bulkhead/contract'
 
 type LooseTool = { execute(args: JsonObject, runtime: object): unknown; deriveApprovalKey?(args: JsonObject): unknown }
@@ -89,7 +89,14 @@ export class TwinCompartment implements CompartmentSession {
     this.phases.push(phase)
     const { config, services } = this.request
     const log = (level: 'debug' | 'info' | 'warn' | 'error') => (text: string) => services.log({ level, text, callId: undefined })
-    const context = { config, log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } }
+    const password = async (prompt: string) => {
+      const response = await services.interact!(null, { kind: 'Auth.Password', prompt }, new AbortController().signal)
+      if (response.status !== 'accepted') throw new Error(`nobody answered: ${response.status}`)
+      return String(response.value)
+    }
+    // Of the many ways to ask, the one that tests use.
+    const asking = phase === 'init' && services.interact ? { interact: { password } as unknown as Interact } : {}
+    const context = { config, ...asking, log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } }
     return this.#settle(async () => this.#module[phase]?.(context), undefined, 'LifecycleFailure')
   }
 

@@ -7,6 +7,7 @@ import type { Question } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
+import { PhaseDeadline } from './phase-deadline.ts'
 
 export interface SessionParts {
   readonly request: CompartmentRequest
@@ -69,14 +70,18 @@ export class Session implements CompartmentSession {
   async lifecycle(phase: LifecyclePhase): Promise<void> {
     if (!this.offers.phases.has(phase)) return
     const { phaseMs } = this.#request.limits
-    const late = setTimeout(() => {
+    const deadline = new PhaseDeadline(phaseMs, () => {
       const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`
       this.#kill(new BulkheadError('LifecycleTimeout', why))
-    }, phaseMs)
+    })
+    const over = new AbortController()
+    const close = phase === 'init' ? this.#broker.openInit({ signal: over.signal, pause: () => deadline.pause() }) : undefined
     try {
       await this.#ask('lifecycle', [phase], LIFECYCLE)
     } finally {
-      clearTimeout(late)
+      deadline.stop()
+      close?.()
+      over.abort(new BulkheadError('ToolCancelled', `The phase ${phase} of ${this.#request.extension.id} is over.`))
     }
   }
 

@@ -5,7 +5,7 @@ import { powersOf } from '../powers.ts'
 import type { Capabilities, CapabilityUnit, OpenCall } from './capability.ts'
 import { envCapability } from './env.ts'
 import { fsCapability } from './fs/fs.ts'
-import { interactCapability } from './interact.ts'
+import { askPerson, interactCapability } from './interact.ts'
 import { logCapability } from './log.ts'
 import { netCapability } from './net/net.ts'
 import { progressCapability } from './progress.ts'
@@ -16,6 +16,13 @@ import { toolsCapability } from './tools.ts'
 import { updateCapability } from './update.ts'
 
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
+
+/** The phase `init` under way. */
+export interface OpenInit {
+  readonly signal: AbortSignal
+  /** Stops its time. Returns what lets it go on. */
+  pause(): () => void
+}
 
 /**
  * The only authority over what a compartment does outside itself. Every capability call names the tool call it belongs
@@ -30,6 +37,9 @@ export class Broker {
   readonly #units: readonly CapabilityUnit[]
   readonly #log: (callId: string | null, args: readonly Json[]) => void
   readonly #calls = new Map<string, OpenCall>()
+  readonly #askInInit: (phase: OpenInit, args: readonly Json[]) => Promise<Json>
+  /** Set while the phase `init` runs. */
+  #init: OpenInit | undefined
 
   constructor({ tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
@@ -51,6 +61,18 @@ export class Broker {
       ...progressCapability(),
       ...updateCapability(),
     }
+    const mayAsk = anyHas('interact')
+    this.#askInInit = async ({ signal, pause }, [request]) => {
+      if (!mayAsk) {
+        throw new BulkheadError('CapabilityDenied', 'init asked a person, and no tool of the extension declares `interact`.')
+      }
+      const resume = pause()
+      try {
+        return await askPerson(services, { callId: null, signal }, request)
+      } finally {
+        resume()
+      }
+    }
     const names = Object.keys(BROKER_METHODS) as BrokerMethod[]
     this.methods = Object.assign(Object.create(null) as object, Object.fromEntries(names.map((method) =>
       [method, (callId: unknown, ...args: readonly Json[]) => this.#answer(method, callId, args)]))) as BrokerMethods
@@ -65,6 +87,14 @@ export class Broker {
     }
   }
 
+  /** The one power of a phase: `init` may ask a person, from here until what is returned is called. */
+  openInit(phase: OpenInit): () => void {
+    this.#init = phase
+    return () => {
+      if (this.#init === phase) this.#init = undefined
+    }
+  }
+
   /** Idempotent. Resolves when nothing is left of what any call had opened. */
   async close(): Promise<void> {
     await Promise.all(this.#units.map((unit) => unit.close()))
@@ -73,6 +103,7 @@ export class Broker {
   async #answer(method: BrokerMethod, callId: unknown, args: readonly Json[]): Promise<Json> {
     try {
       if (method === 'log') return this.#takeLog(callId, args)
+      if (method === 'interact' && callId === null && this.#init) return await this.#askInInit(this.#init, args)
       const call = typeof callId === 'string' ? this.#calls.get(callId) : undefined
       if (call === undefined) {
         throw new BulkheadError(
