@@ -18,13 +18,16 @@ const LEFT_OUT: ReadonlySet<EventType> = new Set<EventType>([
 /** Every decision, and how every call ended, in the order they happened. A store that fails costs the record, never the call. */
 export class AuditTrail {
   readonly #writes: PendingWrites
-  readonly #stop: () => void
+  readonly #stop: (() => void) | undefined
 
   /** `settings` is asked each time: a host may work by others later. */
   constructor(store: Store, events: EventBus, settings: () => AuditSettings) {
+    const byDefault = store.forgets !== true
     this.#writes = new PendingWrites('audit', events)
+    // Without anybody who listens, events cost nothing: a host that forgets keeps it so unless it was told otherwise.
+    if (!byDefault && settings().enabled !== true) return
     this.#stop = events.on((event) => {
-      const { enabled = store.forgets !== true, arguments: withArguments = false } = settings()
+      const { enabled = byDefault, arguments: withArguments = false } = settings()
       if (!enabled || LEFT_OUT.has(event.type) || (event.type === 'ToolInvocationProposed' && !withArguments)) return
       void this.#writes.add(store.append(recordOf(event)))
     })
@@ -36,7 +39,7 @@ export class AuditTrail {
   }
 
   async close(): Promise<void> {
-    this.#stop()
+    this.#stop?.()
     await this.settled()
   }
 }
