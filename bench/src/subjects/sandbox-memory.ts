@@ -10,5 +10,5 @@ export const subject = defineSubject({
     { side: 'thread compartment', measure: 'idle', is: '≤', ratio: 3 },
     { side: 'hull', measure: 'idle', is: '≤', ratio: 50 },
   ],
-  rounds: 8,
+  rounds: 4,
 })

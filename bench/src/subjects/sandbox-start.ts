@@ -12,4 +12,5 @@ export const subject = defineSubject({
     { side: 'cold thread', measure: 'p50', is: '≤', ratio: 2, against: 'bare new Worker' },
     { side: 'cold process', measure: 'p50', is: '≤', ratio: 2, against: 'bare node -e 0' },
   ],
+  rounds: 12,
 })

@@ -1,5 +1,3 @@
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
 import { realpath } from 'node:fs/promises'
 import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Sandbox, type Store } from '@bulkhead/contract'
 import {
@@ -8,13 +6,14 @@ import {
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
-import { bundledExtensions } from '@bulkhead/tools-bundled'
+import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
+import { homeFolder, loaderOptions } from './loader-options.ts'
 import { createProcessOwner } from './process-owner.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
-import { CORE_VERSION } from './version.ts'
+import { traceWherePresent } from './tracing.ts'
 
-export interface CreateHostOptions {
+export interface CreateHostOptions extends BundledLayerOptions {
   /** The folder the tools work on, and the place of the project layer. */
   readonly workspace: string
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
@@ -37,7 +36,8 @@ export interface CreateHostOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-export interface Host extends Omit<CoreHost, 'switchWorkspace'> {
+/** The host with what only the whole knows. */
+export interface Host extends Omit<CoreHost, 'switchWorkspace'>, Pick<BundledLayer, 'offeredTools'> {
   /**
    * From here on the host works in another folder, with the layer of that project. Sessions that are open stay in theirs.
    * Rejects with ProjectPathInvalid, and then nothing has changed. Trust is decided as for the first folder.
@@ -47,20 +47,17 @@ export interface Host extends Omit<CoreHost, 'switchWorkspace'> {
 
 /** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
-  const home = resolve(options.home ?? join(homedir(), '.bulkhead'))
+  const home = homeFolder(options.home)
   const env = options.env ?? process.env
-  const loader = createLoader({
-    coreVersion: CORE_VERSION,
-    roots: { global: home, projectFolder: options.projectFolder ?? '.bulkhead' },
-    bundled: bundledExtensions,
-  })
+  const bundled = createBundledLayer(options, home)
+  const loader = createLoader(loaderOptions(home, options.projectFolder, bundled.extensions))
   const sandboxes = new Set<Sandbox>()
   const openPlace = async (folder: string, decided: ProjectTrust | undefined): Promise<Place> => {
     const workspace = await canonicalFolder(folder)
     const trust = decided ?? await decideTrust(loader, workspace, options.interactor)
     const load = () => loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
     const report = await load()
-    const sandbox = createSandbox({ workspace })
+    const sandbox = createSandbox({ workspace, ...report.config.merged.sandbox })
     sandboxes.add(sandbox)
     return { workspace, report, sandbox, source: { load, ...(options.watch ? { watch: options.watch } : {}) } }
   }
@@ -76,7 +73,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
+  bundled.attach(host)
+  const stopTracing = await traceWherePresent(host)
   return {
+    offeredTools: (session) => bundled.offeredTools(session),
     tools: () => host.tools(),
     tool: (name) => host.tool(name),
     extensions: () => host.extensions(),
@@ -97,6 +97,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     interruptedCalls: () => host.interruptedCalls(),
     flush: () => host.flush(),
     on: (listener) => host.on(listener),
+    metrics: () => host.metrics(),
     async switchWorkspace(folder, { trust } = {}) {
       const next = await openPlace(folder, trust)
       const left = sandbox
@@ -113,6 +114,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     },
     async close() {
       const closed = await host.close()
+      stopTracing()
       await Promise.all([...sandboxes].map((open) => open.close()))
       await store.close()
       return closed

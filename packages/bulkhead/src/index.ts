@@ -10,4 +10,5 @@ export type {
 export type {
   ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'
+export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
 export type { Interactor, Outcome } from '@bulkhead/contract'

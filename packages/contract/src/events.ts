@@ -13,7 +13,7 @@ interface CallEvent {
 /** Everything that happens, as one flat union. Dialects rename it; nothing else is emitted. */
 export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json } & CallEvent)
-  | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string } & CallEvent)
+  | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json } & CallEvent)
   | ({ readonly type: 'ToolInvocationStarted'; readonly attempt: number } & CallEvent)
   | ({ readonly type: 'ToolInvocationProgress'; readonly text: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationUpdated'; readonly partial: Json } & CallEvent)

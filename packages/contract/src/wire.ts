@@ -62,7 +62,7 @@ export interface LoadReply {
 }
 
 /** The parts of `runtime` a tool is given. The broker judges each use again. */
-export const POWERS = ['fs.read', 'fs.write', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools'] as const
+export const POWERS = ['fs.read', 'fs.write', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session'] as const
 export type Power = (typeof POWERS)[number]
 
 /** What a compartment may ask of the broker, each with the power it belongs to. `null`: every call has it. */
@@ -71,6 +71,8 @@ export const BROKER_METHODS = {
   'fs.list': 'fs.read',
   'fs.stat': 'fs.read',
   'fs.glob': 'fs.read',
+  'fs.find': 'fs.read',
+  'fs.search': 'fs.read',
   'fs.watch': 'fs.read',
   'fs.watch.next': 'fs.read',
   'fs.write': 'fs.write',
@@ -79,12 +81,15 @@ export const BROKER_METHODS = {
   'net.fetch': 'net',
   'net.read': 'net',
   'shell.run': 'shell',
+  'shell.pipe': 'shell',
   'env.get': 'env',
   'secrets.handle': 'secrets',
   'state.read': 'state',
   'state.write': 'state',
   'interact': 'interact',
   'tools.call': 'tools',
+  'session.read': 'session',
+  'session.write': 'session',
   'progress': null,
   'update': null,
   'log': null,

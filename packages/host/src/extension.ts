@@ -182,6 +182,7 @@ export class Extension {
       code: code.kind === 'files' ? { kind: 'files', main: manifest.main.slice('./'.length), files: files! } : code,
       tools,
       config: arrangement.config,
+      concurrency: arrangement.compartments,
       limits: arrangement.limits,
       services: services(),
       signal: this.#opening.signal,

@@ -1,4 +1,4 @@
-import type { Clock } from '@bulkhead/contract'
+import type { ArgumentsReader, Clock } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { Holds } from './holds.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
@@ -25,4 +25,7 @@ export interface HostContext {
   readonly sidecar: Sidecar | undefined
   /** Turns that are open, in every session. */
   readonly turns: Holds
+  /** By the name of the tool; what a call of it stands for is told by these and not by the tool. */
+  readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
+  readonly workspace: string
 }

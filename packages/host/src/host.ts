@@ -1,11 +1,14 @@
 import {
-  BulkheadError, type Clock, type Diagnostic, type EventListener, type ExtensionDescriptor, type Interactor, type Layer,
-  type Store, type ToolListing,
+  BulkheadError, type ArgumentsReader, type Clock, type Diagnostic, type EventListener, type ExtensionDescriptor, type Interactor,
+  type Layer, type Store, type ToolListing,
 } from '@bulkhead/contract'
+import type { AuditTrail } from './audit/audit-trail.ts'
+import { openAudit } from './audit/open-audit.ts'
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import { statusOf, type ExtensionStatus } from './extension-status.ts'
 import type { Sidecar } from './host-context.ts'
+import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { SmokeCheck } from './reload/smoke-check.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
@@ -15,7 +18,6 @@ import type { Session } from './sessions/session.ts'
 import { Workflows } from './sessions/workflows.ts'
 import type { StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
-import { AuditTrail } from './journal/audit-trail.ts'
 import { OpenCalls, type InterruptedCall, type Owner } from './journal/open-calls.ts'
 import type { PausedCall } from './interaction/paused-calls.ts'
 import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
@@ -34,6 +36,8 @@ export interface HostOptions extends Place {
   readonly interactor?: Interactor
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
   readonly smokeCheck?: SmokeCheck
+  /** Readers of the arguments of locked tools, by name, whoever implements them. */
+  readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
   /** How long running calls may go on when they must end. */
   readonly drainMs?: number
 }
@@ -46,7 +50,10 @@ export interface Host {
   extensions(): readonly ExtensionStatus[]
   /** The loader's and the registry's own: what is not offered, and why. */
   readonly diagnostics: readonly Diagnostic[]
-  /** Offers more extensions. What is wrong with one of them becomes a diagnostic. Rejects with HostClosed. */
+  /**
+   * Offers more extensions, whatever a reload finds. What is wrong with one of them becomes a diagnostic. Rejects, and changes
+   * nothing, with HostClosed, or where one that is offered now would have to go: RegistrationConflict.
+   */
   register(extensions: readonly ExtensionDescriptor[]): Promise<void>
   /**
    * Takes back one, of the layer that answers unless another is named; what it hid is offered again. It ends when the turns
@@ -81,10 +88,12 @@ export interface Host {
   forgetPaused(id: string): Promise<void>
   /** Calls that were open when a host of this store ended, each closed with an error outcome. Never rejects. */
   interruptedCalls(): Promise<readonly InterruptedCall[]>
-  /** Resolves when everything that happened so far is in the store. Never rejects. */
+  /** Resolves when everything that happened so far is in the store. Rejects with StoreUnavailable when the audit of some of it is not. */
   flush(): Promise<void>
   /** Returns what ends the subscription. */
   on(listener: EventListener): () => void
+  /** What became of the calls so far, by tool. */
+  metrics(): readonly ToolMetrics[]
   /**
    * Lets running calls end, cancels what is left, stops extensions in reverse order. Never rejects; idempotent.
    * Sandbox and store stay open: whoever opened them closes them.
@@ -115,19 +124,24 @@ class ToolHost implements Host {
   readonly #sources: WorkspaceSources
   /** Those that were left and have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
-  readonly #audit: AuditTrail
+  readonly #audit: AuditTrail | undefined
+  readonly #metrics = new MetricsRecorder()
   #workspace: Workspace
   #closing: Promise<CloseReport> | undefined
 
   constructor(options: HostOptions) {
     const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
+    const { argumentsReaders = new Map<string, ArgumentsReader>() } = options
     const events = new EventBus(clock)
     const journal = new OpenCalls({ store, owner: options.owner, events, clock })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, workflows: new Workflows(),
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal,
+      workflows: new Workflows(),
     }
     this.#workspace = new Workspace(options, this.#sources)
-    this.#audit = new AuditTrail(store, events, () => this.#workspace.settings.file.audit ?? {})
+    const { config: { merged: { audit: config } } } = options.report
+    events.on(this.#metrics.hear)
+    this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
     // Later, so that whoever subscribes first hears of it.
     queueMicrotask(() => journal.recover())
   }
@@ -158,7 +172,11 @@ class ToolHost implements Host {
   }
 
   register(extensions: readonly ExtensionDescriptor[]): Promise<void> {
-    return this.#change(({ context: { registry } }) => registry.register(extensions))
+    return this.#change(({ context: { registry }, reloader }) => {
+      const unwanted = registry.register(extensions)
+      reloader.setApart(extensions)
+      return unwanted
+    })
   }
 
   async unregister(id: string, layer?: Layer): Promise<boolean> {
@@ -191,6 +209,10 @@ class ToolHost implements Host {
     return { sessionsLeft: old.sessions.size, unloaded: unloaded.promise }
   }
 
+  metrics(): readonly ToolMetrics[] {
+    return this.#metrics.snapshot()
+  }
+
   async openSession(options: SessionOptions = {}): Promise<Session> {
     const workspace = await this.#readyWorkspace()
     const session = new HostSession(options, {
@@ -221,7 +243,7 @@ class ToolHost implements Host {
   }
 
   async flush(): Promise<void> {
-    await Promise.all([this.#sources.journal.settled(), this.#audit.settled()])
+    await Promise.all([this.#sources.journal.settled(), this.#audit?.flush()])
   }
 
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
@@ -278,7 +300,8 @@ class ToolHost implements Host {
     for (const session of sessions) session.cancelWith(closed())
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
-    await Promise.all([this.#sources.journal.settled(), this.#audit.close()])
+    // Whoever must know whether all was kept has flushed; a loss has been told as a SuppressedError.
+    await this.flush().catch(() => undefined)
     return {
       stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults), cancelledCalls,
     }

@@ -6,6 +6,7 @@ import type { EventBus } from './events.ts'
 import type { Starter } from './extension.ts'
 import { askForTool } from './interaction/tool-question.ts'
 import type { RunningCalls } from './running-calls.ts'
+import { sessionMemory } from './session-memory.ts'
 import type { NestedCaller } from './sessions/nested-calls.ts'
 import { openSlot, type SlotSources } from './state/state-slot.ts'
 import type { SchemaCheck } from './validators.ts'
@@ -44,6 +45,7 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     ...(slot && slotCheck ? { state: openSlot({ ...sources, slot, check: slotCheck }) } : {}),
     ...(wants('interact') ? { interact: interactFor(sources) } : {}),
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
+    ...(wants('session') ? { session: sessionMemory(sources) } : {}),
   }
 }
 

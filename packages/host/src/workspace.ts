@@ -1,5 +1,5 @@
 import type {
-  BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
+  ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from './bounded-wait.ts'
 import type { EventBus } from './events.ts'
@@ -42,6 +42,7 @@ export interface WorkspaceSources {
   readonly sidecar: Sidecar | undefined
   readonly smokeCheck: SmokeCheck | undefined
   readonly interactor: Interactor | undefined
+  readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
   readonly drainMs: number
   readonly workflows: Workflows
   readonly journal: OpenCalls
@@ -63,7 +64,7 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
-    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal } = sources
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, argumentsReaders } = sources
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -77,7 +78,7 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, workflows, journal,
+      registry, events, clock, sidecar, turns, workflows, journal, argumentsReaders, workspace,
       paused: new PausedCalls(store, workspace, () => clock.now()),
     }
     this.retirement = new Retirement({ turns, events, drainMs })

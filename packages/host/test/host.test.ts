@@ -200,3 +200,18 @@ test('an operator sees why an extension failed and how long it rests', async () 
     phase: 'init', ok: false, errorCode: 'LifecycleFailure', message: 'no licence',
   })
 })
+
+test('what an embedder registers stays through reloads, and cannot push out what is offered', async () => {
+  const world = createWorld()
+  const { descriptor } = sketchExtension({ id: 'bridge', tools: { remote: {} } })
+  await world.host.register([descriptor])
+  expect((await world.host.reload()).changes).toEqual([])
+  world.find({ extensions: [] })
+  await world.host.reload()
+  expect(world.host.tools().map(({ name }) => name)).toEqual(['remote'])
+  const rival = sketchExtension({ id: 'rival', tools: { remote: {} } }).descriptor
+  await expect(world.host.register([rival])).rejects.toMatchObject({ code: 'RegistrationConflict' })
+  await expect(world.host.register([descriptor])).rejects.toMatchObject({ code: 'RegistrationConflict' })
+  expect(world.host.tool('remote')?.extension).toBe('bridge')
+  expect(world.host.diagnostics).toEqual([])
+})

@@ -23,27 +23,32 @@ export interface LoaderOptions {
     /** Name of the folder below a workspace. `.stud` works as it is. */
     readonly projectFolder?: string
   }
-  readonly bundled: readonly BundledExtension[]
+  /** Some are made by what the configuration says. */
+  readonly bundled: readonly BundledExtension[] | ((config: ConfigFile) => readonly BundledExtension[])
   /** What holds where no file says otherwise. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
   /** A sigstore trusted root, as JSON, in place of the public one that ships with the loader. */
   readonly trustRoot?: Json
+  /** What reports say of `trustRoot`: where it is from, and the day it was published or fetched. */
+  readonly trustRootSource?: Pick<TrustMaterial, 'source' | 'date'>
 }
 
 export interface Settings {
   readonly coreVersion: string
   readonly globalRoot: string | null
   readonly projectFolder: string
-  readonly bundled: readonly BundledExtension[]
+  readonly bundled: (config: ConfigFile) => readonly BundledExtension[]
   readonly defaults: ConfigFile
   readonly limits: LoaderLimits
   readonly trustRoot: TrustMaterial
 }
 
+const GIVEN = { source: 'given by the host', date: null }
+
 /** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
 export function settle(options: LoaderOptions): Settings {
-  const { coreVersion, roots, bundled, defaults = {}, limits = {}, trustRoot } = options
+  const { coreVersion, roots, bundled, defaults = {}, limits = {}, trustRoot, trustRootSource = GIVEN } = options
   const { global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
   if (globalRoot !== null && !isAbsolute(globalRoot)) {
@@ -53,8 +58,10 @@ export function settle(options: LoaderOptions): Settings {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
   }
   return {
-    coreVersion, globalRoot, projectFolder, bundled, defaults, limits: { ...LOADER_LIMITS, ...limits },
-    trustRoot: trustRoot === undefined ? PUBLIC_GOOD_ROOT : { source: 'given by the host', date: null, json: trustRoot },
+    coreVersion, globalRoot, projectFolder, defaults,
+    bundled: typeof bundled === 'function' ? bundled : () => bundled,
+    limits: { ...LOADER_LIMITS, ...limits },
+    trustRoot: trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: trustRoot },
   }
 }
 

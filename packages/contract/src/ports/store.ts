@@ -8,6 +8,25 @@ export interface StoredRecord {
   readonly value: Json
 }
 
+/**
+ * One record of the audit. Its link is a digest of the link before it and of itself, so that none can be changed, taken out or
+ * moved without all that follow showing it.
+ */
+export interface AuditEntry {
+  readonly position: number
+  readonly record: Json
+  readonly link: string
+}
+
+/** From where to where the audit reaches. Both positions are 0 before the first record. */
+export interface AuditSpan {
+  readonly first: number
+  /** The link that the first one continues. */
+  readonly before: string
+  readonly last: number
+  readonly link: string
+}
+
 /** What the host remembers. A resolved write is durable as far as the store is. Every method rejects with StoreUnavailable. */
 export interface Store {
   /** Nothing of it outlives the process, so what only the next one would read need not be written. */
@@ -19,6 +38,7 @@ export interface Store {
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
   /** Adds to the end of the audit; resolves with the position, from 1. */
   append(record: Json): Promise<number>
-  records(from?: number, limit?: number): Promise<readonly { readonly position: number; readonly record: Json }[]>
+  records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
+  auditSpan(): Promise<AuditSpan>
   close(): Promise<void>
 }

@@ -14,7 +14,7 @@ const ext = 'weather'
 const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
   ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } },
   ToolInvocationDecided: {
-    type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k',
+    type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k', args: {},
   },
   ToolInvocationStarted: { type: 'ToolInvocationStarted', ...call, attempt: 1 },
   ToolInvocationProgress: { type: 'ToolInvocationProgress', ...call, text: 'half' },

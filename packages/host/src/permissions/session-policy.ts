@@ -5,9 +5,10 @@ import {
 import type { CallView } from '../call.ts'
 import { roleFlag, type Settings } from '../settings.ts'
 import type { ToolEntry } from '../tool-entry.ts'
+import type { Subject } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
 import { expandRule, touchesOf } from './touches.ts'
-import { allow, ask, deny, type Verdict } from './verdict.ts'
+import { allow, ask, deny, strictest, type Verdict } from './verdict.ts'
 
 /** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny. */
 export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
@@ -82,10 +83,18 @@ export class SessionPolicy {
     return standing
   }
 
-  /** The rule that decides, or undefined when none speaks of the call. */
-  judgeRules(tool: ToolEntry, approvalKey: string): Verdict | undefined {
+  /** The rule that decides, or undefined when none does. What is allowed must be allowed for every subject. */
+  judgeRules(tool: ToolEntry, subjects: readonly Subject[]): Verdict | undefined {
     if (this.rules.length === 0) return undefined
-    const verdict = judgeRules(this.rules, { tool: tool.name, approvalKey, touches: this.standing(tool).touches })
+    const verdicts = subjects.map((subject) => this.#judgeSubject(tool, subject))
+    const spoken = verdicts.filter((verdict) => verdict !== undefined)
+    const decisive = strictest(spoken)
+    return decisive?.action === 'allow' && spoken.length < verdicts.length ? undefined : decisive
+  }
+
+  #judgeSubject(tool: ToolEntry, { key, names }: Subject): Verdict | undefined {
+    const { touches } = this.standing(tool)
+    const verdict = judgeRules(this.rules, { tool: tool.name, approvalKey: key, touches, ...(names && { names }) })
     if (!verdict) return undefined
     const { action, rule } = verdict
     const name = `the rule "${rule.permission} ${rule.pattern}" of ${rule.source}`
@@ -96,11 +105,11 @@ export class SessionPolicy {
   }
 
   /** In allowlist mode: `name` stands for every key of the tool, `name:glob` for those that match. */
-  allowlisted(tool: ToolEntry, approvalKey: string): boolean {
-    return this.mode === 'allowlist' && this.#sources.allowlist.some((entry) => {
+  allowlisted(tool: ToolEntry, subjects: readonly Subject[]): boolean {
+    return this.mode === 'allowlist' && subjects.every(({ key }) => this.#sources.allowlist.some((entry) => {
       if (entry === tool.name) return true
-      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), approvalKey)
-    })
+      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), key)
+    }))
   }
 
   #capability(tool: ToolEntry): Verdict | undefined {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { BulkheadError, CALL_LIMITS, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import { beginning } from '../call.ts'
 import { onAbort } from '../cancellation.ts'
+import { explainCall, type Explanation } from '../explain.ts'
 import { joinHooks } from '../hooks.ts'
 import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
@@ -88,6 +89,12 @@ export class HostSession implements Session {
 
   call(call: ToolCall, options: CallOptions = {}): Promise<Outcome> {
     return this.#call(call, options)
+  }
+
+  explain(call: ToolCall): Promise<Explanation> {
+    const scope = (this.#turn?.scope ?? this.#cancel).begin()
+    const proposal = this.#propose(call, {}, { scope, turn: scope, tools: this.#offered() })
+    return explainCall(proposal, this.#sources.host).finally(() => scope.end())
   }
 
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {

@@ -1,4 +1,5 @@
 import type { Json, Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { Explanation } from '../explain.ts'
 import type { CallOptions, ToolCall } from '../stages/receive.ts'
 import type { CancelReason } from './cancel-scope.ts'
 import type { SessionOptions } from './session-options.ts'
@@ -24,6 +25,8 @@ export interface Session {
   tools(): readonly ToolDefinition[]
   /** Contract: never rejects. Every call ends in exactly one outcome. */
   call(call: ToolCall, options?: CallOptions): Promise<Outcome>
+  /** What would become of a call, by the chain that would decide it. Nobody is asked and nothing runs. Contract: never rejects. */
+  explain(call: ToolCall): Promise<Explanation>
   /**
    * The calls of one response: everything that needs a person's word is asked first, in their order; then they run by the
    * strategy. Outcomes come in their order, one for each. Rejects only for a list or a strategy that is none.

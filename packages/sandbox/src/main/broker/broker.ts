@@ -10,7 +10,9 @@ import { logCapability } from './log.ts'
 import { netCapability } from './net/net.ts'
 import { progressCapability } from './progress.ts'
 import { secretsCapability } from './secrets/secrets.ts'
+import { sessionCapability } from './session.ts'
 import { shellCapability } from './shell/shell.ts'
+import type { OperatorSurroundings } from './shell/surroundings.ts'
 import { stateCapability } from './state.ts'
 import { toolsCapability } from './tools.ts'
 import { updateCapability } from './update.ts'
@@ -41,7 +43,10 @@ export class Broker {
   /** Set while the phase `init` runs. */
   #init: OpenInit | undefined
 
-  constructor({ tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string) {
+  constructor(
+    { tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string,
+    operator?: OperatorSurroundings,
+  ) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
@@ -50,7 +55,7 @@ export class Broker {
       ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace)] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
@@ -58,6 +63,7 @@ export class Broker {
       ...stateCapability(services),
       ...interactCapability(services),
       ...toolsCapability(services),
+      ...sessionCapability(services),
       ...progressCapability(),
       ...updateCapability(),
     }
