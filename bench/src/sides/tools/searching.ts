@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import type { Runner, Side } from '../../harness/subject.ts'
-import { FILES, NEEDLES, NOTES, shareGround } from './ground.ts'
+import { FILES, NEEDLES, NOTES, shareGround, TREE } from './ground.ts'
 
 /** ripgrep as a program would start it, its lines counted. */
 async function countLines(args: readonly string[], cwd: string): Promise<number> {
@@ -21,7 +22,7 @@ const bare = <const Name extends string>(name: Name, args: readonly string[], li
   answer: () => lines,
   start: async (): Promise<Runner> => {
     const { workspace, release } = await shareGround()
-    return { run: () => countLines(args, workspace), stop: release }
+    return { run: () => countLines(args, join(workspace, TREE)), stop: release }
   },
 }) as const satisfies Side
 
@@ -36,5 +37,5 @@ const tool = <const Name extends string>(name: Name, args: unknown, total: numbe
 
 export const bareSearch = bare('bare rg', ['needle', './'], NEEDLES)
 export const bareList = bare('rg --files', ['--files', './'], FILES)
-export const grepTool = tool('grep', { pattern: 'needle' }, NEEDLES)
-export const globTool = tool('glob', { pattern: '**/*.md' }, NOTES)
+export const grepTool = tool('grep', { pattern: 'needle', path: TREE }, NEEDLES)
+export const globTool = tool('glob', { pattern: '**/*.md', path: TREE }, NOTES)
