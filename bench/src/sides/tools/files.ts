@@ -4,7 +4,8 @@ import type { Runner, Side } from '../../harness/subject.ts'
 import { EDIT_BYTES, READ_BYTES, shareGround } from './ground.ts'
 
 const LINE = 'A line of text as there are many in a file of code.\n'
-const textOf = (bytes: number, first: string): string => `${first}\n${LINE.repeat(Math.ceil(bytes / LINE.length))}`.slice(0, bytes)
+const textOf = (bytes: number, first: string): string =>
+  `${first}\n${LINE.repeat(Math.ceil(bytes / LINE.length))}`.slice(0, bytes)
 const TEXT = textOf(READ_BYTES, 'to be read')
 
 export const readTool = {
@@ -13,7 +14,10 @@ export const readTool = {
   start: async (): Promise<Runner> => {
     const { workspace, call, release } = await shareGround()
     await writeFile(join(workspace, 'read.txt'), TEXT)
-    return { run: async () => ((await call('read', { path: 'read.txt' })) as { readonly content: string }).content, stop: release }
+    return {
+      run: async () => ((await call('read', { path: 'read.txt' })) as { readonly content: string }).content,
+      stop: release,
+    }
   },
 } as const satisfies Side
 
@@ -45,7 +49,10 @@ export const editTool = {
     const { workspace, call, release } = await shareGround()
     await writeFile(join(workspace, 'edit.txt'), textOf(EDIT_BYTES, marked(0)))
     return {
-      run: async (i) => ((await call('edit', { path: 'edit.txt', old_string: marked(i), new_string: marked(i + 1) })) as { readonly replacements: number }).replacements,
+      run: async (i) => {
+        const edited = await call('edit', { path: 'edit.txt', old_string: marked(i), new_string: marked(i + 1) })
+        return (edited as { readonly replacements: number }).replacements
+      },
       stop: release,
     }
   },

@@ -46,7 +46,9 @@ async function openGround(): Promise<Opened> {
   const folder = await mkdtemp(join(tmpdir(), 'bulkhead-bench-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
   const workspace = join(folder, 'workspace')
-  for (let at = 0; at < FOLDERS; at++) await fillFolder(join(workspace, TREE, `p${at % 10}`, `q${Math.floor(at / 10) % 10}`, `r${Math.floor(at / 100)}`), at)
+  for (let at = 0; at < FOLDERS; at++) {
+    await fillFolder(join(workspace, TREE, `p${at % 10}`, `q${Math.floor(at / 10) % 10}`, `r${Math.floor(at / 100)}`), at)
+  }
   const host = await createHost({ workspace, home: join(folder, 'home'), trust: 'declined' })
   opened.defer(async () => void (await host.close()))
   const session = await host.openSession({ mode: 'yolo' })

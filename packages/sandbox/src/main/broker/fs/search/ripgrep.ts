@@ -69,7 +69,7 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   child.on('close', (code, killed) => {
     if (enough || code === 0 || code === 1 || (code === 2 && complaint === '')) resolve()
     else if (code === 2) reject(new BulkheadError('InputInvalid', cleaned(complaint)))
-    else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended by ${killed ?? `code ${code}`}. ${cleaned(complaint)}`.trim()))
+    else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended early (${killed ?? code}). ${cleaned(complaint)}`.trim()))
   })
   try {
     await promise
