@@ -1,6 +1,6 @@
 /** What an extension may import inside a compartment. Light on purpose: nothing here pulls in a validator. */
 export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
-export type { ExtensionContext, ExtensionModule, ExtensionPhases, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
+export type { ExtensionContext, ExtensionModule, ExtensionPhases, StoredState, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
 export type {
   BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact, LineFound,
   LinesFound, Log, Net, NetRequest, NetResponse, ReadRange, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, State, Tools,

@@ -14,7 +14,8 @@ const prereleasePart = `(?:${number}|\\d*[A-Za-z-][0-9A-Za-z-]*)`
 const exactVersion = z.string().max(64).regex(new RegExp(`^${number}\\.${number}\\.${number}$`), 'a version such as 1.0.0')
 const prerelease = `(?:-${prereleasePart}(?:\\.${prereleasePart})*)?`
 const build = '(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?'
-const packageVersion = z.string().max(256)
+/** A version as semver writes it, in full. */
+export const packageVersion = z.string().max(256)
   .regex(new RegExp(`^${number}\\.${number}\\.${number}${prerelease}${build}$`), 'a version such as 1.4.0')
 // Every segment but the leading dot is a name: neither empty, nor . or .., nor with a back-slash, a colon or a control character.
 const containedPath = z.string().max(512).regex(

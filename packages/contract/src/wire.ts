@@ -38,12 +38,13 @@ export interface WireError {
 export const WIRE_LIMITS = { idChars: 128, errorTextChars: 10_000, errorDepth: 4, jsonDepth: 72 } as const
 
 /** What the host may ask of a compartment. */
-export const COMPARTMENT_METHODS = ['load', 'lifecycle', 'execute', 'deriveApprovalKey', 'abort'] as const
+export const COMPARTMENT_METHODS = ['load', 'lifecycle', 'execute', 'deriveApprovalKey', 'migrateState', 'abort'] as const
 export interface CompartmentMethods {
   load(request: LoadRequest): LoadReply
   lifecycle(phase: LifecyclePhase): void
   execute(callId: string, tool: string, args: JsonObject): Json
   deriveApprovalKey(tool: string, args: JsonObject): Json
+  migrateState(slotVersion: string, data: Json): Json
   abort(callId: string, reason: string): void
 }
 
@@ -80,6 +81,7 @@ export const BROKER_METHODS = {
   'net.fetch': 'net',
   'net.read': 'net',
   'shell.run': 'shell',
+  'shell.pipe': 'shell',
   'env.get': 'env',
   'secrets.handle': 'secrets',
   'state.read': 'state',

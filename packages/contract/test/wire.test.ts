@@ -9,7 +9,7 @@ it('has exactly these channels and limits', () => {
 })
 
 it('lets the host ask exactly this of a compartment', () => {
-  expect(COMPARTMENT_METHODS).toEqual(['load', 'lifecycle', 'execute', 'deriveApprovalKey', 'abort'])
+  expect(COMPARTMENT_METHODS).toEqual(['load', 'lifecycle', 'execute', 'deriveApprovalKey', 'migrateState', 'abort'])
   const whole: keyof CompartmentMethods extends (typeof COMPARTMENT_METHODS)[number] ? true : false = true
   expect(whole).toBe(true)
 })

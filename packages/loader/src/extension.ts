@@ -3,6 +3,7 @@ import type {
 } from '@bulkhead/contract'
 import type { PackageContents } from './files/read-package.ts'
 import type { LoaderLimits } from './limits.ts'
+import type { LayerLocks } from './lock/layer-lock.ts'
 import type { Pace } from './pace.ts'
 import type { SchemaCompiler } from './schema/schema-compiler.ts'
 import type { SchemaFault } from './schema/schema-rules.ts'
@@ -12,6 +13,8 @@ import type { PackageSignatures } from './signature/package-signatures.ts'
 export interface Located {
   readonly layer: Layer
   readonly location: string
+  /** Set where it is known before anything is read. */
+  readonly id?: string
 }
 
 /** Where the code of an extension comes from. */
@@ -50,5 +53,6 @@ export interface Terms {
   readonly limits: LoaderLimits
   readonly schemas: SchemaCompiler
   readonly signatures: PackageSignatures
+  readonly locks: LayerLocks
   readonly pace: Pace
 }

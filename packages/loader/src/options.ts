@@ -30,6 +30,8 @@ export interface LoaderOptions {
   readonly limits?: Partial<LoaderLimits>
   /** A sigstore trusted root, as JSON, in place of the public one that ships with the loader. */
   readonly trustRoot?: Json
+  /** What reports say of `trustRoot`: where it is from, and the day it was published or fetched. */
+  readonly trustRootSource?: Pick<TrustMaterial, 'source' | 'date'>
 }
 
 export interface Settings {
@@ -42,9 +44,11 @@ export interface Settings {
   readonly trustRoot: TrustMaterial
 }
 
+const GIVEN = { source: 'given by the host', date: null }
+
 /** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
 export function settle(options: LoaderOptions): Settings {
-  const { coreVersion, roots, bundled, defaults = {}, limits = {}, trustRoot } = options
+  const { coreVersion, roots, bundled, defaults = {}, limits = {}, trustRoot, trustRootSource = GIVEN } = options
   const { global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
   if (globalRoot !== null && !isAbsolute(globalRoot)) {
@@ -57,7 +61,7 @@ export function settle(options: LoaderOptions): Settings {
     coreVersion, globalRoot, projectFolder, defaults,
     bundled: typeof bundled === 'function' ? bundled : () => bundled,
     limits: { ...LOADER_LIMITS, ...limits },
-    trustRoot: trustRoot === undefined ? PUBLIC_GOOD_ROOT : { source: 'given by the host', date: null, json: trustRoot },
+    trustRoot: trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: trustRoot },
   }
 }
 

@@ -4,13 +4,14 @@ import { describe } from './describe.ts'
 import type { Located, Shaped, Terms, Vouched, Written } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { isCovered } from './files/integrity-file.ts'
-import { readPackage } from './files/read-package.ts'
+import { readPackage, type PackageContents } from './files/read-package.ts'
 import type { BundledExtension } from './options.ts'
 import { next, type Fault, type StageResult } from './result.ts'
 import { approvalKeys } from './stages/approval-keys.ts'
 import { configured } from './stages/configured.ts'
 import { contractVersion } from './stages/contract-version.ts'
 import { integrity } from './stages/integrity.ts'
+import { locked } from './stages/locked.ts'
 import { mainFile } from './stages/main-file.ts'
 import { manifestForm } from './stages/manifest-form.ts'
 import { manifestText, manifestValue } from './stages/manifest-text.ts'
@@ -33,6 +34,14 @@ export function proveFolder(located: Located, terms: Terms): Promise<Proof> {
   return guarded(located, async () => {
     const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
     const written = next(contents, (read) => manifestText(located, read))
+    return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
+  })
+}
+
+/** A package that is in memory and nowhere else yet. `located` says where it came from. */
+export function proveContents(located: Located, contents: PackageContents, terms: Terms): Promise<Proof> {
+  return guarded(located, async () => {
+    const written = manifestText(located, contents)
     return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
   })
 }
@@ -63,7 +72,9 @@ async function prove(written: Written, terms: Terms): Promise<Proof> {
 
   const vouched = await vouch(shaped.value, terms)
   if (!vouched.ok) return { kind: 'refused', id: manifest.id, faults: vouched.faults }
-  return { kind: 'proven', descriptor: describe(vouched.value, terms), warnings: vouched.warnings }
+  const accepted = next(vouched, (value) => locked(describe(value, terms), terms))
+  if (!accepted.ok) return { kind: 'refused', id: manifest.id, faults: accepted.faults }
+  return { kind: 'proven', descriptor: accepted.value, warnings: accepted.warnings }
 }
 
 function shape(written: Written): StageResult<Shaped> {

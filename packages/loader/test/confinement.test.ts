@@ -109,7 +109,7 @@ describe('loading', () => {
     const request: ConfinedRequest = { global: home.globalRoot, workspace: home.workspace, trust: 'trusted' }
     const report = await loadConfined({ readable: [home.base], request, ...(trace !== undefined && { trace }) })
     expect(report).toMatchObject({ loaded: ['weather', 'other'], denials: [] })
-    expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid'])
+    expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid', 'IntegrityTokenMissing'])
     const outside = report.calls.filter(([, path]) => !path.startsWith(home.base))
     expect(outside).toEqual([])
 

@@ -157,6 +157,42 @@ export interface ShellResult {
 }
 export interface Shell {
   run(cmd: string, args?: readonly string[], options?: { readonly cwd?: string; readonly input?: string }): Promise<ShellResult>
+  /** Commands of which each reads what the one before it writes, all started at once. */
+  pipe(stages: readonly ShellStage[], options?: PipeOptions): Promise<PipeResult>
+}
+
+/**
+ * Where an output goes: `out` is the next command of a pipe, or the result's stdout; `err` the result's stderr; a file must
+ * be one that the tool may write, and is emptied first unless it is appended to.
+ */
+export type ShellTarget = 'out' | 'err' | 'nothing' | { readonly path: string; readonly append?: boolean }
+export interface ShellStage {
+  readonly cmd: string
+  readonly args?: readonly string[]
+  /** What the first command reads: a text, or a file that the tool may read. Absent: nothing. */
+  readonly input?: string | { readonly path: string }
+  /** `out` unless given. */
+  readonly stdout?: ShellTarget
+  /** `err` unless given. */
+  readonly stderr?: ShellTarget
+}
+export interface PipeOptions {
+  readonly cwd?: string
+  /** After so many ms the commands are made to end; what they had written is in the result. */
+  readonly timeoutMs?: number
+  /**
+   * Has the system hold the commands where it can: `read` lets them write nothing and reach no network, `work` lets them
+   * write to the workspace alone. Where it cannot, they run without.
+   */
+  readonly wall?: 'read' | 'work'
+}
+export interface PipeResult {
+  /** Of each command, in order. */
+  readonly exits: readonly Pick<ShellResult, 'exitCode' | 'signal'>[]
+  readonly stdout: string
+  readonly stderr: string
+  readonly truncated: boolean
+  readonly timedOut: boolean
 }
 
 export interface Env<Name extends string = string> {

@@ -42,7 +42,8 @@ export interface CompartmentServices {
   readonly envDeclared: ReadonlySet<string>
   /** Every declared secret by its name. */
   readonly secrets?: ReadonlyMap<string, SecretGrant>
-  interact?(callId: string, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
+  /** `callId` is null while the phase `init` asks. */
+  interact?(callId: string | null, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
   callTool?(callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome>
   readonly session?: SessionAccess
 }

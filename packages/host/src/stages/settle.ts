@@ -11,6 +11,7 @@ export async function settle(call: RawCall, ended: ExecutedCall | Refusal, host:
   // What never ran costs nothing.
   if (attempt === 0) budgeted?.reservation.release()
   const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: {} } : ended.reading
+  if (claimed.tokens_used !== undefined) budgeted?.reservation.settle(claimed.tokens_used)
   const limited = await limit(call, body, host)
   const outcome = complete(limited, metadataOf(call, limited, claimed, host))
   announce(call, outcome, host)

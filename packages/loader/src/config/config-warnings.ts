@@ -21,10 +21,7 @@ function allowlistWithoutMode(config: ConfigFile, layers: readonly LayerConfig[]
 
 /** Keys of the format that this loader does not act on. Silence would look like consent. */
 function unread(config: ConfigFile): Fault[] {
-  const keys = [
-    ...((config.packages?.length ?? 0) > 0 ? ['/packages'] : []),
-    ...(config.policy?.update?.widening === undefined ? [] : ['/policy/update/widening']),
-  ]
+  const keys = [...((config.packages?.length ?? 0) > 0 ? ['/packages'] : [])]
   return keys.map((path) => ({
     stage: 'configSchema', code: 'ConfigInvalid', path,
     message: `${path} is not acted on by this version of Bulkhead.`,

@@ -19,10 +19,11 @@ export interface PackageContents {
 
 /**
  * Reads and hashes everything below a folder: nothing is skipped, so nothing can hide. Links, special files, names that
- * collide or cannot be carried, and whatever is beyond the limits refuse the whole package.
+ * collide or cannot be carried, and whatever is beyond the limits refuse the whole package. Only whoever packs one skips
+ * anything: it becomes no part of the package.
  */
 export async function readPackage(
-  folder: string, limits: LoaderLimits, pace: Pace, keep: (path: string) => boolean,
+  folder: string, limits: LoaderLimits, pace: Pace, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
 ): Promise<StageResult<PackageContents>> {
   const digests = new Map<string, string>()
   const bytes = new Map<string, Uint8Array>()
@@ -39,6 +40,7 @@ export async function readPackage(
 
     for (const { name, kind } of listing.entries) {
       const path = parent === '' ? name : `${parent}/${name}`
+      if (skip(path)) continue
       const folded = foldName(path)
       const twin = namesByFold.get(folded)
       namesByFold.set(folded, path)
@@ -64,7 +66,8 @@ export async function readPackage(
   return pass({ digests, bytes })
 }
 
-function boundOf(path: string, limits: LoaderLimits): number {
+/** How large a file may be: those that are parsed are held to less. */
+export function boundOf(path: string, limits: LoaderLimits): number {
   if (path === MANIFEST_FILE) return limits.manifestBytes
   if (path === INTEGRITY_FILE) return limits.integrityBytes
   return path === SIGNATURE_FILE ? limits.signatureBytes : limits.fileBytes

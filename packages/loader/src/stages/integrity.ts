@@ -4,13 +4,14 @@ import type { Compiled, Terms, Vouched } from '../extension.ts'
 import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { differenceInWords, packageDifferences } from '../files/package-difference.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
+import { packagePolicy } from '../policy/package-policy.ts'
 import { pass, passUnless, refuse, type Fault, type StageResult } from '../result.ts'
 
 /**
  * Compares the package with the integrity file it carries, when it does. This tells damage and leftovers from what was
  * packed; who packed it is not known before a signature says so.
  */
-export function integrity(compiled: Compiled, { config }: Terms): StageResult<Vouched> {
+export function integrity(compiled: Compiled, terms: Terms): StageResult<Vouched> {
   if (compiled.origin.kind === 'module') return pass({ ...compiled, integrity: 'bundled' })
   const { bytes, digests } = compiled.origin.contents
   const text = bytes.get(INTEGRITY_FILE)
@@ -20,7 +21,7 @@ export function integrity(compiled: Compiled, { config }: Terms): StageResult<Vo
     stage: 'integrity', code: 'IntegrityTokenMissing', path: '',
     message: `The package has no ${INTEGRITY_FILE} and the policy for the ${compiled.layer} layer asks for one.`,
   }
-  const policy = config.merged.policy?.integrity?.[compiled.layer] ?? 'off'
+  const { integrity: policy } = packagePolicy(terms, compiled.layer, compiled.manifest.id)
   if (policy === 'require') return refuse(missing)
   return pass({ ...compiled, integrity: 'unpinned' }, policy === 'warn' ? [missing] : [])
 }
