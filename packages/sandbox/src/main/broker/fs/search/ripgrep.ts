@@ -57,7 +57,11 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   let complaint = ''
   signal.addEventListener('abort', stop, { once: true })
   child.stdout?.on('data', (bytes: Buffer) => {
-    if (enough || take(bytes)) return
+    try {
+      if (enough || take(bytes)) return
+    } catch (error) {
+      reject(error)
+    }
     enough = true
     stop()
   })
