@@ -29,7 +29,8 @@ export function readResults(answer: Json, { resultsPath }: SearchProvider, limit
 
 /** By JSON Pointer. */
 function valueAt(value: Json | undefined, pointer: string): Json | undefined {
-  return pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')).reduce<Json | undefined>((at, step) => {
+  const steps = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return steps.reduce<Json | undefined>((at, step) => {
     if (Array.isArray(at)) return at[Number(step)]
     return isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined
   }, value)
@@ -37,10 +38,12 @@ function valueAt(value: Json | undefined, pointer: string): Json | undefined {
 
 function textIn(item: Json, names: readonly string[]): string {
   if (!isJsonObject(item)) return ''
-  return names.map((name) => Object.hasOwn(item, name) ? item[name] : undefined).find((value): value is string => typeof value === 'string') ?? ''
+  const values = names.map((name) => Object.hasOwn(item, name) ? item[name] : undefined)
+  return values.find((value): value is string => typeof value === 'string') ?? ''
 }
 
 /** Without tags that mark what was found, and characters nobody sees. */
 const plain = (text: string, chars: number): string =>
-  text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(/[\s\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu, ' ')
-    .trim().slice(0, chars).toWellFormed()
+  text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(UNSEEN, ' ').trim().slice(0, chars).toWellFormed()
+
+const UNSEEN = /[\s\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu

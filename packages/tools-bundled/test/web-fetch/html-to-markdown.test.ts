@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { htmlToMarkdown } from '../../src/web_fetch/html/html-to-markdown.ts'
+import { htmlToMarkdown } from '../../src/web-fetch/html/html-to-markdown.ts'
 
 const URL_OF_PAGE = 'https://site.example/dir/page'
 const markdown = (html: string): string => htmlToMarkdown(html, URL_OF_PAGE, false).content

@@ -18,10 +18,14 @@ const CALLS_PER_SESSION = 25
 const TIMEOUT_MS = 15_000
 
 /** Reaches the configured providers and nothing else. */
-export function createWebSearch({ providers = [], callsPerSession = CALLS_PER_SESSION, timeoutMs = TIMEOUT_MS }: SearchConfig = {}): BundledExtension {
+export function createWebSearch(config: SearchConfig = {}): BundledExtension {
+  const { providers = [], callsPerSession = CALLS_PER_SESSION, timeoutMs = TIMEOUT_MS } = config
   const requires = { net: { hosts: [...new Set(providers.map(hostOf))] }, capabilities: ['session' as const] }
   const secretNames = new Set(providers.flatMap(({ secret }) => secret ?? []))
-  const secrets = Array.from(secretNames, (name) => ({ name, hosts: [...new Set(providers.filter(({ secret }) => secret === name).map(hostOf))] }))
+  const secrets = Array.from(secretNames, (name) => {
+    const users = providers.filter(({ secret }) => secret === name)
+    return { name, hosts: [...new Set(users.map(hostOf))] }
+  })
   return {
     manifest: {
       ...BUNDLED,
@@ -79,7 +83,10 @@ async function search(
 async function countCall(session: SessionMemory, most: number): Promise<void> {
   const before = await session.read()
   const calls = typeof before === 'number' ? before : 0
-  if (calls >= most) throw new ToolError('ToolExecutionFailed', `This session has searched ${most} times, which is as often as it may. Go on with what is known.`)
+  if (calls >= most) {
+    const told = `This session has searched ${most} times, which is as often as it may. Go on with what is known.`
+    throw new ToolError('ToolExecutionFailed', told)
+  }
   await session.write(calls + 1)
 }
 

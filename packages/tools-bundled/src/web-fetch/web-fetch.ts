@@ -14,7 +14,7 @@ const INPUT_SCHEMA = {
 
 const MB = 1024 * 1024
 const HTML: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml'])
-const TEXT = /^text\/|^application\/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript|x-ndjson|toml)$|^application\/(?:x-)?(?:sh|yaml|javascript)$/
+const TEXT = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|sh)$/
 const PDF = 'application/pdf'
 
 /** `hosts`: every public name unless told otherwise. */
@@ -58,7 +58,12 @@ async function fetchReadable({ url, format = 'markdown' }: FromJsonSchema<typeof
   return { url: page.url, ...(title !== undefined && { title }), content_type: page.mediaType, content }
 }
 
-async function readable(page: Page, plain: boolean, signal: AbortSignal): Promise<{ readonly title?: string | undefined; readonly content: string }> {
+interface Readable {
+  readonly title?: string | undefined
+  readonly content: string
+}
+
+async function readable(page: Page, plain: boolean, signal: AbortSignal): Promise<Readable> {
   const { mediaType, url, bytes } = page
   // Loaded when there is something to read: the host starts without them.
   if (HTML.has(mediaType)) return (await import('./html/html-to-markdown.ts')).htmlToMarkdown(textOf(page), url, plain)

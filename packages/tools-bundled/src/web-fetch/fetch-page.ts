@@ -23,7 +23,8 @@ export async function fetchPage(address: string, net: Net, maxBytes: (mediaType:
     const next = URL.parse(location, url)
     if (next === null) throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to what is no URL.`)
     if (siteOf(next) !== siteOf(url)) {
-      throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to another host. Fetch ${next.href} instead, if that is wanted.`, { location: next.href })
+      const told = `${url.hostname} redirects to another host. Fetch ${next.href} instead, if that is wanted.`
+      throw new ToolError('ToolExecutionFailed', told, { location: next.href })
     }
     url = next
   }
@@ -59,7 +60,10 @@ async function readBody(response: NetResponse, maxBytes: number, { hostname }: U
   let length = 0
   for await (const piece of response.body) {
     length += piece.length
-    if (length > maxBytes) throw new ToolError('ToolExecutionFailed', `The page of ${hostname} is larger than ${maxBytes / 1024 / 1024} MB and was not read.`)
+    if (length > maxBytes) {
+      const most = `${maxBytes / 1024 / 1024} MB`
+      throw new ToolError('ToolExecutionFailed', `The page of ${hostname} is larger than ${most} and was not read.`)
+    }
     pieces.push(piece)
   }
   const whole = new Uint8Array(length)

@@ -68,8 +68,8 @@ export const createToolSearch = (catalog: ToolCatalog = EMPTY): BundledExtension
 
 function documentOf(tool: SearchedTool): Document<SearchedTool> {
   const named = wordsOf(tool.name)
-  const words = [...Array.from({ length: NAME_WEIGHT }, () => named).flat(), ...wordsOf(tool.description), ...parameterWords(tool.inputSchema, 0)]
-  return { subject: tool, words }
+  const weighted = Array.from({ length: NAME_WEIGHT }, () => named).flat()
+  return { subject: tool, words: [...weighted, ...wordsOf(tool.description), ...parameterWords(tool.inputSchema, 0)] }
 }
 
 /** Names and descriptions of parameters, a few levels deep. */

@@ -25,7 +25,10 @@ export class TableWriter {
     const rows = this.#rows.filter((row) => row.length > 0).map((row) => row.map((cell) => cell.replaceAll(/\s+/g, ' ').trim()))
     if (plain) return rows.map((row) => row.join('\t')).join('\n')
     const width = Math.min(Math.max(0, ...rows.map((row) => row.length)), 100)
-    const written = rows.map((row) => `| ${Array.from({ length: width }, (_, index) => (row[index] ?? '').replaceAll('|', '\\|')).join(' | ')} |`)
+    const written = rows.map((row) => {
+      const cells = Array.from({ length: width }, (_, index) => (row[index] ?? '').replaceAll('|', '\\|'))
+      return `| ${cells.join(' | ')} |`
+    })
     return width === 0 ? '' : written.toSpliced(1, 0, `|${' --- |'.repeat(width)}`).join('\n')
   }
 }

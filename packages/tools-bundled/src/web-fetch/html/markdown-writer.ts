@@ -54,8 +54,9 @@ export class MarkdownWriter {
     this.#lastSpace = true
     const isEmpty = text === '' || text === EMPTY_MARKS
     if (!isEmpty) {
-      const rest = this.#prefixes.slice(0, PREFIX_LEVELS).join('')
-      const first = this.#marker === undefined ? rest : this.#prefixes.slice(0, PREFIX_LEVELS).slice(0, -1).join('') + this.#marker
+      const prefixes = this.#prefixes.slice(0, PREFIX_LEVELS)
+      const rest = prefixes.join('')
+      const first = this.#marker === undefined ? rest : prefixes.slice(0, -1).join('') + this.#marker
       this.#marker = undefined
       const lines = text.split('\n')
       if (this.#blocks.length > 0) this.#blocks.push(this.#tight ? '\n' : '\n\n')
