@@ -46,7 +46,7 @@ export async function openPlace(loader: Loader, folder: string, decided: Project
   }
 }
 
-async function canonicalFolder(path: string): Promise<string> {
+export async function canonicalFolder(path: string): Promise<string> {
   try {
     return await realpath(path)
   } catch (error) {
