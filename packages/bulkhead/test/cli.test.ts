@@ -29,7 +29,7 @@ describe('bulkhead tools', () => {
     writeExtension(project(), { id: 'greeter', version: '2.0.0', tools: [greetTool] }, greet('project'))
     const { stdout } = await bulkhead(['tools', '--json', '--trust-project'], folder)
     const { tools, diagnostics } = JSON.parse(stdout) as { tools: Record<string, unknown>[]; diagnostics: unknown[] }
-    expect(diagnostics).toEqual([])
+    expect(diagnostics).toMatchObject([{ severity: 'warning', layer: 'global', code: 'IntegrityTokenMissing' }])
     expect(tools.find((tool) => tool['name'] === 'greet')).toMatchObject({
       layer: 'project', extension: 'greeter', version: '2.0.0', mode: 'read', gated: false, integrity: 'unpinned', state: 'validated',
       shadows: [{ layer: 'global', extension: 'greeter', version: '1.0.0' }],

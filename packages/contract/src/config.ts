@@ -52,6 +52,8 @@ const extensionConfig = z.strictObject({
   activation: z.enum(['first-call', 'eager']).optional().describe('Whether it is started by its first call or with the host.'),
   config: z.record(z.string(), z.json()).optional().describe('Configuration of the extension, by its configSchema.'),
   limits: limits.optional().describe('Bounds on its compartment.'),
+  compartments: positive.max(64).optional()
+    .describe('Over how many compartments its calls are spread. Only for an extension that keeps nothing between calls.'),
 }).describe('What the operator says of one extension.')
 
 const identity = z.strictObject({
@@ -67,13 +69,26 @@ const perLayer = <Ours extends z.ZodType, Strangers extends z.ZodType>(ours: Our
   project: strangers.optional().describe('For what the project brings.'),
 } satisfies Record<Layer, z.ZodType>)
 
+const widening = z.enum(['refuse', 'consent', 'major'])
+  .describe('What an update that wants more powers needs: a person, a new major version and a person (the default), or it is refused.')
+
 const policy = z.strictObject({
   integrity: perLayer(policyLevel, policyLevel).optional().describe('Whether packages must carry an integrity file.'),
   signature: perLayer(policyLevel, policyLevel).optional().describe('Whether packages must be signed.'),
-  identities: z.record(z.string(), identity).optional().describe('Pinned signers by extension id or by package scope.'),
-  update: z.strictObject({
-    widening: z.enum(['refuse', 'consent', 'major']).optional().describe('What an update that wants more powers needs.'),
-  }).optional().describe('How updates are judged.'),
+  identities: z.record(z.string(), identity).optional()
+    .describe('Pinned signers by extension id, the beginning of one with * behind it, or npm scope. The narrowest key counts.'),
+  lock: perLayer(policyLevel, policyLevel).omit({ bundled: true }).optional()
+    .describe('Whether a package must be signed or accepted in bulkhead.lock. By default warn for global, and require for a project that has a lock.'),
+  scopes: z.record(
+    z.string().regex(/^(?:@[a-z0-9~-][a-z0-9._~-]{0,212}|[a-z][a-z0-9-]{0,63}\*?)$/, 'an extension id, the beginning of one with * behind it, or an npm scope such as @acme'),
+    z.strictObject({
+      integrity: policyLevel.optional().describe('Whether they must carry an integrity file.'),
+      signature: policyLevel.optional().describe('Whether they must be signed.'),
+      lock: policyLevel.optional().describe('Whether they must be signed or accepted in bulkhead.lock.'),
+      widening: widening.optional(),
+    }),
+  ).optional().describe('What holds for some packages instead of what holds for their layer. The narrowest key counts.'),
+  update: z.strictObject({ widening: widening.optional() }).optional().describe('How updates are judged.'),
   ceiling: requirementSet.optional().describe('The most any tool may be granted.'),
 })
 
@@ -122,6 +137,20 @@ const search = z.strictObject({
   timeoutMs: positive.optional().describe('Deadline of a search, in milliseconds.'),
 })
 
+const sandbox = z.strictObject({
+  idleMs: positive.exactOptional().describe('After how many milliseconds without a call a compartment is given back. The next call wakes it.'),
+  spares: z.strictObject({
+    process: z.int().nonnegative().exactOptional().describe('Child processes.'),
+    thread: z.int().nonnegative().exactOptional().describe('Threads.'),
+  }).exactOptional().describe('How many places wait ready for their extension.'),
+  most: z.strictObject({
+    hulls: positive.exactOptional().describe('Child processes.'),
+    threads: positive.exactOptional().describe('Threads.'),
+  }).exactOptional().describe('How many places there are at once, spares among them. What finds none waits for one.'),
+  os: z.enum(['auto', 'require']).exactOptional()
+    .describe('What the operating system adds around child processes: what works on this machine, or all of it or nothing runs.'),
+})
+
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new.'),
@@ -145,6 +174,7 @@ export const configFileSchema = z.strictObject({
     enabled: z.boolean().optional().describe('Whether skills are offered.'),
   }).optional().describe('Where skills come from.'),
   limits: limits.optional().describe('Bounds on every compartment.'),
+  sandbox: sandbox.optional().describe('How many compartments there are, and what stands around them.'),
   budget: z.strictObject({
     tokens: positive.optional().describe('Tokens.'),
     calls: positive.optional().describe('Calls of tools.'),

@@ -45,6 +45,12 @@ export const ERRORS = Object.freeze({
   ExtensionNotFound: row('Validation', 'caller', once, 'No extension of that id is loaded.', 'List what is loaded with `bulkhead tools`.'),
   InstallSourceInvalid: row('Validation', 'caller', once, 'What should be installed is neither a folder, a tarball nor a package name with a version.', 'Name one of these.'),
   ConsentRequired: row('Validation', 'person', once, 'A version wants more powers, or has another signer, than what was accepted.', 'Look at the difference and accept it.'),
+  LockInvalid: row('Validation', 'caller', once, 'bulkhead.lock cannot be read, so that it is not known what was accepted; nothing of its layer is loaded.', 'Restore the file, or remove it and install again.'),
+  LockMismatch: row('Validation', 'extension', once, 'What is there is not what was accepted, or what was accepted is not there.', 'Install the accepted version again, or look at this one and accept it with `bulkhead install`.'),
+  UpdateRefused: row('Validation', 'policy', once, 'The policy forbids this update: it wants more powers without a new major version, or more powers at all.', 'Stay with the accepted version, ask the publisher, or change policy.update.widening.'),
+  InstallSourceUnavailable: row('Session', 'host', again, 'The registry, or what it names, cannot be reached or answers with an error.', 'Check the address of the registry and the network, and try again.'),
+  InstallBusy: row('Session', 'caller', again, 'Another process is installing into the same layer.', 'Wait for it to end.'),
+  InstallFailed: row('Session', 'host', again, 'The layer could not be written; what was there before is untouched.', 'Check the disk and the permissions of the folder named in the message.'),
   ProjectTrustRequired: row('Session', 'person', once, 'The project has a layer of its own that nobody has trusted; nothing in it was read.', 'Look at the folder, then trust it.'),
   ProjectPathInvalid: row('Validation', 'caller', once, 'The workspace is not a folder that can be opened.', 'Pass the path of an existing folder.'),
   TrustStoreUnavailable: row('Session', 'host', again, 'The record of trusted projects cannot be read or written.', 'Check the permissions of the folder named in the message.'),
@@ -66,6 +72,7 @@ export const ERRORS = Object.freeze({
   ApprovalKeyInvalid: row('Validation', 'extension', once, 'The approval key is empty, too long, or has control characters.', 'Correct the template or deriveApprovalKey.'),
   ApprovalKeyDerivationFailed: row('ToolTerminal', 'extension', once, 'deriveApprovalKey threw, took too long, or did not return a text.', 'Correct deriveApprovalKey; it must be quick and deterministic.'),
   CommandRejected: row('ToolTerminal', 'policy', once, 'A command is on the list of those that are never run.', 'Reach the aim by other means.'),
+  SubagentDepthExceeded: row('ToolTerminal', 'policy', once, 'Sub-agents are nested as deep as they may be.', 'Do the work in the present session.'),
   BudgetExhausted: row('Session', 'policy', once, 'The token or call budget of this workflow is used up.', 'Finish with what is known, or raise the budget.'),
   HookVetoed: row('ToolTerminal', 'policy', once, 'A before-hook skipped the call.', 'Do without the call.'),
   SkippedBySteering: row('Cancellation', 'person', once, 'A queued message of the user came before this call.', 'Read the message first.'),
@@ -78,12 +85,14 @@ export const ERRORS = Object.freeze({
   OutputTooLarge: row('ToolTerminal', 'extension', once, 'The result is larger than the limit for results.', 'Return less, or write it to a file.'),
   ExecutionTimeout: row('ToolTransient', 'extension', again, 'The tool did not answer before the deadline.', 'Ask for less, or give it more time.'),
   MaxRetriesExceeded: row('ToolTransient', 'extension', again, 'Every attempt failed with a passing error.', 'Try again later.'),
+  CallInterrupted: row('Session', 'host', once, 'The host ended while the call was open; nobody knows how far it came.', 'Look at what it has done before calling again.'),
   TooManyCalls: row('ToolTransient', 'host', again, 'The compartment has as many calls in flight as it may.', 'Wait for some of them.'),
 
   // Cancellation, from the outside in.
   SessionCancelled: row('Cancellation', 'person', once, 'The session was cancelled or closed.', 'Open another session.'),
   TurnCancelled: row('Cancellation', 'person', once, 'The turn was cancelled.', 'Begin another turn.'),
   ToolCancelled: row('Cancellation', 'person', once, 'The call was cancelled.', 'Call again if it is still wanted.'),
+  TurnInvalid: row('Session', 'caller', once, 'A turn was begun inside of another, or ended where there is none.', 'End each turn before the next one begins.'),
   HostClosed: row('Session', 'caller', once, 'The host is closed or closing.', 'Create another host.'),
 
   // Compartments and the boundary.
@@ -114,6 +123,7 @@ export const ERRORS = Object.freeze({
   InteractionUnavailable: row('Session', 'host', once, 'Nobody is there to be asked.', 'Go on with a best guess, or run with a person present.'),
   InteractionTimeout: row('Session', 'person', again, 'Nobody answered in time.', 'Ask again.'),
   InteractionAlreadyAnswered: row('Session', 'caller', once, 'An answer came after the question was settled.', 'Nothing needs doing.'),
+  ClarificationNeeded: row('Session', 'person', once, 'A tool asked a question that nobody has answered yet; it is kept, and the call waits.', 'Answer it with `resume`; the call goes on from there.'),
   StoreUnavailable: row('Session', 'host', again, 'The store could not be read or written.', 'Check the disk and the permissions of its folder.'),
   InternalError: row('ExtensionHost', 'host', once, 'Bulkhead itself failed.', 'Report it with the message.'),
 } as const satisfies Record<string, ErrorRow>)

@@ -14,7 +14,8 @@ const prereleasePart = `(?:${number}|\\d*[A-Za-z-][0-9A-Za-z-]*)`
 const exactVersion = z.string().max(64).regex(new RegExp(`^${number}\\.${number}\\.${number}$`), 'a version such as 1.0.0')
 const prerelease = `(?:-${prereleasePart}(?:\\.${prereleasePart})*)?`
 const build = '(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?'
-const packageVersion = z.string().max(256)
+/** A version as semver writes it, in full. */
+export const packageVersion = z.string().max(256)
   .regex(new RegExp(`^${number}\\.${number}\\.${number}${prerelease}${build}$`), 'a version such as 1.4.0')
 // Every segment but the leading dot is a name: neither empty, nor . or .., nor with a back-slash, a colon or a control character.
 const containedPath = z.string().max(512).regex(
@@ -36,6 +37,8 @@ export const toolManifest = z.strictObject({
   kind: z.enum(TOOL_KINDS).optional().describe('How an editor shows the call.'),
   idempotent: z.boolean().default(false).describe('Whether repeating a call does no harm, so that it may be tried again.'),
   timeoutMs: z.int().min(1).max(3_600_000).optional().describe('Deadline of a call, in milliseconds.'),
+  maxEntries: z.int().min(1).max(100_000).optional()
+    .describe('How many entries of each list in a result are given to the model; the rest goes to a file.'),
   maxOutput: byteSize.optional().describe('What of a result is given to the model; the rest goes to a file.'),
 })
 

@@ -101,13 +101,13 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
   },
   {
     id: 244, title: 'an older version with its own good signature, in place of the one that was there', policy: SIGNED,
-      refused: 'ConsentRequired',
+      refused: 'LockMismatch',
     async lay(ground) {
       const { home, honest, sigstore } = ground
       const older = new PackageFixture('weather', '1.3.9')
       const bundles = [await sigstore.sign(honest.integrityFile), await sigstore.sign(older.integrityFile)] as const
       honest.install(home, bundles[0])
-      await ground.load(SIGNED)
+      await ground.accept(join(home.globalRoot, 'tools', 'weather'))
       older.install(home, bundles[1])
     },
   },

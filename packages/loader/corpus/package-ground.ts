@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigFile, ErrorCode, ExtensionDescriptor, LoadReport, ProjectTrust } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import type { LoaderOptions } from '../src/index.ts'
+import { Installer, type LoaderOptions } from '../src/index.ts'
 import { HomeFixture, manifestOf } from '../test/home-fixture.ts'
 import { PackageFixture } from '../test/signature/signed-package.ts'
 import type { SigstoreFixture } from '../test/signature/sigstore-fixture.ts'
@@ -43,6 +43,13 @@ export class PackageGround {
   async load(policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {},
     trust: ProjectTrust = 'trusted'): Promise<LoadReport> {
     return this.home.load({ trustRoot: this.sigstore.trustRoot, ...options }, trust, { policy })
+  }
+
+  /** As a person would who looked at it and agreed. */
+  async accept(spec: string): Promise<void> {
+    const { home: { workspace, base: cwd }, home, sigstore: { trustRoot } } = this
+    const installer = new Installer({ layer: 'global', workspace, cwd, loader: home.options({ trustRoot }) })
+    await installer.install(await installer.plan(spec), 'ann')
   }
 
   [Symbol.dispose](): void {

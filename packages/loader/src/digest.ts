@@ -15,8 +15,13 @@ export function bundledDigest(manifest: Manifest, coreVersion: string): string {
   return sha512(`bundled\0${coreVersion}\0${canonicalJson(manifest as unknown as Json)}`)
 }
 
+/** What of a manifest, or of a lock, says what the extension may do. */
+interface Powers extends Pick<Manifest, 'env' | 'secrets'> {
+  readonly tools: readonly Pick<Manifest['tools'][number], 'name' | 'requires'>[]
+}
+
 /** Over what the whole extension may do: the requirements of every tool, its variables, and where its secrets may go. */
-export function capabilityDigest(manifest: Manifest): string {
+export function capabilityDigest(manifest: Powers): string {
   const tools = manifest.tools.map(({ name, requires }) => ({ name, requires }))
     .toSorted((left, right) => byteOrder(left.name, right.name))
   const secrets = manifest.secrets.toSorted((left, right) => byteOrder(left.name, right.name))

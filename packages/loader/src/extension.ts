@@ -3,6 +3,7 @@ import type {
 } from '@bulkhead/contract'
 import type { PackageEvidence } from './evidence.ts'
 import type { LoaderLimits } from './limits.ts'
+import type { LayerLocks } from './lock/layer-lock.ts'
 import type { Pace } from './pace.ts'
 import type { SchemaFault } from './schema/schema-rules.ts'
 import type { SchemaCourt } from './schema/schema-court.ts'
@@ -14,6 +15,8 @@ export interface Located {
   readonly location: string
   /** What it is called inside its layer, such as tools/weather. */
   readonly part: string
+  /** Set where it is known before anything is read. */
+  readonly id?: string
 }
 
 /** Where the code of an extension comes from. */
@@ -65,5 +68,6 @@ export interface Terms {
   readonly limits: LoaderLimits
   readonly schemas: SchemaCourt
   readonly signatures: PackageSignatures
+  readonly locks: LayerLocks
   readonly pace: Pace
 }

@@ -10,6 +10,8 @@ export interface LoaderLimits {
   readonly integrityBytes: number
   /** bulkhead.sigstore.json. */
   readonly signatureBytes: number
+  /** bulkhead.lock. */
+  readonly lockBytes: number
   /** Files and folders of one package together, so that a tree of empty folders is bounded too. */
   readonly files: number
   readonly fileBytes: number
@@ -34,6 +36,7 @@ export const LOADER_LIMITS: LoaderLimits = {
   manifestBytes: MANIFEST_LIMITS.manifestBytes,
   integrityBytes: 1024 * 1024,
   signatureBytes: 256 * 1024,
+  lockBytes: 16 * 1024 * 1024,
   files: MANIFEST_LIMITS.files,
   fileBytes: MANIFEST_LIMITS.fileBytes,
   packageBytes: MANIFEST_LIMITS.packageBytes,

@@ -1,4 +1,4 @@
-import { CONFIG_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
+import { CONFIG_FILE, LOCK_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
 import type { Located, Terms } from './extension.ts'
@@ -7,13 +7,15 @@ import { inOrder } from './in-order.ts'
 import { settle, type BundledExtension, type LoaderOptions, type Settings } from './options.ts'
 import { Pace } from './pace.ts'
 import { placed, proveBundled, proveFolder } from './pipeline.ts'
-import { placesOf, type OpenProject, type Place } from './places.ts'
+import { locksOf, placesOf, type OpenProject, type Place } from './places.ts'
 import { changedSince, findProjectFault, locateProjectLayer } from './project-layer.ts'
 import { register } from './register/register.ts'
 import type { Fault } from './result.ts'
 import { SchemaCourt } from './schema/schema-court.ts'
 import { PackageSignatures } from './signature/package-signatures.ts'
+import { reportMaterial } from './signature/trust-material.ts'
 import { Tally } from './tally.ts'
+import { lockDigest } from './trust/project-digest.ts'
 import { createTrustLedger } from './trust/trust-ledger.ts'
 import { PackageIndex } from './warm/package-index.ts'
 import { watchLayers } from './watch/watch.ts'
@@ -60,10 +62,12 @@ async function gather(
   { overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null, projectFault: Fault | undefined,
 ): Promise<Gathered> {
   const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(settings, project?.root ?? null, overrides)
-  const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...tools, pace: new Pace() }
+  const locks = locksOf(settings, project)
+  const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...tools, locks, pace: new Pace() }
   const tally = new Tally()
   tally.diagnostics.push(...configDiagnostics)
   tally.addProjectPart(CONFIG_FILE, projectFileDigest)
+  tally.addProjectPart(LOCK_FILE, project === null ? null : lockDigest(project, settings))
   if (projectFault !== undefined) {
     // To decline is a decision, not a fault.
     const severity = projectFault.stage === 'trust' ? 'warning' : 'error'
@@ -72,20 +76,21 @@ async function gather(
   }
 
   await addBundled(tally, settings, terms)
-  for (const place of placesOf(settings, project, config.layers)) await addPlace(tally, place, settings, terms)
+  for (const place of placesOf(settings, project, config.layers, locks)) await addPlace(tally, place, settings, terms)
 
   const { admitted, refused } = register(tally.proven, tally.bundledTools, tally.absent)
   tally.diagnostics.push(...[...refused].flatMap(([extension, fault]) => placed([fault], tally.manifestAt(extension)).map((at) =>
     diagnose({ layer: extension.layer, extensionId: extension.id, location: extension.location }, at))))
   const report = Object.freeze({
     config, extensions: Object.freeze([...admitted]), diagnostics: Object.freeze([...withFallbacks(tally.diagnostics, admitted)]),
+    trustRoot: reportMaterial(settings.trustRoot),
   })
   return { report, projectDigest: tally.projectDigest }
 }
 
 async function addBundled(tally: Tally, settings: Settings, terms: Terms): Promise<void> {
   const index = PackageIndex.open(settings.cache, settings.cacheKey, 'bundled')
-  const located = settings.bundled.map((bundled, at) => ({ bundled, located: locateBundled(bundled, at) }))
+  const located = settings.bundled(terms.config.merged).map((bundled, at) => ({ bundled, located: locateBundled(bundled, at) }))
   const proofs = inOrder(located, AT_ONCE, (one) => proveBundled(one.bundled, one.located, terms, index))
   for await (const [one, proof] of proofs) tally.add(one.located, proof)
   index.save()

@@ -26,7 +26,8 @@ export interface LoaderOptions {
     /** The folder whose node_modules has the packages that the embedder names. Default: that of the global layer. */
     readonly packages?: string
   }
-  readonly bundled: readonly BundledExtension[]
+  /** Some are made by what the configuration says. */
+  readonly bundled: readonly BundledExtension[] | ((config: ConfigFile) => readonly BundledExtension[])
   /** What holds where no file says otherwise. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
@@ -37,6 +38,8 @@ export interface LoaderOptions {
   readonly cache?: string
   /** A sigstore trusted root, as JSON, in place of the public one that ships with the loader. */
   readonly trustRoot?: Json
+  /** What reports say of `trustRoot`: where it is from, and the day it was published or fetched. */
+  readonly trustRootSource?: Pick<TrustMaterial, 'source' | 'date'>
 }
 
 export interface Settings {
@@ -47,15 +50,17 @@ export interface Settings {
   readonly cache: string | null
   /** What is remembered counts for this loader and for those like it. */
   readonly cacheKey: string
-  readonly bundled: readonly BundledExtension[]
+  readonly bundled: (config: ConfigFile) => readonly BundledExtension[]
   readonly defaults: ConfigFile
   readonly limits: LoaderLimits
   readonly trustRoot: TrustMaterial
 }
 
+const GIVEN = { source: 'given by the host', date: null }
+
 /** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
 export function settle(options: LoaderOptions): Settings {
-  const { coreVersion, roots, bundled, defaults = {}, cache = null } = options
+  const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
   const { global: globalRoot, projectFolder = PROJECT_FOLDER, packages: packagesRoot = globalRoot } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
   const folders = [['/roots/global', globalRoot], ['/roots/packages', packagesRoot], ['/cache', cache]] as const
@@ -66,10 +71,12 @@ export function settle(options: LoaderOptions): Settings {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
   }
   const limits = { ...LOADER_LIMITS, ...options.limits }
-  const trustRoot: TrustMaterial = options.trustRoot === undefined
-    ? PUBLIC_GOOD_ROOT : { source: 'given by the host', date: null, json: options.trustRoot }
+  const trustRoot: TrustMaterial = options.trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: options.trustRoot }
   const cacheKey = sha512(canonicalJson({ coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json }))
-  return { coreVersion, globalRoot, projectFolder, packagesRoot, cache, cacheKey, bundled, defaults, limits, trustRoot }
+  return {
+    coreVersion, globalRoot, projectFolder, packagesRoot, cache, cacheKey, defaults, limits, trustRoot,
+    bundled: typeof bundled === 'function' ? bundled : () => bundled,
+  }
 }
 
 const wrong = (path: string, message: string) =>

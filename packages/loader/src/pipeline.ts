@@ -5,7 +5,7 @@ import { sha512 } from './digest.ts'
 import type { Compiled, Located, ManifestPlace, Shaped, Terms, Vouched, Written } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { isCovered } from './files/integrity-file.ts'
-import { readPackage } from './files/read-package.ts'
+import { readPackage, type PackageContents } from './files/read-package.ts'
 import { SIGNATURE_FILE } from './files/signature-file.ts'
 import type { BundledExtension } from './options.ts'
 import { next, nextAsync, type Fault, type Passed, type StageResult } from './result.ts'
@@ -13,6 +13,7 @@ import { approvalKeys } from './stages/approval-keys.ts'
 import { configured } from './stages/configured.ts'
 import { contractVersion } from './stages/contract-version.ts'
 import { integrity } from './stages/integrity.ts'
+import { locked } from './stages/locked.ts'
 import { mainFile } from './stages/main-file.ts'
 import { manifestForm } from './stages/manifest-form.ts'
 import { manifestText, manifestValue, OWN_FILE, PACKAGE_FILE } from './stages/manifest-text.ts'
@@ -66,6 +67,10 @@ export async function proveFolder(located: Located, terms: Terms, index: Package
   return { proof, digests }
 }
 
+/** A package that is in memory and nowhere else yet. `located` says where it came from. */
+export const proveContents = (located: Located, contents: PackageContents, terms: Terms): Promise<Proof> =>
+  guarded(located, () => prove(manifestText(located, contents), located, terms))
+
 export function proveBundled(
   { manifest, module }: BundledExtension, located: Located, terms: Terms, index: PackageIndex,
 ): Promise<Proof> {
@@ -93,7 +98,7 @@ async function guarded(located: Located, work: () => Promise<Proof>): Promise<Pr
 type Remember = (vouched: Vouched, descriptor: ExtensionDescriptor, warnings: readonly Fault[]) => void
 
 /** The stages in their order. The first that refuses ends it. */
-async function prove(written: StageResult<Written>, located: Located, terms: Terms, remember: Remember): Promise<Proof> {
+async function prove(written: StageResult<Written>, located: Located, terms: Terms, remember?: Remember): Promise<Proof> {
   if (!written.ok) return { kind: 'refused', id: idOfFolder(located), faults: written.faults }
   const { json, manifestAt } = written.value
   const shaped = next(written, shape)
@@ -102,7 +107,7 @@ async function prove(written: StageResult<Written>, located: Located, terms: Ter
   if (isDisabled(manifest, terms)) return { kind: 'disabled', manifest }
   const compiled = await nextAsync(shaped, (value) => compile(value, terms))
   if (!compiled.ok) return { kind: 'refused', id: manifest.id, faults: placed(compiled.faults, manifestAt) }
-  return admit(compiled, terms, (vouched, descriptor) => remember(vouched, descriptor, compiled.warnings))
+  return admit(compiled, terms, (vouched, descriptor) => remember?.(vouched, descriptor, compiled.warnings))
 }
 
 function shape(written: Written): StageResult<Shaped> {
@@ -131,9 +136,10 @@ async function admit(
   const intact = next(settled, (value) => integrity(value, terms))
   const vouched = await nextAsync(intact, (value) => signature(value, terms))
   if (!vouched.ok) return { kind: 'refused', id: manifest.id, faults: placed(vouched.faults, manifestAt) }
-  const descriptor = describe(vouched.value, terms)
-  remember?.(vouched.value, descriptor)
-  return { kind: 'proven', descriptor, manifestAt, warnings: placed(vouched.warnings, manifestAt) }
+  const accepted = next(vouched, (value) => locked(describe(value, terms), terms))
+  if (!accepted.ok) return { kind: 'refused', id: manifest.id, faults: accepted.faults }
+  remember?.(vouched.value, accepted.value)
+  return { kind: 'proven', descriptor: accepted.value, manifestAt, warnings: placed(accepted.warnings, manifestAt) }
 }
 
 const isDisabled = ({ id }: Manifest, { config }: Terms): boolean => ownMember(config.merged.extensions, id)?.enabled === false

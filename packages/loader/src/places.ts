@@ -1,6 +1,8 @@
 import type { Layer, LayerConfig } from '@bulkhead/contract'
 import { discover, type Discovery } from './discover.ts'
 import { discoverPackages, type PackageBase } from './discover-packages.ts'
+import { discoverInstalled } from './lock/installed-folders.ts'
+import { lockOf, readLayerLock, type LayerLocks } from './lock/layer-lock.ts'
 import type { Settings } from './options.ts'
 
 /** The project as far as it may be read: its workspace, and the root of its layer there. */
@@ -17,8 +19,10 @@ export interface Place {
   readonly discovery: Discovery
 }
 
-/** Everything that may be an extension, from the lowest layer up: folders first, then the packages that are named. */
-export function placesOf(settings: Settings, project: OpenProject | null, configs: readonly LayerConfig[]): readonly Place[] {
+/** Everything that may be an extension, from the lowest layer up: folders first, then what is installed, then packages that are named. */
+export function placesOf(
+  settings: Settings, project: OpenProject | null, configs: readonly LayerConfig[], locks: LayerLocks,
+): readonly Place[] {
   const { globalRoot, packagesRoot, limits } = settings
   const own: PackageBase = { folder: globalRoot, linksLeadOut: true }
   const embedders: PackageBase = { folder: packagesRoot, linksLeadOut: true }
@@ -31,7 +35,10 @@ export function placesOf(settings: Settings, project: OpenProject | null, config
   const place = (layer: Place['layer'], root: string | null): Place => ({
     layer,
     root: root ?? '',
-    discovery: join([...(root === null ? [] : [discover(layer, root, limits.extensions)]), ...packagesOf(layer)]),
+    discovery: join([
+      ...(root === null ? [] : [discover(layer, root, limits.extensions), discoverInstalled(layer, root, lockOf(locks, layer))]),
+      ...packagesOf(layer),
+    ]),
   })
   return [place('global', globalRoot), ...(project === null ? [] : [place('project', project.root)])]
 }
@@ -44,4 +51,10 @@ function join(discoveries: readonly Discovery[]): Discovery {
     refused: discoveries.flatMap(({ refused }) => refused),
     faults: discoveries.flatMap(({ faults }) => faults),
   }
+}
+
+/** What was accepted in each layer that may be read. */
+export function locksOf({ globalRoot, limits }: Settings, project: OpenProject | null): LayerLocks {
+  const roots = [['global', globalRoot], ['project', project?.root ?? null]] as const
+  return new Map(roots.flatMap(([layer, root]) => root === null ? [] : [[layer, readLayerLock(root, limits)] as const]))
 }

@@ -116,7 +116,7 @@ describe('loading', () => {
     const report = await loadConfined({ readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }) })
     expect(report).toMatchObject({ loaded: ['weather', 'other'] })
     expect(denied(report)).toEqual([])
-    expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid'])
+    expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid', 'IntegrityTokenMissing'])
     const outside = report.calls.filter(([, path]) => !path.startsWith(home.base))
     expect(outside).toEqual([])
 

@@ -1,8 +1,10 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { KNOWN_HOLES, NOT_THERE_YET } from '../corpus/known-holes.ts'
+import { ARCHIVE_ATTACKS } from '../corpus/archive-attacks.ts'
+import { KNOWN_HOLES } from '../corpus/known-holes.ts'
 import { PACKAGE_ATTACKS, type PackageAttack } from '../corpus/package-attacks.ts'
 import { outcomeOf, PackageGround } from '../corpus/package-ground.ts'
-import * as loader from '../src/index.ts'
 import { SigstoreFixture } from './signature/sigstore-fixture.ts'
 
 let sigstore: SigstoreFixture
@@ -39,13 +41,20 @@ describe('a hostile package', () => {
   })
 })
 
-test('every number of the section is attacked, or said not to be there', () => {
-  const numbers = new Set([...PACKAGE_ATTACKS.map(({ id }) => id), ...NOT_THERE_YET.keys()])
+describe('a hostile archive', () => {
+  test.each(ARCHIVE_ATTACKS.map(({ id, title, bytes }) => [id, title, bytes] as const))('%i: %s', async (_, _title, bytes) => {
+    using ground = await PackageGround.lay(sigstore)
+    const { home } = ground
+    home.write(join(home.base, 'evil.tgz'), bytes)
+    const before = readdirSync(home.base, { recursive: true }).toSorted()
+    await expect(ground.accept('./evil.tgz')).rejects.toMatchObject({ code: 'PackageUnsafe' })
+    expect(readdirSync(home.base, { recursive: true }).toSorted()).toEqual(before)
+  })
+})
+
+test('every number of the section is attacked', () => {
+  const numbers = new Set([...PACKAGE_ATTACKS, ...ARCHIVE_ATTACKS].map(({ id }) => id))
   // 251 is a matter of opening a compartment, and in the corpus of the sandbox.
   const wanted = [193, 194, 195, ...Array.from({ length: 18 }, (_, at) => 241 + at).filter((id) => id !== 251)]
   expect([...numbers].toSorted((one, other) => one - other)).toEqual(wanted)
-})
-
-test('nothing unpacks archives yet', () => {
-  expect(Object.keys(loader).filter((name) => /install|unpack|extract/i.test(name))).toEqual([])
 })

@@ -3,8 +3,8 @@ import * as loader from '../src/index.ts'
 
 test('the public surface is exactly this', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
-    'INTEGRITY_FILE', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE', 'ageInDays', 'createLoader',
-    'verifyNpmAttestations',
+    'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE', 'ageInDays', 'capabilityDiffInWords',
+    'createLoader', 'inspectPackage', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot', 'signerInWords', 'verifyNpmAttestations',
   ])
 })
 

@@ -224,7 +224,7 @@ describe('the report', () => {
     home.extension(home.globalRoot, 'weather')
     home.write(join(home.globalRoot, 'config.json'), { tools: { weather_tool: { timeoutMs: 5 } } })
     home.extension(home.globalRoot, 'broken', '')
-    const report = await home.load()
+    const report = await home.loadAsItIs()
     const [extension] = report.extensions
     for (const frozen of [
       report, report.extensions, report.diagnostics, report.diagnostics[0],

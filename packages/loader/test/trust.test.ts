@@ -66,7 +66,7 @@ describe('a project layer', () => {
     expect(await loader.hasProjectLayer(workspace)).toBe(false)
     for (const trust of ['trusted', 'declined'] as const) {
       const { extensions, diagnostics } = await loader.load({ workspace, trust })
-      expect([extensions.map(({ layer }) => layer), diagnostics]).toEqual([['global'], []])
+      expect([extensions.map(({ layer }) => layer), diagnostics.map(({ layer }) => layer)]).toEqual([['global'], ['global']])
     }
   })
 })

@@ -6,7 +6,17 @@ import { UsageError } from './usage-error.ts'
 const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
   ['tools', { summary: 'lists the tools of this folder, where they come from and what they may do', load: async () => (await import('./tools.ts')).tools }],
   ['trust', { summary: 'says whether the tools and settings that a project brings may be used', load: async () => (await import('./trust.ts')).trust }],
+  ['explain', { summary: 'says what would become of a call, who decides it, and what would change that', load: async () => (await import('./explain.ts')).explain }],
+  ['audit', { summary: 'shows what was decided and done, and proves that nobody changed it since', load: async () => (await import('./audit.ts')).audit }],
   ['call', { summary: 'calls one tool and prints its outcome', load: async () => (await import('./call.ts')).call }],
+  ['reload', { summary: 'tries out what a running host would take over: proves, starts and stops each extension', load: async () => (await import('./reload.ts')).reload }],
+  ['install', { summary: 'installs a folder, a tarball or an npm package, after showing what it is and may do', load: async () => (await import('./install.ts')).install }],
+  ['uninstall', { summary: 'takes an installed extension away', load: async () => (await import('./uninstall.ts')).uninstall }],
+  ['update', { summary: 'brings what came from a registry up to date, and says what each update changes', load: async () => (await import('./update.ts')).update }],
+  ['outdated', { summary: 'lists what a registry has later versions of', load: async () => (await import('./outdated.ts')).outdated }],
+  ['verify', { summary: 'proves a folder, a tarball, or everything that is installed', load: async () => (await import('./verify.ts')).verify }],
+  ['trust-root', { summary: 'shows, refreshes or replaces the authorities that signatures are compared with', load: async () => (await import('./trust-root.ts')).trustRoot }],
+  ['pack', { summary: 'makes a package of a folder, with its integrity file', load: async () => (await import('./pack.ts')).pack }],
 ])
 
 /** Exit codes: 0 done, 1 the answer is an error, 2 wrong usage. */
@@ -42,6 +52,6 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 function help(): string {
-  const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`)
+  const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
   return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\nbulkhead COMMAND --help tells more.\n`
 }

@@ -1,6 +1,6 @@
-import { styleText } from 'node:util'
-import { visibleText, type Diagnostic, type ToolListing } from '@bulkhead/contract'
+import type { ToolListing } from '@bulkhead/contract'
 import type { Command } from './command.ts'
+import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
 import { requirementWords } from './requirement-words.ts'
 import { table } from './table.ts'
@@ -41,18 +41,4 @@ function toolTable(listing: readonly ToolListing[]): string {
     tool.shadows.map((other) => `${other.layer} ${other.extension}@${other.version}`).join(', ') || '-',
     requirementWords(tool.requires),
   ]))
-}
-
-function diagnosticText(found: Diagnostic): string {
-  const colour = found.severity === 'error' ? 'red' : 'yellow'
-  const place = found.path === '' ? found.location : `${found.location} at ${found.path}`
-  const fallback = found.fallbackTo === undefined ? '' : ` The one of the ${found.fallbackTo} layer serves instead.`
-  return [
-    '',
-    `${styleText(colour, found.severity)} ${found.code} (${found.stage})${found.extensionId === null ? '' : ` in ${visibleText(found.extensionId)}`}`,
-    `  ${visibleText(found.message)}${fallback}`,
-    `  where: ${visibleText(place)}`,
-    `  cure:  ${visibleText(found.cure)}`,
-    '',
-  ].join('\n')
 }

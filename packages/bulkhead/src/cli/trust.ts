@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { visibleText, type Diagnostic, type Loader, type TrustDecision, type TrustRecord } from '@bulkhead/contract'
-import { openLoader } from '../project-loader.ts'
+import { createLoader } from '@bulkhead/loader'
+import { homeFolder, loaderOptions } from '../loader-options.ts'
 import type { Command } from './command.ts'
 import { readOptions } from './host-options.ts'
 import { table } from './table.ts'
@@ -29,7 +30,7 @@ Without one of these the project is trusted as it is now: when its tools or sett
     if (asked.length > 1) throw new UsageError(`One thing at a time: ${asked.map((name) => `--${name}`).join(' and ')} contradict each other.`)
     if (values['trust-project']) throw new UsageError('--trust-project is for commands that read the project; this one says whether they may.')
     if (positionals.length > 1) throw new UsageError(`One project at a time: "${positionals.slice(1).join(' ')}" is too much.`)
-    const loader = openLoader(values.home === undefined ? {} : { home: values.home })
+    const loader = createLoader(loaderOptions(homeFolder(values.home)))
     const [what] = asked
     if (what === 'list') return list(loader, values.json === true)
     const path = resolve(positionals[0] ?? values.workspace ?? '.')

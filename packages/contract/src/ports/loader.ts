@@ -76,11 +76,20 @@ export interface LoadRequest {
   readonly overrides?: ConfigFile
 }
 
+/** The authorities signatures are compared with. One that is old knows no newer ones. */
+export interface TrustRootReport {
+  readonly source: string
+  /** The day it was published, or null where nobody said. */
+  readonly date: string | null
+  readonly ageDays: number | null
+}
+
 export interface LoadReport {
   readonly config: ResolvedConfig
   /** Ordered by layer, then id. Several may have one id; a later layer shadows. */
   readonly extensions: readonly ExtensionDescriptor[]
   readonly diagnostics: readonly Diagnostic[]
+  readonly trustRoot?: TrustRootReport
 }
 
 export interface Loader {

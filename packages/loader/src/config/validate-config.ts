@@ -12,7 +12,7 @@ type Steps = readonly (string | number)[]
  */
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4],
-  ['policy', 3], ['isolation', 2], ['limits', 2], ['search', 2], ['skills', 2], ['budget', 2], ['audit', 2],
+  ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2], ['budget', 2], ['audit', 2],
 ])
 
 /** Leaving a part out may show what it hid, once; a file that is still wrong then is not worth guessing at. */
@@ -62,8 +62,10 @@ function partOf(steps: Steps): Steps {
 /** What stands in for a bound that cannot be read: the strictest there is. Leaving it out would lift it. */
 function standIn(pointer: string): Json | undefined {
   if (pointer === '/policy/ceiling' || /^\/policy\/identities\/[^/]*$/.test(pointer)) return {}
-  if (/^\/policy\/(?:integrity|signature)$/.test(pointer)) return { global: 'require', project: 'require' }
-  return /^\/policy\/(?:integrity|signature)\/(?:bundled|global|project)$/.test(pointer) ? 'require' : undefined
+  if (/^\/policy\/(?:integrity|signature|lock)$/.test(pointer)) return { global: 'require', project: 'require' }
+  if (/^\/policy\/scopes\/(?:@[a-z0-9~-][a-z0-9._~-]*|[a-z][a-z0-9-]*\*?)$/.test(pointer)) return { integrity: 'require', signature: 'require', lock: 'require', widening: 'refuse' }
+  if (pointer === '/policy/update/widening') return 'refuse'
+  return /^\/policy\/(?:integrity|signature|lock)\/(?:bundled|global|project)$/.test(pointer) ? 'require' : undefined
 }
 
 function without(value: Json, parts: ReadonlySet<string>, pointer: string): Json {

@@ -16,6 +16,10 @@ export interface PackageContents {
   readonly digests: ReadonlyMap<string, string>
   /** The bytes the digests were taken over, of the files that were asked for. */
   readonly bytes: ReadonlyMap<string, Uint8Array>
+}
+
+/** What was read from a folder, with what it looked like then. */
+export interface FolderContents extends PackageContents {
   /** Of every file, and of every folder as it was before it was listed; the folder of the package itself is ''. */
   readonly fileStamps: ReadonlyMap<string, Stamp>
   readonly folderStamps: ReadonlyMap<string, Stamp>
@@ -25,11 +29,12 @@ const hasher = new FileHasher()
 
 /**
  * Reads and hashes everything below a folder: nothing is skipped, so nothing can hide. Links, special files, names that
- * collide or cannot be carried, and whatever is beyond the limits refuse the whole package.
+ * collide or cannot be carried, and whatever is beyond the limits refuse the whole package. Only whoever packs one skips
+ * anything: it becomes no part of the package.
  */
 export async function readPackage(
-  folder: string, limits: LoaderLimits, pace: Pace, keep: (path: string) => boolean,
-): Promise<StageResult<PackageContents>> {
+  folder: string, limits: LoaderLimits, pace: Pace, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
+): Promise<StageResult<FolderContents>> {
   const digests = new Map<string, string>()
   const bytes = new Map<string, Uint8Array>()
   const fileStamps = new Map<string, Stamp>()
@@ -48,6 +53,7 @@ export async function readPackage(
 
     for (const { name, kind } of listing.entries) {
       const path = parent === '' ? name : `${parent}/${name}`
+      if (skip(path)) continue
       const folded = foldName(path)
       const twin = namesByFold.get(folded)
       namesByFold.set(folded, path)
@@ -75,7 +81,8 @@ export async function readPackage(
   return pass({ digests, bytes, fileStamps, folderStamps })
 }
 
-function boundOf(path: string, limits: LoaderLimits): number {
+/** How large a file may be: those that are parsed are held to less. */
+export function boundOf(path: string, limits: LoaderLimits): number {
   if (path === MANIFEST_FILE) return limits.manifestBytes
   if (path === INTEGRITY_FILE) return limits.integrityBytes
   return path === SIGNATURE_FILE ? limits.signatureBytes : limits.fileBytes

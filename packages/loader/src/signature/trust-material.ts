@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json, TrustRootReport } from '@bulkhead/contract'
 
 /** Whom to believe, with where it is from: authorities come and go, so what was shipped long ago knows no newer ones. */
 export interface TrustMaterial {
@@ -18,3 +18,6 @@ export function materialInWords(material: TrustMaterial, now?: Date): string {
   const age = ageInDays(material, now)
   return age === null ? material.source : `${material.source} of ${material.date}, ${age} ${age === 1 ? 'day' : 'days'} old`
 }
+
+export const reportMaterial = (material: TrustMaterial): TrustRootReport =>
+  Object.freeze({ source: material.source, date: material.date, ageDays: ageInDays(material) })

@@ -7,7 +7,12 @@ import type { SchemaFault } from '../schema/schema-rules.ts'
 
 /** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
 export async function configured(compiled: Compiled, { config }: Terms): Promise<StageResult<Compiled>> {
-  const { manifest: { id, tools }, location, checkConfig } = compiled
+  const { manifest: { id, tools, stateSlot }, location, checkConfig } = compiled
+  const spread = ownMember(config.merged.extensions, id)?.compartments ?? 1
+  if (spread > 1 && stateSlot !== null) {
+    const what = { path: '', message: `spreads over ${spread} compartments an extension that keeps state between its calls` }
+    return refuse(violation(config, ['extensions', id, 'compartments'], what, location))
+  }
   const ofExtension: JsonObject = ownMember(config.merged.extensions, id)?.config ?? {}
   const fault = await checkConfig(ofExtension)
   if (fault !== undefined) return refuse(violation(config, ['extensions', id, 'config'], fault, location))

@@ -1,12 +1,13 @@
 import type { Compiled, Terms, Vouched } from '../extension.ts'
 import { INTEGRITY_FILE } from '../files/integrity-file.ts'
+import { packagePolicy } from '../policy/package-policy.ts'
 import { pass, passUnless, refuse, type Fault, type StageResult } from '../result.ts'
 
 /**
  * Compares the package with the integrity file it carries, when it does. This tells damage and leftovers from what was
  * packed; who packed it is not known before a signature says so.
  */
-export function integrity(compiled: Compiled, { config }: Terms): StageResult<Vouched> {
+export function integrity(compiled: Compiled, terms: Terms): StageResult<Vouched> {
   if (compiled.origin.kind === 'module') return pass({ ...compiled, integrity: 'bundled' })
   const differences = compiled.origin.evidence.integrity()
   if (differences !== undefined) return passUnless(differences, { ...compiled, integrity: 'verified' })
@@ -15,7 +16,7 @@ export function integrity(compiled: Compiled, { config }: Terms): StageResult<Vo
     stage: 'integrity', code: 'IntegrityTokenMissing', path: '',
     message: `The package has no ${INTEGRITY_FILE} and the policy for the ${compiled.layer} layer asks for one.`,
   }
-  const policy = config.merged.policy?.integrity?.[compiled.layer] ?? 'off'
+  const { integrity: policy } = packagePolicy(terms, compiled.layer, compiled.manifest.id)
   if (policy === 'require') return refuse(missing)
   return pass({ ...compiled, integrity: 'unpinned' }, policy === 'warn' ? [missing] : [])
 }

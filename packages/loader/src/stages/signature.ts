@@ -1,32 +1,40 @@
-import { ownMember } from '../config/own-member.ts'
+import type { ExtensionSigner } from '@bulkhead/contract'
+import { packageDigest } from '../digest.ts'
 import type { Terms, Vouched } from '../extension.ts'
+import { coveredFiles } from '../files/integrity-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
+import { attestedSigner, lockOf } from '../lock/layer-lock.ts'
+import { packagePolicy } from '../policy/package-policy.ts'
 import { pass, refuse, type Fault, type StageResult } from '../result.ts'
-import { findPinFault } from '../signature/identity-pin.ts'
+import { findPinFault, type IdentityPin } from '../signature/identity-pin.ts'
 import { CURES, type VerificationFault } from '../signature/verification.ts'
 
 /**
  * Learns who signed the package. A signature that is there must be right, whatever the policy says of those without one;
  * only a layer that is `off` in so many words does not have it looked at. A pinned signer is required in every layer.
  */
-export async function signature(vouched: Vouched, { config, signatures, pace }: Terms): Promise<StageResult<Vouched>> {
+export async function signature(vouched: Vouched, terms: Terms): Promise<StageResult<Vouched>> {
   const { manifest: { id }, layer, origin } = vouched
-  const { policy } = config.merged
-  const level = policy?.signature?.[layer]
-  const pin = ownMember(policy?.identities, id)
+  const { signature: level, pin } = packagePolicy(terms, layer, id)
   if (level === 'off' && pin === undefined) return pass(vouched)
 
-  const verification = await (origin.kind === 'files' ? origin.evidence.signature(signatures) : undefined)
+  const verification = await (origin.kind === 'files' ? origin.evidence.signature(terms.signatures) : undefined)
   if (verification === undefined) {
+    const attested = origin.kind === 'module' ? undefined : attestedSigner(
+      lockOf(terms.locks, layer), layer, id, () => packageDigest(coveredFiles(origin.evidence.digests())))
+    if (attested !== undefined) return signedBy(attested, pin, vouched)
     if (pin !== undefined) return refuse(missing(`The policy pins who signs "${id}", and it is not signed.`))
     const unsigned = missing(`The policy for the ${layer} layer asks for a signature, and the package has no ${SIGNATURE_FILE}.`)
     return level === 'require' ? refuse(unsigned) : pass(vouched, level === 'warn' ? [unsigned] : [])
   }
-  await pace.breathe()
-  if (!verification.ok) return refuse(invalid(verification.fault))
-  const pinFault = pin === undefined ? undefined : findPinFault(pin, verification.value)
+  await terms.pace.breathe()
+  return verification.ok ? signedBy(verification.value, pin, vouched) : refuse(invalid(verification.fault))
+}
+
+function signedBy(signer: ExtensionSigner, pin: IdentityPin | undefined, vouched: Vouched): StageResult<Vouched> {
+  const pinFault = pin === undefined ? undefined : findPinFault(pin, signer)
   if (pinFault !== undefined) return refuse(invalid({ step: 'signer', message: pinFault }))
-  return pass({ ...vouched, integrity: 'signed', signer: verification.value })
+  return pass({ ...vouched, integrity: 'signed', signer })
 }
 
 const missing = (message: string): Fault => ({

@@ -1,6 +1,8 @@
 import type { ExtensionDescriptor, ExtensionDigests } from '@bulkhead/contract'
 import { rememberedEvidence } from '../evidence.ts'
-import type { Compiled, Located, Shaped, Terms, Vouched, Written } from '../extension.ts'
+import type { Compiled, Located, Origin, Shaped, Terms, Vouched, Written } from '../extension.ts'
+import { INTEGRITY_FILE } from '../files/integrity-file.ts'
+import { SIGNATURE_FILE } from '../files/signature-file.ts'
 import { pass, type Fault, type Passed } from '../result.ts'
 import { compiledWith } from '../stages/schemas.ts'
 import type { Found, KnownExtension } from './package-index.ts'
@@ -25,11 +27,13 @@ function revive(shaped: Shaped, known: KnownExtension, { schemas }: Terms): Reca
 }
 
 export const knownOf = (
-  { manifest, manifestAt, integrity, signer, emptyConfigFault }: Vouched, { digests }: ExtensionDescriptor,
-  warnings: readonly Fault[],
+  { manifest, manifestAt, origin, signer, emptyConfigFault }: Vouched, { digests }: ExtensionDescriptor, warnings: readonly Fault[],
 ): KnownExtension => ({
   manifest, manifestAt, emptyConfigFault, warnings,
-  carriesIntegrity: integrity === 'verified' || integrity === 'signed',
-  signer: signer ?? null,
+  carriesIntegrity: carries(origin, INTEGRITY_FILE),
+  // Somebody else may vouch for it too, by a lock; that is not the package's own word.
+  signer: carries(origin, SIGNATURE_FILE) ? signer ?? null : null,
   digests: { package: digests.package, capability: digests.capability, tools: [...digests.tools] },
 })
+
+const carries = (origin: Origin, file: string): boolean => origin.kind === 'files' && origin.evidence.digests().has(file)

@@ -1,0 +1,19 @@
+import { styleText } from 'node:util'
+import { BulkheadError, ERRORS, visibleText } from '@bulkhead/contract'
+
+/** Prints JSON for programs. */
+export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+
+/** Runs a command's work; what is refused is told to whoever asked, with what cures it, and the exit code is 1. */
+export async function answering(json: boolean | undefined, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!BulkheadError.is(error)) throw error
+    const { code, message, data } = error
+    const { cure } = ERRORS[code]
+    if (json) printJson({ error: { code, message, cure, ...(data !== undefined && { data }) } })
+    else process.stderr.write(`${styleText('red', code, { stream: process.stderr })} ${visibleText(message, { keepLines: true })}\n  cure: ${cure}\n`)
+    return 1
+  }
+}

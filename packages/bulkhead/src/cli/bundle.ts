@@ -1,0 +1,36 @@
+import { builtinModules } from 'node:module'
+import { join } from 'node:path'
+import { BulkheadError, messageOf } from '@bulkhead/contract'
+
+/** What a compartment has by itself. */
+const PROVIDED: readonly (string | RegExp)[] = ['@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules]
+
+/**
+ * One ES module of a module and everything it imports, CommonJS among it: a compartment has neither `require` nor packages.
+ * The bundler is large and only publishers need it, so it is no dependency of Bulkhead; whoever packs brings it.
+ */
+export async function bundleModule(folder: string, main: string): Promise<string> {
+  let rolldown: typeof import('rolldown')
+  let plugins: typeof import('rolldown/plugins')
+  try {
+    [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
+  } catch (error) {
+    throw new BulkheadError('ModuleNotFound', 'The folder has dependencies installed, and they are bundled with rolldown, which is not there: install it beside bulkhead, or bundle the extension yourself.', { cause: error })
+  }
+  try {
+    const build = await rolldown.rolldown({
+      input: join(folder, main), cwd: folder, logLevel: 'silent',
+      // As for Node, but for the `createRequire` that the bundler adds there and no compartment has.
+      platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'import', 'require', 'default'] },
+      // Marks them as external too, and makes imports of what CommonJS asks for: by itself the bundler would make a `require` of its own.
+      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
+    })
+    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+    await build.close()
+    const [chunk, ...others] = output
+    if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
+    return chunk.code
+  } catch (error) {
+    throw new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${messageOf(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,17 @@
+import { styleText } from 'node:util'
+import { visibleText, type Diagnostic } from '@bulkhead/contract'
+
+/** What was found, where it is, and what cures it, in a few lines for a person. */
+export function diagnosticText(found: Diagnostic): string {
+  const colour = found.severity === 'error' ? 'red' : 'yellow'
+  const place = found.path === '' ? found.location : `${found.location} at ${found.path}`
+  const fallback = found.fallbackTo === undefined ? '' : ` The one of the ${found.fallbackTo} layer serves instead.`
+  return [
+    '',
+    `${styleText(colour, found.severity)} ${found.code} (${found.stage})${found.extensionId === null ? '' : ` in ${visibleText(found.extensionId)}`}`,
+    `  ${visibleText(found.message)}${fallback}`,
+    `  where: ${visibleText(place)}`,
+    `  cure:  ${visibleText(found.cure)}`,
+    '',
+  ].join('\n')
+}

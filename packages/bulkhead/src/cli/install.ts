@@ -1,0 +1,45 @@
+import { answering, printJson } from './answer.ts'
+import type { Command } from './command.ts'
+import { agree } from './consent.ts'
+import { COMMON_DETAILS, readOptions, terminal } from './host-options.ts'
+import { acceptor, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
+import { planJson, planText } from './plan-text.ts'
+import { UsageError } from './usage-error.ts'
+
+export const CONSENT_OPTIONS = { 'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' } } as const
+export const CONSENT_DETAILS = `  --yes             agree to a first installation; what wants more than was accepted before is not covered
+  --accept DIGEST   agree to exactly the package with this digest, whatever it wants (12 characters or more)
+  --dry-run         show what would be, and write nothing`
+
+export const install: Command = {
+  usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  SPEC              a folder (./weather), a tarball (weather-1.4.0.tgz), or a package (@acme/weather@1.4.0);
+                    a folder directly below "tools" of the layer is accepted where it is
+${CONSENT_DETAILS}
+${INSTALLER_DETAILS}
+${COMMON_DETAILS}
+
+Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refused, 2 for wrong usage.`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, { ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
+    const [spec, ...more] = positionals
+    if (spec === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or package after "install".')
+    return answering(values.json, async () => {
+      const { installer, progress } = await openInstaller(values)
+      const plan = await installer.plan(spec).finally(() => progress.end())
+      const { id, version } = plan.extension
+      // The question goes where the answer does not.
+      if (!values.json) process.stderr.write(planText(plan))
+      if (values['dry-run']) {
+        if (values.json) printJson({ installed: false, ...planJson(plan) })
+        return plan.verdict.kind === 'refused' ? 1 : 0
+      }
+      await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
+      const entry = await installer.install(plan, acceptor())
+      if (values.json) printJson({ installed: true, ...planJson(plan), accepted: entry.accepted })
+      else process.stdout.write(plan.verdict.kind === 'unchanged' ? `${id} ${version} is installed as it was.\n` : `Installed ${id} ${version} in the ${plan.layer} layer.\n`)
+      return 0
+    })
+  },
+}

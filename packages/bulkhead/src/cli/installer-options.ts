@@ -1,0 +1,63 @@
+import { realpathSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { createLoader, Installer, type RegistryOptions } from '@bulkhead/loader'
+import { homeFolder, loaderOptions } from '../loader-options.ts'
+import { decideTrust } from '../project-trust.ts'
+import { terminal } from './host-options.ts'
+import { createProgress, type Progress } from './progress.ts'
+
+export const INSTALLER_OPTIONS = {
+  'project': { type: 'boolean' },
+  'registry': { type: 'string' },
+} as const
+
+export const INSTALLER_DETAILS = `  --project         the layer of the project, not that of the user
+  --registry URL    where packages are fetched (default: BULKHEAD_REGISTRY, else npm_config_registry);
+                    BULKHEAD_REGISTRY_TOKEN is sent there when it is set`
+
+export interface InstallerValues {
+  readonly 'workspace'?: string | undefined
+  readonly 'home'?: string | undefined
+  readonly 'trust-project'?: boolean | undefined
+  readonly 'project'?: boolean | undefined
+  readonly 'registry'?: string | undefined
+}
+
+/** Installing into a project reads what is there, so it must be trusted as for anything else. */
+export async function openInstaller(values: InstallerValues): Promise<{ readonly installer: Installer; readonly progress: Progress }> {
+  const workspace = folderOf(values.workspace ?? process.cwd())
+  const loader = loaderOptions(homeFolder(values.home))
+  const layer = values.project ? 'project' as const : 'global' as const
+  const mayRead = layer !== 'project' || values['trust-project'] || (await decideTrust(createLoader(loader), workspace, terminal())).trust !== 'declined'
+  if (!mayRead) {
+    throw new BulkheadError('ProjectTrustRequired', `${workspace} has tools or settings of its own and is not trusted; nothing was read or written.`)
+  }
+  const progress = createProgress('fetching')
+  const registry = registryOf(values.registry, progress)
+  return { installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...(registry && { registry }) }), progress }
+}
+
+function registryOf(given: string | undefined, progress: Progress): RegistryOptions | undefined {
+  const { BULKHEAD_REGISTRY, npm_config_registry, BULKHEAD_REGISTRY_TOKEN: token } = process.env
+  const url = given ?? (BULKHEAD_REGISTRY || npm_config_registry)
+  return url === undefined ? undefined : { url, onProgress: progress.report, ...(token && { token }) }
+}
+
+/** Who agrees, as the lock says it. */
+export function acceptor(): string {
+  try {
+    return userInfo().username || 'unknown'
+  } catch {
+    // A user without an entry, as in many containers.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+function folderOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    throw new BulkheadError('ProjectPathInvalid', `The workspace "${path}" cannot be opened: ${messageOf(error)}`, { cause: error })
+  }
+}

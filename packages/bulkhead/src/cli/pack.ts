@@ -1,0 +1,58 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { INTEGRITY_FILE, packFolder } from '@bulkhead/loader'
+import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { homeFolder, loaderOptions } from '../loader-options.ts'
+import { answering, printJson } from './answer.ts'
+import { bundleModule } from './bundle.ts'
+import type { Command } from './command.ts'
+import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { extensionJson, extensionLines } from './plan-text.ts'
+import { sizeInWords } from './progress.ts'
+import { UsageError } from './usage-error.ts'
+
+export const pack: Command = {
+  usage: 'bulkhead pack DIR [--out DIR] [--json]',
+  details: `  DIR               the folder of an extension
+  --out DIR         where the tarball goes (default: this folder)
+${COMMON_DETAILS}
+
+Checks the folder as a host would, writes ${INTEGRITY_FILE} into it and ID-VERSION.tgz. Dot files, node_modules and
+earlier tarballs are left out, and what "files" of package.json does not name; where dependencies are installed, the main
+module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead.sigstore.json beside it, pack again.`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, { out: { type: 'string' } })
+    const [dir, ...more] = positionals
+    if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "pack".')
+    return answering(values.json, async () => {
+      const folder = resolve(dir)
+      const packed = await packFolder(folder, {
+        loader: loaderOptions(homeFolder(values.home)), bundle: (main) => bundleModule(folder, main),
+      })
+      const { id, version } = packed.extension
+      const out = resolve(values.out ?? '.')
+      const tarball = join(out, `${id}-${version}.tgz`)
+      write(() => {
+        mkdirSync(out, { recursive: true })
+        writeFileSync(join(folder, INTEGRITY_FILE), packed.integrityFile)
+        writeFileSync(tarball, packed.tarball)
+      })
+      const { leftOut, bundled, warnings, files } = packed
+      if (values.json) printJson({ packed: true, tarball, bytes: packed.tarball.length, files: [...files.keys()], leftOut, bundled, warnings, ...extensionJson(packed.extension) })
+      else process.stdout.write([
+        ...extensionLines(packed.extension), `  holds    ${files.size} files, packed ${sizeInWords(packed.tarball.length)}${bundled ? ', the main module bundled' : ''}`,
+        ...(leftOut.length === 0 ? [] : [`  without  ${leftOut.join(', ')}`]), ...warnings.map((text) => `  warning  ${text}`), `  written  ${tarball}`, '',
+      ].join('\n'))
+      return 0
+    })
+  },
+}
+
+function write(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    throw new BulkheadError('InstallFailed', `The package could not be written: ${messageOf(error)}`, { cause: error })
+  }
+}

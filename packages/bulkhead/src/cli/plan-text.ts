@@ -1,0 +1,46 @@
+import { styleText } from 'node:util'
+import { visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
+import { capabilityDiffInWords, signerInWords, type InstallPlan } from '@bulkhead/loader'
+import { requirementWords } from './requirement-words.ts'
+
+/** What a person is shown before agreeing: what it is, what it may do, who signed it, and what differs from before. */
+export function planText(plan: InstallPlan): string {
+  const { before, capabilities, definitions, warnings, verdict } = plan
+  const changes = before === null ? [] : [
+    line('before', `${before.version}, accepted ${before.accepted.at} by ${before.accepted.by}`),
+    line('powers', capabilityDiffInWords(capabilities) || 'as before'),
+    ...(definitions?.lines ?? []).map((text) => line('told', text)),
+  ]
+  return [
+    ...extensionLines(plan.extension), line('from', plan.source), ...changes,
+    ...warnings.map((text) => line('warning', text)),
+    ...(verdict.kind === 'consent' ? verdict.reasons.map((text) => line('asks', text)) : []),
+    ...(verdict.kind === 'refused' ? [line('refused', verdict.message)] : []),
+    '',
+  ].join('\n')
+}
+
+export function extensionLines({ id, version, manifest, digests, signer, integrity }: ExtensionDescriptor): readonly string[] {
+  return [
+    styleText('bold', `${id} ${version}`) + (manifest.title === undefined ? '' : `  ${visibleText(manifest.title)}`),
+    ...(manifest.description === undefined ? [] : [line('is', manifest.description)]),
+    line('digest', digests.package.slice(0, 32)),
+    line('signed', signer === undefined ? `by nobody (${integrity})` : signerInWords(signer)),
+    ...manifest.tools.flatMap((tool) => [line('tool', `${tool.name}: ${requirementWords(tool.requires)}`)]),
+    ...manifest.env.map((name) => line('reads', `the variable ${name}`)),
+    ...manifest.secrets.map(({ name, hosts = [], commands = [] }) => line('uses', `the secret ${name} for ${[...hosts, ...commands].join(', ')}`)),
+  ]
+}
+
+const line = (label: string, text: string): string => `  ${label.padEnd(8)} ${visibleText(text)}`
+
+/** The same for programs. */
+export function planJson({ layer, source, extension, signedBy, before, capabilities, definitions, warnings, verdict }: InstallPlan): object {
+  return { ...extensionJson(extension), layer, source, signedBy, before, capabilities, definitions, warnings, verdict }
+}
+
+export const extensionJson = ({ id, version, manifest, digests, signer, integrity }: ExtensionDescriptor): object => ({
+  id, version, integrity, signer: signer ?? null,
+  digests: { package: digests.package, capability: digests.capability, tools: Object.fromEntries(digests.tools) },
+  tools: manifest.tools.map(({ name, description, requires }) => ({ name, description, requires })), env: manifest.env, secrets: manifest.secrets,
+})

@@ -1,0 +1,68 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { BulkheadError, messageOf, type Json } from '@bulkhead/contract'
+import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@bulkhead/loader'
+import { homeFolder, loaderOptions, TRUST_ROOT_FILE } from '../loader-options.ts'
+import { answering, printJson } from './answer.ts'
+import type { Command } from './command.ts'
+import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { UsageError } from './usage-error.ts'
+
+export const trustRoot: Command = {
+  usage: 'bulkhead trust-root [--refresh [--mirror URL --tuf-root FILE]] [--use FILE] [--reset] [--json] [--home DIR]',
+  details: `  --refresh         fetch the newest root from a TUF repository, by default that of the public sigstore instance
+  --mirror URL      another repository, with --tuf-root FILE: the root metadata to begin with
+  --use FILE        a root of one's own, such as that of a private sigstore instance
+  --reset           the root that ships with Bulkhead again
+${COMMON_DETAILS}
+
+The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the root that ships with Bulkhead holds.`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, {
+      'refresh': { type: 'boolean' }, 'mirror': { type: 'string' }, 'tuf-root': { type: 'string' }, 'use': { type: 'string' }, 'reset': { type: 'boolean' },
+    })
+    const asked = [values.refresh, values.use !== undefined, values.reset].filter((is) => is === true)
+    if (positionals.length > 0 || asked.length > 1) throw new UsageError('Name at most one of --refresh, --use and --reset.')
+    if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) throw new UsageError('--mirror and --tuf-root go with --refresh.')
+    const home = homeFolder(values.home)
+    const path = join(home, TRUST_ROOT_FILE)
+    return answering(values.json, async () => {
+      if (values.refresh) {
+        const { mirror, 'tuf-root': initialRoot } = values
+        replace(path, await refreshTrustRoot({
+          cacheFolder: join(home, 'tuf'), ...(mirror !== undefined && { mirror }), ...(initialRoot !== undefined && { initialRoot: resolve(initialRoot) }),
+        }))
+      } else if (values.use !== undefined) {
+        replace(path, await parseTrustRoot(read(values.use)))
+      } else if (values.reset) {
+        rmSync(path, { force: true })
+      }
+      const { trustRootSource: { source, date } = PUBLIC_GOOD_ROOT } = loaderOptions(home)
+      const ageDays = ageInDays({ source, date, json: null })
+      if (values.json) printJson({ source, date, ageDays })
+      else process.stdout.write(`${source}${date === null ? '' : `, of ${date}, ${ageDays} days old`}\n`)
+      return 0
+    })
+  },
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new BulkheadError('InstallSourceInvalid', `"${path}" cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function replace(path: string, root: Json): void {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(temporary, JSON.stringify(root, null, 2) + '\n', { flag: 'wx' })
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw new BulkheadError('InstallFailed', `${path} could not be written: ${messageOf(error)}`, { cause: error })
+  }
+}

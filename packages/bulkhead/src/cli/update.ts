@@ -1,0 +1,55 @@
+import { BulkheadError } from '@bulkhead/contract'
+import { answering, printJson } from './answer.ts'
+import type { Command } from './command.ts'
+import { agree } from './consent.ts'
+import { COMMON_DETAILS, readOptions, terminal } from './host-options.ts'
+import { CONSENT_DETAILS, CONSENT_OPTIONS } from './install.ts'
+import { acceptor, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
+import { newerVersions } from './outdated.ts'
+import { planJson, planText } from './plan-text.ts'
+
+export const update: Command = {
+  usage: 'bulkhead update [ID …] [--dry-run] [--accept DIGEST] [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  ID                only these; without one, everything that came from a registry
+${CONSENT_DETAILS}
+${INSTALLER_DETAILS}
+${COMMON_DETAILS}
+
+What may do no more than before, and is by the same signer, is taken as it is. More powers need a person, and by
+default a new major version. Exit code: 0 when all is up to date, 1 when something was refused.`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, { ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
+    return answering(values.json, async () => {
+      const { installer, progress } = await openInstaller(values)
+      const accepted = installer.accepted()
+      const missing = positionals.find((id) => !accepted.has(id))
+      if (missing !== undefined) throw new BulkheadError('ExtensionNotFound', `"${missing}" is not installed.`)
+      const wanted = [...accepted].filter(([id]) => positionals.length === 0 || positionals.includes(id))
+      const results: object[] = []
+      let refused = 0
+      for (const newer of await newerVersions(installer, wanted)) {
+        try {
+          const plan = await installer.plan(newer.spec).finally(() => progress.end())
+          if (!values.json) process.stderr.write(planText(plan))
+          if (!values['dry-run']) {
+            await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
+            await installer.install(plan, acceptor())
+            if (!values.json) process.stdout.write(`Updated ${newer.id} from ${newer.current} to ${newer.latest}.\n`)
+          }
+          if (values['dry-run'] && plan.verdict.kind === 'refused') refused++
+          results.push({ updated: !values['dry-run'], from: newer.current, ...planJson(plan) })
+        } catch (error) {
+          // One that is refused does not keep the others.
+          const { code, message } = BulkheadError.from(error)
+          refused++
+          results.push({ updated: false, id: newer.id, from: newer.current, version: newer.latest, error: { code, message } })
+          if (!values.json) process.stderr.write(`${code} ${message}\n`)
+        }
+      }
+      if (values.json) printJson({ updates: results })
+      else if (results.length === 0) process.stdout.write('Everything that came from a registry is up to date.\n')
+      return refused > 0 ? 1 : 0
+    })
+  },
+}

@@ -1,0 +1,51 @@
+import { createLoader, inspectPackage } from '@bulkhead/loader'
+import { realpathSync } from 'node:fs'
+import { homeFolder, loaderOptions } from '../loader-options.ts'
+import { answering, printJson } from './answer.ts'
+import type { Command } from './command.ts'
+import { diagnosticText } from './diagnostic-text.ts'
+import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { extensionJson, extensionLines } from './plan-text.ts'
+import { sizeInWords } from './progress.ts'
+import { table } from './table.ts'
+import { UsageError } from './usage-error.ts'
+
+export const verify: Command = {
+  usage: 'bulkhead verify [DIR|TGZ] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  DIR|TGZ           a folder or a tarball; without one, everything that is installed here
+${COMMON_DETAILS}
+
+Exit code: 0 when all of it is what it should be, 1 when something is not.`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, {})
+    const [path, ...more] = positionals
+    if (more.length > 0) throw new UsageError('Name one folder or tarball after "verify", or nothing.')
+    const options = loaderOptions(homeFolder(values.home))
+    return answering(values.json, async () => {
+      if (path === undefined) return verifyInstalled(values, createLoader(options))
+      // Here a bare word can only be a path.
+      const { extension, warnings, files, bytes } = await inspectPackage(/^[./]/.test(path) ? path : `./${path}`, process.cwd(), options)
+      if (values.json) printJson({ verified: true, ...extensionJson(extension), files, bytes, warnings })
+      else process.stdout.write([...extensionLines(extension), `  holds    ${files} files, ${sizeInWords(bytes)}`, ...warnings.map((text) => `  warning  ${text}`), ''].join('\n'))
+      return 0
+    })
+  },
+}
+
+async function verifyInstalled(values: { readonly 'workspace'?: string | undefined; readonly 'trust-project'?: boolean | undefined; readonly 'json'?: boolean | undefined }, loader: ReturnType<typeof createLoader>): Promise<number> {
+  const { extensions, diagnostics, trustRoot } = await loader.load({
+    workspace: realpathSync(values.workspace ?? process.cwd()), trust: values['trust-project'] ? 'once' : 'declined',
+  })
+  const strangers = extensions.filter(({ layer }) => layer !== 'bundled')
+  if (values.json) {
+    printJson({ extensions: strangers.map((extension) => ({ layer: extension.layer, ...extensionJson(extension) })), diagnostics, trustRoot })
+  } else {
+    process.stdout.write(strangers.length === 0 ? 'Nothing is installed.\n' : table(
+      ['ID', 'VERSION', 'LAYER', 'INTEGRITY', 'DIGEST', 'SIGNED BY'],
+      strangers.map(({ id, version, layer, integrity, digests, signer }) => [id, version, layer, integrity, digests.package.slice(0, 12), signer?.subject ?? '-'])))
+    process.stdout.write(diagnostics.map(diagnosticText).join(''))
+    if (typeof trustRoot?.ageDays === 'number') process.stdout.write(`Trust root: ${trustRoot.source}, ${trustRoot.ageDays} days old.\n`)
+  }
+  return diagnostics.some(({ severity }) => severity === 'error') ? 1 : 0
+}

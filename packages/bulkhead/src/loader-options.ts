@@ -1,0 +1,35 @@
+import { readFileSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseJson, type Json } from '@bulkhead/contract'
+import type { LoaderOptions } from '@bulkhead/loader'
+import { createBundledExtensions } from '@bulkhead/tools-bundled'
+import { CORE_VERSION } from './version.ts'
+
+/** In the folder of the global layer: a sigstore trusted root to use in place of the one that ships with Bulkhead. */
+export const TRUST_ROOT_FILE = 'trust-root.json'
+
+export const homeFolder = (home: string | undefined): string => resolve(home ?? join(homedir(), '.bulkhead'))
+
+/** How the loader is made, for a host and for whoever installs what that host will load. */
+export function loaderOptions(
+  home: string, projectFolder?: string, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
+): LoaderOptions {
+  return {
+    coreVersion: CORE_VERSION, bundled,
+    cache: join(home, 'cache'),
+    roots: { global: home, projectFolder: projectFolder ?? '.bulkhead' },
+    ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
+  }
+}
+
+/** One that is there and cannot be read leads to nobody: signatures are refused, rather than compared with another root. */
+function readTrustRoot(path: string): Pick<LoaderOptions, 'trustRoot' | 'trustRootSource'> {
+  const given = (trustRoot: Json, date: string | null) => ({ trustRoot, trustRootSource: { source: path, date } })
+  try {
+    const parsed = parseJson(readFileSync(path, 'utf8'))
+    return given(parsed.ok ? parsed.value : null, statSync(path).mtime.toISOString().slice(0, 10))
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? {} : given(null, null)
+  }
+}

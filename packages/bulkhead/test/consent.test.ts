@@ -1,0 +1,42 @@
+import type { InteractionEnvelope, Interactor } from '@bulkhead/contract'
+import type { InstallPlan, Verdict } from '@bulkhead/loader'
+import { BulkheadError } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { agree } from '../src/cli/consent.ts'
+
+const planOf = (verdict: Verdict) => ({ extension: { id: 'weather', version: '2.0.0', digests: { package: 'ab'.repeat(64) } }, verdict }) as unknown as InstallPlan
+const first = planOf({ kind: 'consent', explicit: false, reasons: ['new'] })
+const wider = planOf({ kind: 'consent', explicit: true, reasons: ['adds net: b.example'] })
+const refused = planOf({ kind: 'refused', message: 'No.' })
+
+function person(value: boolean | 'gone') {
+  const asked: InteractionEnvelope[] = []
+  const interactor: Interactor = {
+    interact: async (envelope) => {
+      asked.push(envelope)
+      return value === 'gone' ? { status: 'rejected' } : { status: 'accepted', value }
+    },
+  }
+  return { asked, interactor }
+}
+const outcome = (plan: InstallPlan, over: Partial<Parameters<typeof agree>[1]>) =>
+  agree(plan, { yes: false, accept: undefined, interactor: undefined, ...over }).then(() => 'agreed', (error: unknown) => BulkheadError.from(error).code)
+
+describe('agreeing', () => {
+  it.each([
+    ['nothing is asked where nothing is more', planOf({ kind: 'silent' }), {}, 'agreed'],
+    ['nobody is there', first, {}, 'ConsentRequired'],
+    ['a general yes covers what is new', first, { yes: true }, 'agreed'],
+    ['and not what wants more', wider, { yes: true }, 'ConsentRequired'],
+    ['which a digest does', wider, { accept: 'ab'.repeat(6) }, 'agreed'],
+    ['of this package', wider, { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
+    ['in enough characters', wider, { accept: 'ab' }, 'ConsentRequired'],
+    ['what policy refuses nobody can agree to', refused, { yes: true, accept: 'ab'.repeat(6), interactor: person(true).interactor }, 'UpdateRefused'],
+  ])('%s', async (_, plan, over, expected) => expect(await outcome(plan, over)).toBe(expected))
+
+  it.each([[true, 'agreed'], [false, 'ConsentRequired'], ['gone', 'ConsentRequired']] as const)('a person who answers %s', async (value, expected) => {
+    const { asked, interactor } = person(value)
+    expect(await outcome(wider, { yes: true, interactor })).toBe(expected)
+    expect(asked).toMatchObject([{ request: { kind: 'Confirm', prompt: expect.stringContaining('weather 2.0.0') } }])
+  })
+})

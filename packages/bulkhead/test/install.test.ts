@@ -1,0 +1,129 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { packFolder } from '@bulkhead/loader'
+import { loaderOptions } from '../src/loader-options.ts'
+import { bulkhead } from './command.ts'
+import { writeExtension } from './extension-folder.ts'
+import { startRegistry } from './registry.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-install-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const run = (...args: string[]) => bulkhead(args, folder)
+const json = async (...args: string[]) => {
+  const { code, stdout } = await run(...args, '--json')
+  return { code, ...JSON.parse(stdout) as Record<string, unknown> }
+}
+const greet = (version: string, hosts: readonly string[] = []) => {
+  const at = writeExtension(join(folder, 'sources', version), {
+    id: 'greeter', version, tools: [{ name: 'greet', inputSchema: { type: 'object' }, ...(hosts.length > 0 && { requires: { net: { hosts: [...hosts] } }, mode: 'external' as const }) }],
+  }, `export default { tools: { greet: { execute: () => 'hello from ${version}' } } }`)
+  return at
+}
+const pack = async (version: string, hosts?: readonly string[]) =>
+  (await packFolder(greet(version, hosts), { loader: loaderOptions(join(folder, 'home/.bulkhead')) })).tarball
+
+describe('bulkhead install', () => {
+  it('shows what it is and may do, and asks; without anybody to ask it writes nothing', async () => {
+    const { code, stdout, stderr } = await run('install', greet('1.0.0', ['api.example']))
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/greeter 1\.0\.0[\s\S]*signed +by nobody[\s\S]*tool +greet: reaches api\.example[\s\S]*asks +"greeter" has not been accepted before/)
+    expect(stderr).toMatch(/ConsentRequired .*--yes/)
+    expect(readdirSync(folder)).not.toContain('home')
+  })
+
+  it('installs with --yes, and what is installed can be called and verified', async () => {
+    expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({ code: 0, stdout: 'Installed greeter 1.0.0 in the global layer.\n' })
+    expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'hello from 1.0.0\n' })
+    const verified = await run('verify')
+    expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/greeter +1\.0\.0 +global +verified +[0-9a-f]{12} +-\nTrust root: .* days old\.\n/) })
+    expect(await run('install', greet('1.0.0'))).toMatchObject({ code: 0, stdout: 'greeter 1.0.0 is installed as it was.\n' })
+  })
+
+  it('writes nothing with --dry-run, and takes an acceptance of exactly what that showed', async () => {
+    const spec = greet('1.0.0')
+    const shown = await json('install', spec, '--dry-run') as unknown as { digests: { package: string } }
+    expect(shown).toMatchObject({ code: 0, installed: false, id: 'greeter', verdict: { kind: 'consent' } })
+    expect(readdirSync(folder)).not.toContain('home')
+    const { digests } = shown
+    expect(await json('install', spec, '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 0, installed: true, accepted: { by: expect.any(String) } })
+  })
+
+  it('reads and writes nothing in a project nobody trusts', async () => {
+    mkdirSync(join(folder, '.bulkhead'))
+    expect(await json('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 1, error: { code: 'ProjectTrustRequired' } })
+    expect(readdirSync(join(folder, '.bulkhead'))).toEqual([])
+    expect(await json('install', greet('1.0.0'), '--project', '--yes', '--trust-project')).toMatchObject({ code: 0, layer: 'project' })
+  })
+
+  it('says what is wrong with a package and what cures it', async () => {
+    const at = greet('1.0.0')
+    writeFileSync(join(at, 'bulkhead.json'), '{}')
+    expect(await run('install', at, '--yes')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ShapeInvalid .*\n {2}cure: \S/) })
+  })
+})
+
+describe('bulkhead update and outdated', () => {
+  it('follow a registry: silently, with a question, or not at all', async () => {
+    await using registry = await startRegistry('@acme/greeter')
+    const from = ['--registry', registry.url]
+    registry.publish('1.0.0', await pack('1.0.0'))
+    expect(await json('install', '@acme/greeter@1.0.0', '--yes', ...from)).toMatchObject({ code: 0, source: 'npm:@acme/greeter@1.0.0' })
+    registry.publish('1.0.1', await pack('1.0.1'))
+    expect(await run('outdated', ...from)).toMatchObject({ code: 1, stdout: expect.stringMatching(/ID +PACKAGE +CURRENT +LATEST\ngreeter +@acme\/greeter +1\.0\.0 +1\.0\.1\n/) })
+    expect(await json('update', '--dry-run', ...from)).toMatchObject({ code: 0, updates: [{ updated: false, from: '1.0.0', version: '1.0.1', verdict: { kind: 'silent' } }] })
+    expect(await run('update', ...from)).toMatchObject({ code: 0, stdout: 'Updated greeter from 1.0.0 to 1.0.1.\n' })
+
+    registry.publish('1.1.0', await pack('1.1.0', ['api.example']))
+    const refused = await run('update', '--yes', ...from)
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/powers +adds net: api\.example[\s\S]*UpdateRefused .*no new major version/) })
+
+    registry.publish('2.0.0', await pack('2.0.0', ['api.example']))
+    const asked = await json('update', '--yes', ...from) as unknown as { updates: { error: { code: string; message: string } }[] }
+    expect(asked).toMatchObject({ code: 1, updates: [{ updated: false, error: { code: 'ConsentRequired', message: expect.stringContaining('adds net: api.example') } }] })
+    const digest = /--accept ([0-9a-f]{12})/.exec(asked.updates[0]!.error.message)![1]!
+    expect(await run('update', 'greeter', '--accept', digest, ...from)).toMatchObject({ code: 0, stdout: 'Updated greeter from 1.0.1 to 2.0.0.\n' })
+    expect(await json('verify')).toMatchObject({ code: 0, extensions: [{ id: 'greeter', version: '2.0.0' }], diagnostics: [] })
+
+    expect(await run('uninstall', 'greeter')).toMatchObject({ code: 0, stdout: 'Uninstalled greeter 2.0.0.\n' })
+    expect(await run('outdated')).toMatchObject({ code: 0, stdout: 'Nothing is installed.\n' })
+  }, 120_000)
+})
+
+describe('bulkhead pack and verify', () => {
+  it('make and prove a package', async () => {
+    const at = greet('1.0.0')
+    expect(await run('pack', at)).toMatchObject({ code: 0, stdout: expect.stringMatching(/greeter 1\.0\.0[\s\S]*written +.*greeter-1\.0\.0\.tgz/) })
+    expect(await json('verify', 'greeter-1.0.0.tgz')).toMatchObject({ code: 0, verified: true, integrity: 'verified', files: 3 })
+    expect(await json('verify', at)).toMatchObject({ code: 0, integrity: 'verified' })
+    writeFileSync(join(at, 'index.js'), 'changed')
+    expect(await json('verify', at)).toMatchObject({ code: 1, error: { code: 'IntegrityFailed' } })
+  })
+
+  it('bundle CommonJS dependencies, which a compartment does not have', async () => {
+    const at = greet('1.0.0')
+    writeFileSync(join(at, 'index.js'), `import { word } from 'dep'\nexport default { tools: { greet: { execute: () => word } } }`)
+    mkdirSync(join(at, 'node_modules/dep'), { recursive: true })
+    writeFileSync(join(at, 'node_modules/dep/package.json'), '{ "name": "dep", "version": "1.0.0", "main": "main.cjs" }')
+    writeFileSync(join(at, 'node_modules/dep/main.cjs'), `const { inner } = require('./inner.cjs'); exports.word = require('util').format('bundled %s', inner)`)
+    writeFileSync(join(at, 'node_modules/dep/inner.cjs'), `exports.inner = 'word'`)
+    expect(await json('pack', at)).toMatchObject({ code: 0, bundled: true, leftOut: ['node_modules'] })
+    expect(await run('install', './greeter-1.0.0.tgz', '--yes')).toMatchObject({ code: 0 })
+    expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'bundled word\n' })
+  })
+
+  it('notice what was changed after it was installed', async () => {
+    await run('install', greet('1.0.0'), '--yes')
+    const installed = join(folder, 'home/.bulkhead/installed')
+    const name = readdirSync(installed).find((entry) => entry.startsWith('greeter-'))
+    writeFileSync(join(installed, name!, 'index.js'), 'changed')
+    expect(await json('verify')).toMatchObject({ code: 1, diagnostics: [{ code: 'LockMismatch', extensionId: 'greeter' }] })
+  })
+})
+
+it.each([
+  ['install', 'a', 'b'], ['verify', 'a', 'b'], ['update', '--fast'],
+])('wrong usage exits with 2: %s %s', async (...args) => expect(await run(...args.filter((word) => word !== undefined))).toMatchObject({ code: 2, stdout: '' }))

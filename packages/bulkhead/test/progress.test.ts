@@ -1,0 +1,38 @@
+import { Writable } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
+import { expect, it } from 'vitest'
+import { createProgress, sizeInWords } from '../src/cli/progress.ts'
+
+const stream = (isTTY: boolean) => {
+  const written: string[] = []
+  const out = new Writable({ decodeStrings: false, write: (text: string, _, done) => done(written.push(text) > 0 ? null : undefined) })
+  return { written, stream: Object.assign(out, { isTTY }) as unknown as NodeJS.WriteStream }
+}
+
+it('draws a bar on a terminal and takes it away', () => {
+  const { written, stream: out } = stream(true)
+  const progress = createProgress('fetching', out)
+  progress.report(500, 1_000)
+  progress.report(600, 1_000)
+  progress.report(1_000, 1_000)
+  progress.end()
+  progress.end()
+  const plain = written.map((text) => stripVTControlCharacters(text).replace('\r', ''))
+  expect(plain).toEqual([`fetching ${'█'.repeat(12)}${'░'.repeat(12)}  50 % 500 B`, `fetching ${'█'.repeat(24)} 100 % 1.0 kB`, ''])
+})
+
+it('says how much came where nobody knows how much will', () => {
+  const { written, stream: out } = stream(true)
+  createProgress('fetching', out).report(2_500_000, undefined)
+  expect(written.join()).toContain('2.5 MB')
+})
+
+it('writes nothing where nobody looks', () => {
+  const { written, stream: out } = stream(false)
+  const progress = createProgress('fetching', out)
+  progress.report(1, 2)
+  progress.end()
+  expect(written).toEqual([])
+})
+
+it('tells sizes', () => expect([0, 999, 1_000, 1_234_567].map(sizeInWords)).toEqual(['0 B', '999 B', '1.0 kB', '1.2 MB']))

@@ -1,0 +1,43 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Replaces a file as a whole: whoever reads it, now or after a crash, finds the old text or the new one. */
+export function writeAtomically(path: string, text: string): void {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`
+  try {
+    writeDurably(temporary, Buffer.from(text))
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+  syncFolder(dirname(path))
+}
+
+/** A new file, on the disk when this returns. Never follows a link and never replaces anything. */
+export function writeDurably(path: string, bytes: Uint8Array): void {
+  const descriptor = openSync(path, 'wx', 0o644)
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Makes the names in a folder durable. Systems that cannot open folders keep them by other means. */
+export function syncFolder(path: string): void {
+  let descriptor: number
+  try {
+    descriptor = openSync(path, 'r')
+  } catch {
+    return
+  }
+  try {
+    fsyncSync(descriptor)
+  } catch {
+    // Some file systems refuse this for folders.
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,16 @@
+import { manifestSchema, type ExtensionDescriptor, type ToolManifest } from '@bulkhead/contract'
+import type { BundledExtension } from '../options.ts'
+import { register } from '../register/register.ts'
+import type { Fault } from '../result.ts'
+
+/** Why an extension cannot stand beside those that are there, or why one of them could not any more. */
+export function findConflict(
+  extension: ExtensionDescriptor, others: readonly ExtensionDescriptor[], bundled: readonly BundledExtension[],
+): Fault | undefined {
+  const tools = new Map<string, ToolManifest>(bundled.flatMap(({ manifest }) => {
+    const parsed = manifestSchema.safeParse(manifest)
+    return parsed.success ? parsed.data.tools.map((tool) => [tool.name, tool] as const) : []
+  }))
+  const { refused } = register([...others, extension], tools)
+  return refused.get(extension) ?? refused.values().next().value
+}

@@ -1,0 +1,118 @@
+import { join } from 'node:path'
+import { BulkheadError, manifestSchema, MANIFEST_FILE, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
+import { gt } from 'semver'
+import { toolDigests } from '../digest.ts'
+import { readRegularFile } from '../files/read-file.ts'
+import { SIGNATURE_FILE } from '../files/signature-file.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
+import { createLoader } from '../loader.ts'
+import { installedFolder, isInstalled } from '../lock/installed-folders.ts'
+import { lockEntryOf } from '../lock/lock-entry.ts'
+import { settle, type Settings } from '../options.ts'
+import { packagePolicy } from '../policy/package-policy.ts'
+import { Registry } from '../registry/registry.ts'
+import { obtain } from './candidate.ts'
+import { findConflict } from './conflict.ts'
+import { parseInstallSpec } from './install-spec.ts'
+import { LayerFiles } from './layer-files.ts'
+import type { InstallerOptions, InstallPlan, NewerVersion } from './plan.ts'
+import { proveCandidate } from './prove-candidate.ts'
+import { compare, judge } from './verdict.ts'
+
+/** Brings packages into one layer. Nothing of a package runs, and nothing is written before somebody has agreed to it. */
+export class Installer {
+  readonly #options: InstallerOptions
+  readonly #settings: Settings
+  readonly #root: string
+  readonly #files: LayerFiles
+
+  /** Throws ConfigInvalid for options that cannot be used. */
+  constructor(options: InstallerOptions) {
+    this.#options = options
+    this.#settings = settle(options.loader)
+    const { globalRoot, projectFolder } = this.#settings
+    const root = options.layer === 'global' ? globalRoot : join(options.workspace, projectFolder)
+    if (root === null) throw new BulkheadError('ConfigInvalid', 'There is no global layer to install into: the option /roots/global is null.')
+    this.#root = root
+    this.#files = new LayerFiles(root, this.#settings.limits)
+  }
+
+  /** What was accepted, by id. Throws LockInvalid. */
+  accepted(): ReadonlyMap<string, LockEntry> {
+    return this.#files.lock()
+  }
+
+  /** Obtains, proves and compares. Writes nothing. Rejects with the code of what is wrong with the package. */
+  async plan(spec: string): Promise<InstallPlan> {
+    const { limits, trustRoot } = this.#settings
+    const { npmKeys, cwd } = this.#options
+    const candidate = await obtain(parseInstallSpec(spec, cwd), {
+      limits, trustRoot: trustRoot.json, registry: () => this.#registry(), ...(npmKeys !== undefined && { npmKeys }),
+    }, this.#root)
+    const { layer } = this.#options
+    const { extension, warnings, terms } = await proveCandidate(candidate, this.#settings, layer, layer === 'project' ? this.#root : null)
+    const before = this.#files.lock().get(extension.id) ?? null
+    await this.#refuseConflicts(extension, before)
+    const comparison = compare(before, before === null ? null : this.#manifestOf(extension.id, before), extension)
+    const signedBy = extension.signer === undefined ? null : candidate.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
+    const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, layer, extension.id))
+    return Object.freeze({
+      layer, source: candidate.source, extension, signedBy, before, ...comparison,
+      warnings, verdict, contents: candidate.contents,
+    })
+  }
+
+  /** Writes what was planned. `by`: who agreed. Contract: what a plan refuses is never written. */
+  async install(plan: InstallPlan, by: string): Promise<LockEntry> {
+    const { extension, source, signedBy, before, contents, verdict } = plan
+    if (verdict.kind === 'refused') throw new BulkheadError('UpdateRefused', verdict.message)
+    const after = lockEntryOf(extension, { source, signedBy, at: new Date(), by: by.slice(0, 256) })
+    await this.#files.apply({ id: extension.id, before, after, ...(isInstalled(after) && { contents }) })
+    return after
+  }
+
+  /** Takes an extension out of the lock; its folder goes with the next change. Resolves with what was accepted. */
+  async uninstall(id: string): Promise<LockEntry> {
+    const before = this.#files.lock().get(id)
+    if (before === undefined) throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed in the ${this.#options.layer} layer.`)
+    await this.#files.apply({ id, before, after: null })
+    return before
+  }
+
+  /** What the registry has of each package that came from one. */
+  async newest(id: string, entry: LockEntry): Promise<NewerVersion | null> {
+    const name = /^npm:(.+)@[^@]+$/.exec(entry.source)?.[1]
+    if (name === undefined) return null
+    const { version } = await this.#registry().resolve(name, 'latest')
+    return { id, name, current: entry.version, latest: version, isNewer: gt(version, entry.version), spec: `${name}@${version}` }
+  }
+
+  #registry(): Registry {
+    const { registry } = this.#options
+    if (registry !== undefined) return new Registry(registry)
+    throw new BulkheadError('InstallSourceInvalid', 'No registry is configured to fetch packages from. Name one with --registry, or set BULKHEAD_REGISTRY.')
+  }
+
+  /** What was accepted, if it is still there as it was: its definitions are what the new ones are compared with. */
+  #manifestOf(id: string, before: LockEntry): Manifest | null {
+    if (!isInstalled(before)) return null
+    const file = readRegularFile(join(installedFolder(this.#root, id, before.root), MANIFEST_FILE), { maxBytes: this.#settings.limits.manifestBytes })
+    const json = file.ok ? parseStrictJson(file.bytes) : undefined
+    const manifest = json?.ok ? manifestSchema.safeParse(json.value) : undefined
+    if (!manifest?.success) return null
+    const digests = [...toolDigests(manifest.data)]
+    const same = digests.length === Object.keys(before.tools).length && digests.every(([name, digest]) => before.tools[name] === digest)
+    return same ? manifest.data : null
+  }
+
+  /** Installing must take nothing away: two of one layer with one name are both refused when they are loaded. */
+  async #refuseConflicts(extension: ExtensionDescriptor, before: LockEntry | null): Promise<void> {
+    const { loader, workspace, layer } = this.#options
+    const report = await createLoader(loader).load({ workspace, trust: layer === 'project' ? 'once' : 'declined' })
+    const replaced = before !== null && isInstalled(before) ? installedFolder(this.#root, extension.id, before.root) : extension.location
+    const others = report.extensions.filter(({ location }) => location !== replaced)
+    const fault = findConflict(extension, others, this.#settings.bundled(report.config.merged))
+    if (fault !== undefined) throw new BulkheadError(fault.code, fault.message)
+  }
+}
+

@@ -1,0 +1,42 @@
+import { BulkheadError, MANIFEST_FILE, type ExtensionDescriptor, type Layer } from '@bulkhead/contract'
+import { resolveConfig } from '../config/resolve-config.ts'
+import type { Terms } from '../extension.ts'
+import type { LayerLock } from '../lock/layer-lock.ts'
+import type { Settings } from '../options.ts'
+import { Pace } from '../pace.ts'
+import { proveContents } from '../pipeline.ts'
+import { SchemaCourt } from '../schema/schema-court.ts'
+import { PackageSignatures } from '../signature/package-signatures.ts'
+import type { Candidate } from './candidate.ts'
+
+export interface ProvenCandidate {
+  readonly extension: ExtensionDescriptor
+  readonly warnings: readonly string[]
+  readonly terms: Terms
+}
+
+/** Takes a package through every stage but the lock, as if it stood in the layer. Rejects with the code of what is wrong with it. */
+export async function proveCandidate(candidate: Candidate, settings: Settings, layer: Layer, projectRoot: string | null): Promise<ProvenCandidate> {
+  const { source, attested, location, contents, version } = candidate
+  const terms = termsFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
+  const proof = await proveContents({ layer, location, part: location }, contents, terms)
+  if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.manifest.id}" disabled: enable it first.`)
+  if (proof.kind === 'refused') {
+    const [first] = proof.faults
+    throw new BulkheadError(first!.code, proof.faults.map(({ message }) => message).join(' '), { data: { stage: first!.stage, path: first!.path } })
+  }
+  const { descriptor, warnings } = proof
+  if (version !== null && descriptor.version !== version) {
+    throw new BulkheadError('PackageUnsafe', `The package is ${location} and its ${MANIFEST_FILE} says ${descriptor.version}.`)
+  }
+  return { extension: descriptor, warnings: [...candidate.warnings, ...warnings.map(({ message }) => message)], terms }
+}
+
+function termsFor(settings: Settings, layer: Layer, projectRoot: string | null, lock: LayerLock): Terms {
+  const { coreVersion, limits, trustRoot } = settings
+  const { config } = resolveConfig(settings, projectRoot, undefined)
+  return {
+    coreVersion, config, limits, pace: new Pace(), locks: new Map([[layer, lock]]),
+    schemas: new SchemaCourt(limits), signatures: new PackageSignatures(trustRoot),
+  }
+}

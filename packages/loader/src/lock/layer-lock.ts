@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import { LOCK_FILE, type ExtensionSigner, type Layer, type LockEntry } from '@bulkhead/contract'
+import { readRegularFile } from '../files/read-file.ts'
+import type { LoaderLimits } from '../limits.ts'
+import type { Fault } from '../result.ts'
+import { parseLock, type Lock } from './lock-file.ts'
+
+/** What is known of what was accepted in a layer. */
+export type LayerLock =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'read'; readonly entries: Lock }
+  | { readonly kind: 'unreadable'; readonly fault: Fault }
+  /** Something is being looked at so that a person can decide. `attested`: who built it, as the registry's attestation proves. */
+  | { readonly kind: 'deciding'; readonly source: string; readonly attested: ExtensionSigner | null }
+
+export type LayerLocks = ReadonlyMap<Layer, LayerLock>
+
+export const NO_LOCK: LayerLock = { kind: 'none' }
+
+export const lockOf = (locks: LayerLocks, layer: Layer): LayerLock => locks.get(layer) ?? NO_LOCK
+
+export const entryOf = (lock: LayerLock, id: string): LockEntry | undefined =>
+  lock.kind === 'read' ? lock.entries.get(id) : undefined
+
+/** The lock of a layer. A link is not followed: it is replaced as a whole whenever something is accepted. Contract: never throws. */
+export function readLayerLock(root: string, limits: LoaderLimits): LayerLock {
+  const location = join(root, LOCK_FILE)
+  const file = readRegularFile(location, { maxBytes: limits.lockBytes })
+  if (!file.ok) return file.problem === 'missing' ? NO_LOCK : unreadable(location, '', file.message)
+  const parsed = parseLock(file.bytes)
+  return parsed.ok ? { kind: 'read', entries: parsed.lock } : unreadable(location, parsed.path, parsed.message)
+}
+
+const unreadable = (location: string, path: string, what: string): LayerLock => ({
+  kind: 'unreadable',
+  fault: {
+    stage: 'lock', code: 'LockInvalid', path, location,
+    message: `${LOCK_FILE} ${what}. Until it can be read it is not known what was accepted, so nothing of this layer is loaded.`,
+  },
+})
+
+/** The scope of the npm package something was installed from, such as @acme. */
+export function npmScopeOf(lock: LayerLock, id: string): string | undefined {
+  const source = lock.kind === 'deciding' ? lock.source : entryOf(lock, id)?.source
+  return source === undefined ? undefined : /^npm:(@[^/]+)\//.exec(source)?.[1]
+}
+
+/**
+ * Who built a package by what the registry attested of its tarball. That was proven when it was installed and cannot be
+ * proven again, for the tarball is gone; the lock keeps it together with the bytes. It counts where the operator's own hand
+ * wrote the lock: that of a project says what the project wants to be believed.
+ */
+export function attestedSigner(lock: LayerLock, layer: Layer, id: string, root: () => string): ExtensionSigner | undefined {
+  if (lock.kind === 'deciding') return lock.attested ?? undefined
+  const entry = entryOf(lock, id)
+  if (layer !== 'global' || entry?.signedBy !== 'npm' || entry.signer === null) return undefined
+  return entry.root === root() ? entry.signer : undefined
+}

@@ -1,0 +1,61 @@
+import { LOCK_VERSION, lockFileSchema, visibleText, type AcceptedCapabilities, type Json, type LockEntry } from '@bulkhead/contract'
+import { byteOrder } from '../byte-order.ts'
+import { capabilityDigest } from '../digest.ts'
+import { placeIssues, pointerOf } from '../json/schema-issues.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
+
+/** What of a layer was accepted, by extension id. */
+export type Lock = ReadonlyMap<string, LockEntry>
+
+export type ParsedLock =
+  | { readonly ok: true; readonly lock: Lock }
+  /** The message goes on after the name of the file. */
+  | { readonly ok: false; readonly path: string; readonly message: string }
+
+/** Contract: never throws. A lock that is wrong in one place is wrong: it would be guessing which other places still count. */
+export function parseLock(bytes: Uint8Array): ParsedLock {
+  const json = parseStrictJson(bytes)
+  if (!json.ok) return { ok: false, path: json.path, message: json.message }
+  const parsed = lockFileSchema.safeParse(json.value)
+  if (!parsed.success) {
+    const [first = { steps: [], message: 'is wrong' }] = placeIssues(parsed.error.issues)
+    return fault(pointerOf(first.steps), first.message)
+  }
+  const entries = Object.entries(parsed.data.extensions)
+  for (const [id, entry] of entries) {
+    const message = findContradiction(entry)
+    if (message !== undefined) return fault(pointerOf(['extensions', id]), message)
+  }
+  return { ok: true, lock: new Map(entries) }
+}
+
+/** What the digests of an entry say must be what its words say: a person reads the words. */
+function findContradiction({ capability, capabilities, tools, signer, signedBy }: LockEntry): string | undefined {
+  if (declaredDigest(capabilities) !== capability) return 'states powers that are not those of its digest'
+  if (Object.keys(tools).toSorted().join() !== Object.keys(capabilities.tools).toSorted().join()) return 'names different tools in two places'
+  return (signer === null) === (signedBy === null) ? undefined : 'states half of who signed'
+}
+
+const declaredDigest = ({ env, secrets, tools }: AcceptedCapabilities): string =>
+  capabilityDigest({ env, secrets, tools: Object.entries(tools).map(([name, requires]) => ({ name, requires })) })
+
+/** One value a line, everything in a fixed order: a change shows as the lines that changed. */
+export function formatLock(lock: Lock): string {
+  const extensions = sorted([...lock].map(([id, entry]): [string, LockEntry] => [id, {
+    version: entry.version, root: entry.root, source: entry.source, signer: entry.signer, signedBy: entry.signedBy,
+    capability: entry.capability,
+    capabilities: {
+      env: entry.capabilities.env.toSorted(byteOrder),
+      secrets: entry.capabilities.secrets.toSorted((left, right) => byteOrder(left.name, right.name)),
+      tools: sorted(Object.entries(entry.capabilities.tools)),
+    },
+    tools: sorted(Object.entries(entry.tools)), accepted: entry.accepted,
+  }]))
+  return JSON.stringify({ lockVersion: LOCK_VERSION, extensions } as unknown as Json, null, 2) + '\n'
+}
+
+const sorted = <T>(entries: readonly (readonly [string, T])[]): Record<string, T> =>
+  Object.fromEntries(entries.toSorted(([left], [right]) => byteOrder(left, right)))
+
+const fault = (path: string, message: string): ParsedLock =>
+  ({ ok: false, path, message: path === '' ? message : `has a value at ${visibleText(path)} that ${message}` })

@@ -1,0 +1,71 @@
+import { BulkheadError, MANIFEST_FILE, manifestSchema, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
+import { byteOrder } from '../byte-order.ts'
+import { sha512 } from '../digest.ts'
+import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
+import { readPackage, type PackageContents } from '../files/read-package.ts'
+import { proveCandidate } from '../install/prove-candidate.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
+import { settle, type LoaderOptions } from '../options.ts'
+import { Pace } from '../pace.ts'
+import { writeTarball } from '../tar/write-tarball.ts'
+import { integrityText } from './integrity-text.ts'
+import { isNeverPacked, packedPaths } from './packed-files.ts'
+
+export interface PackOptions {
+  /** Roots and configuration do not count: a package is packed alike everywhere. */
+  readonly loader: LoaderOptions
+  /** Makes one ES module of a module and everything it imports. Called where the folder has dependencies installed. */
+  readonly bundle?: (main: string) => Promise<string>
+}
+
+export interface Packed {
+  readonly extension: ExtensionDescriptor
+  readonly files: ReadonlyMap<string, Uint8Array>
+  /** What is in the folder and not in the package. */
+  readonly leftOut: readonly string[]
+  readonly bundled: boolean
+  readonly integrityFile: string
+  readonly tarball: Uint8Array
+  readonly warnings: readonly string[]
+}
+
+/** Makes a package of a folder: checks it as a loader would, and adds its integrity file. Writes nothing. Rejects with what is wrong. */
+export async function packFolder(folder: string, { loader, bundle }: PackOptions): Promise<Packed> {
+  const settings = settle({ ...loader, roots: { ...loader.roots, global: null } })
+  const skipped: string[] = []
+  const skip = (path: string): boolean => isNeverPacked(path) && skipped.push(path) > 0
+  const read = await readPackage(folder, settings.limits, new Pace(), () => true, skip)
+  if (!read.ok) throw new BulkheadError(read.faults[0]!.code, read.faults[0]!.message)
+  const { bytes } = read.value
+  const packed = packedPaths([...bytes.keys()], bytes.get('package.json'))
+  const files = new Map(packed.filter((path) => path !== INTEGRITY_FILE).map((path) => [path, bytes.get(path)!]))
+
+  const bundled = skipped.includes('node_modules')
+  if (bundled) {
+    const main = mainOf(files)
+    if (bundle === undefined) throw new BulkheadError('ModuleNotFound', 'The folder has dependencies installed and nothing to bundle them with.')
+    files.set(main, Buffer.from(await bundle(main)))
+  }
+  const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
+  files.set(INTEGRITY_FILE, Buffer.from(integrityFile))
+
+  const { extension, warnings } = await proveCandidate(
+    { source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [] }, settings, 'global', null)
+  return {
+    extension, files, bundled, integrityFile, warnings, tarball: await writeTarball(files),
+    leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
+  }
+}
+
+const contentsOf = (files: ReadonlyMap<string, Uint8Array>): PackageContents =>
+  ({ bytes: files, digests: new Map([...files].map(([path, content]) => [path, sha512(content)])) })
+
+function mainOf(files: ReadonlyMap<string, Uint8Array>): string {
+  const bytes = files.get(MANIFEST_FILE)
+  const json = bytes === undefined ? undefined : parseStrictJson(bytes)
+  const manifest = json?.ok ? manifestSchema.safeParse(json.value) : undefined
+  if (!manifest?.success) throw new BulkheadError('ShapeInvalid', `The folder has no ${MANIFEST_FILE} that can be read.`)
+  const main = manifest.data.main.slice(2)
+  if (!files.has(main)) throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(main)}, which ${MANIFEST_FILE} names as main.`)
+  return main
+}

@@ -1,0 +1,32 @@
+import { BulkheadError, compileGlob, isJsonObject, MANIFEST_FILE, pathSegments, type Json } from '@bulkhead/contract'
+import { INTEGRITY_FILE } from '../files/integrity-file.ts'
+import { SIGNATURE_FILE } from '../files/signature-file.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
+
+/** In every package, whatever `files` says, as npm has it; those of Bulkhead besides. */
+const ALWAYS = /^(?:package\.json|(?:readme|licen[cs]e|notice|changelog)(?:\..*)?)$/i
+const OURS: ReadonlySet<string> = new Set([MANIFEST_FILE, INTEGRITY_FILE, SIGNATURE_FILE])
+
+/** Never in a package: settings and secrets of the machine, dependencies as they were installed, and earlier packages. */
+export const isNeverPacked = (path: string): boolean =>
+  path.split('/').some((name) => name.startsWith('.') || name === 'node_modules') || /^[^/]+\.tgz$/.test(path)
+
+/** Which of the files of a folder are packed: all of them, or those that `files` of package.json names. */
+export function packedPaths(paths: readonly string[], packageJson: Uint8Array | undefined): readonly string[] {
+  const listed = filesOf(packageJson)
+  const globs = listed?.map((pattern) => compileGlob(pattern.replace(/^\.?\//, '').replace(/\/$/, '')))
+  if (globs === undefined) return paths
+  return paths.filter((path) => OURS.has(path) || ALWAYS.test(path) || globs.some((covers) => covers(pathSegments(path)).covers))
+}
+
+function filesOf(packageJson: Uint8Array | undefined): readonly string[] | undefined {
+  const parsed = packageJson === undefined ? undefined : parseStrictJson(packageJson)
+  if (parsed === undefined) return undefined
+  if (!parsed.ok) throw new BulkheadError('ShapeInvalid', `package.json ${parsed.message}.`)
+  const files: Json | undefined = isJsonObject(parsed.value) ? parsed.value['files'] : undefined
+  if (files === undefined) return undefined
+  if (!Array.isArray(files) || !files.every((item): item is string => typeof item === 'string' && !item.startsWith('!'))) {
+    throw new BulkheadError('ShapeInvalid', 'package.json: `files` must be a list of paths and patterns, none of them negated.')
+  }
+  return files
+}

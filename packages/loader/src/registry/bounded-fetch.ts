@@ -1,0 +1,51 @@
+import { BulkheadError, messageOf, visibleText } from '@bulkhead/contract'
+
+export interface FetchBounds {
+  readonly maxBytes: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+  /** Called with what has come so far, and with the whole where the server says it. */
+  readonly onProgress?: (received: number, total: number | undefined) => void
+}
+
+/** For one request, from asking to the last byte. */
+const TIMEOUT_MS = 5 * 60_000
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
+
+/** Only encrypted, but on this machine. Throws InstallSourceInvalid. */
+export function checkUrl(text: string, what: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))) return url
+  throw new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it must begin with https://.`)
+}
+
+/** The body of a good answer. Rejects with InstallSourceUnavailable for anything else, and for one that is too long. */
+export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Array> {
+  const { maxBytes, headers = {}, signal, onProgress } = bounds
+  const deadline = AbortSignal.timeout(TIMEOUT_MS)
+  try {
+    const response = await fetch(url, { headers, signal: signal ? AbortSignal.any([signal, deadline]) : deadline })
+    if (!response.ok || response.body === null) {
+      await response.body?.cancel()
+      throw unavailable(url, `answers with ${response.status}`)
+    }
+    const announced = Number(response.headers.get('content-length') ?? Number.NaN)
+    const total = Number.isSafeInteger(announced) && !response.headers.has('content-encoding') ? announced : undefined
+    const chunks: Uint8Array[] = []
+    let received = 0
+    for await (const chunk of response.body) {
+      received += chunk.length
+      if (received > maxBytes) throw unavailable(url, `answers with more than ${maxBytes} bytes`)
+      chunks.push(chunk)
+      onProgress?.(received, total)
+    }
+    return Buffer.concat(chunks)
+  } catch (error) {
+    if (BulkheadError.is(error)) throw error
+    const { cause } = error as { readonly cause?: unknown }
+    throw unavailable(url, `cannot be reached: ${messageOf(cause instanceof Error ? cause : error)}`)
+  }
+}
+
+const unavailable = (url: URL, what: string) =>
+  new BulkheadError('InstallSourceUnavailable', `${url.origin}${visibleText(url.pathname)} ${visibleText(what)}.`)

@@ -1,0 +1,72 @@
+/** Everything in an archive is counted in blocks. */
+export const BLOCK = 512
+
+/** Kinds of entries by their letter. Whatever is not here is a link, a device, or some program's own. */
+export const ENTRY_KINDS: ReadonlyMap<string, 'file' | 'folder' | 'pax' | 'global-pax'> = new Map([
+  ['0', 'file'], ['\0', 'file'], ['5', 'folder'], ['x', 'pax'], ['g', 'global-pax'],
+])
+
+export interface TarHeader {
+  /** Name and prefix together, as they are written. */
+  readonly name: string
+  readonly size: number
+  readonly type: string
+}
+
+export type HeaderRead = { readonly ok: true; readonly header: TarHeader } | { readonly ok: false; readonly message: string }
+
+/** One header block of the ustar form. Lenient readers guess differently, and what is guessed differently can hide. Contract: never throws. */
+export function readHeader(block: Uint8Array): HeaderRead {
+  if (octal(block, 148, 8) !== checksumOf(block)) return fault('has a header with a wrong checksum')
+  const magic = latin(block, 257, 8)
+  if (magic !== 'ustar\u000000' && magic !== 'ustar  \0') return fault('has a header that is not of the ustar form')
+  const size = octal(block, 124, 12)
+  const name = text(block, 0, 100)
+  // GNU tar keeps times where others keep the prefix.
+  const prefix = magic === 'ustar\u000000' ? text(block, 345, 155) : ''
+  if (size === null) return fault('has an entry with a size that is no number')
+  if (name === null || prefix === null) return fault('has an entry with a name that is not plain text')
+  return { ok: true, header: { name: prefix === '' ? name : `${prefix}/${name}`, size, type: latin(block, 156, 1) } }
+}
+
+export function writeHeader({ name, size, type }: TarHeader, mtime: number): Uint8Array {
+  const block = Buffer.alloc(BLOCK)
+  const put = (value: string, at: number): void => void block.write(value, at, 'utf8')
+  const number = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`
+  put(name, 0)
+  for (const [value, at, length] of [[0o644, 100, 8], [0, 108, 8], [0, 116, 8], [size, 124, 12], [mtime, 136, 12]] as const) put(number(value, length), at)
+  put(type, 156)
+  put('ustar\u000000', 257)
+  for (const at of [329, 337]) put(number(0, 8), at)
+  put(`${number(checksumOf(block), 7)} `, 148)
+  return block
+}
+
+/** The sum of all bytes, those of the sum itself taken for spaces. */
+function checksumOf(block: Uint8Array): number {
+  let sum = 8 * 0x20
+  for (let at = 0; at < BLOCK; at++) if (at < 148 || at >= 156) sum += block[at]!
+  return sum
+}
+
+const latin = (block: Uint8Array, at: number, length: number): string => Buffer.from(block.buffer, block.byteOffset + at, length).toString('latin1')
+
+/** Octal digits, ended by a NUL or a space. Neither a sign nor the binary form for sizes nobody here can have. */
+function octal(block: Uint8Array, at: number, length: number): number | null {
+  const digits = /^ *([0-7]+)[\0 ]*$/.exec(latin(block, at, length))?.[1]
+  return digits === undefined ? null : Number.parseInt(digits, 8)
+}
+
+/** UTF-8 up to a NUL, with nothing after it: what follows would be read by some and not by others. */
+function text(block: Uint8Array, at: number, length: number): string | null {
+  const field = block.subarray(at, at + length)
+  const end = field.indexOf(0)
+  if (end >= 0 && field.subarray(end).some((byte) => byte !== 0)) return null
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(end < 0 ? field : field.subarray(0, end))
+  } catch {
+    return null
+  }
+}
+
+const fault = (message: string): HeaderRead => ({ ok: false, message })

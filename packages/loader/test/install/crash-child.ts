@@ -1,0 +1,56 @@
+/**
+ * Installs what it is told to and dies at a given write, by SIGKILL. With `every`, it goes through all writes instead, each
+ * time on a fresh copy of the layer: from the write on at which it would have died none takes effect any more, which leaves
+ * the disk as death would.
+ */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { InstallerOptions } from '../../src/index.ts'
+
+const [, , specs = '', given = '{}', when = '0'] = process.argv
+const { cpSync } = fs
+let writes = 0
+let dieAt = Number.POSITIVE_INFINITY
+for (const name of ['mkdirSync', 'mkdtempSync', 'openSync', 'writeSync', 'fsyncSync', 'renameSync', 'rmSync'] as const) {
+  const original = fs[name] as (...args: unknown[]) => unknown
+  const wrapped = (...args: unknown[]): unknown => {
+    if (name === 'openSync' && !String(args[1]).includes('w')) return original(...args)
+    writes++
+    if (writes === dieAt && name === 'writeSync') original(args[0], (args[1] as Uint8Array).subarray(0, 3))
+    if (writes >= dieAt && when !== 'every') process.kill(process.pid, 'SIGKILL')
+    if (writes >= dieAt) throw new Error('dead')
+    return original(...args)
+  }
+  Object.assign(fs, { [name]: wrapped })
+}
+syncBuiltinESMExports()
+
+const { Installer } = await import('../../src/index.ts')
+const options = JSON.parse(given) as InstallerOptions
+
+async function run(over: InstallerOptions): Promise<void> {
+  writes = 0
+  const installer = new Installer(over)
+  for (const spec of specs.split(',')) {
+    if (spec.startsWith('-')) await installer.uninstall(spec.slice(1))
+    else await installer.install(await installer.plan(spec), 'ann')
+  }
+}
+
+if (when === 'every') {
+  const from = options.loader.roots.global!
+  const copies: string[] = []
+  for (let at = 1, alive = false; !alive; at++) {
+    dieAt = Number.POSITIVE_INFINITY
+    const copy = join(dirname(from), `died-at-${at}`)
+    cpSync(from, copy, { recursive: true })
+    dieAt = at
+    alive = await run({ ...options, loader: { ...options.loader, roots: { global: copy } } }).then(() => true, () => false)
+    copies.push(copy)
+  }
+  process.stdout.write(JSON.stringify(copies))
+} else {
+  dieAt = Number(when) || Number.POSITIVE_INFINITY
+  await run(options)
+}

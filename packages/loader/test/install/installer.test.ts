@@ -1,0 +1,185 @@
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { HomeFixture, manifestOf } from '../home-fixture.ts'
+import { archive, entry } from '../tar/archive-fixture.ts'
+import { folderOf, install, installerFor, packageFiles, tarballOf } from './install-fixture.ts'
+import { RegistryFixture } from './registry-fixture.ts'
+
+const codeOf = async (work: Promise<unknown>): Promise<string> => {
+  try {
+    await work
+    return 'done'
+  } catch (error) {
+    return BulkheadError.from(error).code
+  }
+}
+const loaded = async (home: HomeFixture) => {
+  const { extensions, diagnostics } = await home.loadAsItIs()
+  return [extensions.map(({ id, version, layer, integrity }) => `${layer} ${id}@${version} ${integrity}`), diagnostics.map(({ code }) => code)]
+}
+
+describe('installing', () => {
+  test('a folder: planned without writing, then there, locked and loaded', async () => {
+    using home = new HomeFixture()
+    const installer = installerFor(home)
+    const plan = await installer.plan(folderOf(home, packageFiles()))
+    expect(plan).toMatchObject({
+      source: 'folder:weather-source', before: null, verdict: { kind: 'consent', explicit: false }, capabilities: { adds: ['net: a.example'] },
+    })
+    expect(readdirSync(home.globalRoot)).toEqual([])
+
+    const written = await installer.install(plan, 'ann')
+    expect(written).toMatchObject({ version: '1.0.0', signer: null, accepted: { by: 'ann' } })
+    expect(await loaded(home)).toEqual([['global weather@1.0.0 verified'], []])
+    expect(JSON.parse(readFileSync(join(home.globalRoot, 'bulkhead.lock'), 'utf8'))).toMatchObject({ lockVersion: 1, extensions: { weather: { version: '1.0.0' } } })
+    expect(await (await home.load()).extensions[0]!.code).toMatchObject({ kind: 'files' })
+  })
+
+  test('a tarball, and into a project', async () => {
+    using home = new HomeFixture()
+    writeFileSync(join(home.base, 'weather-1.0.0.tgz'), await tarballOf(packageFiles()))
+    await install(installerFor(home, { layer: 'project' }), 'weather-1.0.0.tgz')
+    expect(await loaded(home)).toEqual([['project weather@1.0.0 verified'], []])
+  })
+
+  test('an npm package by name, version, range and tag; nothing but its document and its tarball is asked for', async () => {
+    using home = new HomeFixture()
+    await using registry = await RegistryFixture.start()
+    for (const version of ['1.0.0', '1.1.0', '2.0.0']) registry.publish('@acme/weather', version, { tarball: await tarballOf(packageFiles(version)) })
+    const installer = installerFor(home, { registry: { url: registry.url, token: 'secret' } })
+    const version = async (spec: string) => (await installer.plan(spec)).extension.version
+    expect([await version('@acme/weather@1.0.0'), await version('@acme/weather@^1.0.0'), await version('@acme/weather@latest'), await version('@acme/weather')])
+      .toEqual(['1.0.0', '1.1.0', '2.0.0', '2.0.0'])
+    await install(installer, '@acme/weather@1.0.0')
+    expect(installer.accepted().get('weather')).toMatchObject({ source: 'npm:@acme/weather@1.0.0' })
+    expect(new Set(registry.requests.map(({ path }) => path.split('|')[0]))).toEqual(new Set(['@acme/weather', 'tarball']))
+    expect(registry.requests.every(({ authorization }) => authorization === 'Bearer secret')).toBe(true)
+    expect(await loaded(home)).toEqual([['global weather@1.0.0 verified'], []])
+  })
+
+  test('what stands in its place already is accepted where it is', async () => {
+    using home = new HomeFixture()
+    const at = home.extension(home.globalRoot, 'weather')
+    expect(await install(installerFor(home), at)).toMatchObject({ source: 'in-place' })
+    expect(existsSync(join(home.globalRoot, 'installed', 'weather'))).toBe(false)
+    expect(await loaded(home)).toEqual([['global weather@1.4.0 verified'], []])
+  })
+
+  test('the same again changes nothing, and mends what was damaged', async () => {
+    using home = new HomeFixture()
+    const installer = installerFor(home)
+    const spec = folderOf(home, packageFiles())
+    await install(installer, spec)
+    expect((await installer.plan(spec)).verdict).toEqual({ kind: 'unchanged' })
+    const [extension] = (await home.load()).extensions
+    writeFileSync(join(extension!.location, 'index.js'), 'changed')
+    expect(await loaded(home)).toEqual([[], ['LockMismatch']])
+    await install(installer, spec)
+    expect(await loaded(home)).toEqual([['global weather@1.0.0 verified'], []])
+  })
+
+  test('uninstalling takes it away, and what is left over goes with the next change', async () => {
+    using home = new HomeFixture()
+    const installer = installerFor(home)
+    await install(installer, folderOf(home, packageFiles()))
+    await installer.uninstall('weather')
+    expect(await loaded(home)).toEqual([[], []])
+    expect(await codeOf(installer.uninstall('weather'))).toBe('ExtensionNotFound')
+    await install(installer, folderOf(home, packageFiles('1.0.0', [], { id: 'storms', tools: manifestOf({ id: 'storms' }).tools }), 'storms-source'))
+    expect(readdirSync(join(home.globalRoot, 'installed')).filter((name) => !name.startsWith('.busy'))).toEqual([expect.stringMatching(/^storms-[0-9a-f]{32}$/)])
+  })
+})
+
+describe('what cannot be installed', () => {
+  test.each([
+    ['nothing', ''], ['a path that is not there', './nowhere'], ['a name that is none', 'Weather Tool'], ['a file that is no archive', './notes.txt'],
+    ['no registry', 'weather@1.0.0'], ['a climbing name', '@acme/../x'],
+  ])('%s', async (_, spec) => {
+    using home = new HomeFixture()
+    home.write(join(home.base, 'notes.txt'), '')
+    expect(await codeOf(installerFor(home).plan(spec))).toBe('InstallSourceInvalid')
+  })
+
+  test.each([
+    ['a manifest that is none', { 'bulkhead.json': '{' }, 'ShapeInvalid'],
+    ['no manifest', { 'index.js': '' }, 'ShapeInvalid'],
+    ['a lie about its files', { ...packageFiles(), 'bulkhead.integrity.json': '{"algorithm":"sha512","files":{},"root":""}' }, 'IntegrityFailed'],
+    ['a signature that is none', { ...packageFiles(), 'bulkhead.sigstore.json': '{}' }, 'SignatureInvalid'],
+    ['a locked name', packageFiles('1.0.0', [], {}, { name: 'bash', requires: { shell: [{ cmd: 'sh' }] } }), 'LockedIdRedefined'],
+    ['a dependency that is not there', packageFiles('1.0.0', [], { dependsOn: ['elsewhere'] }), 'DependencyMissing'],
+  ])('%s', async (_, files, code) => {
+    using home = new HomeFixture()
+    expect(await codeOf(install(installerFor(home), folderOf(home, files)))).toBe(code)
+    expect(await loaded(home)).toEqual([[], []])
+  })
+
+  test('an archive that climbs out', async () => {
+    using home = new HomeFixture()
+    writeFileSync(join(home.base, 'evil.tgz'), archive(entry({ name: 'package/../../evil.txt', body: 'x' })))
+    expect(await codeOf(installerFor(home).plan('evil.tgz'))).toBe('PackageUnsafe')
+    expect(readdirSync(home.base).toSorted()).toEqual(['evil.tgz', 'home', 'work'])
+  })
+
+  test('something that would take the name of another of its layer', async () => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'storms', manifestOf({ id: 'storms', tools: packageToolsNamed('forecast') }))
+    expect(await codeOf(install(installerFor(home), folderOf(home, packageFiles())))).toBe('RegistrationConflict')
+    expect((await home.load()).extensions.map(({ id }) => id)).toEqual(['storms'])
+  })
+
+  test('into a folder that is a link', async () => {
+    using home = new HomeFixture()
+    home.write(join(home.base, 'precious', 'keep.txt'), 'kept')
+    symlinkSync(join(home.base, 'precious'), join(home.globalRoot, 'installed'))
+    expect(await codeOf(install(installerFor(home), folderOf(home, packageFiles())))).toBe('PackageUnsafe')
+    expect(readdirSync(join(home.base, 'precious'))).toEqual(['keep.txt'])
+  })
+
+  test('over a lock that cannot be read', async () => {
+    using home = new HomeFixture()
+    home.write(join(home.globalRoot, 'bulkhead.lock'), '{')
+    expect(await codeOf(install(installerFor(home), folderOf(home, packageFiles())))).toBe('LockInvalid')
+    expect(readFileSync(join(home.globalRoot, 'bulkhead.lock'), 'utf8')).toBe('{')
+  })
+
+  test('what somebody else changed meanwhile', async () => {
+    using home = new HomeFixture()
+    const installer = installerFor(home)
+    const plan = await installer.plan(folderOf(home, packageFiles()))
+    await install(installer, folderOf(home, packageFiles('1.0.1'), 'other-source'))
+    expect(await codeOf(installer.install(plan, 'ann'))).toBe('InstallBusy')
+    expect(await loaded(home)).toEqual([['global weather@1.0.1 verified'], []])
+  })
+})
+
+const packageToolsNamed = (name: string) => [{ name, description: 'x', inputSchema: { type: 'object' as const } }]
+
+describe('a registry that lies', () => {
+  test.each([
+    ['another tarball than it says', { integrity: `sha512-${Buffer.alloc(64).toString('base64')}` }, 'IntegrityFailed'],
+    ['no digest', { integrity: undefined }, 'InstallSourceInvalid'],
+    ['a weak digest', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, 'InstallSourceInvalid'],
+    ['two digests', { integrity: `sha512-${Buffer.alloc(64).toString('base64')} sha512-${Buffer.alloc(64, 1).toString('base64')}` }, 'InstallSourceInvalid'],
+    ['a tarball in the open', { tarball: 'http://tarballs.example/x.tgz' }, 'InstallSourceInvalid'],
+    ['a tarball that is a file', { tarball: 'file:///etc/passwd' }, 'InstallSourceInvalid'],
+    ['a tarball that is not there', { tarball: 'http://127.0.0.1:1/x.tgz' }, 'InstallSourceUnavailable'],
+  ])('%s', async (_, dist, code) => {
+    using home = new HomeFixture()
+    await using registry = await RegistryFixture.start()
+    registry.publish('weather', '1.0.0', { tarball: await tarballOf(packageFiles()), dist })
+    expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('weather@1.0.0'))).toBe(code)
+    expect(readdirSync(home.globalRoot)).toEqual([])
+  })
+
+  test('another version inside than outside', async () => {
+    using home = new HomeFixture()
+    await using registry = await RegistryFixture.start()
+    registry.publish('weather', '1.0.1', { tarball: await tarballOf(packageFiles('1.0.0')) })
+    expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('weather@1.0.1'))).toBe('PackageUnsafe')
+    expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('weather@9.9.9'))).toBe('InstallSourceInvalid')
+    expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('nothing'))).toBe('InstallSourceUnavailable')
+    expect(await codeOf(installerFor(home, { registry: { url: 'http://registry.example' } }).plan('weather'))).toBe('InstallSourceInvalid')
+  })
+})

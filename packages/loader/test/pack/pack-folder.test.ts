@@ -1,0 +1,107 @@
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BulkheadError } from '@bulkhead/contract'
+import { inspectPackage, packFolder } from '../../src/index.ts'
+import { HomeFixture, manifestOf } from '../home-fixture.ts'
+import { folderOf, packageFiles } from '../install/install-fixture.ts'
+import { SigstoreFixture } from '../signature/sigstore-fixture.ts'
+
+const pack = (home: HomeFixture, files: Parameters<typeof folderOf>[1], bundle?: (main: string) => Promise<string>) =>
+  packFolder(join(home.base, folderOf(home, files)), { loader: home.options(), ...(bundle && { bundle }) })
+const codeOf = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
+
+describe('packing a folder', () => {
+  test('adds an integrity file, and what comes out verifies', async () => {
+    using home = new HomeFixture()
+    const packed = await pack(home, packageFiles())
+    expect([...packed.files.keys()].toSorted()).toEqual(['bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js'])
+    expect(packed).toMatchObject({ bundled: false, leftOut: [], extension: { id: 'weather', integrity: 'verified' } })
+    writeFileSync(join(home.base, 'packed.tgz'), packed.tarball)
+    expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ files: 4, extension: { integrity: 'verified', digests: packed.extension.digests } })
+  })
+
+  test('gives the same bytes again, also over what it wrote before', async () => {
+    using home = new HomeFixture()
+    const first = await pack(home, packageFiles())
+    home.write(join(home.base, 'weather-source', 'bulkhead.integrity.json'), first.integrityFile)
+    expect((await pack(home, {})).tarball).toEqual(first.tarball)
+  })
+
+  test('leaves out what is never packed, and what `files` does not name', async () => {
+    using home = new HomeFixture()
+    const packed = await pack(home, {
+      ...packageFiles(), '.env': 'TOKEN=secret', '.git/config': '', 'lib/.npmrc': '', 'old-1.0.0.tgz': '', 'src/index.ts': '', 'README.md': '', 'assets/a/b.txt': '',
+      'package.json': { name: 'weather', files: ['index.js', './lib', 'assets/**'] },
+    })
+    expect(packed.leftOut).toEqual(['.env', '.git', 'lib/.npmrc', 'old-1.0.0.tgz', 'src/index.ts'])
+    expect([...packed.files.keys()].toSorted()).toEqual(
+      ['README.md', 'assets/a/b.txt', 'bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js', 'package.json'])
+  })
+
+  test('bundles where dependencies are installed, links among them or not', async () => {
+    using home = new HomeFixture()
+    const files = { ...packageFiles(), 'node_modules/dep/index.js': 'module.exports = 1' }
+    expect(await codeOf(pack(home, files))).toBe('ModuleNotFound')
+    symlinkSync('dep', join(home.base, 'weather-source', 'node_modules', 'linked'))
+    const packed = await pack(home, {}, async (main) => `export default "the bundle of ${main}"`)
+    expect([packed.bundled, packed.leftOut, Buffer.from(packed.files.get('index.js')!).toString()]).toEqual([true, ['node_modules'], 'export default "the bundle of index.js"'])
+  })
+
+  test.each([
+    ['no manifest', { 'bulkhead.json': '' }, 'ShapeInvalid'],
+    ['a main that is not there', { 'bulkhead.json': manifestOf({ main: './dist/index.js' }) }, 'ShapeInvalid'],
+    ['a main that `files` leaves out', { 'package.json': { files: ['lib'] } }, 'ShapeInvalid'],
+    ['`files` that are none', { 'package.json': { files: 'lib' } }, 'ShapeInvalid'],
+    ['an old signature', { 'bulkhead.sigstore.json': '{}' }, 'SignatureInvalid'],
+    ['twins', { 'Lib/more.js': '' }, 'PackageUnsafe'],
+  ])('refuses %s', async (_, over, code) => {
+    using home = new HomeFixture()
+    expect(await codeOf(pack(home, { ...packageFiles(), ...over }))).toBe(code)
+  })
+})
+
+describe('signing what was packed', () => {
+  let sigstore: SigstoreFixture
+  beforeAll(async () => { sigstore = await SigstoreFixture.start() })
+  afterAll(() => sigstore[Symbol.asyncDispose]())
+
+  test('takes the signature into the next package, and only while it fits', async () => {
+    using home = new HomeFixture()
+    const { integrityFile } = await pack(home, packageFiles())
+    const folder = join(home.base, 'weather-source')
+    home.write(join(folder, 'bulkhead.sigstore.json'), await sigstore.sign(integrityFile))
+    const loader = home.options({ trustRoot: sigstore.trustRoot })
+    const signed = await packFolder(folder, { loader })
+    expect(signed.extension).toMatchObject({ integrity: 'signed', signer: { repository: 'https://github.com/acme/weather' } })
+    writeFileSync(join(home.base, 'signed.tgz'), signed.tarball)
+    expect(await inspectPackage('./signed.tgz', home.base, loader)).toMatchObject({ extension: { integrity: 'signed' } })
+
+    home.write(join(folder, 'index.js'), 'export default 2')
+    expect(await codeOf(packFolder(folder, { loader }))).toBe('SignatureInvalid')
+  })
+
+  test('any byte of any file, in the folder or in the tarball, is noticed', async () => {
+    using home = new HomeFixture()
+    const packed = await pack(home, packageFiles())
+    const folder = join(home.base, 'weather-source')
+    for (const [path, bytes] of packed.files) {
+      for (const [name, content] of packed.files) home.write(join(folder, name), content)
+      for (const at of [0, Math.floor(bytes.length / 2), bytes.length - 1]) {
+        const changed = Uint8Array.from(bytes)
+        changed[at]! ^= 1
+        home.write(join(folder, path), changed)
+        expect(await codeOf(inspectPackage('./weather-source', home.base, home.options())), `${path} at ${at}`).toMatch(/IntegrityFailed|ShapeInvalid|DuplicateJsonKey/)
+      }
+    }
+    for (let at = 0; at < packed.tarball.length; at += 37) {
+      const changed = Uint8Array.from(packed.tarball)
+      changed[at]! ^= 0x10
+      writeFileSync(join(home.base, 'changed.tgz'), changed)
+      // A few bits of a zip mean nothing, such as those that fill its last byte: then it is the same package.
+      const seen = await inspectPackage('./changed.tgz', home.base, home.options())
+        .then(({ extension }) => extension.digests.package, (error: unknown) => BulkheadError.from(error).code)
+      expect(['PackageUnsafe', 'IntegrityFailed', 'ShapeInvalid', packed.extension.digests.package], `byte ${at}`).toContain(seen)
+    }
+  })
+})

@@ -1,0 +1,47 @@
+import type { ConfigFile } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { packagePolicy } from '../../src/policy/package-policy.ts'
+import { HomeFixture } from '../home-fixture.ts'
+
+const policyOf = (policy: ConfigFile['policy'], id = 'acme-weather', source = 'npm:@acme/weather@1.0.0') => packagePolicy({
+  config: { merged: { ...(policy && { policy }) }, layers: [] },
+  locks: new Map([['global', { kind: 'deciding', source, attested: null }]]),
+}, 'global', id)
+
+describe('the narrowest that speaks counts', () => {
+  const scopes = { '@acme': { signature: 'require', widening: 'refuse' }, 'acme-*': { signature: 'warn' }, 'acme-w*': { integrity: 'require' }, 'acme-weather': { lock: 'off' } } as const
+  test.each([
+    ['nothing is said', {}, { integrity: undefined, signature: undefined, lock: 'warn', widening: 'major', pin: undefined }],
+    ['the layer', { signature: { global: 'off' } }, { signature: 'off' }],
+    ['all of them', { signature: { global: 'off' }, scopes }, { integrity: 'require', signature: 'warn', lock: 'off', widening: 'refuse' }],
+    ['pins', { identities: { '@acme': { issuer: 'scope' }, 'acme-*': { issuer: 'prefix' } } }, { pin: { issuer: 'prefix' } }],
+    ['an id over everything', { identities: { 'acme-weather': { issuer: 'id' }, 'acme-*': { issuer: 'prefix' } } }, { pin: { issuer: 'id' } }],
+  ] as const)('%s', (_, policy, expected) => expect(policyOf(policy as ConfigFile['policy'])).toMatchObject(expected))
+
+  test('a scope is that of the package it was installed from, and not of a name that looks alike', () => {
+    expect(policyOf({ scopes }, 'weather', 'npm:@evil/weather@1.0.0')).toMatchObject({ signature: undefined, widening: 'major' })
+    expect(policyOf({ scopes }, 'weather', 'folder:@acme')).toMatchObject({ signature: undefined })
+    expect(policyOf({ scopes }, 'acmeweather')).toMatchObject({ integrity: undefined, signature: 'require' })
+  })
+})
+
+describe('in a configuration', () => {
+  const load = async (policy: unknown) => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'weather')
+    home.write(`${home.globalRoot}/config.json`, { policy })
+    const { extensions, diagnostics } = await home.loadAsItIs()
+    return [extensions.length, diagnostics.map(({ code }) => code)]
+  }
+
+  test('one package can be held to more, or to less', async () => {
+    expect(await load({ scopes: { 'wea*': { signature: 'require' } } })).toEqual([0, ['SignatureInvalid']])
+    expect(await load({ signature: { global: 'require' }, scopes: { weather: { signature: 'off', lock: 'off' } } })).toEqual([1, []])
+  })
+
+  test('a scope that cannot be read holds at its strictest, and a key that is none is said', async () => {
+    expect(await load({ scopes: { weather: { signature: 'perhaps' } } })).toEqual([0, ['ConfigInvalid', 'IntegrityTokenMissing']])
+    expect(await load({ scopes: { 'We*ther': { signature: 'off' } } })).toEqual([1, ['ConfigInvalid', 'IntegrityTokenMissing']])
+    expect(await load({ lock: { global: 'perhaps' } })).toEqual([0, ['ConfigInvalid', 'IntegrityTokenMissing']])
+  })
+})

@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { PUBLIC_GOOD_ROOT, refreshTrustRoot } from '../../src/index.ts'
+import { HomeFixture } from '../home-fixture.ts'
+import { TufFixture } from './tuf-fixture.ts'
+
+const root = JSON.stringify(PUBLIC_GOOD_ROOT.json)
+const optionsOf = (home: HomeFixture, repository: TufFixture) => ({
+  cacheFolder: join(home.base, 'tuf'), mirror: repository.url, initialRoot: home.write(join(home.base, 'root.json'), repository.initialRoot),
+})
+const outcome = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
+
+describe('refreshing the trust root', () => {
+  test('from a repository that is signed and current', async () => {
+    using home = new HomeFixture()
+    await using repository = await TufFixture.start()
+    repository.serve(root, 1)
+    const options = optionsOf(home, repository)
+    expect(await refreshTrustRoot(options)).toEqual(PUBLIC_GOOD_ROOT.json)
+    const { tlogs: [first] } = PUBLIC_GOOD_ROOT.json as { tlogs: unknown[] }
+    const newer = { ...PUBLIC_GOOD_ROOT.json as object, tlogs: [first] }
+    repository.serve(JSON.stringify(newer), 2)
+    expect(await refreshTrustRoot(options)).toEqual(newer)
+    // What it said once it cannot take back.
+    repository.serve(root, 1)
+    expect(await outcome(refreshTrustRoot(options))).toBe('InstallSourceUnavailable')
+  })
+
+  test.each<[string, (repository: TufFixture) => void, string]>([
+    ['out of date', (repository) => repository.serve(root, 1, '2020-01-01T00:00:00Z'), 'InstallSourceUnavailable'],
+    ['changed after it was signed', (repository) => {
+      repository.serve(root, 1)
+      repository.tamper((text, path) => path === '1.targets.json' ? text.replace('"length":', '"length":1') : text)
+    }, 'InstallSourceUnavailable'],
+    ['another target than was signed', (repository) => {
+      repository.serve(root, 1)
+      repository.tamper((text, path) => path.startsWith('targets/') ? text.replace('rekor', 'rekox') : text)
+    }, 'InstallSourceUnavailable'],
+    ['empty', () => {}, 'InstallSourceUnavailable'],
+    ['one that serves something else', (repository) => repository.serve('{}', 1), 'SignatureInvalid'],
+    ['one that serves no JSON', (repository) => repository.serve('hello', 1), 'SignatureInvalid'],
+  ])('not from one that is %s', async (_, prepare, code) => {
+    using home = new HomeFixture()
+    await using repository = await TufFixture.start()
+    prepare(repository)
+    expect(await outcome(refreshTrustRoot(optionsOf(home, repository)))).toBe(code)
+  })
+
+  test('not in the open, nor from one that nobody vouched for', async () => {
+    using home = new HomeFixture()
+    await using repository = await TufFixture.start()
+    repository.serve(root, 1)
+    const { initialRoot: _, ...unvouched } = optionsOf(home, repository)
+    expect(await outcome(refreshTrustRoot(unvouched))).toBe('InstallSourceUnavailable')
+    expect(await outcome(refreshTrustRoot({ ...unvouched, mirror: 'http://tuf.example' }))).toBe('InstallSourceInvalid')
+  })
+})
