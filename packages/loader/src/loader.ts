@@ -1,14 +1,13 @@
-import { CONFIG_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
+import { CONFIG_FILE, LOCK_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
 import type { Located, Terms } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { inOrder } from './in-order.ts'
 import { settle, type BundledExtension, type LoaderOptions, type Settings } from './options.ts'
-import { readLocks } from './lock/layer-lock.ts'
 import { Pace } from './pace.ts'
 import { placed, proveBundled, proveFolder } from './pipeline.ts'
-import { placesOf, type OpenProject, type Place } from './places.ts'
+import { locksOf, placesOf, type OpenProject, type Place } from './places.ts'
 import { changedSince, findProjectFault, locateProjectLayer } from './project-layer.ts'
 import { register } from './register/register.ts'
 import type { Fault } from './result.ts'
@@ -16,6 +15,7 @@ import { SchemaCourt } from './schema/schema-court.ts'
 import { PackageSignatures } from './signature/package-signatures.ts'
 import { reportMaterial } from './signature/trust-material.ts'
 import { Tally } from './tally.ts'
+import { lockDigest } from './trust/project-digest.ts'
 import { createTrustLedger } from './trust/trust-ledger.ts'
 import { PackageIndex } from './warm/package-index.ts'
 import { watchLayers } from './watch/watch.ts'
@@ -62,11 +62,12 @@ async function gather(
   { overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null, projectFault: Fault | undefined,
 ): Promise<Gathered> {
   const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(settings, project?.root ?? null, overrides)
-  const locks = readLocks(settings.globalRoot, project?.root ?? null, settings.limits)
+  const locks = locksOf(settings, project)
   const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...tools, locks, pace: new Pace() }
   const tally = new Tally()
   tally.diagnostics.push(...configDiagnostics)
   tally.addProjectPart(CONFIG_FILE, projectFileDigest)
+  tally.addProjectPart(LOCK_FILE, project === null ? null : lockDigest(project, settings))
   if (projectFault !== undefined) {
     // To decline is a decision, not a fault.
     const severity = projectFault.stage === 'trust' ? 'warning' : 'error'

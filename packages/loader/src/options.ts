@@ -71,8 +71,7 @@ export function settle(options: LoaderOptions): Settings {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
   }
   const limits = { ...LOADER_LIMITS, ...options.limits }
-  const trustRoot: TrustMaterial = options.trustRoot === undefined
-    ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: options.trustRoot }
+  const trustRoot: TrustMaterial = options.trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: options.trustRoot }
   const cacheKey = sha512(canonicalJson({ coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json }))
   return {
     coreVersion, globalRoot, projectFolder, packagesRoot, cache, cacheKey, defaults, limits, trustRoot,

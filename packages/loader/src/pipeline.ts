@@ -69,7 +69,7 @@ export async function proveFolder(located: Located, terms: Terms, index: Package
 
 /** A package that is in memory and nowhere else yet. `located` says where it came from. */
 export const proveContents = (located: Located, contents: PackageContents, terms: Terms): Promise<Proof> =>
-  guarded(located, () => prove(manifestText(located, contents), located, terms, () => undefined))
+  guarded(located, () => prove(manifestText(located, contents), located, terms))
 
 export function proveBundled(
   { manifest, module }: BundledExtension, located: Located, terms: Terms, index: PackageIndex,
@@ -98,7 +98,7 @@ async function guarded(located: Located, work: () => Promise<Proof>): Promise<Pr
 type Remember = (vouched: Vouched, descriptor: ExtensionDescriptor, warnings: readonly Fault[]) => void
 
 /** The stages in their order. The first that refuses ends it. */
-async function prove(written: StageResult<Written>, located: Located, terms: Terms, remember: Remember): Promise<Proof> {
+async function prove(written: StageResult<Written>, located: Located, terms: Terms, remember?: Remember): Promise<Proof> {
   if (!written.ok) return { kind: 'refused', id: idOfFolder(located), faults: written.faults }
   const { json, manifestAt } = written.value
   const shaped = next(written, shape)
@@ -107,7 +107,7 @@ async function prove(written: StageResult<Written>, located: Located, terms: Ter
   if (isDisabled(manifest, terms)) return { kind: 'disabled', manifest }
   const compiled = await nextAsync(shaped, (value) => compile(value, terms))
   if (!compiled.ok) return { kind: 'refused', id: manifest.id, faults: placed(compiled.faults, manifestAt) }
-  return admit(compiled, terms, (vouched, descriptor) => remember(vouched, descriptor, compiled.warnings))
+  return admit(compiled, terms, (vouched, descriptor) => remember?.(vouched, descriptor, compiled.warnings))
 }
 
 function shape(written: Written): StageResult<Shaped> {
@@ -135,12 +135,10 @@ async function admit(
   const settled = await nextAsync(compiled, (value) => configured(value, terms))
   const intact = next(settled, (value) => integrity(value, terms))
   const vouched = await nextAsync(intact, (value) => signature(value, terms))
-  const accepted = next(vouched, (value) => {
-    const descriptor = describe(value, terms)
-    remember?.(value, descriptor)
-    return locked(descriptor, terms)
-  })
-  if (!accepted.ok) return { kind: 'refused', id: manifest.id, faults: placed(accepted.faults, manifestAt) }
+  if (!vouched.ok) return { kind: 'refused', id: manifest.id, faults: placed(vouched.faults, manifestAt) }
+  const accepted = next(vouched, (value) => locked(describe(value, terms), terms))
+  if (!accepted.ok) return { kind: 'refused', id: manifest.id, faults: accepted.faults }
+  remember?.(vouched.value, accepted.value)
   return { kind: 'proven', descriptor: accepted.value, manifestAt, warnings: placed(accepted.warnings, manifestAt) }
 }
 

@@ -2,7 +2,7 @@ import type { Layer, LayerConfig } from '@bulkhead/contract'
 import { discover, type Discovery } from './discover.ts'
 import { discoverPackages, type PackageBase } from './discover-packages.ts'
 import { discoverInstalled } from './lock/installed-folders.ts'
-import { lockOf, type LayerLocks } from './lock/layer-lock.ts'
+import { lockOf, readLayerLock, type LayerLocks } from './lock/layer-lock.ts'
 import type { Settings } from './options.ts'
 
 /** The project as far as it may be read: its workspace, and the root of its layer there. */
@@ -19,7 +19,7 @@ export interface Place {
   readonly discovery: Discovery
 }
 
-/** Everything that may be an extension, from the lowest layer up: folders first, what was installed, then packages that are named. */
+/** Everything that may be an extension, from the lowest layer up: folders first, then what is installed, then packages that are named. */
 export function placesOf(
   settings: Settings, project: OpenProject | null, configs: readonly LayerConfig[], locks: LayerLocks,
 ): readonly Place[] {
@@ -51,4 +51,10 @@ function join(discoveries: readonly Discovery[]): Discovery {
     refused: discoveries.flatMap(({ refused }) => refused),
     faults: discoveries.flatMap(({ faults }) => faults),
   }
+}
+
+/** What was accepted in each layer that may be read. */
+export function locksOf({ globalRoot, limits }: Settings, project: OpenProject | null): LayerLocks {
+  const roots = [['global', globalRoot], ['project', project?.root ?? null]] as const
+  return new Map(roots.flatMap(([layer, root]) => root === null ? [] : [[layer, readLayerLock(root, limits)] as const]))
 }

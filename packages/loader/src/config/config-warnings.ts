@@ -8,8 +8,7 @@ export interface ConfigWarning {
 
 /** What is well formed and yet deserves a look, each at the file that says it. */
 export function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
-  return layers.flatMap((source) => allowlistWithoutMode(source.config, layers)
-    .map((fault) => ({ source, fault })))
+  return layers.flatMap((source) => allowlistWithoutMode(source.config, layers).map((fault) => ({ source, fault })))
 }
 
 /** Entries that nothing will ever consult look like a protection or a permission, and are neither. */

@@ -18,8 +18,8 @@ export interface PackageContents {
   readonly bytes: ReadonlyMap<string, Uint8Array>
 }
 
-/** A package that stands in a folder. */
-export interface StampedPackage extends PackageContents {
+/** What was read from a folder, with what it looked like then. */
+export interface FolderContents extends PackageContents {
   /** Of every file, and of every folder as it was before it was listed; the folder of the package itself is ''. */
   readonly fileStamps: ReadonlyMap<string, Stamp>
   readonly folderStamps: ReadonlyMap<string, Stamp>
@@ -34,7 +34,7 @@ const hasher = new FileHasher()
  */
 export async function readPackage(
   folder: string, limits: LoaderLimits, pace: Pace, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
-): Promise<StageResult<StampedPackage>> {
+): Promise<StageResult<FolderContents>> {
   const digests = new Map<string, string>()
   const bytes = new Map<string, Uint8Array>()
   const fileStamps = new Map<string, Stamp>()

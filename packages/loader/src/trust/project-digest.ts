@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import { CONFIG_FILE } from '@bulkhead/contract'
+import { CONFIG_FILE, LOCK_FILE } from '@bulkhead/contract'
 import { readConfigFile } from '../config/read-config.ts'
 import { validateConfig } from '../config/validate-config.ts'
 import { packageDigest } from '../digest.ts'
+import { FileHasher } from '../files/read-file.ts'
 import { readPackage } from '../files/read-package.ts'
-import { readLocks } from '../lock/layer-lock.ts'
 import type { Settings } from '../options.ts'
 import { Pace } from '../pace.ts'
-import { placesOf, type OpenProject } from '../places.ts'
+import { locksOf, placesOf, type OpenProject } from '../places.ts'
 import { PackageIndex } from '../warm/package-index.ts'
 
 /** One thing of a project that would be used: its configuration, or one extension. */
@@ -27,11 +27,13 @@ export async function measureProject(project: OpenProject, settings: Settings): 
   const location = join(project.root, CONFIG_FILE)
   const written = readConfigFile(location, { maxBytes: limits.manifestBytes })
   const { config } = validateConfig(written.value)
-  const parts: ProjectPart[] = [{ name: CONFIG_FILE, digest: written.digest }]
+  const parts: ProjectPart[] = [
+    { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(project, settings) },
+  ]
   const pace = new Pace()
   const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)
-  const locks = readLocks(null, project.root, limits)
-  for (const { layer, discovery } of placesOf({ ...settings, globalRoot: null }, project, [{ layer: 'project', location, config }], locks)) {
+  const bare = { ...settings, globalRoot: null }
+  for (const { layer, discovery } of placesOf(bare, project, [{ layer: 'project', location, config }], locksOf(bare, project))) {
     if (layer !== 'project') continue
     parts.push(...discovery.refused.map(({ located: { part } }) => ({ name: part, digest: null })))
     for (const located of discovery.found) {
@@ -40,6 +42,12 @@ export async function measureProject(project: OpenProject, settings: Settings): 
     }
   }
   return projectDigest(parts)
+}
+
+/** What was accepted says which packages count, and in whose name. */
+export function lockDigest({ root }: OpenProject, { limits }: Settings): string | null {
+  const file = new FileHasher().digest(join(root, LOCK_FILE), { maxBytes: limits.lockBytes })
+  return file.ok ? file.digest : null
 }
 
 async function digestsOf(folder: string, limits: Settings['limits'], pace: Pace): Promise<ReadonlyMap<string, string> | null> {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { ExtensionDigests, ExtensionSigner, Manifest } from '@bulkhead/contract'
 import { sha512 } from '../digest.ts'
 import type { ManifestPlace } from '../extension.ts'
-import type { StampedPackage } from '../files/read-package.ts'
+import type { FolderContents } from '../files/read-package.ts'
 import { hasStamp, isSettled } from '../files/stamp.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { Fault } from '../result.ts'
@@ -80,7 +80,7 @@ export class PackageIndex {
   }
 
   /** `readAt` is when reading began. What changed just before may change again without showing it, and is not kept. */
-  keep(location: string, { digests, fileStamps, folderStamps }: StampedPackage, known: KnownExtension, readAt: number): void {
+  keep(location: string, { digests, fileStamps, folderStamps }: FolderContents, known: KnownExtension, readAt: number): void {
     if (![...fileStamps.values(), ...folderStamps.values()].every((stamp) => isSettled(stamp, readAt))) return
     const files = [...digests.keys()]
     this.#keep(location, {

@@ -1,8 +1,8 @@
 import type { ExtensionDescriptor, ExtensionDigests } from '@bulkhead/contract'
 import { rememberedEvidence } from '../evidence.ts'
+import type { Compiled, Located, Origin, Shaped, Terms, Vouched, Written } from '../extension.ts'
 import { INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
-import type { Compiled, Located, Shaped, Terms, Vouched, Written } from '../extension.ts'
 import { pass, type Fault, type Passed } from '../result.ts'
 import { compiledWith } from '../stages/schemas.ts'
 import type { Found, KnownExtension } from './package-index.ts'
@@ -26,15 +26,14 @@ function revive(shaped: Shaped, known: KnownExtension, { schemas }: Terms): Reca
   return pass(compiled, known.warnings)
 }
 
-/** Only what the package says for itself: who attested it elsewhere is the lock's to say, every time. */
-export function knownOf(
+export const knownOf = (
   { manifest, manifestAt, origin, signer, emptyConfigFault }: Vouched, { digests }: ExtensionDescriptor, warnings: readonly Fault[],
-): KnownExtension {
-  const carries = (file: string): boolean => origin.kind === 'files' && origin.evidence.digests().has(file)
-  return {
-    manifest, manifestAt, emptyConfigFault, warnings,
-    carriesIntegrity: carries(INTEGRITY_FILE),
-    signer: carries(SIGNATURE_FILE) ? signer ?? null : null,
-    digests: { package: digests.package, capability: digests.capability, tools: [...digests.tools] },
-  }
-}
+): KnownExtension => ({
+  manifest, manifestAt, emptyConfigFault, warnings,
+  carriesIntegrity: carries(origin, INTEGRITY_FILE),
+  // Somebody else may vouch for it too, by a lock; that is not the package's own word.
+  signer: carries(origin, SIGNATURE_FILE) ? signer ?? null : null,
+  digests: { package: digests.package, capability: digests.capability, tools: [...digests.tools] },
+})
+
+const carries = (origin: Origin, file: string): boolean => origin.kind === 'files' && origin.evidence.digests().has(file)

@@ -6,9 +6,8 @@ import { sha512 } from '../digest.ts'
 import { TOOLS_FOLDER } from '../discover.ts'
 import { listFolder } from '../files/folder-entries.ts'
 import { stampOf } from '../files/stamp.ts'
-import { readLocks } from '../lock/layer-lock.ts'
 import type { Settings } from '../options.ts'
-import { placesOf, type OpenProject } from '../places.ts'
+import { locksOf, placesOf, type OpenProject } from '../places.ts'
 
 /** What a layer looks like from outside, and the folders in which a change of it would show. */
 export interface LayerPrint {
@@ -23,10 +22,9 @@ const MAX_ENTRIES = 100_000
 /** Of everything that a load would read. Opens configuration files and lists folders, and reads nothing else. */
 export function layerPrints(settings: Settings, project: OpenProject | null): readonly LayerPrint[] {
   const { config } = resolveConfig(settings, project?.root ?? null, undefined)
-  const locks = readLocks(settings.globalRoot, project?.root ?? null, settings.limits)
-  return placesOf(settings, project, config.layers, locks).filter(({ root }) => root !== '').map(({ layer, root, discovery }) => {
+  return placesOf(settings, project, config.layers, locksOf(settings, project)).filter(({ root }) => root !== '').map(({ layer, root, discovery }) => {
     const folders = [root]
-    const lines = [CONFIG_FILE, LOCK_FILE].map((file) => lineOf(join(root, file)))
+    const lines = [lineOf(join(root, CONFIG_FILE)), lineOf(join(root, LOCK_FILE))]
     const packages = discovery.found.map(({ location }) => location).filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
     for (const tree of [join(root, TOOLS_FOLDER), ...packages]) walk(tree, lines, folders)
     return { layer, print: sha512(lines.join('\n')), folders }
