@@ -1,21 +1,16 @@
 import { realpath } from 'node:fs/promises'
 import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type Host } from '@bulkhead/host'
-import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
-import { homeFolder, loaderOptions } from './loader-options.ts'
+import { globalRoot, openLoader, type LoaderPlaces } from './project-loader.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
 
-export interface CreateHostOptions {
+export interface CreateHostOptions extends LoaderPlaces {
   /** The folder the tools work on, and the place of the project layer. */
   readonly workspace: string
-  /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
-  readonly home?: string
-  /** Name of the project layer's folder in the workspace. Default: `.bulkhead`. */
-  readonly projectFolder?: string
-  /** Whether the project layer may be read. Default: the interactor is asked; without one it is declined. */
+  /** Whether the project layer may be read. Default: what was said before, else the interactor is asked; without one it is declined. */
   readonly trust?: ProjectTrust
   /** Whom to ask about trust. Sessions name their own. */
   readonly interactor?: Interactor
@@ -30,17 +25,18 @@ export interface CreateHostOptions {
 /** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   const workspace = await canonicalFolder(options.workspace)
-  const home = homeFolder(options.home)
   const env = options.env ?? process.env
-  const loader = createLoader(loaderOptions(home, options.projectFolder))
-  const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
-  const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
+  const loader = openLoader(options)
+  const { diagnostics, ...trust } = options.trust === undefined
+    ? await decideTrust(loader, workspace, options.interactor) : { trust: options.trust, diagnostics: [] }
+  const loaded = await loader.load({ workspace, ...trust, ...(options.config ? { overrides: options.config } : {}) })
+  const report = { ...loaded, diagnostics: [...diagnostics, ...loaded.diagnostics] }
   const sandbox = createSandbox({ workspace })
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
     report, sandbox, store, workspace,
     sidecar: createSidecar(),
-    userData: home,
+    userData: globalRoot(options),
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
   })
   return {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { packFolder } from '@bulkhead/loader'
-import { loaderOptions } from '../src/loader-options.ts'
+import { loaderOptions } from '../src/project-loader.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 import { startRegistry } from './registry.ts'
@@ -24,7 +24,7 @@ const greet = (version: string, hosts: readonly string[] = []) => {
   return at
 }
 const pack = async (version: string, hosts?: readonly string[]) =>
-  (await packFolder(greet(version, hosts), { loader: loaderOptions(join(folder, 'home/.bulkhead')) })).tarball
+  (await packFolder(greet(version, hosts), { loader: loaderOptions({ home: join(folder, 'home/.bulkhead') }) })).tarball
 
 describe('bulkhead install', () => {
   it('shows what it is and may do, and asks; without anybody to ask it writes nothing', async () => {

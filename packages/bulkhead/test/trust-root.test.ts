@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PUBLIC_GOOD_ROOT } from '@bulkhead/loader'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { loaderOptions } from '../src/loader-options.ts'
+import { loaderOptions } from '../src/project-loader.ts'
 import { bulkhead } from './command.ts'
 
 let folder: string
@@ -16,9 +16,9 @@ it('shows the root that ships, takes one of one’s own, and goes back', async (
   writeFileSync(join(folder, 'own.json'), JSON.stringify(PUBLIC_GOOD_ROOT.json))
   const used = await bulkhead(['trust-root', '--use', 'own.json', '--json'], folder)
   expect(JSON.parse(used.stdout)).toMatchObject({ source: join(home(), 'trust-root.json'), ageDays: expect.any(Number) })
-  expect(loaderOptions(home())).toMatchObject({ trustRoot: PUBLIC_GOOD_ROOT.json })
+  expect(loaderOptions({ home: home() })).toMatchObject({ trustRoot: PUBLIC_GOOD_ROOT.json })
   expect(await bulkhead(['trust-root', '--reset'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('@sigstore/tuf') })
-  expect(loaderOptions(home())).not.toHaveProperty('trustRoot')
+  expect(loaderOptions({ home: home() })).not.toHaveProperty('trustRoot')
 })
 
 it('refuses what is no root, and a repository that is not there, and writes nothing', async () => {
@@ -32,5 +32,5 @@ it('refuses what is no root, and a repository that is not there, and writes noth
 
 it('a root that cannot be read is not replaced by another', () => {
   writeFileSync(join(folder, 'trust-root.json'), 'not JSON')
-  expect(loaderOptions(folder)).toMatchObject({ trustRoot: null })
+  expect(loaderOptions({ home: folder })).toMatchObject({ trustRoot: null })
 })

@@ -54,6 +54,8 @@ export type {
   ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust,
   ResolvedConfig, TrustRootReport,
 } from './ports/loader.ts'
+export { TRUST_DECISIONS } from './ports/project-trust.ts'
+export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
 export { STORE_COLLECTIONS, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'

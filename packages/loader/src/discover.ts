@@ -33,7 +33,7 @@ export function discover(layer: Layer, root: string, maxExtensions: number): Dis
   const found: Located[] = []
   const refused: Discovery['refused'][number][] = []
   for (const { name, kind } of listing.entries) {
-    const located: Located = { layer, location: join(tools, name) }
+    const located: Located = { layer, location: join(tools, name), part: `${TOOLS_FOLDER}/${name}` }
     const nameFault = kind === 'folder' ? findNameFault(name) : undefined
     const refuse = (what: string, cure: string) =>
       refused.push({ located, fault: unusable(located.location, `"${visibleText(name)}" ${what}.`, cure) })

@@ -1,6 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { messageOf } from '@bulkhead/contract'
 import type { CreateHostOptions } from '../create-host.ts'
+import type { LoaderPlaces } from '../project-loader.ts'
 import { createTerminalInteractor } from '../terminal-interactor.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -24,6 +25,9 @@ export function readOptions<const Options extends NonNullable<ParseArgsConfig['o
     throw new UsageError(messageOf(error))
   }
 }
+
+/** Where the layers are, as the command line says it. */
+export const placesOf = ({ home }: { readonly home?: string | undefined }): LoaderPlaces => home === undefined ? {} : { home }
 
 /** A person can be asked only when both ends are a terminal. */
 export const terminal = () => process.stdin.isTTY && process.stderr.isTTY ? createTerminalInteractor() : undefined

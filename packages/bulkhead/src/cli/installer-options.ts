@@ -2,9 +2,9 @@ import { realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
 import { createLoader, Installer, type RegistryOptions } from '@bulkhead/loader'
-import { homeFolder, loaderOptions } from '../loader-options.ts'
+import { loaderOptions } from '../project-loader.ts'
 import { decideTrust } from '../project-trust.ts'
-import { terminal } from './host-options.ts'
+import { placesOf, terminal } from './host-options.ts'
 import { createProgress, type Progress } from './progress.ts'
 
 export const INSTALLER_OPTIONS = {
@@ -27,9 +27,9 @@ export interface InstallerValues {
 /** Installing into a project reads what is there, so it must be trusted as for anything else. */
 export async function openInstaller(values: InstallerValues): Promise<{ readonly installer: Installer; readonly progress: Progress }> {
   const workspace = folderOf(values.workspace ?? process.cwd())
-  const loader = loaderOptions(homeFolder(values.home))
+  const loader = loaderOptions(placesOf(values))
   const layer = values.project ? 'project' as const : 'global' as const
-  if (layer === 'project' && !values['trust-project'] && await decideTrust(createLoader(loader), workspace, terminal()) === 'declined') {
+  if (layer === 'project' && !values['trust-project'] && (await decideTrust(createLoader(loader), workspace, terminal())).trust === 'declined') {
     throw new BulkheadError('ProjectTrustRequired', `${workspace} has tools or settings of its own and is not trusted; nothing was read or written.`)
   }
   const progress = createProgress('fetching')

@@ -5,6 +5,7 @@ import { UsageError } from './usage-error.ts'
 /** Each is loaded when it is wanted: help and wrong usage answer at once. */
 const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
   ['tools', { summary: 'lists the tools of this folder, where they come from and what they may do', load: async () => (await import('./tools.ts')).tools }],
+  ['trust', { summary: 'says whether the tools and settings that a project brings may be used', load: async () => (await import('./trust.ts')).trust }],
   ['call', { summary: 'calls one tool and prints its outcome', load: async () => (await import('./call.ts')).call }],
   ['install', { summary: 'installs a folder, a tarball or an npm package, after showing what it is and may do', load: async () => (await import('./install.ts')).install }],
   ['uninstall', { summary: 'takes an installed extension away', load: async () => (await import('./uninstall.ts')).uninstall }],

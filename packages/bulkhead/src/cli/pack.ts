@@ -2,11 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { INTEGRITY_FILE, packFolder } from '@bulkhead/loader'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
-import { homeFolder, loaderOptions } from '../loader-options.ts'
+import { loaderOptions } from '../project-loader.ts'
 import { answering, printJson } from './answer.ts'
 import { bundleModule } from './bundle.ts'
 import type { Command } from './command.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, placesOf, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { UsageError } from './usage-error.ts'
@@ -28,7 +28,7 @@ module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead
     return answering(values.json, async () => {
       const folder = resolve(dir)
       const packed = await packFolder(folder, {
-        loader: loaderOptions(homeFolder(values.home)), bundle: (main) => bundleModule(folder, main),
+        loader: loaderOptions(placesOf(values)), bundle: (main) => bundleModule(folder, main),
       })
       const { id, version } = packed.extension
       const out = resolve(values.out ?? '.')

@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join, resolve } from 'node:path'
 import { BulkheadError, messageOf, type Json } from '@bulkhead/contract'
 import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@bulkhead/loader'
-import { homeFolder, loaderOptions, TRUST_ROOT_FILE } from '../loader-options.ts'
+import { globalRoot, loaderOptions, TRUST_ROOT_FILE } from '../project-loader.ts'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, placesOf, readOptions } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
 export const trustRoot: Command = {
@@ -25,7 +25,7 @@ The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the roo
     const asked = [values.refresh, values.use !== undefined, values.reset].filter((is) => is === true)
     if (positionals.length > 0 || asked.length > 1) throw new UsageError('Name at most one of --refresh, --use and --reset.')
     if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) throw new UsageError('--mirror and --tuf-root go with --refresh.')
-    const home = homeFolder(values.home)
+    const home = globalRoot(placesOf(values))
     const path = join(home, TRUST_ROOT_FILE)
     return answering(values.json, async () => {
       if (values.refresh) {
@@ -38,7 +38,7 @@ The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the roo
       } else if (values.reset) {
         rmSync(path, { force: true })
       }
-      const { trustRootSource: { source, date } = PUBLIC_GOOD_ROOT } = loaderOptions(home)
+      const { trustRootSource: { source, date } = PUBLIC_GOOD_ROOT } = loaderOptions(placesOf(values))
       const ageDays = ageInDays({ source, date, json: null })
       if (values.json) printJson({ source, date, ageDays })
       else process.stdout.write(`${source}${date === null ? '' : `, of ${date}, ${ageDays} days old`}\n`)

@@ -1,10 +1,10 @@
 import { createLoader, inspectPackage } from '@bulkhead/loader'
 import { realpathSync } from 'node:fs'
-import { homeFolder, loaderOptions } from '../loader-options.ts'
+import { loaderOptions } from '../project-loader.ts'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, placesOf, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { table } from './table.ts'
@@ -21,7 +21,8 @@ Exit code: 0 when all of it is what it should be, 1 when something is not.`,
     const { values, positionals } = readOptions(args, {})
     const [path, ...more] = positionals
     if (more.length > 0) throw new UsageError('Name one folder or tarball after "verify", or nothing.')
-    const options = loaderOptions(homeFolder(values.home))
+    // What is remembered of earlier starts is what is being verified.
+    const { cache: _, ...options } = loaderOptions(placesOf(values))
     return answering(values.json, async () => {
       if (path === undefined) return verifyInstalled(values, createLoader(options))
       // Here a bare word can only be a path.

@@ -1,6 +1,7 @@
-import { opendirSync, type Dirent } from 'node:fs'
+import { lstatSync, opendirSync, type Dirent } from 'node:fs'
 import { messageOf } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
+import { stampOf, type Stamp } from './stamp.ts'
 
 export interface FolderEntry {
   readonly name: string
@@ -8,13 +9,16 @@ export interface FolderEntry {
 }
 
 export type FolderListing =
-  | { readonly ok: true; readonly entries: readonly FolderEntry[] }
+  | { readonly ok: true; readonly entries: readonly FolderEntry[]; readonly stamp: Stamp }
   | { readonly ok: false; readonly problem: 'missing' | 'too-many' | 'unreadable'; readonly message: string }
 
 /** Lists a folder in byte order, and stops at a folder that has more entries than may be. Contract: never throws. */
 export function listFolder(path: string, maxEntries: number): FolderListing {
   const entries: FolderEntry[] = []
+  let stamp: Stamp
   try {
+    // Before the listing: whatever is added during it then shows in another stamp.
+    stamp = stampOf(lstatSync(path))
     using folder = opendirSync(path)
     for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
       if (entries.length === maxEntries) return { ok: false, problem: 'too-many', message: `has more than ${maxEntries} entries` }
@@ -25,7 +29,7 @@ export function listFolder(path: string, maxEntries: number): FolderListing {
       ? { ok: false, problem: 'missing', message: 'does not exist' }
       : { ok: false, problem: 'unreadable', message: `cannot be listed: ${messageOf(error)}` }
   }
-  return { ok: true, entries: entries.toSorted((left, right) => byteOrder(left.name, right.name)) }
+  return { ok: true, stamp, entries: entries.toSorted((left, right) => byteOrder(left.name, right.name)) }
 }
 
 function kindOf(entry: Dirent): FolderEntry['kind'] {

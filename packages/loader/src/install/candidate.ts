@@ -1,8 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { createHash } from 'node:crypto'
 import { BulkheadError, messageOf, visibleText, type ExtensionSigner, type Json } from '@bulkhead/contract'
-import { sha512 } from '../digest.ts'
-import { boundOf, readPackage, type PackageContents } from '../files/read-package.ts'
+import { boundOf, contentsInMemory, readPackage, type PackageContents } from '../files/read-package.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import type { LoaderLimits } from '../limits.ts'
 import { Pace } from '../pace.ts'
@@ -71,7 +70,7 @@ export async function unpack(bytes: Uint8Array, limits: LoaderLimits, name: stri
     const bound = boundOf(path, limits)
     if (content.length > bound) throw unsafe(name, `The file "${visibleText(path)}" has ${content.length} bytes; ${bound} are allowed`)
   }
-  return { digests: new Map([...read.files].map(([path, content]) => [path, sha512(content)])), bytes: read.files }
+  return contentsInMemory(read.files)
 }
 
 async function attest(version: RegistryVersion, bytes: Uint8Array, registry: Registry, { trustRoot, npmKeys }: Sources) {

@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import type { ExtensionDigests, ExtensionSigner, Manifest } from '@bulkhead/contract'
+import { sha512 } from '../digest.ts'
+import type { ManifestPlace } from '../extension.ts'
+import type { PackageContents } from '../files/read-package.ts'
+import { hasStamp, isSettled, type Stamp } from '../files/stamp.ts'
+import { deepFreeze } from '../freeze.ts'
+import type { Fault } from '../result.ts'
+import type { SchemaFault } from '../schema/schema-rules.ts'
+import { readIndexFile, writeIndexFile } from './index-file.ts'
+
+/** What was found out about an extension, apart from what any configuration says of it. */
+export interface KnownExtension {
+  readonly manifest: Manifest
+  readonly manifestAt: ManifestPlace
+  readonly carriesIntegrity: boolean
+  readonly signer: ExtensionSigner | null
+  readonly emptyConfigFault: SchemaFault | null
+  readonly warnings: readonly Fault[]
+  readonly digests: Omit<ExtensionDigests, 'tools'> & { readonly tools: readonly (readonly [string, string])[] }
+}
+
+/** How it is told that an extension is still the same: by the stamps of its files, or by the digest of what a program gave. */
+interface Entry {
+  readonly files: readonly (readonly [path: string, digest: string, stamp: Stamp])[]
+  readonly folders: readonly (readonly [path: string, stamp: Stamp])[]
+  readonly given: string | null
+  readonly known: KnownExtension
+}
+
+export interface Found {
+  readonly known: KnownExtension
+  /** Of every file of the package. */
+  readonly digests: ReadonlyMap<string, string>
+}
+
+/**
+ * What is known of the extensions of one root from earlier starts, so that what has not changed need not be read again. What is
+ * told by it was proven then, from bytes with the digests it has; the bytes themselves are read and compared when they are used.
+ */
+export class PackageIndex {
+  readonly #file: string | null
+  readonly #key: string
+  readonly #entries: ReadonlyMap<string, Entry>
+  readonly #seen = new Map<string, Entry>()
+  #changed = false
+
+  private constructor(file: string | null, key: string) {
+    this.#file = file
+    this.#key = key
+    const stored = file === null ? undefined : readIndexFile(file, key)
+    this.#entries = new Map(stored as readonly (readonly [string, Entry])[] | undefined)
+  }
+
+  /** Without a folder nothing is remembered. */
+  static open(folder: string | null, key: string, root: string): PackageIndex {
+    return new PackageIndex(folder === null ? null : join(folder, `${sha512(root).slice(0, 32)}.json`), key)
+  }
+
+  /** What is known of the package, if it has not changed since. Looks at every file and folder of it and opens none. */
+  find(location: string): Found | undefined {
+    const entry = this.#entries.get(location)
+    if (entry === undefined || entry.given !== null || !isUnchanged(location, entry)) return undefined
+    return this.#tell(location, entry)
+  }
+
+  findGiven(location: string, digest: string): Found | undefined {
+    const entry = this.#entries.get(location)
+    return entry?.given === digest ? this.#tell(location, entry) : undefined
+  }
+
+  /** `readAt` is when reading began. What changed just before may change again without showing it, and is not kept. */
+  keep(location: string, { digests, fileStamps, folderStamps }: PackageContents, known: KnownExtension, readAt: number): void {
+    if (![...fileStamps.values(), ...folderStamps.values()].every((stamp) => isSettled(stamp, readAt))) return
+    const files = Array.from(digests, ([path, digest]) => [path, digest, fileStamps.get(path)!] as const)
+    this.#keep(location, { files, folders: [...folderStamps], given: null, known })
+  }
+
+  keepGiven(location: string, digest: string, known: KnownExtension): void {
+    this.#keep(location, { files: [], folders: [], given: digest, known })
+  }
+
+  /** What was neither found nor kept is forgotten. */
+  save(): void {
+    if (this.#file === null || (!this.#changed && this.#seen.size === this.#entries.size)) return
+    writeIndexFile(this.#file, this.#key, [...this.#seen])
+    this.#changed = false
+  }
+
+  #keep(location: string, entry: Entry): void {
+    if (this.#file === null) return
+    this.#seen.set(location, entry)
+    this.#changed = true
+  }
+
+  #tell(location: string, entry: Entry): Found {
+    this.#seen.set(location, entry)
+    deepFreeze(entry.known.manifest)
+    return { known: entry.known, digests: new Map(entry.files.map(([path, digest]) => [path, digest])) }
+  }
+}
+
+function isUnchanged(location: string, { files, folders }: Entry): boolean {
+  const at = (path: string): string => path === '' ? location : `${location}/${path}`
+  return folders.every(([path, stamp]) => hasStamp(at(path), 'folder', stamp))
+    && files.every(([path, , stamp]) => hasStamp(at(path), 'file', stamp))
+}
