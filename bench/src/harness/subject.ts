@@ -35,6 +35,8 @@ export interface Subject<Name extends string = string> {
   readonly compares: string
   readonly sides: readonly Side<Name>[]
   readonly modes: readonly Mode[]
+  /** Fewer than usual, where one call takes so long that a few say enough. */
+  readonly rounds?: number
   readonly goals: readonly Goal<NoInfer<Name>>[]
 }
 

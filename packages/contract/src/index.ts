@@ -52,7 +52,7 @@ export type { CompartmentServices, LogEntry, SecretGrant, StateAccess } from './
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
   ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust,
-  ResolvedConfig, TrustRootReport,
+  ResolvedConfig, TrustRootReport, WatchRequest,
 } from './ports/loader.ts'
 export { TRUST_DECISIONS } from './ports/project-trust.ts'
 export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'

@@ -7,7 +7,7 @@ import { findNameFault } from './files/portable-name.ts'
 import type { Fault } from './result.ts'
 
 /** Below the root of a layer. */
-const TOOLS_FOLDER = 'tools'
+export const TOOLS_FOLDER = 'tools'
 
 export interface Discovery {
   readonly found: readonly Located[]

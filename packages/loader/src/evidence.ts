@@ -10,7 +10,7 @@ import { unverified, verified, type Verification } from './signature/verificatio
 /** What a package says for itself, whatever any configuration asks of it. */
 export interface PackageEvidence {
   /** Of every file. */
-  readonly digests: ReadonlyMap<string, string>
+  digests(): ReadonlyMap<string, string>
   /** Where the files differ from the integrity file it carries; undefined where it carries none. */
   integrity(): readonly Fault[] | undefined
   /** What the signature it carries proves; undefined where it carries none. Contract: never rejects. */
@@ -22,7 +22,7 @@ export function evidenceOf({ digests, bytes }: PackageContents): PackageEvidence
   const integrityFile = bytes.get(INTEGRITY_FILE)
   const bundle = bytes.get(SIGNATURE_FILE)
   return {
-    digests,
+    digests: always(digests),
     integrity: () => integrityFile === undefined ? undefined : compareIntegrity(integrityFile, coveredFiles(digests)),
     signature(signatures) {
       if (bundle === undefined) return undefined
@@ -32,9 +32,12 @@ export function evidenceOf({ digests, bytes }: PackageContents): PackageEvidence
   }
 }
 
+/** Outlives the rest, so it must not hold the bytes that the other functions see. */
+const always = <T>(value: T) => (): T => value
+
 /** As it was when the files were the same. */
 export const rememberedEvidence = (
-  digests: ReadonlyMap<string, string>, carriesIntegrity: boolean, signer: ExtensionSigner | null,
+  digests: () => ReadonlyMap<string, string>, carriesIntegrity: boolean, signer: ExtensionSigner | null,
 ): PackageEvidence => ({
   digests,
   integrity: () => carriesIntegrity ? [] : undefined,

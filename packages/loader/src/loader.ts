@@ -1,11 +1,11 @@
-import { CONFIG_FILE, LOCK_FILE, type Layer, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
+import { CONFIG_FILE, LOCK_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
 import type { Located, Terms } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { inOrder } from './in-order.ts'
 import { settle, type BundledExtension, type LoaderOptions, type Settings } from './options.ts'
-import { lockDigest, lockOf, readLayerLock, type LayerLock } from './lock/layer-lock.ts'
+import { lockDigest, lockOf, readLocks } from './lock/layer-lock.ts'
 import { Pace } from './pace.ts'
 import { placed, proveBundled, proveFolder } from './pipeline.ts'
 import { placesOf, type OpenProject, type Place } from './places.ts'
@@ -18,6 +18,7 @@ import { reportMaterial } from './signature/trust-material.ts'
 import { Tally } from './tally.ts'
 import { createTrustLedger } from './trust/trust-ledger.ts'
 import { PackageIndex } from './warm/package-index.ts'
+import { watchLayers } from './watch/watch.ts'
 
 /** So many are read while the schemas of others are being compiled. */
 const AT_ONCE = 32
@@ -30,6 +31,10 @@ export function createLoader(options: LoaderOptions): Loader {
     load: (request) => load(request, settings, tools),
     hasProjectLayer: async (workspace) => locateProjectLayer(workspace, settings).kind === 'folder',
     trust: createTrustLedger(settings),
+    watch(request, onChange) {
+      locateProjectLayer(request.workspace, settings)
+      return watchLayers(request, settings, onChange)
+    },
   }
 }
 
@@ -57,9 +62,7 @@ async function gather(
   { overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null, projectFault: Fault | undefined,
 ): Promise<Gathered> {
   const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(settings, project?.root ?? null, overrides)
-  const locks = new Map<Layer, LayerLock>([
-    ['global', readLayerLock(settings.globalRoot, settings.limits)], ['project', readLayerLock(project?.root ?? null, settings.limits)],
-  ])
+  const locks = readLocks(settings.globalRoot, project?.root ?? null, settings.limits)
   const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...tools, locks, pace: new Pace() }
   const tally = new Tally()
   tally.diagnostics.push(...configDiagnostics)

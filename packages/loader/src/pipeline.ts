@@ -39,7 +39,7 @@ export type Proof =
 /** `digests` are of every file that was read, and null where the folder could not be read whole. */
 export interface FolderProof {
   readonly proof: Proof
-  readonly digests: ReadonlyMap<string, string> | null
+  readonly digests: (() => ReadonlyMap<string, string>) | null
 }
 
 /** A package that is in memory and nowhere else yet. `located` says where it came from. */
@@ -61,7 +61,7 @@ export async function proveFolder(located: Located, terms: Terms, index: Package
     const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
     if (!contents.ok) return { kind: 'refused', id: idOfFolder(located), faults: contents.faults }
     const read = contents.value
-    digests = read.digests
+    digests = () => read.digests
     return prove(manifestText(located, read), located, terms, (vouched, descriptor, warnings) => {
       // A signature that nobody looked at is nothing to remember.
       if (read.digests.has(SIGNATURE_FILE) && vouched.signer === undefined) return

@@ -32,7 +32,7 @@ export class Tally {
   }
 
   addFolder(located: Located, { proof, digests }: FolderProof): void {
-    if (located.layer === 'project') this.addProjectPart(located.part, digests === null ? null : packageDigest(digests))
+    if (located.layer === 'project') this.addProjectPart(located.part, digests === null ? null : packageDigest(digests()))
     this.add(located, proof)
   }
 

@@ -28,7 +28,7 @@ interface Confinement {
 }
 
 async function loadConfined({ readable, prepare, request, threads, trace }: Confinement): Promise<ConfinedReport> {
-  const rights = [...[repository, ...readable].map((path) => `--allow-fs-read=${path}`), ...(threads ? ['--allow-worker'] : [])]
+  const rights = [...[repository, ...readable].map((path) => `--allow-fs-read=${path}`), ...(threads ? ['--allow-worker', '--no-warnings'] : [])]
   const node = [process.execPath, '--permission', ...rights, child]
   const [command, ...args] = trace === undefined ? node : [tracer, '-f', '-e', 'trace=file,process,network', '-o', trace, ...node]
   const running = spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: {} })

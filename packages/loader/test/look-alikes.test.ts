@@ -28,7 +28,7 @@ describe('names that can hardly be told apart', () => {
       home.extension(home.globalRoot, 'second', offering('second', other))
       const { extensions, diagnostics } = await home.load()
       expect(extensions).toEqual([])
-      expect(diagnostics.map(({ code, path }) => [code, path])).toEqual(Array(2).fill(['RegistrationConflict', '/tools/0/name']))
+      expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([['RegistrationConflict', '/tools/0/name'], ['RegistrationConflict', '/tools/0/name']])
     },
   )
 

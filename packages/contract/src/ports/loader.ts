@@ -99,5 +99,13 @@ export interface Loader {
   hasProjectLayer(workspace: string): Promise<boolean>
   /** Who is trusted. */
   readonly trust: TrustLedger
+  /**
+   * Calls back once after each storm of changes to what a load would read, with the layers that changed; until the returned
+   * disposer is called. Watch first and load then, so that nothing is missed between. Throws ProjectPathInvalid.
+   */
+  watch(request: WatchRequest, onChange: (layers: readonly Layer[]) => void): () => void
 }
+
+/** As for a load: of a project that is declined only the coming and going of its folder is noticed. */
+export type WatchRequest = Pick<LoadRequest, 'workspace' | 'trust'>
 

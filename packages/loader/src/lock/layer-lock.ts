@@ -35,6 +35,10 @@ export function readLayerLock(root: string | null, limits: LoaderLimits): LayerL
   return parsed.ok ? { kind: 'read', entries: parsed.lock, digest } : unreadable(digest, location, parsed.path, parsed.message)
 }
 
+/** Of the layers that have a root at present. */
+export const readLocks = (globalRoot: string | null, projectRoot: string | null, limits: LoaderLimits): LayerLocks =>
+  new Map([['global', readLayerLock(globalRoot, limits)], ['project', readLayerLock(projectRoot, limits)]])
+
 /** What trust in a project is bound to, as to its other files; null where there is none, or none that can be read. */
 export const lockDigest = (lock: LayerLock): string | null => 'digest' in lock ? lock.digest : null
 

@@ -6,10 +6,21 @@ import type { RegistrationRule } from './rule.ts'
  * Two names with a key in common are hard to tell apart: by case and dashes, or by characters that look alike. Names have no
  * others than Latin letters, digits, dash and underscore, so these few are all.
  */
-export const lookAlikeKeys = (name: string): readonly [string, string] => [
+const keysOf = (name: string): readonly [string, string] => [
   `case ${name.toLowerCase().replaceAll('-', '_')}`,
   `look ${name.replaceAll(/[I1]/g, 'l').replaceAll('0', 'o').replaceAll('rn', 'm').replaceAll('vv', 'w').replaceAll('-', '_').toLowerCase()}`,
 ]
+
+/** Asked again and again for the same names. */
+const known = new Map<string, readonly [string, string]>()
+const REMEMBERED = 20_000
+
+function lookAlikeKeys(name: string): readonly [string, string] {
+  const keys = known.get(name) ?? keysOf(name)
+  if (known.size >= REMEMBERED) known.clear()
+  known.set(name, keys)
+  return keys
+}
 
 interface Claim {
   readonly claimant: ExtensionDescriptor

@@ -42,7 +42,7 @@ export class SchemaCompiler {
   // Writes the code of a validator and leaves it at that: most schemas are never used here, and making a function of the
   // code is most of the time.
   readonly #drafter = withFormats(new Ajv2020(
-    { ...OPTIONS, meta: false, validateSchema: false, code: { ...OPTIONS.code, process: () => 'return function () {}' } },
+    { ...OPTIONS, meta: false, validateSchema: false, messages: false, code: { ...OPTIONS.code, process: () => 'return function () {}' } },
   ))
 
   constructor(limits: LoaderLimits) {

@@ -21,7 +21,7 @@ export async function signature(vouched: Vouched, terms: Terms): Promise<StageRe
   const verification = await (origin.kind === 'files' ? origin.evidence.signature(terms.signatures) : undefined)
   if (verification === undefined) {
     const attested = origin.kind === 'module' ? undefined : attestedSigner(
-      lockOf(terms.locks, layer), layer, id, () => packageDigest(coveredFiles(origin.evidence.digests)))
+      lockOf(terms.locks, layer), layer, id, () => packageDigest(coveredFiles(origin.evidence.digests())))
     if (attested !== undefined) return signedBy(attested, pin, vouched)
     if (pin !== undefined) return refuse(missing(`The policy pins who signs "${id}", and it is not signed.`))
     const unsigned = missing(`The policy for the ${layer} layer asks for a signature, and the package has no ${SIGNATURE_FILE}.`)

@@ -3,7 +3,7 @@ import type { ExtensionDigests, ExtensionSigner, Manifest } from '@bulkhead/cont
 import { sha512 } from '../digest.ts'
 import type { ManifestPlace } from '../extension.ts'
 import type { PackageContents } from '../files/read-package.ts'
-import { hasStamp, isSettled, type Stamp } from '../files/stamp.ts'
+import { hasStamp, isSettled } from '../files/stamp.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { Fault } from '../result.ts'
 import type { SchemaFault } from '../schema/schema-rules.ts'
@@ -20,18 +20,28 @@ export interface KnownExtension {
   readonly digests: Omit<ExtensionDigests, 'tools'> & { readonly tools: readonly (readonly [string, string])[] }
 }
 
-/** How it is told that an extension is still the same: by the stamps of its files, or by the digest of what a program gave. */
+/**
+ * How it is told that an extension is still the same: by the stamps of its files, or by the digest of what a program gave.
+ * Few and flat values, since a thousand of these are parsed at once.
+ */
 interface Entry {
-  readonly files: readonly (readonly [path: string, digest: string, stamp: Stamp])[]
-  readonly folders: readonly (readonly [path: string, stamp: Stamp])[]
+  readonly files: readonly string[]
+  /** Of the files, one after the other. */
+  readonly digests: string
+  readonly folders: readonly string[]
+  /** Of the folders, then of the files, one after the other. */
+  readonly stamps: readonly number[]
   readonly given: string | null
   readonly known: KnownExtension
 }
 
+const DIGEST_CHARS = 128
+const STAMP_NUMBERS = 4
+
 export interface Found {
   readonly known: KnownExtension
-  /** Of every file of the package. */
-  readonly digests: ReadonlyMap<string, string>
+  /** Of every file of the package. Made when it is asked for. */
+  readonly digests: () => ReadonlyMap<string, string>
 }
 
 /**
@@ -72,12 +82,19 @@ export class PackageIndex {
   /** `readAt` is when reading began. What changed just before may change again without showing it, and is not kept. */
   keep(location: string, { digests, fileStamps, folderStamps }: PackageContents, known: KnownExtension, readAt: number): void {
     if (![...fileStamps.values(), ...folderStamps.values()].every((stamp) => isSettled(stamp, readAt))) return
-    const files = Array.from(digests, ([path, digest]) => [path, digest, fileStamps.get(path)!] as const)
-    this.#keep(location, { files, folders: [...folderStamps], given: null, known })
+    const files = [...digests.keys()]
+    this.#keep(location, {
+      files,
+      digests: [...digests.values()].join(''),
+      folders: [...folderStamps.keys()],
+      stamps: [...folderStamps.values(), ...files.map((path) => fileStamps.get(path)!)].flat(),
+      given: null,
+      known,
+    })
   }
 
   keepGiven(location: string, digest: string, known: KnownExtension): void {
-    this.#keep(location, { files: [], folders: [], given: digest, known })
+    this.#keep(location, { files: [], digests: '', folders: [], stamps: [], given: digest, known })
   }
 
   /** What was neither found nor kept is forgotten. */
@@ -96,12 +113,14 @@ export class PackageIndex {
   #tell(location: string, entry: Entry): Found {
     this.#seen.set(location, entry)
     deepFreeze(entry.known.manifest)
-    return { known: entry.known, digests: new Map(entry.files.map(([path, digest]) => [path, digest])) }
+    const { known, files, digests } = entry
+    const digestOf = (at: number): string => digests.slice(at * DIGEST_CHARS, (at + 1) * DIGEST_CHARS)
+    return { known, digests: () => new Map(files.map((path, at) => [path, digestOf(at)])) }
   }
 }
 
-function isUnchanged(location: string, { files, folders }: Entry): boolean {
+function isUnchanged(location: string, { files, folders, stamps }: Entry): boolean {
   const at = (path: string): string => path === '' ? location : `${location}/${path}`
-  return folders.every(([path, stamp]) => hasStamp(at(path), 'folder', stamp))
-    && files.every(([path, , stamp]) => hasStamp(at(path), 'file', stamp))
+  return folders.every((path, index) => hasStamp(at(path), 'folder', stamps, index * STAMP_NUMBERS))
+    && files.every((path, index) => hasStamp(at(path), 'file', stamps, (folders.length + index) * STAMP_NUMBERS))
 }

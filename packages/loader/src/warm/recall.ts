@@ -37,4 +37,4 @@ export const knownOf = (
   digests: { package: digests.package, capability: digests.capability, tools: [...digests.tools] },
 })
 
-const carries = (origin: Origin, file: string): boolean => origin.kind === 'files' && origin.evidence.digests.has(file)
+const carries = (origin: Origin, file: string): boolean => origin.kind === 'files' && origin.evidence.digests().has(file)
