@@ -6,7 +6,8 @@ import { createHost as createHostCore, type Host } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
-import { bundledExtensions } from '@bulkhead/tools-bundled'
+import { argumentsReaders, bundledExtensions } from '@bulkhead/tools-bundled'
+import { operatorSurroundings } from './operator-surroundings.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
@@ -42,10 +43,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   })
   const trust = options.trust ?? await decideTrust(loader, workspace, options.interactor)
   const report = await loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
-  const sandbox = createSandbox({ workspace })
+  const sandbox = createSandbox({ workspace, operator: operatorSurroundings(env) })
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
-    report, sandbox, store, workspace,
+    report, sandbox, store, workspace, argumentsReaders,
     sidecar: createSidecar(),
     userData: home,
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,

@@ -31,7 +31,13 @@ export function catastropheOf([program, ...args]: readonly Word[]): string | und
   return rule?.(args.map(({ text }) => text))
 }
 
-/** A function that calls itself twice, beside itself. */
-export const isForkBomb = (text: string): boolean => /([\w:.]+)\s*\(\s*\)\s*\{[^}]*\1\s*\|\s*\1\s*&/.test(text)
+/** A function that calls itself twice, beside itself. Bounded in every part: the text is a stranger's. */
+export function isForkBomb(text: string): boolean {
+  for (const [whole, name] of text.matchAll(/([\w:.]{1,32})\s{0,8}\(\s{0,8}\)\s{0,8}\{[^}]{0,256}/g)) {
+    const body = whole.slice(whole.indexOf('{')).replaceAll(/\s/g, '')
+    if (body.includes(`${name}|${name}&`)) return true
+  }
+  return false
+}
 
 export const overwritesDevice = (path: string): boolean => DEVICE.test(path)

@@ -10,16 +10,17 @@ export function commandText(words: readonly Word[]): string {
   return words.map((word, index) => wordText(word, index === 0 ? BARE_NAME : BARE_WORD)).join(' ')
 }
 
-/** With all that is not in the words but decides what happens. */
-export function stageText({ assignments, words, stdin, stdout, stderr }: Stage): string {
+/** With all that is not in the words but decides what the command does; where its output goes is another matter. */
+export function inputText({ assignments, words, stdin }: Stage): string {
   return [
     ...assignments.map(([name, value]) => `${name}=${quoted(value, BARE_WORD)}`),
     commandText(words),
     ...(stdin === undefined ? [] : ['file' in stdin ? `< ${quoted(stdin.file, BARE_WORD)}` : `<<< ${quoted(stdin.text, BARE_WORD)}`]),
-    ...targetText('>', stdout, 'out'),
-    ...targetText('2>', stderr, 'err'),
   ].join(' ')
 }
+
+export const stageText = (stage: Stage): string =>
+  [inputText(stage), ...targetText('>', stage.stdout, 'out'), ...targetText('2>', stage.stderr, 'err')].join(' ')
 
 function targetText(operator: string, target: Target, usual: Target): readonly string[] {
   if (target === usual) return []

@@ -35,14 +35,14 @@ export function optionScripts(name: string, args: readonly Word[]): Wrapped | un
 
 /** Subcommands of git that run a command of theirs. */
 const RUNNING = /^(?:foreach|run)$/
-const EXECUTING: ReadonlySet<string> = new Set(['-x', '--exec', '--extcmd', '--upload-pack', '--receive-pack', '-u', '--open-files-in-pager', '-O', '--tree-filter', '--index-filter', '--msg-filter', '--env-filter'])
+const EXECUTING: ReadonlySet<string> = new Set(['-x', '--exec', '--extcmd', '--upload-pack', '--receive-pack', '--open-files-in-pager', '-O', '--tree-filter', '--index-filter', '--msg-filter', '--env-filter'])
 
 /** What git was told to run: by its configuration, by an option, or by a subcommand that is made for it. */
 export function gitScripts(args: readonly Word[]): Wrapped | undefined {
   const scripts = args.flatMap(({ text }, index) => {
     const next = args[index + 1]?.text ?? ''
     if (text === '-c' || text === '--config-env') return [next.slice(next.indexOf('=') + 1).replace(/^!/, '')]
-    if (EXECUTING.has(text)) return [next]
+    if (EXECUTING.has(text) || (text === '-u' && args.some((word) => word.text === 'clone'))) return [next]
     const option = [...EXECUTING].find((name) => name.startsWith('--') && text.startsWith(`${name}=`))
     return option === undefined ? [] : [text.slice(option.length + 1)]
   })

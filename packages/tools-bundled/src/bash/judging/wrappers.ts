@@ -48,7 +48,8 @@ const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map<string, PrefixForm>([
   ['prlimit', { values: [] }],
   ['cgexec', { values: ['-g'] }],
   ['systemd-run', { flags: ['--user', '--scope', '--pty', '-t', '-q', '--wait'] }],
-  ['coproc', {}],
+  ['exec', { flags: ['-c', '-l'], values: ['-a'] }],
+  ['command', { flags: ['-p', '-v', '-V'] }],
   ['npx', { flags: ['-y', '--yes', '--no', '-q', '--no-install'], values: ['-p', '--package'] }],
   ['bunx', {}],
   ['uvx', {}],
@@ -136,6 +137,6 @@ function readFind(args: readonly Word[]): Wrapped | undefined {
 /** Programs that hand their words, as one text, to a shell. */
 function readJoined(args: readonly Word[], name: string): Wrapped {
   const words = args.map(({ text }) => text)
-  const scripts = words.map((_, index) => words.slice(index).join(' ')).concat(words)
-  return { ...opaque([], scripts), ...(words.length === 0 ? {} : { unread: `\`${name}\` hands its words to a shell` }) }
+  const scripts = [words.filter((word) => !word.startsWith('-')).join(' '), ...words.filter((word) => word.includes(' '))]
+  return { ...anywhere(args), scripts, ...(words.length === 0 ? {} : { unread: `\`${name}\` hands its words to a shell` }) }
 }
