@@ -9,8 +9,9 @@ import { ask, deny, type DecisionStage, type Verdict } from './verdict.ts'
  * Everything that speaks of a call, in order, up to the first deny. Nobody is asked and nothing runs, so that the same
  * chain can be shown to whoever wants to know why.
  */
-export async function judge(call: ValidatedCall, { approvalKey, subjects, verdicts: read }: CallMeaning): Promise<readonly Verdict[]> {
+export async function judge(call: ValidatedCall, meaning: CallMeaning): Promise<readonly Verdict[]> {
   const { tool, session: { policy } } = call
+  const { approvalKey, subjects, verdicts: read } = meaning
   const { floor } = policy.standing(tool)
   const rule = policy.judgeRules(tool, subjects)
   const verdicts = [rule, floor, ...read].filter((verdict) => verdict !== undefined)

@@ -15,7 +15,7 @@ export const bash = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         execute: runBash,
-        // For a host without a reader of these arguments. Where the workspace lies is not known here, so less counts as inside it.
+        // For a host that does not read these arguments itself. The workspace is not known here: less counts as inside it.
         deriveApprovalKey: (args) => readBashArguments(args, { workspace: NOWHERE }).key,
       },
     },
@@ -27,7 +27,8 @@ const NOWHERE = '/dev/null/nowhere'
 /** What may be the beginning of an absolute path. */
 const ABSOLUTE = /(?:^|[\s='"<>:])\//
 
-async function runBash({ command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS }: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
+async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
+  const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args
   const workspace = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) ? await findWorkspace(runtime) : NOWHERE
   // The broker refuses a folder outside.
   const folder = insidePath(cwd ?? '.', { workspace, folder: '.' }) ?? cwd!

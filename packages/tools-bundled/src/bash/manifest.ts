@@ -10,7 +10,7 @@ export const INPUT_SCHEMA = {
   type: 'object',
   properties: {
     command: { type: 'string', minLength: 1, description: 'The command line, as for bash.' },
-    timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, description: 'After how many milliseconds it is ended. Default: 120000.' },
+    timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, description: 'Ended after so many ms. Default: 120000.' },
     cwd: { type: 'string', minLength: 1, description: 'The folder it starts in, inside the workspace. Default: the workspace.' },
     description: { type: 'string', description: 'What it is for, in a few words, for the person who is asked.' },
   },
@@ -30,10 +30,10 @@ export const manifest = {
   tools: [{
     name: 'bash',
     label: 'Bash',
-    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, ||, ;, quotes, globs, '
-      + 'redirections to files of the workspace and here-documents run directly, without a shell, and are approved command by command. Variables, '
-      + 'substitutions, loops and the like need a shell, which a person must agree to: prefer plain commands. There is no terminal: programs that '
-      + 'wait for a person fail. At most 120 s; output beyond 200 KB goes to a file.',
+    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, ||, ;, '
+      + 'quotes, globs, redirections to files of the workspace and here-documents run directly, without a shell, and are approved '
+      + 'command by command. Variables, substitutions, loops and the like need a shell, which a person must agree to: prefer plain '
+      + 'commands. There is no terminal: programs that wait for a person fail. At most 120 s; output beyond 200 KB goes to a file.',
     inputSchema: INPUT_SCHEMA,
     outputSchema: {
       type: 'object',

@@ -2,7 +2,11 @@ import type { Word } from '../reading/plan.ts'
 import { baseName } from './wrappers.ts'
 
 /** Folders whose loss is the loss of the machine or of somebody's work. */
-const PRECIOUS = /^(?:\/|\/\*|\/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library)(?:\/\*?)?|~|~\/\*?|\$\{?HOME\}?(?:\/\*?)?|"\$\{?HOME\}?"(?:\/\*?)?)$/
+const PRECIOUS = new RegExp(`^(?:${[
+  '/\\*?',
+  '/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library)(?:/\\*?)?',
+  '(?:~|"?\\$\\{?HOME\\}?"?)(?:/\\*?)?',
+].join('|')})$`)
 const DEVICE = /^\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|mem|kmem)/
 
 const has = (args: readonly string[], long: string, letter: string): boolean =>
@@ -19,8 +23,10 @@ const formats: Rule = () => 'it would format a disk'
 
 /** What is never run, whoever asks: nobody does these by way of an assistant on purpose. */
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['rm', destroysFolder], ['chmod', destroysFolder], ['chown', destroysFolder], ['chgrp', destroysFolder], ['shred', (args) => args.some((arg) => DEVICE.test(arg)) ? 'it would overwrite a disk' : undefined],
-  ['dd', (args) => args.some((arg) => arg.startsWith('of=') && DEVICE.test(arg.slice(3))) ? 'it would overwrite a disk' : undefined],
+  ['rm', destroysFolder], ['chmod', destroysFolder], ['chown', destroysFolder], ['chgrp', destroysFolder], ['shred',
+    (args) => args.some((arg) => DEVICE.test(arg)) ? 'it would overwrite a disk' : undefined],
+  ['dd',
+    (args) => args.some((arg) => arg.startsWith('of=') && DEVICE.test(arg.slice(3))) ? 'it would overwrite a disk' : undefined],
   ['mkfs', formats], ['mkswap', formats], ['wipefs', formats],
   ['shutdown', endsMachine], ['reboot', endsMachine], ['halt', endsMachine], ['poweroff', endsMachine],
 ])

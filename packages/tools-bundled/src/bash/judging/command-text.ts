@@ -13,9 +13,9 @@ export function commandText(words: readonly Word[]): string {
 /** With all that is not in the words but decides what the command does; where its output goes is another matter. */
 export function inputText({ assignments, words, stdin }: Stage): string {
   return [
-    ...assignments.map(([name, value]) => `${name}=${quoted(value, BARE_WORD)}`),
+    ...assignments.map(([name, value]) => `${name}=${pathText(value)}`),
     commandText(words),
-    ...(stdin === undefined ? [] : ['file' in stdin ? `< ${quoted(stdin.file, BARE_WORD)}` : `<<< ${quoted(stdin.text, BARE_WORD)}`]),
+    ...(stdin === undefined ? [] : 'file' in stdin ? ['<', pathText(stdin.file)] : ['<<<', pathText(stdin.text)]),
   ].join(' ')
 }
 
@@ -25,7 +25,7 @@ export const stageText = (stage: Stage): string =>
 function targetText(operator: string, target: Target, usual: Target): readonly string[] {
   if (target === usual) return []
   if (typeof target === 'string') return [`${operator}${target === 'nothing' ? ' /dev/null' : target === 'out' ? '&1' : '&2'}`]
-  return [`${target.append ? operator.replace('>', '>>') : operator} ${quoted(target.file, BARE_WORD)}`]
+  return [`${target.append ? operator.replace('>', '>>') : operator} ${pathText(target.file)}`]
 }
 
 export const hasControls = (text: string): boolean => CONTROL.test(text)
@@ -51,8 +51,12 @@ function wordText({ text, pattern }: Word, bare: RegExp): string {
 function quoted(text: string, bare: RegExp): string {
   if (bare.test(text)) return text
   if (!CONTROL.test(text)) return `'${text.replaceAll("'", String.raw`'\''`)}'`
-  const escaped = Array.from(text, (char) => char === '\\' || char === "'" ? `\\${char}` : CONTROL.test(char) ? codeOf(char) : char)
-  return `$'${escaped.join('')}'`
+  return `$'${Array.from(text, escaped).join('')}'`
 }
 
-const codeOf = (char: string): string => char === '\n' ? String.raw`\n` : char === '\t' ? String.raw`\t` : `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`
+function escaped(char: string): string {
+  if (char === '\\' || char === "'") return `\\${char}`
+  if (char === '\n') return String.raw`\n`
+  if (char === '\t') return String.raw`\t`
+  return CONTROL.test(char) ? `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}` : char
+}

@@ -3,11 +3,15 @@ import type { KnownUse } from './option-list.ts'
 
 /** Tests and actions of `find` that only look and print, with how many words each takes. */
 const EXPRESSIONS: ReadonlyMap<string, number> = new Map([
-  ...['!', '(', ')', ',', '-a', '-and', '-depth', '-empty', '-executable', '-false', '-ls', '-mount', '-nogroup', '-not', '-nouser', '-o', '-or',
-    '-print', '-print0', '-prune', '-quit', '-readable', '-true', '-writable', '-xdev', '-noleaf', '-ignore_readdir_race', '-daystart',
+  ...['!', '(', ')', ',', '-a', '-and', '-depth', '-empty', '-executable', '-false', '-ls', '-mount', '-nogroup', '-not',
+    '-nouser', '-o', '-or',
+    '-print', '-print0', '-prune', '-quit', '-readable', '-true', '-writable', '-xdev', '-noleaf', '-ignore_readdir_race',
+      '-daystart',
   ].map((name) => [name, 0] as const),
-  ...['-amin', '-atime', '-cmin', '-ctime', '-gid', '-group', '-ilname', '-iname', '-inum', '-ipath', '-iregex', '-iwholename', '-links',
-    '-lname', '-maxdepth', '-mindepth', '-mmin', '-mtime', '-name', '-path', '-perm', '-printf', '-regex', '-regextype', '-size', '-type',
+  ...['-amin', '-atime', '-cmin', '-ctime', '-gid', '-group', '-ilname', '-iname', '-inum', '-ipath', '-iregex', '-iwholename',
+    '-links',
+    '-lname', '-maxdepth', '-mindepth', '-mmin', '-mtime', '-name', '-path', '-perm', '-printf', '-regex', '-regextype', '-size',
+      '-type',
     '-uid', '-used', '-user', '-wholename', '-xtype', '-newermt',
   ].map((name) => [name, 1] as const),
 ])

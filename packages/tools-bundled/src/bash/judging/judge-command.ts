@@ -76,7 +76,7 @@ function placeSteps(steps: readonly Step[], ground: Ground, findings: Findings):
 }
 
 function useOf({ assignments, words }: Stage, ground: Ground): ReadingUse | undefined {
-  if (!assignments.every(([name]) => isHarmlessVariable(name))) return undefined
+  if (!assignments.every(([name, value]) => isHarmlessVariable(name, value))) return undefined
   return readingUse(innermost(words), ground)
 }
 
@@ -116,6 +116,7 @@ function planKey(steps: readonly JudgedStep[], findings: Findings): string {
   return steps.map((step, index) => {
     const before = index === 0 ? '' : step.when === 'always' ? '; ' : step.when === 'success' ? '&& ' : '|| '
     if (step.kind === 'cd') return `${before}cd ${pathText(step.path)}`
-    return `${before}${step.negated ? '! ' : ''}${index === 0 ? inFolder(step.folder) : ''}${step.stages.map(stageText).join(' | ')}`
+    const where = index === 0 ? inFolder(step.folder) : ''
+    return `${before}${step.negated ? '! ' : ''}${where}${step.stages.map(stageText).join(' | ')}`
   }).join(' ')
 }

@@ -45,7 +45,8 @@ export function afterPrefix(args: readonly Word[], form: PrefixForm): readonly W
 
 export const runs = (words: readonly Word[], open = false): NestedCommand => ({ words, open })
 
-export const opaque = (inner: readonly NestedCommand[], scripts: readonly string[] = []): Wrapped => ({ inner, scripts, transparent: false })
+export const opaque = (inner: readonly NestedCommand[], scripts: readonly string[] = []): Wrapped =>
+  ({ inner, scripts, transparent: false })
 
 const MAX_STARTS = 40
 

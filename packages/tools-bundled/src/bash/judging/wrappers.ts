@@ -8,7 +8,8 @@ type Reader = (args: readonly Word[], name: string) => Wrapped | undefined
 
 /** Programs that change how a command runs and not what it does. */
 const TRANSPARENT: ReadonlyMap<string, PrefixForm> = new Map([
-  ['timeout', { flags: ['--foreground', '--preserve-status', '-v', '--verbose'], values: ['-k', '--kill-after', '-s', '--signal'], operands: 1 }],
+  ['timeout', { flags: ['--foreground', '--preserve-status', '-v', '--verbose'], values: ['-k', '--kill-after', '-s',
+    '--signal'], operands: 1 }],
   ['nice', { values: ['-n', '--adjustment'], numbers: true }],
   ['nohup', {}],
   ['stdbuf', { values: ['-i', '-o', '-e', '--input', '--output', '--error'] }],
@@ -18,7 +19,8 @@ const TRANSPARENT: ReadonlyMap<string, PrefixForm> = new Map([
 
 /** Programs that run a command with other rights, elsewhere, watched, or again. */
 const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map<string, PrefixForm>([
-  ['sudo', { flags: ['-n', '-E', '-H', '-k', '-K', '-S', '-b', '-P', '-A'], values: ['-u', '-g', '-h', '-p', '-C', '-D', '-r', '-t', '-T', '-U', '--user', '--group'] }],
+  ['sudo', { flags: ['-n', '-E', '-H', '-k', '-K', '-S', '-b', '-P', '-A'], values: ['-u', '-g', '-h', '-p', '-C', '-D', '-r',
+    '-t', '-T', '-U', '--user', '--group'] }],
   ['doas', { flags: ['-n', '-L'], values: ['-u', '-C'] }],
   ['pkexec', { values: ['--user'] }],
   ['gosu', { operands: 1 }],
@@ -26,7 +28,8 @@ const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map<string, PrefixForm>([
   ['setsid', { flags: ['-c', '-f', '-w', '--ctty', '--fork', '--wait'] }],
   ['setpriv', { flags: ['--no-new-privs', '--clear-groups', '--reset-env'], values: ['--reuid', '--regid', '--pdeathsig'] }],
   ['chroot', { values: ['--userspec', '--groups'], operands: 1 }],
-  ['unshare', { flags: ['-r', '-m', '-n', '-p', '-u', '-i', '-f', '-U', '--fork', '--map-root-user', '--mount', '--net', '--pid', '--user'] }],
+  ['unshare', { flags: ['-r', '-m', '-n', '-p', '-u', '-i', '-f', '-U', '--fork', '--map-root-user', '--mount', '--net', '--pid',
+    '--user'] }],
   ['nsenter', { flags: ['-a', '-m', '-n', '-p', '-u', '-i', '-U'], values: ['-t', '--target'] }],
   ['flock', { flags: ['-s', '-x', '-n', '-u', '-e'], values: ['-w', '-E'], operands: 1 }],
   ['taskset', { flags: ['-c', '-p'], operands: 1 }],
@@ -59,12 +62,15 @@ const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map<string, PrefixForm>([
 
 /** Programs whose first word says that a command follows. */
 const SUBCOMMANDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['npm', new Set(['exec', 'x'])], ['pnpm', new Set(['exec', 'dlx'])], ['yarn', new Set(['exec', 'dlx'])], ['bun', new Set(['x'])],
-  ['poetry', new Set(['run'])], ['pipenv', new Set(['run'])], ['uv', new Set(['run'])], ['bundle', new Set(['exec'])], ['direnv', new Set(['exec'])],
+  ['npm', new Set(['exec', 'x'])], ['pnpm', new Set(['exec', 'dlx'])], ['yarn', new Set(['exec', 'dlx'])], ['bun',
+    new Set(['x'])],
+  ['poetry', new Set(['run'])], ['pipenv', new Set(['run'])], ['uv', new Set(['run'])], ['bundle', new Set(['exec'])], ['direnv',
+    new Set(['exec'])],
 ])
 
 /** Those whose options are too many, or that run a text on another machine or in another world. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['ssh', 'docker', 'podman', 'kubectl', 'nerdctl', 'lxc', 'vagrant', 'bwrap', 'firejail', 'proot', 'gdb', 'lldb', 'expect', 'start-stop-daemon', 'runuser', 'entr', 'screen', 'tmux', 'at', 'batch'])
+const ELSEWHERE: ReadonlySet<string> = new Set(['ssh', 'docker', 'podman', 'kubectl', 'nerdctl', 'lxc', 'vagrant', 'bwrap',
+  'firejail', 'proot', 'gdb', 'lldb', 'expect', 'start-stop-daemon', 'runuser', 'entr', 'screen', 'tmux', 'at', 'batch'])
 
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['env', readEnv],
@@ -110,15 +116,17 @@ function readEnv(args: readonly Word[]): Wrapped | undefined {
   if (rest === undefined) return unreadable(args, 'an option of `env` is not known here')
   const at = rest.findIndex(({ text }) => !/^[^=]+=/.test(text))
   const command = at < 0 ? [] : rest.slice(at)
-  const names = (at < 0 ? rest : rest.slice(0, at)).map(({ text }) => text.slice(0, text.indexOf('=')))
+  const harmless = (at < 0 ? rest : rest.slice(0, at)).every(({ text }) =>
+    isHarmlessVariable(text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)))
   const plain = rest.length === args.length && command.length > 0
-  return { inner: command.length === 0 ? [] : [runs(command)], scripts: [], transparent: plain && names.every(isHarmlessVariable) }
+  return { inner: command.length === 0 ? [] : [runs(command)], scripts: [], transparent: plain && harmless }
 }
 
 function readXargs(args: readonly Word[]): Wrapped {
   const rest = afterPrefix(args, {
     flags: ['-0', '-r', '-t', '-p', '-x', '--null', '--no-run-if-empty', '--verbose', '--exit', '--interactive'],
-    values: ['-I', '-n', '-P', '-L', '-d', '-s', '-E', '-a', '-i', '--max-args', '--max-procs', '--replace', '--delimiter', '--arg-file', '--max-lines'],
+    values: ['-I', '-n', '-P', '-L', '-d', '-s', '-E', '-a', '-i', '--max-args', '--max-procs', '--replace', '--delimiter',
+      '--arg-file', '--max-lines'],
   })
   if (rest === undefined) return unreadable(args, 'an option of `xargs` is not known here')
   return opaque([runs(rest.length === 0 ? [{ text: 'echo' }] : rest, true)])

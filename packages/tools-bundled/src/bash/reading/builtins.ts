@@ -1,6 +1,7 @@
 /** Commands that only a shell has, and that change nothing but the shell itself. */
 export const BUILTINS: ReadonlySet<string> = new Set([
-  ':', 'bg', 'break', 'caller', 'cd', 'command', 'continue', 'declare', 'dirs', 'disown', 'exec', 'exit', 'export', 'fg', 'getopts', 'help',
+  ':', 'bg', 'break', 'caller', 'cd', 'command', 'continue', 'declare', 'dirs', 'disown', 'exec', 'exit', 'export', 'fg',
+    'getopts', 'help',
   'history', 'jobs', 'let', 'local', 'logout', 'popd', 'pushd', 'read', 'readonly', 'return', 'set', 'shift', 'shopt', 'suspend',
   'times', 'type', 'typeset', 'ulimit', 'umask', 'unalias', 'unset', 'wait',
 ])

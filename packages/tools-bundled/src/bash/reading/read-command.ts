@@ -12,7 +12,7 @@ const MAX_BRACES = 300
 const MAX_HERE_DOCUMENTS = 100
 
 // All but the tabulator and the end of a line.
-const CONTROL = /[\0-\u0008\u000b-\u001f\u007f-\u009f]/
+const CONTROL = /(?![\t\n])\p{Cc}/u
 
 /**
  * What a text of commands says, by reading it and nothing else. Only forms that are known count: everything else needs a

@@ -5,6 +5,11 @@ import { readWord } from './word.ts'
 
 export type Streams = Pick<Stage, 'stdout' | 'stderr'> & { readonly stdin?: Source }
 
+/** Both outputs to one file. */
+const BOTH: ReadonlySet<string> = new Set(['&>', '&>>'])
+/** After `>&`, what is no file. */
+const DESCRIPTOR = /^(?:\d+-?|-)$/
+
 /** Goes through redirections from left to right, as a shell does. Contract: throws NeedsShell. */
 export function readRedirects(redirects: readonly Redirection[]): Streams {
   let stdin: Source | undefined
@@ -24,7 +29,7 @@ export function readRedirects(redirects: readonly Redirection[]): Streams {
     if (operator === '<') {
       if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for the descriptor ${descriptor}`)
       stdin = path === '/dev/null' ? { text: '' } : { file: path }
-    } else if (operator === '&>' || operator === '&>>' || (operator === '>&' && descriptor === undefined && !/^(?:\d+|-|\d+-)$/.test(path))) {
+    } else if (BOTH.has(operator) || (operator === '>&' && descriptor === undefined && !DESCRIPTOR.test(path))) {
       stdout = fileTarget(path, operator === '&>>')
       stderr = stdout
     } else if (operator === '>' || operator === '>>' || operator === '>|') {

@@ -1,5 +1,7 @@
-import type { FileReader } from '@bulkhead/contract'
+import { ToolError, type FileReader } from '@bulkhead/contract'
 import type { PatternPart, Word } from '../reading/plan.ts'
+
+type Lister = Pick<FileReader, 'list'>
 
 export interface Expanded {
   readonly path: string
@@ -13,18 +15,22 @@ const MAX_MATCHES = 10_000
  * The names that a pattern stands for, as a shell finds them: sorted, hidden ones only where the pattern has the dot, and the
  * word itself where nothing matches. Only folders that the tool may read are looked into.
  */
-export async function expandPattern({ text, pattern }: Word, folder: string, fs: Pick<FileReader, 'list'>): Promise<readonly Expanded[]> {
+export async function expandPattern({ text, pattern }: Word, folder: string, fs: Lister): Promise<readonly Expanded[]> {
   const segments = pattern === undefined ? [] : splitSegments(pattern)
   let found: readonly Expanded[] = [{ path: '', linked: false }]
   for (const [index, segment] of segments.entries()) {
     const isLast = index === segments.length - 1
     found = (await Promise.all(found.map((at) => matches(at, segment, isLast, folder, fs)))).flat()
-    if (found.length > MAX_MATCHES) throw new Error(`The pattern ${text} stands for more than ${MAX_MATCHES} names. Make it narrower.`)
+    if (found.length > MAX_MATCHES) {
+      throw new ToolError('InputInvalid', `The pattern ${text} stands for more than ${MAX_MATCHES} names. Make it narrower.`)
+    }
   }
   return found.length === 0 ? [{ path: text, linked: false }] : found
 }
 
-async function matches(at: Expanded, segment: readonly PatternPart[], isLast: boolean, folder: string, fs: Pick<FileReader, 'list'>): Promise<readonly Expanded[]> {
+async function matches(
+  at: Expanded, segment: readonly PatternPart[], isLast: boolean, folder: string, fs: Lister,
+): Promise<readonly Expanded[]> {
   const literal = segment.every(({ kind }) => kind === 'text')
   const name = segment.map((part) => part.kind === 'text' ? part.text : '').join('')
   if (literal && (name === '' || !isLast)) return [{ ...at, path: `${at.path}${name}${isLast ? '' : '/'}` }]
@@ -55,7 +61,8 @@ function splitSegments(pattern: readonly PatternPart[]): readonly (readonly Patt
 export function matchName(segment: readonly PatternPart[], name: string): boolean {
   const first = segment[0]
   if (name.startsWith('.') && !(first?.kind === 'text' && first.text.startsWith('.'))) return false
-  const tokens = segment.flatMap((part): readonly PatternPart[] => part.kind === 'text' ? Array.from(part.text, (text) => ({ kind: 'text', text })) : [part])
+  const tokens = segment.flatMap((part): readonly PatternPart[] =>
+    part.kind === 'text' ? Array.from(part.text, (text) => ({ kind: 'text', text })) : [part])
   const chars = Array.from(name)
   let [at, from, star, retry] = [0, 0, -1, 0]
   while (from < chars.length) {

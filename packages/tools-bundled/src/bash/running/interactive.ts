@@ -4,35 +4,41 @@ const NO_TERMINAL = 'There is no terminal here.'
 
 /** Programs that do nothing without a person at a terminal. */
 const ALWAYS: ReadonlyMap<string, string> = new Map([
-  ...['vi', 'vim', 'nvim', 'nano', 'emacs', 'pico', 'joe', 'micro', 'helix', 'hx'].map((name) => [name, 'Change files with the tools edit and write.'] as const),
+  ...['vi', 'vim', 'nvim', 'nano', 'emacs', 'pico', 'joe', 'micro', 'helix', 'hx'].map((name) => [name,
+    'Change files with the tools edit and write.'] as const),
   ...['less', 'more', 'most'].map((name) => [name, 'Read files with the tool read, or print them with cat or head.'] as const),
   ...['top', 'htop', 'btop', 'atop', 'watch'].map((name) => [name, 'Look once, as with `ps aux`.'] as const),
   ...['tmux', 'screen', 'byobu'].map((name) => [name, 'Run the command itself.'] as const),
-  ...['telnet', 'ftp', 'passwd', 'visudo', 'ranger', 'mc', 'tig', 'lazygit', 'fzf', 'dialog', 'whiptail'].map((name) => [name, 'Use a program that takes all it needs as arguments.'] as const),
+  ...['telnet', 'ftp', 'passwd', 'visudo', 'ranger', 'mc', 'tig', 'lazygit', 'fzf', 'dialog', 'whiptail'].map((name) => [name,
+    'Use a program that takes all it needs as arguments.'] as const),
 ])
 
 /** Programs that wait for a person when they are given nothing to do. */
 const BARE: ReadonlyMap<string, string> = new Map([
-  ...['python', 'python3', 'ipython', 'node', 'ruby', 'irb', 'php', 'perl', 'lua', 'R', 'ghci', 'scala', 'sqlite3', 'psql', 'mysql', 'mongosh', 'redis-cli', 'bc', 'gdb'].map((name) =>
+  ...['python', 'python3', 'ipython', 'node', 'ruby', 'irb', 'php', 'perl', 'lua', 'R', 'ghci', 'scala', 'sqlite3', 'psql',
+    'mysql', 'mongosh', 'redis-cli', 'bc', 'gdb'].map((name) =>
     [name, 'Give it a file or an expression, such as with -c or -e.'] as const),
   ...['bash', 'sh', 'zsh', 'fish', 'dash'].map((name) => [name, 'Give the command itself.'] as const),
 ])
 
-const EDITS_MESSAGE: ReadonlySet<string> = new Set(['-m', '-F', '-C', '--message', '--file', '--reuse-message', '--no-edit', '--fixup', '--squash', '--dry-run', '-am', '-sm', '-asm', '-sam', '--help'])
+/** Subcommands of git that can ask piece by piece. */
+const CHOOSES: ReadonlySet<string> = new Set(['add', 'checkout', 'restore', 'reset', 'stash'])
+/** Where `git commit` has its message from, when not from an editor. */
+const MESSAGE: ReadonlySet<string> = new Set(['-m', '-F', '-C', '--message', '--file', '--reuse-message', '--no-edit',
+  '--fixup', '--squash', '--dry-run', '-am', '-sm', '-asm', '-sam', '--help'])
 
 /** Why a command would wait for a person, and what to do instead; undefined when it would not. */
 export function interactiveHint([program, ...args]: readonly Word[], hasInput: boolean): string | undefined {
   const name = program?.text ?? ''
-  const hint = ALWAYS.get(name) ?? (args.length === 0 && !hasInput ? BARE.get(name) : undefined) ?? (name === 'git' ? gitHint(args.map(({ text }) => text)) : undefined)
+  const idle = args.length === 0 && !hasInput ? BARE.get(name) : undefined
+  const hint = ALWAYS.get(name) ?? idle ?? (name === 'git' ? gitHint(args.map(({ text }) => text)) : undefined)
   return hint === undefined ? undefined : `\`${name}\` would wait for a person. ${NO_TERMINAL} ${hint}`
 }
 
 function gitHint([subcommand = '', ...args]: readonly string[]): string | undefined {
   const has = (...names: readonly string[]): boolean => args.some((arg) => names.includes(arg))
   if (subcommand === 'rebase' && has('-i', '--interactive')) return 'Rebase without -i.'
-  if ((subcommand === 'add' || subcommand === 'checkout' || subcommand === 'restore' || subcommand === 'reset' || subcommand === 'stash') && has('-p', '-i', '--patch', '--interactive')) {
-    return 'Name the files instead.'
-  }
-  const commits = subcommand === 'commit' && !args.some((arg) => EDITS_MESSAGE.has(arg) || /^--(?:message|file|fixup|squash|reuse-message)=/.test(arg) || /^-m./.test(arg))
-  return commits ? 'Give the message with -m.' : undefined
+  if (CHOOSES.has(subcommand) && has('-p', '-i', '--patch', '--interactive')) return 'Name the files instead.'
+  const hasMessage = args.some((arg) => MESSAGE.has(arg) || /^(?:-m.|--(?:message|file|fixup|squash|reuse-message)=)/.test(arg))
+  return subcommand === 'commit' && !hasMessage ? 'Give the message with -m.' : undefined
 }

@@ -8,16 +8,29 @@ import { Transcript } from './transcript.ts'
 
 export type BashRuntime = Runtime<typeof REQUIRES>
 
+type RunStep = Extract<JudgedStep, { kind: 'run' }>
+type FolderStep = Extract<JudgedStep, { kind: 'cd' }>
+
 export interface RunOptions {
   /** Relative to the workspace. */
   readonly folder: string
   readonly timeoutMs: number
 }
 
+/** As shells say it. */
 const NOT_FOUND = 127
 
+/** As the broker says no. */
+interface Refused {
+  readonly code?: unknown
+  readonly data?: { readonly cmd?: unknown }
+  readonly message: string
+}
+
 /** Runs what was judged: a plan as it stands, everything else by a shell inside a sandbox of the system. */
-export async function runCommand(text: string, judged: JudgedCommand, runtime: BashRuntime, { folder, timeoutMs }: RunOptions): Promise<JsonObject> {
+export async function runCommand(
+  text: string, judged: JudgedCommand, runtime: BashRuntime, { folder, timeoutMs }: RunOptions,
+): Promise<JsonObject> {
   const transcript = new Transcript()
   const until = performance.now() + timeoutMs
   if (judged.kind !== 'plan') {
@@ -29,28 +42,27 @@ export async function runCommand(text: string, judged: JudgedCommand, runtime: B
   for (const step of judged.steps) {
     if (transcript.timedOut || (step.when !== 'always' && (step.when === 'success') !== transcript.succeeded)) continue
     const left = Math.max(1, Math.ceil(until - performance.now()))
-    const goesOn = step.kind === 'cd' ? await changeFolder(step, runtime, transcript) : await runStep(step, runtime, transcript, left)
-    if (!goesOn) break
+    if (step.kind === 'run') await runStep(step, runtime, transcript, left)
+    else if (!await changeFolder(step, runtime, transcript)) break
   }
   return transcript.result()
 }
 
-async function runStep(step: Extract<JudgedStep, { kind: 'run' }>, runtime: BashRuntime, transcript: Transcript, timeoutMs: number): Promise<boolean> {
+async function runStep(step: RunStep, runtime: BashRuntime, transcript: Transcript, timeoutMs: number): Promise<void> {
   const { stages, uses, folder, negated } = step
   try {
     const commands = await Promise.all(stages.map((stage, index) => stageCommand(stage, uses[index], folder, runtime.fs)))
-    const onlyReads = uses.every((use) => use !== undefined)
-    transcript.add(await runtime.shell.pipe(commands, { cwd: folder, timeoutMs, ...(onlyReads ? { wall: 'read' } : {}) }), negated)
+    const wall = uses.every((use) => use !== undefined) ? { wall: 'read' } as const : {}
+    transcript.add(await runtime.shell.pipe(commands, { cwd: folder, timeoutMs, ...wall }), negated)
   } catch (error) {
-    const { code, data, message } = error as { readonly code?: unknown; readonly data?: { readonly cmd?: unknown }; readonly message: string }
+    const { code, data, message } = error as Refused
     if (code !== 'NotFound') throw error
     transcript.fail(data?.cmd === undefined ? 1 : NOT_FOUND, message)
   }
-  return true
 }
 
 /** What was to happen there must not happen elsewhere. */
-async function changeFolder({ path, folder }: Extract<JudgedStep, { kind: 'cd' }>, { fs }: BashRuntime, transcript: Transcript): Promise<boolean> {
+async function changeFolder({ path, folder }: FolderStep, { fs }: BashRuntime, transcript: Transcript): Promise<boolean> {
   const found = await fs.stat(folder).catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code === 'NotFound') return undefined
     throw error

@@ -4,8 +4,10 @@ import type { ReadingUse } from '../judging/known-uses.ts'
 import type { Stage, Target, Word } from '../reading/plan.ts'
 import { expandPattern } from './expand-pattern.ts'
 
+type Files = Pick<FileReader, 'list' | 'stat'>
+
 /** What to start for a stage, with the names that patterns stand for in their places. */
-export async function stageCommand(stage: Stage, use: ReadingUse | undefined, folder: string, fs: Pick<FileReader, 'list' | 'stat'>): Promise<ShellStage> {
+export async function stageCommand(stage: Stage, use: ReadingUse | undefined, folder: string, fs: Files): Promise<ShellStage> {
   const words = use !== undefined && stage.words[0]!.text === 'git' ? hardenedGit(stage.words) : stage.words
   const [cmd, ...args] = programAndArguments(stage, await expand(words, use, folder, fs))
   if (use !== undefined) await provePaths(use, folder, fs)
@@ -23,11 +25,15 @@ export async function stageCommand(stage: Stage, use: ReadingUse | undefined, fo
 function programAndArguments({ assignments }: Stage, argv: readonly string[]): readonly string[] {
   const program = argv[0]!
   if (assignments.length === 0 && !program.includes('/')) return argv
-  if (program.includes('=')) throw new ToolError('InputInvalid', `A program whose name has a = in it, such as "${program}", cannot be run so.`)
+  if (program.includes('=')) {
+    throw new ToolError('InputInvalid', `The program "${program}" has a = in its name and cannot be run by a path or with variables.`)
+  }
   return ['env', '--', ...assignments.map(([name, value]) => `${name}=${value}`), ...argv]
 }
 
-async function expand(words: readonly Word[], use: ReadingUse | undefined, folder: string, fs: Pick<FileReader, 'list' | 'stat'>): Promise<readonly string[]> {
+async function expand(
+  words: readonly Word[], use: ReadingUse | undefined, folder: string, fs: Files,
+): Promise<readonly string[]> {
   const argv: string[] = []
   for (const word of words) {
     if (word.pattern === undefined) {
@@ -36,7 +42,8 @@ async function expand(words: readonly Word[], use: ReadingUse | undefined, folde
     }
     for (const { path, linked } of await expandPattern(word, folder, fs)) {
       if (path.startsWith('-')) {
-        throw new ToolError('InputInvalid', `The pattern ${word.text} stands for the file "${path}", which would be taken for an option. Write ./${word.text} instead.`)
+        const why = `The pattern ${word.text} stands for the file "${path}", which would be taken for an option.`
+        throw new ToolError('InputInvalid', `${why} Write ./${word.text} instead.`)
       }
       if (linked && use !== undefined) await proveInside(path, folder, fs)
       argv.push(path)
@@ -46,13 +53,13 @@ async function expand(words: readonly Word[], use: ReadingUse | undefined, folde
 }
 
 /** A command that was let through because it only reads in the workspace must not be led out of it by a link. */
-async function provePaths({ paths }: ReadingUse, folder: string, fs: Pick<FileReader, 'stat'>): Promise<void> {
+async function provePaths({ paths }: ReadingUse, folder: string, fs: Files): Promise<void> {
   for (const { text, pattern } of paths) {
     if (pattern === undefined && text !== '-' && text !== '/dev/null') await proveInside(text, folder, fs)
   }
 }
 
-async function proveInside(path: string, folder: string, fs: Pick<FileReader, 'stat'>): Promise<void> {
+async function proveInside(path: string, folder: string, fs: Files): Promise<void> {
   try {
     await fs.stat(path.startsWith('/') ? path : `${folder}/${path}`)
   } catch (error) {
@@ -61,4 +68,5 @@ async function proveInside(path: string, folder: string, fs: Pick<FileReader, 's
   }
 }
 
-const targetOf = (target: Target): ShellTarget => typeof target === 'string' ? target : { path: target.file, append: target.append }
+const targetOf = (target: Target): ShellTarget =>
+  typeof target === 'string' ? target : { path: target.file, append: target.append }

@@ -41,7 +41,9 @@ export class Transcript {
     const { exitCode, signal } = this.#exit
     return {
       stdout: this.#stdout, stderr: this.#stderr, exit_code: exitCode,
-      ...(signal === null ? {} : { signal }), ...(this.#timedOut ? { timed_out: true } : {}), ...(this.#truncated ? { truncated: true } : {}),
+      ...(signal === null ? {} : { signal }),
+      ...(this.#timedOut ? { timed_out: true } : {}),
+      ...(this.#truncated ? { truncated: true } : {}),
     }
   }
 

@@ -57,7 +57,8 @@ export function withStageSecrets(request: PipeRequest, secrets: CallSecrets): Pi
     ...request,
     stages: request.stages.map((stage) => {
       const filled = (text: string): string => secrets.inText(text, stage.cmd)
-      return { ...stage, args: stage.args.map(filled), input: typeof stage.input === 'string' ? filled(stage.input) : stage.input }
+      const { args, input } = stage
+      return { ...stage, args: args.map(filled), input: typeof input === 'string' ? filled(input) : input }
     }),
   }
 }
