@@ -140,7 +140,8 @@ describe('plain commands, without a shell', () => {
       tools: manifest.tools.map(({ name, requires, inputSchema }) => ({ name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [join(workspace, 'repo')] }) })),
       config: {}, limits: DEFAULT_LIMITS, services: { log: () => {}, env: new Map(), envDeclared: new Set() },
     })
-    expect(await opened.call({ callId: 'g', tool: 'bash', args: { command: 'git status --short' }, signal: new AbortController().signal })).toMatchObject({ stdout: '?? file\n' })
+    expect(await opened.call({ callId: 'g', tool: 'bash', args: { command: 'timeout 60 git status --short' }, signal: new AbortController().signal }))
+      .toMatchObject({ stdout: '?? file\n' })
     await own.close()
     expect(existsSync(join(workspace, 'pwned'))).toBe(false)
   })

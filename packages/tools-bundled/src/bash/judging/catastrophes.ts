@@ -15,18 +15,18 @@ const has = (args: readonly string[], long: string, letter: string): boolean =>
 type Rule = (args: readonly string[]) => string | undefined
 
 const destroysFolder: Rule = (args) => {
-  const precious = args.find((arg) => PRECIOUS.test(arg))
+  const precious = args.find((arg) => PRECIOUS.test(arg.replaceAll(/\/(?:\.?\/)+/g, '/')))
   return precious !== undefined && has(args, '--recursive', 'r') ? `it would change everything below ${precious}` : undefined
 }
+const overwrites: Rule = (args) =>
+  args.some((arg) => DEVICE.test(arg.replace(/^of=/, ''))) ? 'it would overwrite a disk' : undefined
 const endsMachine: Rule = () => 'it would stop this machine'
 const formats: Rule = () => 'it would format a disk'
 
 /** What is never run, whoever asks: nobody does these by way of an assistant on purpose. */
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['rm', destroysFolder], ['chmod', destroysFolder], ['chown', destroysFolder], ['chgrp', destroysFolder], ['shred',
-    (args) => args.some((arg) => DEVICE.test(arg)) ? 'it would overwrite a disk' : undefined],
-  ['dd',
-    (args) => args.some((arg) => arg.startsWith('of=') && DEVICE.test(arg.slice(3))) ? 'it would overwrite a disk' : undefined],
+  ['rm', destroysFolder], ['chmod', destroysFolder], ['chown', destroysFolder], ['chgrp', destroysFolder],
+  ['dd', overwrites], ['shred', overwrites],
   ['mkfs', formats], ['mkswap', formats], ['wipefs', formats],
   ['shutdown', endsMachine], ['reboot', endsMachine], ['halt', endsMachine], ['poweroff', endsMachine],
 ])

@@ -1,14 +1,14 @@
+import { wordList } from '../reading/word-list.ts'
 import type { OptionList } from './option-list.ts'
 
 type Shape = Omit<OptionList, 'flags' | 'values'>
 
 /** Options as they are written in a manual: single letters, then words; those that take a text, and those that name a file. */
 function reads(letters: string, words: string, takesText: string, shape: Shape, takesPath = ''): OptionList {
-  const split = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '')
   return {
-    flags: [...Array.from(letters, (letter) => `-${letter}`), ...split(words)],
+    flags: [...Array.from(letters, (letter) => `-${letter}`), ...wordList(words)],
     values: Object.fromEntries([
-      ...split(takesText).map((name) => [name, 'text'] as const), ...split(takesPath).map((name) => [name, 'path'] as const),
+      ...wordList(takesText).map((name) => [name, 'text'] as const), ...wordList(takesPath).map((name) => [name, 'path'] as const),
     ]),
     ...shape,
   }

@@ -1,5 +1,6 @@
 import { ToolError, type FileReader, type ShellStage, type ShellTarget } from '@bulkhead/contract'
 import { hardenedGit } from '../judging/git.ts'
+import { innermost } from '../judging/judge-words.ts'
 import type { ReadingUse } from '../judging/known-uses.ts'
 import type { Stage, Target, Word } from '../reading/plan.ts'
 import { expandPattern } from './expand-pattern.ts'
@@ -8,7 +9,7 @@ type Files = Pick<FileReader, 'list' | 'stat'>
 
 /** What to start for a stage, with the names that patterns stand for in their places. */
 export async function stageCommand(stage: Stage, use: ReadingUse | undefined, folder: string, fs: Files): Promise<ShellStage> {
-  const words = use !== undefined && stage.words[0]!.text === 'git' ? hardenedGit(stage.words) : stage.words
+  const words = use === undefined ? stage.words : hardened(stage.words)
   const [cmd, ...args] = programAndArguments(stage, await expand(words, use, folder, fs))
   if (use !== undefined) await provePaths(use, folder, fs)
   const { stdin } = stage
@@ -19,6 +20,12 @@ export async function stageCommand(stage: Stage, use: ReadingUse | undefined, fo
     stderr: targetOf(stage.stderr),
     ...(stdin === undefined ? {} : { input: 'file' in stdin ? { path: stdin.file } : stdin.text }),
   }
+}
+
+/** A program that only reads shall not be made to do more by what it reads. */
+function hardened(words: readonly Word[]): readonly Word[] {
+  const inner = innermost(words)
+  return inner[0]!.text === 'git' ? [...words.slice(0, words.length - inner.length), ...hardenedGit(inner)] : words
 }
 
 /** Variables, and programs by their path, are the affair of `env`: commands are started by their bare names alone. */
