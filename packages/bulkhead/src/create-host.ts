@@ -2,9 +2,11 @@ import type { ProjectTrust, Sandbox, Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
+import { argumentsReaders } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder, loaderOptions } from './loader-options.ts'
 import { canonicalFolder, openPlace, type PlaceOptions } from './open-place.ts'
+import { operatorSurroundings } from './operator-surroundings.ts'
 import { createProcessOwner } from './process-owner.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
@@ -41,9 +43,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
   const loader = createLoader(loaderOptions(home, options.projectFolder, bundled.extensions))
+  const operator = operatorSurroundings(env)
   const sandboxes = new Set<Sandbox>()
   const enter = async (folder: string, trust: ProjectTrust | undefined) => {
-    const entered = await openPlace(loader, folder, trust, options)
+    const entered = await openPlace(loader, folder, trust, { ...options, operator })
     sandboxes.add(entered.sandbox)
     return entered
   }
@@ -51,7 +54,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   let { sandbox } = place
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
-    ...place, store,
+    ...place, store, argumentsReaders,
     sidecar: createSidecar(),
     owner: createProcessOwner(),
     userData: home,

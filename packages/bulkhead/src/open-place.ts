@@ -3,7 +3,7 @@ import {
   BulkheadError, messageOf, type ConfigFile, type Interactor, type Loader, type LoadReport, type ProjectTrust,
 } from '@bulkhead/contract'
 import type { Place } from '@bulkhead/host'
-import { createSandbox } from '@bulkhead/sandbox'
+import { createSandbox, type OperatorSurroundings } from '@bulkhead/sandbox'
 import { decideTrust, type TrustOutcome } from './project-trust.ts'
 
 export interface PlaceOptions {
@@ -19,8 +19,11 @@ export interface PlaceOptions {
 }
 
 /** One workspace with what was found for it and where it runs. Rejects with ProjectPathInvalid. */
-export async function openPlace(loader: Loader, folder: string, decided: ProjectTrust | undefined, options: PlaceOptions): Promise<Place> {
-  const { interactor, watch, config } = options
+export async function openPlace(
+  loader: Loader, folder: string, decided: ProjectTrust | undefined,
+  options: PlaceOptions & { readonly operator: OperatorSurroundings },
+): Promise<Place> {
+  const { interactor, watch, config, operator } = options
   const workspace = await canonicalFolder(folder)
   const decide = async (): Promise<TrustOutcome> =>
     decided === undefined ? decideTrust(loader, workspace, interactor) : { trust: decided, diagnostics: [] }
@@ -41,7 +44,7 @@ export async function openPlace(loader: Loader, folder: string, decided: Project
     : watch || undefined
   return {
     workspace, report,
-    sandbox: createSandbox({ workspace, ...report.config.merged.sandbox }),
+    sandbox: createSandbox({ workspace, operator, ...report.config.merged.sandbox }),
     source: { load: reload, ...(watching ? { watch: watching } : {}) },
   }
 }

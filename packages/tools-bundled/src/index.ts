@@ -1,3 +1,6 @@
+import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
+import { bash } from './bash/bash.ts'
+import { readBashArguments } from './bash/judging/read-arguments.ts'
 import type { BundledExtension } from './bundled-extension.ts'
 import { edit } from './edit/edit.ts'
 import { glob } from './glob/glob.ts'
@@ -34,10 +37,13 @@ export interface BundledOptions {
 
 /** Every tool that ships with the host. */
 export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
-  read, write, edit, glob, grep, todo, question,
+  read, write, edit, glob, grep, bash, todo, question,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search),
 ]
 
 /** The same where nothing is known of whoever embeds the host. */
 export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()
+
+/** For the host: what calls of these tools stand for, whoever implements them. */
+export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map([['bash', readBashArguments]])
