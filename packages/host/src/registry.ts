@@ -187,7 +187,8 @@ export class Registry {
   }
 
   #viewOf({ composition, settings }: Proposal): RegistryView {
-    return new RegistryView(composition, settings, () => this.#present.composition.offers)
+    const now = () => ({ offers: this.#present.composition.offers, settings: this.#present.settings })
+    return new RegistryView(composition, settings, now)
   }
 
   /** One that is being tried out finds those it is tried out with. */

@@ -111,6 +111,33 @@ test.each(['deactivate', 'dispose'] as const)('a failing %s is reported and does
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
 })
 
+test('a failing deactivate does not cost it its dispose', async () => {
+  const log: string[] = []
+  const world = createWorld({
+    extensions: [{ phases: { deactivate: () => { throw new Error('no') }, dispose: () => { log.push('disposed') } } }],
+  })
+  await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
+  expect((await world.host.close()).faults).toMatchObject([{ error: { message: 'no' } }])
+  expect(log).toEqual(['disposed'])
+})
+
+test('one that is stopped in the middle of activating does not come to life afterwards', async () => {
+  const clock = new ManualClock()
+  const gate = Promise.withResolvers<void>()
+  const world = createWorld({ clock, drainMs: 100, extensions: [{ phases: { activate: () => gate.promise } }] })
+  const session = await world.host.openSession(yolo)
+  const waiting = session.call({ id: 'c', ...echo })
+  await flush()
+  const closing = world.host.close()
+  await clock.advance(1_000)
+  expect(await closing).toMatchObject({ stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleTimeout' } }] })
+  expect(verdictOf(await waiting)).toBe('HostClosed')
+  gate.resolve()
+  await flush()
+  expect(world.sandbox.alive).toEqual([])
+  expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
+})
+
 test('what would not stop is named', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, drainMs: 100 })
