@@ -8,6 +8,7 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder, loaderOptions } from './loader-options.ts'
+import { createProcessOwner } from './process-owner.ts'
 import { decideTrust } from './project-trust.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
@@ -27,7 +28,7 @@ export interface CreateHostOptions extends BundledLayerOptions {
   readonly watch?: (onChange: () => void) => () => void
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
   readonly smokeCheck?: SmokeCheck
-  /** Where state and project approvals are kept. Closed with the host. Default: one that forgets. */
+  /** Where state, approvals, paused calls and the audit are kept. Closed with the host. Default: one that forgets. */
   readonly store?: Store
   /** Goes over every configuration file. */
   readonly config?: ConfigFile
@@ -66,6 +67,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const host = createHostCore({
     ...place, store,
     sidecar: createSidecar(),
+    owner: createProcessOwner(),
     userData: home,
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
     ...(options.interactor ? { interactor: options.interactor } : {}),
@@ -85,7 +87,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     unregister: (id, layer) => host.unregister(id, layer),
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
-    openSession: (session) => host.openSession(session),
+    async openSession(session = {}) {
+      const { workspace } = session
+      return host.openSession(workspace === undefined ? session : { ...session, workspace: await canonicalFolder(workspace) })
+    },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     pausedCalls: () => host.pausedCalls(),
     forgetPaused: (id) => host.forgetPaused(id),
