@@ -1,6 +1,7 @@
 import {
-  BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, type CompartmentTool, type Diagnostic,
-  type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet, type VariableValues,
+  BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, withCommonConfig, type CompartmentTool,
+  type Diagnostic, type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet,
+  type VariableValues,
 } from '@bulkhead/contract'
 import { Extension, type ExtensionParts } from './extension.ts'
 import { arrange } from './placement.ts'
@@ -36,9 +37,10 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
   const { manifest } = descriptor
   const { stateSlot } = manifest
   const grants = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => grantOf(tool.requires, sources)))
+  const arrangement = arrange(descriptor, settings)
+  checkConfig(descriptor, arrangement.config, validators)
   const running = new RunningCalls()
   const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
-  const arrangement = arrange(descriptor, settings)
   const extension: Extension = new Extension({
     descriptor,
     generation,
@@ -70,6 +72,16 @@ export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Setting
   return canonicalJson([
     digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools, ceiling,
   ] as unknown as Json)
+}
+
+/** Whoever proved the package may not have known the configuration. Nothing is compiled where there is nothing to check. */
+function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, config: JsonObject, validators: Validators): void {
+  if (Object.keys(config).length === 0 && !('required' in configSchema)) return
+  const check = located('/configSchema', () => validators.compile(withCommonConfig(configSchema)))
+  const fault = check(config)
+  if (!fault) return
+  const message = `The configuration of "${id}" at "${fault.path}" ${fault.message}.`
+  throw new BulkheadError('ConfigSchemaViolation', message, { data: { path: fault.path } })
 }
 
 /** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */

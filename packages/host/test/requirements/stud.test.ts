@@ -10,11 +10,20 @@ describe('stud: lifecycle of a tool', () => {
   test('init is given the configuration of the extension, and its own only', async () => {
     const seen: unknown[] = []
     const world = createWorld({
-      extensions: [{ phases: { init: ({ config }) => { seen.push(config) } } }],
+      extensions: [{
+        configSchema: { type: 'object', additionalProperties: false, properties: { lang: { type: 'string' } } },
+        phases: { init: ({ config }) => { seen.push(config) } },
+      }],
       config: { extensions: { sample: { config: { lang: 'no' } }, other: { config: { secret: 1 } } } },
     })
     await (await world.host.openSession(yolo)).call(echo)
     expect(seen).toEqual([{ lang: 'no' }])
+  })
+
+  test('a configuration that breaks its schema never reaches it', () => {
+    const world = createWorld({ config: { extensions: { sample: { config: { stray: 1 } } } } })
+    expect(world.host.tools()).toEqual([])
+    expect(world.host.diagnostics).toMatchObject([{ code: 'ConfigSchemaViolation', extensionId: 'sample' }])
   })
 
   test('phases run in their order, each told when it starts and when it ends, with how long it took', async () => {
