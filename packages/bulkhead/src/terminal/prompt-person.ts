@@ -26,7 +26,7 @@ export async function promptPerson(request: InteractionRequest, terms: PromptTer
     case 'Confirm':
       return agrees('Yes or no?', terms)
     case 'trustProject':
-      return agrees('Trust it this once?', terms)
+      return trust(terms)
     case 'grantStageTool':
       return agrees('Let it?', terms)
   }
@@ -48,6 +48,20 @@ async function approve(terms: PromptTerms): Promise<Json | undefined> {
   if (decision !== 'explain') return decision === undefined ? undefined : { decision }
   const reason = typed(await text({ ...terms, message: 'Why not?' }))
   return { decision: 'reject', ...(reason ? { reason } : {}) }
+}
+
+async function trust(terms: PromptTerms): Promise<Json | undefined> {
+  return given(await select<Json>({
+    ...terms,
+    message: 'Trust it?',
+    initialValue: false,
+    options: [
+      { value: false, label: 'Not now' },
+      { value: 'once', label: 'This once' },
+      { value: 'trusted', label: 'Until it changes' },
+      { value: 'declined', label: 'Never' },
+    ],
+  }))
 }
 
 async function agrees(message: string, terms: PromptTerms): Promise<boolean | undefined> {

@@ -89,7 +89,9 @@ describe('a person at a terminal', () => {
     [{ kind: 'Select', prompt: '?', options, multiple: true }, 'Which ones?', [SPACE, DOWN, DOWN, SPACE, ENTER], ['a', 'c']],
     [{ kind: 'Select', prompt: '?', options, multiple: true }, 'Which ones?', [ENTER], []],
     [device, 'Have you signed in?', ['y'], null],
-    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', ['y'], true],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, ENTER], 'once'],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, ENTER], 'trusted'],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, DOWN, ENTER], 'declined'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [ENTER], false],
     [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd' }, 'Let it?', ['y'], true],
   ])('answers %o', async (request, prompt, keys, value) => {

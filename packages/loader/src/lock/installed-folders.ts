@@ -26,7 +26,7 @@ export function discoverInstalled(layer: Layer, root: string, lock: LayerLock): 
   const refused: Discovery['refused'][number][] = []
   for (const [id, entry] of lock.entries) {
     if (!isInstalled(entry)) continue
-    const located: Located = { layer, location: installedFolder(root, id, entry.root), id }
+    const located: Located = { layer, location: installedFolder(root, id, entry.root), part: `${INSTALLED_FOLDER}/${id}`, id }
     const stat = isThere ? lookAt(located.location) : 'nothing'
     if (stat === 'folder') found.push(located)
     else refused.push({

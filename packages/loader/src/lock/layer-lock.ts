@@ -31,6 +31,11 @@ export function readLayerLock(root: string, limits: LoaderLimits): LayerLock {
   return parsed.ok ? { kind: 'read', entries: parsed.lock } : unreadable(location, parsed.path, parsed.message)
 }
 
+/** Those of the layers whose roots are given. */
+export const readLocks = (globalRoot: string | null, projectRoot: string | null, limits: LoaderLimits): LayerLocks =>
+  new Map(([['global', globalRoot], ['project', projectRoot]] as const)
+    .flatMap(([layer, root]) => root === null ? [] : [[layer, readLayerLock(root, limits)]]))
+
 const unreadable = (location: string, path: string, what: string): LayerLock => ({
   kind: 'unreadable',
   fault: {

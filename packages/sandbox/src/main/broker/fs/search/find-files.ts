@@ -19,7 +19,9 @@ const ASKED_AT_ONCE = 64
  * Regular files of the grant whose path from `path` is matched, newest first. Where a pattern begins with folders, the search
  * begins in them: what is named is looked into, ignored or not.
  */
-export async function findFiles(scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal): Promise<FilesFound> {
+export async function findFiles(
+  scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal,
+): Promise<FilesFound> {
   const base = await scope.locate(request.path, 'leads')
   const place = await startOf(scope, base, pattern)
   if (place === undefined) return { paths: [], total: 0 }
@@ -30,7 +32,9 @@ export async function findFiles(scope: FileScope, pattern: FilePattern, request:
     const isWanted = (path: string): boolean =>
       pattern.matches(named(path)) && (all || granted(joinNames(place.real, path)).covers)
     const { first, total } = await list(folder, isWanted, signal)
-    const newest = total <= ASKED_HERE ? await newestFirst(folder, first) : await sortedByRipgrep(folder, isWanted, request.limit, signal)
+    const newest = total <= ASKED_HERE
+      ? await newestFirst(folder, first)
+      : await sortedByRipgrep(folder, isWanted, request.limit, signal)
     return { paths: newest.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)])), total }
   })
 }
