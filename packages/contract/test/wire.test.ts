@@ -31,5 +31,5 @@ it('lets a compartment ask exactly this of the broker, each with its power', () 
 
 it('has exactly these placements and collections', () => {
   expect(PLACEMENTS).toEqual(['inline', 'thread', 'process'])
-  expect(STORE_COLLECTIONS).toEqual(['state', 'approval', 'paused', 'trust'])
+  expect(STORE_COLLECTIONS).toEqual(['state', 'approval', 'paused', 'trust', 'call'])
 })
