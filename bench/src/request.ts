@@ -15,7 +15,7 @@ export type Request =
 
 export const USAGE = `pnpm bench [NAME…] [--json] [--quick] [--strict] [--out FILE]
 
-  NAME        a subject; all of them when none is named
+  NAME        a subject, or the first word of several; all of them when none is named
   --json      print the results as JSON and nothing else
   --quick     a few short rounds, to see that the sides work; leaves bench/latest.json alone
   --strict    exit with 1 when a goal is missed
@@ -33,12 +33,13 @@ export function readRequest(argv: readonly string[], known: readonly string[]): 
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
     if (values.help) return { kind: 'help' }
-    const unknown = positionals.filter((name) => !known.includes(name))
+    const named = new Map(positionals.map((name) => [name, known.filter((one) => one === name || one.startsWith(`${name}-`))]))
+    const unknown = positionals.filter((name) => named.get(name)?.length === 0)
     if (unknown.length > 0) {
       return complaint(`There is no benchmark named ${unknown.join(' or ')}. There are: ${known.join(', ')}.`)
     }
     const { json, quick, strict, out } = values
-    return { kind: 'measure', names: positionals.length > 0 ? [...new Set(positionals)] : known, json, quick, strict, out }
+    return { kind: 'measure', names: positionals.length > 0 ? [...new Set([...named.values()].flat())] : known, json, quick, strict, out }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     return complaint(`${error.message}\n\n${USAGE}`)

@@ -1,8 +1,9 @@
-import { access, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCommand } from '../src/command.ts'
 import type { Latest } from '../src/harness/latest.ts'
@@ -43,6 +44,20 @@ describe('pnpm bench', () => {
     expect(err).toBe('')
     const { subjects } = JSON.parse(out) as Latest
     expect(subjects['slower']?.sides.map(({ name }) => name)).toEqual(['short', 'long'])
+  })
+
+  it('takes the first word of several names for all of them, and no other part', async () => {
+    const { out } = await bench('slow', 'slower', '--quick', '--json')
+    expect(out).toBe('')
+    await mkdir(join(folder, 'subjects'))
+    const rigged = new URL('./fixtures/subjects/slower.ts', import.meta.url).href
+    for (const name of ['a-one', 'a-two', 'ab', 'b']) {
+      await writeFile(join(folder, 'subjects', `${name}.ts`), `export { subject } from '${rigged}'`)
+    }
+    const stdout = new PassThrough()
+    const around = { subjects: pathToFileURL(join(folder, 'subjects/')), latest: join(folder, 'latest.json'), stdout, stderr: stdout }
+    expect(await runCommand(['b', 'a', 'a-two', '--quick', '--json'], around)).toBe(0)
+    expect(Object.keys((JSON.parse(await text(stdout.end())) as Latest).subjects)).toEqual(['a-one', 'a-two', 'b'])
   })
 
   it('fails for a missed goal only if strict', async () => {

@@ -59,6 +59,31 @@ describe('takeTurn', () => {
     expect(seen.calls).toEqual([0, 1, 2, 3])
   })
 
+  it('clears away after each call, outside of its time', async () => {
+    const seen: string[] = []
+    let asked = 0
+    const runner: Runner = {
+      run: async () => void seen.push(`run ${asked++}`),
+      between: async () => {
+        seen.push('between')
+        const end = performance.now() + 2
+        while (performance.now() < end);
+      },
+      stop: async () => {},
+    }
+    const { micros } = await takeTurn({ runner, next: 0 }, { kind: 'latency' }, 3)
+    expect(seen).toEqual(micros.flatMap((_, call) => [`run ${call}`, 'between']))
+    expect(Math.min(...micros)).toBeLessThan(2_000)
+  })
+
+  it('reads memory instead of timing, and calls once to see that it answers', async () => {
+    const { runner, seen } = observed()
+    const turn = await takeTurn({ runner: { ...runner, megabytes: async () => 7.5 }, next: 3 }, { kind: 'memory' }, 1_000)
+    expect(turn).toEqual({ values: [['idle', 7.5]], micros: [], last: { i: 3, answer: 3 } })
+    expect(seen.calls).toEqual([3])
+    await expect(takeTurn({ runner, next: 0 }, { kind: 'memory' }, 1)).rejects.toThrow('does not say what memory it takes')
+  })
+
   it('passes a failed call on', async () => {
     const runner: Runner = { run: () => Promise.reject(new Error('refused')), stop: async () => {} }
     await expect(takeTurn({ runner, next: 0 }, { kind: 'latency' }, 1)).rejects.toThrow('refused')

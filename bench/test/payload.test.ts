@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { payload, PAYLOAD_BYTES } from '../src/sides/payload.ts'
+import { LARGE_PAYLOAD_BYTES, largePayload, payload, PAYLOAD_BYTES } from '../src/sides/payload.ts'
 
 describe('payload', () => {
-  it('has its bytes in every call, and differs from call to call', () => {
-    const texts = Array.from({ length: 64 }, (_, i) => payload(1000 + i).text)
-    for (const text of texts) expect(Buffer.byteLength(text)).toBe(PAYLOAD_BYTES)
+  it.each([
+    [PAYLOAD_BYTES, payload], [LARGE_PAYLOAD_BYTES, largePayload],
+  ])('has its %i bytes in every call, and differs from call to call', (bytes, carried) => {
+    const texts = Array.from({ length: 64 }, (_, i) => carried(1000 + i).text)
+    for (const text of texts) expect(Buffer.byteLength(text)).toBe(bytes)
     expect(new Set(texts).size).toBe(64)
   })
 })

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { resultOf } from '../src/harness/result.ts'
-import { QUICK, runSubject } from '../src/harness/run.ts'
+import { FULL, QUICK, runSubject } from '../src/harness/run.ts'
 import { SideError } from '../src/harness/side-error.ts'
 import { defineSubject } from '../src/harness/subject.ts'
 import type { Runner, Side } from '../src/harness/subject.ts'
@@ -50,6 +50,23 @@ describe('runSubject', () => {
     expect(rounds).toBe(4)
     // First they are checked, then warmed up; then the rounds. No side follows itself, so each change of name is a turn.
     expect(turns.join('')).toBe(['abcd', 'abcd', 'adbc', 'bacd', 'cbda', 'dcab'].join(''))
+  })
+
+  it('holds a measure against a number, over as many rounds as the subject wants', async () => {
+    let reading = 0
+    const subject = defineSubject({
+      title: 'T',
+      compares: 'C',
+      sides: [spinning('a', 1, { megabytes: async () => ++reading })],
+      modes: [{ kind: 'memory' }],
+      goals: [{ side: 'a', measure: 'idle', is: '≤', ratio: 4 }, { side: 'a', measure: 'idle', is: '≤', ratio: 3 }],
+      rounds: 6,
+    })
+    const result = resultOf(subject, FULL, await runSubject(subject, FULL))
+    expect(reading).toBe(6)
+    expect(result.sides[0]?.measures).toMatchObject([{ measure: 'idle', unit: 'MB', value: 3.5 }])
+    expect(result.ratios.map(({ median, met }) => ({ median, met }))).toEqual([{ median: 3.5, met: true }, { median: 3.5, met: false }])
+    expect((await runSubject(subject, QUICK)).rounds).toBe(3)
   })
 
   it('aborts with the name of a side that answers wrongly', async () => {

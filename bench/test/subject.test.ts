@@ -32,5 +32,6 @@ describe('measuresOf', () => {
   it('names a throughput by its width', () => {
     expect(measuresOf(latency)).toEqual(['p50', 'p99'])
     expect(measuresOf({ kind: 'throughput', concurrency: 64 })).toEqual(['64-way'])
+    expect(measuresOf({ kind: 'memory' })).toEqual(['idle'])
   })
 })

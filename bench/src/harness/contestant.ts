@@ -37,6 +37,7 @@ export async function startContestant(side: Side, patienceMs: number): Promise<C
   const ask = async () => {
     const i = caller.next++
     expect({ i, answer: await runner.run(i) })
+    await runner.between?.()
   }
   const turn = (mode: Mode, ms: number) => alive(`a turn of ${mode.kind}`, async () => {
     const taken = await takeTurn(caller, mode, ms)
@@ -46,11 +47,13 @@ export async function startContestant(side: Side, patienceMs: number): Promise<C
 
   return {
     check: (modes) => alive('its first calls', async () => {
-      const width = Math.max(...modes.map((mode) => (mode.kind === 'latency' ? 1 : mode.concurrency)))
+      const width = Math.max(...modes.map((mode) => (mode.kind === 'throughput' ? mode.concurrency : 1)))
       await ask()
       await Promise.all(Array.from({ length: width }, ask))
     }),
-    warmUp: async (mode, ms) => void (await turn(mode, ms)),
+    warmUp: async (mode, ms) => {
+      if (mode.kind !== 'memory') await turn(mode, ms)
+    },
     compete: async (mode, ms) => {
       const taken = await turn(mode, ms)
       for (const one of taken.micros) micros.push(one)

@@ -15,7 +15,7 @@ export interface Answered {
 
 export interface Turn {
   readonly values: readonly (readonly [Measure, number])[]
-  /** Microseconds of each call; empty for throughput, where a call's time is mostly its neighbours'. */
+  /** Microseconds of each call; empty for throughput, where a call's time is mostly its neighbours', and for memory. */
   readonly micros: readonly number[]
   readonly last: Answered
 }
@@ -25,6 +25,7 @@ export async function takeTurn(caller: Caller, mode: Mode, ms: number): Promise<
     const { perSecond, last } = await callAbreast(caller, ms, mode.concurrency)
     return { values: [[`${mode.concurrency}-way`, perSecond]], micros: [], last }
   }
+  if (mode.kind === 'memory') return readMemory(caller)
   const { micros, last } = await callInSequence(caller, ms)
   const sorted = ascending(micros)
   return { values: [['p50', quantile(sorted, 0.5)], ['p99', quantile(sorted, 0.99)]], micros, last }
@@ -40,8 +41,16 @@ async function callInSequence(caller: Caller, ms: number): Promise<{ micros: num
     const answer = await caller.runner.run(i)
     const after = performance.now()
     micros.push((after - before) * 1000)
+    await caller.runner.between?.()
     if (after >= end) return { micros, last: { i, answer } }
   }
+}
+
+async function readMemory(caller: Caller): Promise<Turn> {
+  const { runner } = caller
+  if (runner.megabytes === undefined) throw new TypeError('It does not say what memory it takes.')
+  const i = caller.next++
+  return { values: [['idle', await runner.megabytes()]], micros: [], last: { i, answer: await runner.run(i) } }
 }
 
 /** Keeps `concurrency` calls under way for `ms`, at least one in each lane, and counts up to the last answer. */

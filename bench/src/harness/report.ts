@@ -48,7 +48,7 @@ function ratiosTable(ratios: readonly RatioResult[], paint: Paint): string[] {
   const rows = ratios.map((ratio): Cell[] => [
     { text: ratio.measure },
     { text: ratio.side },
-    { text: ratio.against },
+    { text: ratio.against ?? '' },
     { text: ratio.median.toFixed(2), style: 'bold' },
     { text: `${ratio.low.toFixed(2)} – ${ratio.high.toFixed(2)}`, style: 'dim' },
     { text: `${ratio.is} ${ratio.ratio}` },
@@ -82,7 +82,7 @@ function machineLine({ machine: { node, platform, cores, cpu }, rounds, seconds 
 }
 
 function number({ value, unit }: MeasureResult): string {
-  const digits = unit === 'µs' && value < 100 ? 1 : 0
+  const digits = unit !== 'calls/s' && value < 100 ? 1 : 0
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 

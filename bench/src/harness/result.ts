@@ -25,9 +25,11 @@ export interface SideResult {
   readonly measures: readonly MeasureResult[]
 }
 
+export type Unit = 'µs' | 'calls/s' | 'MB'
+
 export interface MeasureResult {
   readonly measure: Measure
-  readonly unit: 'µs' | 'calls/s'
+  readonly unit: Unit
   readonly value: number
   /** The side against itself over the rounds. */
   readonly spread: number
@@ -59,7 +61,7 @@ export function resultOf(subject: Subject, pace: Pace, recording: Recording): Re
     name,
     measures: Array.from(measures, ([measure, { byRound, whole }]) => ({
       measure,
-      unit: measure.endsWith('-way') ? 'calls/s' : 'µs',
+      unit: unitOf(measure),
       value: whole,
       spread: summarize(byRound).spread,
     })),
@@ -78,10 +80,16 @@ export function resultOf(subject: Subject, pace: Pace, recording: Recording): Re
   }
 }
 
+function unitOf(measure: Measure): Unit {
+  if (measure === 'idle') return 'MB'
+  return measure.endsWith('-way') ? 'calls/s' : 'µs'
+}
+
 function ratioOf(goal: Goal, recording: Recording): RatioResult {
   const rounds = (side: string) => recording.series.get(side)?.get(goal.measure)?.byRound ?? []
-  const against = rounds(goal.against)
-  const { median, low, high } = summarize(rounds(goal.side).map((value, round) => value / (against[round] ?? NaN)))
+  const against = goal.against === undefined ? undefined : rounds(goal.against)
+  const ratios = rounds(goal.side).map((value, round) => against === undefined ? value : value / (against[round] ?? NaN))
+  const { median, low, high } = summarize(ratios)
   const holds = (ratio: number) => (goal.is === '≤' ? ratio <= goal.ratio : ratio >= goal.ratio)
   return { ...goal, median, low, high, met: holds(median), clear: holds(low) === holds(high) }
 }

@@ -52,7 +52,8 @@ async function record(subject: Subject, pace: Pace, onRound?: OnRound): Promise<
   for (const mode of subject.modes) for (const contestant of lineUp) await contestant.warmUp(mode, pace.warmUpMs)
 
   const orders = fairOrders(lineUp)
-  const rounds = pace.quick ? pace.rounds : Math.ceil(pace.rounds / orders.length) * orders.length
+  const wanted = subject.rounds ?? pace.rounds
+  const rounds = pace.quick ? Math.min(pace.rounds, wanted) : Math.ceil(wanted / orders.length) * orders.length
   const meter = startNoiseMeter()
   const begin = performance.now()
   for (let round = 0; round < rounds; round++) {

@@ -9,24 +9,31 @@ export interface Side<Name extends string = string> {
 export interface Runner {
   /** Contract: rejects when the call failed, so that a fast failure is never taken for a fast answer. */
   run(i: number): Promise<unknown>
+  /** Clears away what one call left, outside of its time. For a side whose calls are made one after the other only. */
+  between?(): Promise<void>
+  /** The memory that one of what it started takes while nothing is asked of it. For a side in the mode `memory`. */
+  megabytes?(): Promise<number>
   /** Rejects when the peer is gone, for a side whose calls would then wait for ever. */
   readonly died?: Promise<never>
   stop(): Promise<void>
 }
 
-/** Latency is one call after the other; throughput keeps `concurrency` calls under way. */
-export type Mode = { readonly kind: 'latency' } | { readonly kind: 'throughput'; readonly concurrency: number }
+/** Latency is one call after the other; throughput keeps `concurrency` calls under way; memory is read, not timed. */
+export type Mode =
+  | { readonly kind: 'latency' }
+  | { readonly kind: 'throughput'; readonly concurrency: number }
+  | { readonly kind: 'memory' }
 
 /** `p50` and `p99` are microseconds of one call, `64-way` is calls per second with 64 under way. */
-export type Measure = 'p50' | 'p99' | `${number}-way`
+export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle'
 
-/** Reads as a sentence: side's measure is ≤ ratio × against's measure. */
+/** Reads as a sentence: side's measure is ≤ ratio × against's measure; or ≤ ratio, when it is held against nobody. */
 export interface Goal<Name extends string = string> {
   readonly side: Name
   readonly measure: Measure
   readonly is: '≤' | '≥'
   readonly ratio: number
-  readonly against: Name
+  readonly against?: Name
 }
 
 export interface Subject<Name extends string = string> {
@@ -36,10 +43,19 @@ export interface Subject<Name extends string = string> {
   readonly sides: readonly Side<Name>[]
   readonly modes: readonly Mode[]
   readonly goals: readonly Goal<NoInfer<Name>>[]
+  /** Where a turn takes long: fewer than usual, rounded up to whole cycles as those are. */
+  readonly rounds?: number
 }
 
 export function measuresOf(mode: Mode): Measure[] {
-  return mode.kind === 'latency' ? ['p50', 'p99'] : [`${mode.concurrency}-way`]
+  switch (mode.kind) {
+    case 'latency':
+      return ['p50', 'p99']
+    case 'throughput':
+      return [`${mode.concurrency}-way`]
+    case 'memory':
+      return ['idle']
+  }
 }
 
 /** Returns the subject as it is, or throws where it contradicts itself: found at import, before anything was measured. */
@@ -56,7 +72,7 @@ export function defineSubject<const Name extends string>(subject: Subject<Name>)
     }
   }
   for (const goal of subject.goals) {
-    for (const name of [goal.side, goal.against]) {
+    for (const name of [goal.side, goal.against ?? goal.side]) {
       if (!names.has(name)) throw fault(subject, `a goal names the side "${name}", which it does not have`)
     }
     if (!measures.includes(goal.measure)) throw fault(subject, `a goal names ${goal.measure}, which none of its modes measures`)

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import * as openai from '../src/openai/index.ts'
+import * as otel from '../src/otel/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(openai).toSorted()).toEqual(['fromToolCall', 'toFunctionTool', 'toFunctionTools', 'toToolMessage'])
+  expect(Object.keys(otel)).toEqual(['traceTools'])
 })

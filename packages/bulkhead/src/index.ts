@@ -1,6 +1,9 @@
-export { createHost, type CreateHostOptions } from './create-host.ts'
+export { createHost, type CreateHostOptions, type Host } from './create-host.ts'
 export { createTerminalInteractor } from './terminal-interactor.ts'
 export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
-export type { Host, Session, SessionOptions } from '@bulkhead/host'
+export type {
+  ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
+} from '@bulkhead/host'
+export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
 export type { Interactor, Outcome } from '@bulkhead/contract'

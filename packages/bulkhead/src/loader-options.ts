@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseJson, type Json } from '@bulkhead/contract'
 import type { LoaderOptions } from '@bulkhead/loader'
-import { bundledExtensions } from '@bulkhead/tools-bundled'
+import { createBundledExtensions } from '@bulkhead/tools-bundled'
 import { CORE_VERSION } from './version.ts'
 
 /** In the folder of the global layer: a sigstore trusted root to use in place of the one that ships with Bulkhead. */
@@ -12,9 +12,12 @@ export const TRUST_ROOT_FILE = 'trust-root.json'
 export const homeFolder = (home: string | undefined): string => resolve(home ?? join(homedir(), '.bulkhead'))
 
 /** How the loader is made, for a host and for whoever installs what that host will load. */
-export function loaderOptions(home: string, projectFolder?: string): LoaderOptions {
+export function loaderOptions(
+  home: string, projectFolder?: string, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
+): LoaderOptions {
   return {
-    coreVersion: CORE_VERSION, bundled: bundledExtensions,
+    coreVersion: CORE_VERSION, bundled,
+    cache: join(home, 'cache'),
     roots: { global: home, projectFolder: projectFolder ?? '.bulkhead' },
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }

@@ -39,10 +39,16 @@ async function answer(request: InteractionRequest, source: string, ask: Ask): Pr
     case 'Auth.DeviceCode':
       return accepted(await ask(`${source} asks you to open ${shown(request.url)} and enter ${styleText('bold', shown(request.code))}. Press Enter when done. `))
     case 'trustProject':
-      return accepted(isYes(await ask(`${shown(request.path)}\n${shown(request.summary)}\nTrust it this once? [y/N] `)))
+      return accepted(trustAnswer(await ask(`${shown(request.path)}\n${shown(request.summary)}\n[t] trust it until it changes  [y] this once  [d] never  [n] not now: `)))
     case 'grantStageTool':
       return accepted(isYes(await ask(`Let the stage ${shown(request.stage)} use ${shown(request.tool)}? [y/N] `)))
   }
+}
+
+function trustAnswer(line: string): 'trusted' | 'once' | 'declined' | false {
+  if (/^t(?:rust)?$/i.test(line.trim())) return 'trusted'
+  if (/^d(?:ecline)?$/i.test(line.trim())) return 'declined'
+  return isYes(line) ? 'once' : false
 }
 
 async function approve(approval: ApprovalRequest, ask: Ask): Promise<ApprovalAnswer> {

@@ -8,10 +8,13 @@ export interface Ran {
   readonly stderr: string
 }
 
+/** Compiled once for all tests: the command is started a hundred times. */
+const COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/compile')
+
 /** The real command in a real process, without a terminal and without an environment. */
 export async function bulkhead(args: readonly string[], cwd: string): Promise<Ran> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
-    cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home') }, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), NODE_COMPILE_CACHE: COMPILE_CACHE }, stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''
   let stderr = ''

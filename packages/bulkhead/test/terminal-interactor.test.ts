@@ -44,7 +44,10 @@ describe('a person at a terminal', () => {
     [{ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b' }] }, '2', { status: 'accepted', value: 'b' }],
     [{ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b' }], multiple: true }, '1, 2', { status: 'accepted', value: ['a', 'b'] }],
     [{ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }] }, '7', { status: 'rejected', reason: 'no such option' }],
-    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'y', { status: 'accepted', value: true }],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'y', { status: 'accepted', value: 'once' }],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 't', { status: 'accepted', value: 'trusted' }],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'd', { status: 'accepted', value: 'declined' }],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, '', { status: 'accepted', value: false }],
   ] as const)('answers %o', async (request, typed, response) => {
     expect((await answer(request, typed)).response).toEqual(response)
   })

@@ -16,6 +16,8 @@ const strangerPlacement = z.enum(['thread', 'process'])
 const toolName = z.string().regex(TOOL_NAME_PATTERN, 'a letter, then up to 63 letters, digits, _ or -')
 const envName = z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')
 const secretName = envName.describe('Name of an environment variable. Values are never written here.')
+const packageName = z.string().max(214)
+  .regex(/^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/, 'the name of an npm package, such as weather or @acme/weather')
 const policyLevel = z.enum(['require', 'warn', 'off'])
 const positive = z.int().positive()
 const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
@@ -50,6 +52,8 @@ const extensionConfig = z.strictObject({
   activation: z.enum(['first-call', 'eager']).optional().describe('Whether it is started by its first call or with the host.'),
   config: z.record(z.string(), z.json()).optional().describe('Configuration of the extension, by its configSchema.'),
   limits: limits.optional().describe('Bounds on its compartment.'),
+  compartments: positive.max(64).optional()
+    .describe('Over how many compartments its calls are spread. Only for an extension that keeps nothing between calls.'),
 }).describe('What the operator says of one extension.')
 
 const identity = z.strictObject({
@@ -133,6 +137,20 @@ const search = z.strictObject({
   timeoutMs: positive.optional().describe('Deadline of a search, in milliseconds.'),
 })
 
+const sandbox = z.strictObject({
+  idleMs: positive.exactOptional().describe('After how many milliseconds without a call a compartment is given back. The next call wakes it.'),
+  spares: z.strictObject({
+    process: z.int().nonnegative().exactOptional().describe('Child processes.'),
+    thread: z.int().nonnegative().exactOptional().describe('Threads.'),
+  }).exactOptional().describe('How many places wait ready for their extension.'),
+  most: z.strictObject({
+    hulls: positive.exactOptional().describe('Child processes.'),
+    threads: positive.exactOptional().describe('Threads.'),
+  }).exactOptional().describe('How many places there are at once, spares among them. What finds none waits for one.'),
+  os: z.enum(['auto', 'require']).exactOptional()
+    .describe('What the operating system adds around child processes: what works on this machine, or all of it or nothing runs.'),
+})
+
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new.'),
@@ -145,7 +163,7 @@ export const configFileSchema = z.strictObject({
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
   extensions: z.record(z.string().regex(EXTENSION_ID_PATTERN, 'an extension id'), extensionConfig).optional()
     .describe('What the operator says of extensions, by id.'),
-  packages: z.array(z.string().min(1).max(214)).optional().describe('npm packages in node_modules to load extensions from.'),
+  packages: z.array(packageName).optional().describe('npm packages in node_modules to load extensions from.'),
   isolation: perLayer(placement, strangerPlacement).optional().describe('Where code of each layer runs.'),
   policy: policy.optional().describe('What packages must prove before they are used.'),
   mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name.'),
@@ -156,6 +174,7 @@ export const configFileSchema = z.strictObject({
     enabled: z.boolean().optional().describe('Whether skills are offered.'),
   }).optional().describe('Where skills come from.'),
   limits: limits.optional().describe('Bounds on every compartment.'),
+  sandbox: sandbox.optional().describe('How many compartments there are, and what stands around them.'),
   budget: z.strictObject({
     tokens: positive.optional().describe('Tokens.'),
     calls: positive.optional().describe('Calls of tools.'),

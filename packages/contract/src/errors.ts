@@ -32,6 +32,7 @@ export const ERRORS = Object.freeze({
   ConfigInvalid: row('Validation', 'caller', once, 'A configuration file or value is not of the documented form.', 'Correct the key at the given path.'),
   ConfigSchemaViolation: row('Validation', 'caller', once, 'The configuration given to an extension or tool does not satisfy its configSchema.', 'Correct the value at the given path, or remove it.'),
   RequirementInvalid: row('Validation', 'extension', once, 'A requirement uses an unknown variable or a pattern that cannot be compiled.', 'Use {workspace}, {ad-hoc} or {user-data}, and the documented pattern forms.'),
+  TextSuspicious: row('Validation', 'extension', once, 'A text that models are told has characters that cannot be seen, or reads like orders to them.', 'Read the text as it is shown; use the extension only if you know why it says so.'),
   RegistrationConflict: row('Validation', 'extension', once, 'Two extensions of one layer claim the same id or tool name; both are refused.', 'Rename or disable one of them.'),
   LockedIdRedefined: row('Validation', 'extension', once, 'A tool takes a locked name with another input schema or more powers.', 'Give the tool a name of its own.'),
   DependencyMissing: row('Validation', 'extension', once, 'An extension depends on one that is not there.', 'Install or enable the missing extension.'),
@@ -54,6 +55,7 @@ export const ERRORS = Object.freeze({
   ProjectPathInvalid: row('Validation', 'caller', once, 'The workspace is not a folder that can be opened.', 'Pass the path of an existing folder.'),
   TrustStoreUnavailable: row('Session', 'host', again, 'The record of trusted projects cannot be read or written.', 'Check the permissions of the folder named in the message.'),
   TrustEntryInvalid: row('Validation', 'host', once, 'An entry in the record of trusted projects is malformed and was not honoured.', 'Remove the entry and decide again.'),
+  TrustScopeViolation: row('Validation', 'host', once, 'The record of trusted projects would lie inside a project, which could then trust itself.', 'Keep the folder of the global layer outside the project.'),
   AllowlistWithoutMode: row('Validation', 'caller', once, 'Allowlist entries are configured but no layer sets the mode to allowlist.', 'Set mode to allowlist, or remove the entries.'),
 
   // A call, before it reaches a tool.
@@ -70,6 +72,7 @@ export const ERRORS = Object.freeze({
   ApprovalKeyInvalid: row('Validation', 'extension', once, 'The approval key is empty, too long, or has control characters.', 'Correct the template or deriveApprovalKey.'),
   ApprovalKeyDerivationFailed: row('ToolTerminal', 'extension', once, 'deriveApprovalKey threw, took too long, or did not return a text.', 'Correct deriveApprovalKey; it must be quick and deterministic.'),
   CommandRejected: row('ToolTerminal', 'policy', once, 'A command is on the list of those that are never run.', 'Reach the aim by other means.'),
+  SubagentDepthExceeded: row('ToolTerminal', 'policy', once, 'Sub-agents are nested as deep as they may be.', 'Do the work in the present session.'),
   BudgetExhausted: row('Session', 'policy', once, 'The token or call budget of this workflow is used up.', 'Finish with what is known, or raise the budget.'),
   HookVetoed: row('ToolTerminal', 'policy', once, 'A before-hook skipped the call.', 'Do without the call.'),
   SkippedBySteering: row('Cancellation', 'person', once, 'A queued message of the user came before this call.', 'Read the message first.'),
@@ -82,12 +85,14 @@ export const ERRORS = Object.freeze({
   OutputTooLarge: row('ToolTerminal', 'extension', once, 'The result is larger than the limit for results.', 'Return less, or write it to a file.'),
   ExecutionTimeout: row('ToolTransient', 'extension', again, 'The tool did not answer before the deadline.', 'Ask for less, or give it more time.'),
   MaxRetriesExceeded: row('ToolTransient', 'extension', again, 'Every attempt failed with a passing error.', 'Try again later.'),
+  CallInterrupted: row('Session', 'host', once, 'The host ended while the call was open; nobody knows how far it came.', 'Look at what it has done before calling again.'),
   TooManyCalls: row('ToolTransient', 'host', again, 'The compartment has as many calls in flight as it may.', 'Wait for some of them.'),
 
   // Cancellation, from the outside in.
   SessionCancelled: row('Cancellation', 'person', once, 'The session was cancelled or closed.', 'Open another session.'),
   TurnCancelled: row('Cancellation', 'person', once, 'The turn was cancelled.', 'Begin another turn.'),
   ToolCancelled: row('Cancellation', 'person', once, 'The call was cancelled.', 'Call again if it is still wanted.'),
+  TurnInvalid: row('Session', 'caller', once, 'A turn was begun inside of another, or ended where there is none.', 'End each turn before the next one begins.'),
   HostClosed: row('Session', 'caller', once, 'The host is closed or closing.', 'Create another host.'),
 
   // Compartments and the boundary.
@@ -118,6 +123,7 @@ export const ERRORS = Object.freeze({
   InteractionUnavailable: row('Session', 'host', once, 'Nobody is there to be asked.', 'Go on with a best guess, or run with a person present.'),
   InteractionTimeout: row('Session', 'person', again, 'Nobody answered in time.', 'Ask again.'),
   InteractionAlreadyAnswered: row('Session', 'caller', once, 'An answer came after the question was settled.', 'Nothing needs doing.'),
+  ClarificationNeeded: row('Session', 'person', once, 'A tool asked a question that nobody has answered yet; it is kept, and the call waits.', 'Answer it with `resume`; the call goes on from there.'),
   StoreUnavailable: row('Session', 'host', again, 'The store could not be read or written.', 'Check the disk and the permissions of its folder.'),
   InternalError: row('ExtensionHost', 'host', once, 'Bulkhead itself failed.', 'Report it with the message.'),
 } as const satisfies Record<string, ErrorRow>)

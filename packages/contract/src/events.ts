@@ -13,7 +13,7 @@ interface CallEvent {
 /** Everything that happens, as one flat union. Dialects rename it; nothing else is emitted. */
 export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json } & CallEvent)
-  | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string } & CallEvent)
+  | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json } & CallEvent)
   | ({ readonly type: 'ToolInvocationStarted'; readonly attempt: number } & CallEvent)
   | ({ readonly type: 'ToolInvocationProgress'; readonly text: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationUpdated'; readonly partial: Json } & CallEvent)
@@ -21,17 +21,19 @@ export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ToolInvocationFailed'; readonly durationMs: number; readonly errorClass: ErrorClass; readonly errorCode: ErrorCode; readonly message: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationCancelled'; readonly durationMs: number; readonly errorCode: ErrorCode; readonly reason: string } & CallEvent)
   | { readonly type: 'LifecyclePhaseStart'; readonly extensionId: string; readonly phase: LifecyclePhase }
-  | { readonly type: 'LifecyclePhaseEnd'; readonly extensionId: string; readonly phase: LifecyclePhase; readonly durationMs: number; readonly ok: boolean }
-  | { readonly type: 'LifecycleStateChanged'; readonly extensionId: string; readonly from: LifecycleState; readonly to: LifecycleState }
+  | { readonly type: 'LifecyclePhaseEnd'; readonly extensionId: string; readonly phase: LifecyclePhase; readonly durationMs: number; readonly ok: boolean; readonly errorCode: ErrorCode | null; readonly message: string }
+  | { readonly type: 'LifecycleStateChanged'; readonly extensionId: string; readonly generation: number; readonly from: LifecycleState; readonly to: LifecycleState }
   | { readonly type: 'CompartmentEnded'; readonly extensionId: string; readonly errorCode: ErrorCode | null; readonly message: string }
   | { readonly type: 'ExtensionReloaded'; readonly extensionId: string; readonly generation: number }
   | { readonly type: 'ExtensionReloadRefused'; readonly extensionId: string; readonly reason: string }
+  | { readonly type: 'ExtensionReloadFailed'; readonly extensionId: string; readonly errorCode: ErrorCode; readonly message: string }
+  | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
   | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined }
   | { readonly type: 'InteractionRaised'; readonly correlationId: string; readonly kind: string; readonly source: string }
   | { readonly type: 'InteractionAnswered'; readonly correlationId: string; readonly status: 'accepted' | 'rejected' | 'timeout' }
   | { readonly type: 'TrustDecision'; readonly path: string; readonly decision: 'trusted' | 'declined' | 'once' }
   | { readonly type: 'StateSlotDrift'; readonly extensionId: string; readonly storedVersion: string; readonly currentVersion: string; readonly decision: 'migrate' | 'warn' | 'reject' }
-  | { readonly type: 'SessionOpened'; readonly sessionId: string }
+  | { readonly type: 'SessionOpened'; readonly sessionId: string; readonly parentId?: string }
   | { readonly type: 'SessionClosed'; readonly sessionId: string }
   | { readonly type: 'TurnBegan'; readonly sessionId: string; readonly turn: number }
   | { readonly type: 'TurnEnded'; readonly sessionId: string; readonly turn: number }

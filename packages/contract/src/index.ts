@@ -1,10 +1,12 @@
 export { defineExtension, defineTool, ToolError } from './authoring/extension.ts'
-export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
+export type { ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, StoredState, ToolDeclaration, ToolReturn } from './authoring/extension.ts'
 export type {
-  AnyRuntime, BaseRuntime, DirectoryEntry, Env, FileChange, FileReader, FileStat, FileWatch, FileWriter, Interact, Log, Net, NetRequest, NetResponse, ReadRange, Runtime,
-  Secrets, Shell, ShellResult, State, Tools,
+  AnyRuntime, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact,
+  LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange, Runtime, SearchOptions, Secrets,
+  SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './authoring/runtime.ts'
 export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-type.ts'
+export type { ArgumentsReader, ArgumentsReading, CallSubject, ReaderContext } from './arguments-reader.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
 export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
@@ -33,7 +35,7 @@ export {
 export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './outcome.ts'
 export { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from './requirement-order.ts'
 export {
-  CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
+  ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
 } from './requirements.ts'
 export type { ArgPattern, CapabilityName, Grant, RequirementSet, RequirementVariable, ShellRequirement, VariableValues } from './requirements.ts'
 export type { SecretManifest } from './secrets.ts'
@@ -48,12 +50,14 @@ export type {
   BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, Power, WireError, WireReply, WireRequest, WireValue,
 } from './wire.ts'
 export type { Clock } from './ports/clock.ts'
-export type { CompartmentServices, LogEntry, SecretGrant, StateAccess } from './ports/capabilities.ts'
+export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
   ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust,
-  ResolvedConfig, TrustRootReport,
+  ResolvedConfig, TrustRootReport, WatchRequest,
 } from './ports/loader.ts'
+export { TRUST_DECISIONS } from './ports/project-trust.ts'
+export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
-export { STORE_COLLECTIONS, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'
+export { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'

@@ -37,6 +37,8 @@ export const toolManifest = z.strictObject({
   kind: z.enum(TOOL_KINDS).optional().describe('How an editor shows the call.'),
   idempotent: z.boolean().default(false).describe('Whether repeating a call does no harm, so that it may be tried again.'),
   timeoutMs: z.int().min(1).max(3_600_000).optional().describe('Deadline of a call, in milliseconds.'),
+  maxEntries: z.int().min(1).max(100_000).optional()
+    .describe('How many entries of each list in a result are given to the model; the rest goes to a file.'),
   maxOutput: byteSize.optional().describe('What of a result is given to the model; the rest goes to a file.'),
 })
 

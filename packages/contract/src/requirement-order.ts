@@ -1,5 +1,5 @@
 import type { ArgPattern, Grant, RequirementSet, ShellRequirement } from './requirements.ts'
-import { canonicalPattern } from './requirements.ts'
+import { ANY_COMMAND, canonicalPattern } from './requirements.ts'
 import { matchGlob, globCovers } from './glob.ts'
 
 /** Where one requirement set asks for more than another allows, in words; empty when it lies within. Contract: never throws. */
@@ -45,14 +45,22 @@ export function hostCovers(wide: string, narrow: string): boolean {
 }
 
 function shellCovers(wide: ShellRequirement, narrow: ShellRequirement): boolean {
-  const wideArgs = wide.args ?? []
-  const narrowArgs = narrow.args ?? []
-  return wide.cmd === narrow.cmd && wideArgs.length === narrowArgs.length && wideArgs.every((pattern, index) => argCovers(pattern, narrowArgs[index]!))
+  if (wide.cmd !== narrow.cmd && wide.cmd !== ANY_COMMAND) return false
+  const [wideArgs, wideOpen] = fixedArguments(wide)
+  const [narrowArgs, narrowOpen] = fixedArguments(narrow)
+  if (wideOpen ? narrowArgs.length < wideArgs.length : narrowOpen || narrowArgs.length !== wideArgs.length) return false
+  return wideArgs.every((pattern, index) => argCovers(pattern, narrowArgs[index]!))
+}
+
+/** Those of a fixed place, and whether any number may follow them. */
+function fixedArguments({ args = [] }: ShellRequirement): readonly [fixed: readonly ArgPattern[], open: boolean] {
+  const last = args.at(-1)
+  return typeof last === 'object' && 'rest' in last ? [args.slice(0, -1), true] : [args, false]
 }
 
 function argCovers(wide: ArgPattern, narrow: ArgPattern): boolean {
   if (typeof wide === 'string') return wide === narrow
-  if ('wildcard' in wide) return true
+  if (!('prefix' in wide)) return true
   if (typeof narrow === 'string') return narrow.startsWith(wide.prefix)
   return 'prefix' in narrow && narrow.prefix.startsWith(wide.prefix)
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BulkheadError } from './bulkhead-error.ts'
 
 /** Powers beyond files, hosts and commands. `state` and `env` follow from the manifest's own fields. */
-export const CAPABILITY_NAMES = ['interact', 'tools.call'] as const
+export const CAPABILITY_NAMES = ['interact', 'tools.call', 'session'] as const
 
 export const REQUIREMENT_VARIABLES = ['workspace', 'ad-hoc', 'user-data'] as const
 export type RequirementVariable = (typeof REQUIREMENT_VARIABLES)[number]
@@ -17,11 +17,16 @@ const argPattern = z.union([
   z.string().max(4096).describe('Exactly this argument.'),
   z.strictObject({ wildcard: z.literal(true).describe('Whatever it is.') }).describe('Any one argument.'),
   z.strictObject({ prefix: z.string().min(1).max(4096).describe('How it starts.') }).describe('An argument that starts so.'),
+  z.strictObject({ rest: z.literal(true).describe('Whatever follows.') }).describe('Any number of arguments; the last pattern only.'),
 ])
+const isRest = (pattern: z.infer<typeof argPattern> | undefined): boolean => typeof pattern === 'object' && 'rest' in pattern
 export const commandName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable')
+/** In the place of a command's name: every one that is installed. */
+export const ANY_COMMAND = '*'
 const shellRequirement = z.strictObject({
-  cmd: commandName.describe('Name of an executable, without a path.'),
-  args: z.array(argPattern).max(64).optional().describe('Patterns of the arguments, in order. Absent: no arguments.'),
+  cmd: z.union([commandName, z.literal(ANY_COMMAND)]).describe('Name of an executable, without a path; * for every one.'),
+  args: z.array(argPattern).max(64).refine((args) => !args.slice(0, -1).some(isRest), '{ rest } stands at the end')
+    .optional().describe('Patterns of the arguments, in order. Absent: no arguments.'),
 })
 
 /** What a tool needs of the world. Nothing that is not named here is given. */
@@ -120,10 +125,12 @@ export function hasEffects(requires: RequirementSet): boolean {
 
 export function matchArguments(patterns: readonly ArgPattern[] | undefined, args: readonly string[]): boolean {
   const wanted = patterns ?? []
-  return wanted.length === args.length && wanted.every((pattern, index) => matchArgument(pattern, args[index]!))
+  const fixed = isRest(wanted.at(-1)) ? wanted.slice(0, -1) : wanted
+  if (fixed.length === wanted.length ? args.length !== fixed.length : args.length < fixed.length) return false
+  return fixed.every((pattern, index) => matchArgument(pattern, args[index]!))
 }
 
 function matchArgument(pattern: ArgPattern, arg: string): boolean {
   if (typeof pattern === 'string') return pattern === arg
-  return 'wildcard' in pattern || arg.startsWith(pattern.prefix)
+  return !('prefix' in pattern) || arg.startsWith(pattern.prefix)
 }

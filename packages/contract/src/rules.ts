@@ -25,6 +25,11 @@ export interface ScopedRule extends Rule {
 export interface RuleQuestion {
   readonly tool: string
   readonly approvalKey: string
+  /**
+   * Other names of what the key speaks of: whatever forbids or asks may mean them, and nothing is allowed by them. Given
+   * them, the key is a text such as a command line, in which a `/` is a character like any other.
+   */
+  readonly names?: readonly string[]
   /** What the call is known to touch. Each is judged by itself and the strictest answer holds. */
   readonly touches: readonly { readonly capability: RuleCapability; readonly subject: string }[]
 }
@@ -57,9 +62,17 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
 }
 
 function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touches'][number] | undefined): boolean {
-  if (capabilities.has(rule.permission)) return touch?.capability === rule.permission && matchPattern(rule.pattern, touch.subject)
+  if (capabilities.has(rule.permission)) {
+    if (touch?.capability !== rule.permission) return false
+    return touch.capability === 'shell.run' && question.names ? matchNames(rule, question) : matchPattern(rule.pattern, touch.subject)
+  }
   if (!matchSegment(rule.permission, question.tool)) return false
-  return matchPattern(rule.pattern, question.approvalKey) || (rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject))
+  return (question.names ? matchNames(rule, question) : matchPattern(rule.pattern, question.approvalKey)) || (rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject))
+}
+
+function matchNames({ pattern, action }: Rule, { approvalKey, names = [] }: RuleQuestion): boolean {
+  const meant = action === 'allow' ? [approvalKey] : [approvalKey, ...names]
+  return meant.some((name) => matchSegment(pattern, name))
 }
 
 const matchPattern = (pattern: string, subject: string): boolean =>

@@ -24,6 +24,8 @@ export interface ToolListing extends ToolDefinition {
   readonly layer: Layer
   readonly extension: string
   readonly version: string
+  /** Which registration of it this is: rises when it is loaded again. */
+  readonly generation: number
   readonly state: LifecycleState
   readonly integrity: IntegrityStatus
   readonly packageDigest: string

@@ -38,12 +38,13 @@ export interface WireError {
 export const WIRE_LIMITS = { idChars: 128, errorTextChars: 10_000, errorDepth: 4, jsonDepth: 72 } as const
 
 /** What the host may ask of a compartment. */
-export const COMPARTMENT_METHODS = ['load', 'lifecycle', 'execute', 'deriveApprovalKey', 'abort'] as const
+export const COMPARTMENT_METHODS = ['load', 'lifecycle', 'execute', 'deriveApprovalKey', 'migrateState', 'abort'] as const
 export interface CompartmentMethods {
   load(request: LoadRequest): LoadReply
   lifecycle(phase: LifecyclePhase): void
   execute(callId: string, tool: string, args: JsonObject): Json
   deriveApprovalKey(tool: string, args: JsonObject): Json
+  migrateState(slotVersion: string, data: Json): Json
   abort(callId: string, reason: string): void
 }
 
@@ -61,7 +62,7 @@ export interface LoadReply {
 }
 
 /** The parts of `runtime` a tool is given. The broker judges each use again. */
-export const POWERS = ['fs.read', 'fs.write', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools'] as const
+export const POWERS = ['fs.read', 'fs.write', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session'] as const
 export type Power = (typeof POWERS)[number]
 
 /** What a compartment may ask of the broker, each with the power it belongs to. `null`: every call has it. */
@@ -70,6 +71,8 @@ export const BROKER_METHODS = {
   'fs.list': 'fs.read',
   'fs.stat': 'fs.read',
   'fs.glob': 'fs.read',
+  'fs.find': 'fs.read',
+  'fs.search': 'fs.read',
   'fs.watch': 'fs.read',
   'fs.watch.next': 'fs.read',
   'fs.write': 'fs.write',
@@ -78,12 +81,15 @@ export const BROKER_METHODS = {
   'net.fetch': 'net',
   'net.read': 'net',
   'shell.run': 'shell',
+  'shell.pipe': 'shell',
   'env.get': 'env',
   'secrets.handle': 'secrets',
   'state.read': 'state',
   'state.write': 'state',
   'interact': 'interact',
   'tools.call': 'tools',
+  'session.read': 'session',
+  'session.write': 'session',
   'progress': null,
   'update': null,
   'log': null,

@@ -5,21 +5,22 @@ describe('the table of errors', () => {
   it('has exactly these codes', () => {
     expect(Object.keys(ERRORS)).toEqual([
       'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'ConfigInvalid',
-      'ConfigSchemaViolation', 'RequirementInvalid', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
+      'ConfigSchemaViolation', 'RequirementInvalid', 'TextSuspicious', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
       'DependencyCycle', 'IntegrityFailed', 'IntegrityTokenMissing', 'SignatureInvalid', 'PackageUnsafe',
       'DuplicateJsonKey', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'LockInvalid', 'LockMismatch',
       'UpdateRefused', 'InstallSourceUnavailable', 'InstallBusy', 'InstallFailed', 'ProjectTrustRequired',
-      'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'AllowlistWithoutMode', 'ToolNotRegistered',
+      'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'TrustScopeViolation', 'AllowlistWithoutMode', 'ToolNotRegistered',
       'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',
       'WatchdogDenied', 'GuardDenied', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed',
-      'CommandRejected', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',
-      'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'TooManyCalls',
-      'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'HostClosed', 'CompartmentStartFailed', 'CompartmentCrashed',
+      'CommandRejected', 'SubagentDepthExceeded', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',
+      'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'TooManyCalls',
+      'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed',
+      'CompartmentCrashed',
       'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
       'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
       'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected',
       'SlotMigrationFailed', 'StateInvalid', 'EnvNameUndeclared', 'EnvNameNotSet', 'InteractionUnavailable',
-      'InteractionTimeout', 'InteractionAlreadyAnswered', 'StoreUnavailable', 'InternalError',
+      'InteractionTimeout', 'InteractionAlreadyAnswered', 'ClarificationNeeded', 'StoreUnavailable', 'InternalError',
     ])
   })
 

@@ -9,21 +9,23 @@ it('has exactly these channels and limits', () => {
 })
 
 it('lets the host ask exactly this of a compartment', () => {
-  expect(COMPARTMENT_METHODS).toEqual(['load', 'lifecycle', 'execute', 'deriveApprovalKey', 'abort'])
+  expect(COMPARTMENT_METHODS).toEqual(['load', 'lifecycle', 'execute', 'deriveApprovalKey', 'migrateState', 'abort'])
   const whole: keyof CompartmentMethods extends (typeof COMPARTMENT_METHODS)[number] ? true : false = true
   expect(whole).toBe(true)
 })
 
 it('lets a compartment ask exactly this of the broker, each with its power', () => {
   expect(BROKER_METHODS).toEqual({
-    'fs.read': 'fs.read', 'fs.list': 'fs.read', 'fs.stat': 'fs.read', 'fs.glob': 'fs.read', 'fs.watch': 'fs.read',
+    'fs.read': 'fs.read', 'fs.list': 'fs.read', 'fs.stat': 'fs.read', 'fs.glob': 'fs.read', 'fs.find': 'fs.read',
+    'fs.search': 'fs.read', 'fs.watch': 'fs.read',
     'fs.watch.next': 'fs.read',
     'fs.write': 'fs.write', 'fs.edit': 'fs.write', 'fs.remove': 'fs.write', 'net.fetch': 'net', 'net.read': 'net',
     'shell.run': 'shell',
     'env.get': 'env', 'secrets.handle': 'secrets', 'state.read': 'state', 'state.write': 'state', 'interact': 'interact', 'tools.call': 'tools',
+    'session.read': 'session', 'session.write': 'session',
     'progress': null, 'update': null, 'log': null,
   })
-  expect(POWERS).toEqual(['fs.read', 'fs.write', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools'])
+  expect(POWERS).toEqual(['fs.read', 'fs.write', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session'])
   expect(new Set(Object.values(BROKER_METHODS).filter((power) => power !== null))).toEqual(new Set(POWERS))
 })
 

@@ -1,8 +1,12 @@
 import type { BulkheadError, Clock, JsonObject, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
-import type { Reservation } from './budget.ts'
+import type { Resumption } from './interaction/paused-calls.ts'
+import type { JournalEntry } from './journal/open-calls.ts'
+import type { OfferedTools } from './offered-tools.ts'
 import type { Decision } from './permissions/verdict.ts'
-import type { SessionScope } from './session-scope.ts'
+import type { BudgetSource, Reservation } from './sessions/budget.ts'
+import type { CancelScope } from './sessions/cancel-scope.ts'
+import type { SessionScope } from './sessions/session-scope.ts'
 import type { ToolEntry } from './tool-entry.ts'
 
 /** A call gains something with each stage it passes; a later stage cannot be given an earlier call. */
@@ -12,11 +16,19 @@ export interface RawCall {
   readonly input: unknown
   readonly timeoutMs: number | undefined
   readonly session: SessionScope
-  /** Aborted with a BulkheadError as its reason: ToolCancelled, SessionCancelled or HostClosed. */
+  /** What is offered to it: fixed when its turn began. */
+  readonly tools: OfferedTools
+  /** What it uses is taken from. */
+  readonly budget: BudgetSource
+  /** Cancelled when the whole turn must end; outside of one, the call itself. */
+  readonly turn: CancelScope
+  /** Aborted with a BulkheadError as its reason: ToolCancelled, TurnCancelled, SessionCancelled or HostClosed. */
   readonly signal: AbortSignal
   readonly progress: CallProgress
   /** Set when another tool makes the call. */
   readonly parent: ParentCall | undefined
+  /** Set when it goes on after a pause. */
+  readonly resumption: Resumption | undefined
 }
 
 /** A tool that calls a tool: the called one may have no power that the caller lacks. */
@@ -64,10 +76,13 @@ export interface CallProgress {
   budgeted: BudgetedCall | undefined
   /** 0 until the tool is run. */
   attempt: number
+  /** Lets go of the extension the call is bound to. */
+  release: (() => void) | undefined
+  journal: JournalEntry | undefined
 }
 
 export const beginning = (clock: Clock): CallProgress =>
-  ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0 })
+  ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0, release: undefined, journal: undefined })
 
 /** A stage's no: a value, not a throw. */
 export class Refusal {

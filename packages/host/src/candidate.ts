@@ -1,6 +1,6 @@
 import {
-  BulkheadError, compileGrant, ERRORS, intersectGrant, isJsonObject, type CompartmentTool, type Diagnostic,
-  type ExtensionDescriptor, type Grant, type JsonObject, type Layer, type RequirementSet, type VariableValues,
+  BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, type CompartmentTool, type Diagnostic,
+  type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet, type VariableValues,
 } from '@bulkhead/contract'
 import { Extension, type ExtensionParts } from './extension.ts'
 import { arrange } from './placement.ts'
@@ -16,41 +16,79 @@ export interface Candidate {
   readonly generation: number
   readonly extension: Extension
   readonly tools: readonly ToolEntry[]
+  /** Of its bytes and of everything the configuration says of it: the same again is no change. */
+  readonly fingerprint: string
 }
 
 /** What every extension of a host is made with. */
 export interface CandidateSources
-  extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck'>, Pick<ExtensionParts, 'sandbox' | 'clock'> {
+  extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck' | 'starter' | 'migrate' | 'migrationMs'>,
+    Pick<ExtensionParts, 'sandbox' | 'clock'> {
   readonly validators: Validators
   readonly settings: Settings
   readonly variables: VariableValues
-  readonly extensionById: (id: string) => Extension | undefined
+  readonly lookUp: (id: string, asker: Extension) => Extension | undefined
 }
 
 /** All of an extension's tools or none: throws the first fault, with its place in the manifest in `data.path`. */
-export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
+export function prepareCandidate(found: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
   const { settings, validators, sandbox, events, clock } = sources
+  const descriptor = keepingBytes(found)
   const { manifest } = descriptor
   const { stateSlot } = manifest
   const grants = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => grantOf(tool.requires, sources)))
   const running = new RunningCalls()
   const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
-  const extension = new Extension({
+  const arrangement = arrange(descriptor, settings)
+  const extension: Extension = new Extension({
     descriptor,
-    arrangement: arrange(descriptor, settings),
+    generation,
+    arrangement,
     tools: manifest.tools.map((tool, index): CompartmentTool => ({
       name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema, requires: tool.requires as unknown as JsonObject,
     })),
-    services: () => createServices({ ...sources, descriptor, running, slotCheck }),
+    services: () => createServices({
+      ...sources, descriptor, running, slotCheck,
+      starter: () => extension.starter,
+      migrate: (stored, signal) => extension.migrateState(stored, signal),
+      migrationMs: arrangement.limits.phaseMs,
+    }),
     running,
-    dependencies: () => manifest.dependsOn.map((id) => dependency(descriptor.id, id, sources)),
+    dependencies: () => manifest.dependsOn.map((id) => dependency(extension, id, sources)),
     sandbox,
     events,
     clock,
   })
   const tools = manifest.tools.map((tool, index) => located(`/tools/${index}`, () =>
     compileTool({ manifest: tool, descriptor, grant: grants[index]!, extension }, validators, settings)))
-  return { descriptor, generation, extension, tools }
+  return { descriptor, generation, extension, tools, fingerprint: fingerprintOf(descriptor, settings) }
+}
+
+/**
+ * Once its bytes were read they are kept: what runs can be started again, and brought back after a reload that failed, when
+ * the files are others by then.
+ */
+function keepingBytes(descriptor: ExtensionDescriptor): ExtensionDescriptor {
+  const { code } = descriptor
+  if (code.kind !== 'files') return descriptor
+  let read: ReturnType<typeof code.readFiles> | undefined
+  const readFiles = () => {
+    read ??= code.readFiles().catch((thrown: unknown) => {
+      read = undefined
+      throw thrown
+    })
+    return read
+  }
+  return { ...descriptor, code: { kind: 'files', readFiles } }
+}
+
+export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {
+  const { digests, version, integrity, manifest } = descriptor
+  const ofTools = manifest.tools.map(({ name }) => settings.tool(name).timeoutMs ?? null)
+  const { ceiling = null } = settings.file.policy ?? {}
+  return canonicalJson([
+    digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools, ceiling,
+  ] as unknown as Json)
 }
 
 /** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */
@@ -60,10 +98,10 @@ function grantOf(requires: RequirementSet, { settings, variables }: CandidateSou
   return ceiling === undefined ? grant : intersectGrant(grant, compileGrant(ceiling, variables))
 }
 
-function dependency(dependent: string, id: string, { extensionById }: CandidateSources): Extension {
-  const extension = extensionById(id)
+function dependency(dependent: Extension, id: string, { lookUp }: CandidateSources): Extension {
+  const extension = lookUp(id, dependent)
   if (extension) return extension
-  const message = `The extension "${dependent}" depends on "${id}", which is no longer loaded.`
+  const message = `The extension "${dependent.descriptor.id}" depends on "${id}", which is no longer loaded.`
   throw new BulkheadError('DependencyMissing', message, { data: { extension: id } })
 }
 

@@ -1,9 +1,11 @@
 import {
   BulkheadError, type Clock, type CompartmentEnd, type CompartmentServices, type CompartmentSession, type CompartmentTool,
-  type ExtensionDescriptor, type LifecyclePhase, type LifecycleState, type Sandbox,
+  type ExtensionDescriptor, type Json, type LifecyclePhase, type LifecycleState, type Sandbox, type StoredState,
 } from '@bulkhead/contract'
 import { settlesWithin } from './bounded-wait.ts'
 import type { EventBus } from './events.ts'
+import { Holds } from './holds.ts'
+import type { Interactions } from './interaction/interactions.ts'
 import { Lifecycle } from './lifecycle.ts'
 import type { Arrangement } from './placement.ts'
 import { Restarts } from './restarts.ts'
@@ -11,6 +13,7 @@ import type { RunningCalls } from './running-calls.ts'
 
 export interface ExtensionParts {
   readonly descriptor: ExtensionDescriptor
+  readonly generation: number
   readonly arrangement: Arrangement
   readonly tools: readonly CompartmentTool[]
   /** Made anew for each start, so that variables have the values of that moment. */
@@ -23,6 +26,9 @@ export interface ExtensionParts {
   readonly clock: Clock
 }
 
+/** Whom the phase `init` asks: the person of whoever starts the extension. */
+export type Starter = Pick<Interactions, 'ask'>
+
 /**
  * One loaded extension and, while it is active, its compartment.
  *
@@ -34,15 +40,20 @@ export class Extension {
   readonly #lifecycle: Lifecycle
   readonly #restarts = new Restarts()
   readonly #dead = new WeakSet<CompartmentSession>()
+  /** Calls that are bound to it, from when they were resolved until they have settled. */
+  readonly holds = new Holds()
   #compartment: CompartmentSession | undefined
   #starting: Promise<CompartmentSession> | undefined
+  #starter: Starter | undefined
+  #fault: BulkheadError | undefined
+  #predecessor: Promise<unknown> | undefined
   #opening: AbortController | undefined
   #stopReason: BulkheadError | undefined
   #stopping: Promise<BulkheadError | undefined> | undefined
 
   constructor(parts: ExtensionParts) {
     this.#parts = parts
-    this.#lifecycle = new Lifecycle(parts.descriptor.id, parts.events)
+    this.#lifecycle = new Lifecycle(parts.descriptor.id, parts.generation, parts.events)
   }
 
   get descriptor(): ExtensionDescriptor {
@@ -51,6 +62,33 @@ export class Extension {
 
   get state(): LifecycleState {
     return this.#lifecycle.state
+  }
+
+  get generation(): number {
+    return this.#parts.generation
+  }
+
+  /** Whether any code of it ran, or is about to. */
+  get wasStarted(): boolean {
+    return this.state !== 'validated' || this.#starting !== undefined
+  }
+
+  /** Why it failed last; gone when it is active again. */
+  get fault(): BulkheadError | undefined {
+    return this.#fault
+  }
+
+  /** Set while it starts. */
+  get starter(): Starter | undefined {
+    return this.#starter
+  }
+
+  get restMs(): number {
+    return Math.ceil(this.#restarts.restMs(this.#parts.clock.monotonic()))
+  }
+
+  get phaseMs(): number {
+    return this.#parts.arrangement.limits.phaseMs
   }
 
   get activation(): Arrangement['activation'] {
@@ -66,16 +104,23 @@ export class Extension {
     return this.#stopReason || this.#compartment?.quiet ? undefined : this.#compartment
   }
 
-  /** Callers that come while it starts share the one start and its outcome. */
-  start(): Promise<CompartmentSession> {
+  /** Callers that come while it starts share the one start and its outcome; the first of them is asked what `init` asks. */
+  start(starter?: Starter): Promise<CompartmentSession> {
     if (this.#stopReason) return Promise.reject(this.#stopReason)
     // A cancelled call that goes on may be about to take its compartment down.
-    if (this.#compartment?.quiet) return this.#compartment.quiet.then(() => this.start())
+    if (this.#compartment?.quiet) return this.#compartment.quiet.then(() => this.start(starter))
     if (this.#compartment) return Promise.resolve(this.#compartment)
+    this.#starter ??= starter
     this.#starting ??= this.#activate().finally(() => {
       this.#starting = undefined
+      this.#starter = undefined
     })
     return this.#starting
+  }
+
+  /** Of which only one may be there at a time: it starts when the one before has ended. */
+  startAfter(predecessor: Promise<unknown>): void {
+    this.#predecessor = predecessor
   }
 
   /**
@@ -88,9 +133,17 @@ export class Extension {
     return this.#stopping
   }
 
+  /** What the running code makes of a stored state. Rejects when it does not run. */
+  async migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
+    if (this.#compartment) return this.#compartment.migrateState(stored, signal)
+    throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" is gone.`)
+  }
+
   async #activate(): Promise<CompartmentSession> {
     this.#refuseWhileResting()
-    for (const dependency of this.#parts.dependencies()) await dependency.start()
+    await this.#predecessor
+    this.#goOn()
+    for (const dependency of this.#parts.dependencies()) await dependency.start(this.#starter)
     this.#goOn()
     this.#lifecycle.signal('init')
     let compartment: CompartmentSession | undefined
@@ -107,10 +160,11 @@ export class Extension {
       }
       this.#lifecycle.signal('activated')
       this.#compartment = compartment
+      this.#fault = undefined
       return compartment
     } catch (thrown) {
       const error = BulkheadError.from(thrown, 'CompartmentStartFailed')
-      this.#fail()
+      this.#fail(error)
       if (compartment) this.#discard(compartment, error)
       throw error
     }
@@ -128,6 +182,7 @@ export class Extension {
       code: code.kind === 'files' ? { kind: 'files', main: manifest.main.slice('./'.length), files: files! } : code,
       tools,
       config: arrangement.config,
+      concurrency: arrangement.compartments,
       limits: arrangement.limits,
       services: services(),
       signal: this.#opening.signal,
@@ -141,15 +196,18 @@ export class Extension {
     const { events, clock } = this.#parts
     const extensionId = this.descriptor.id
     const began = clock.monotonic()
-    const end = (ok: boolean) =>
-      events.emit({ type: 'LifecyclePhaseEnd', extensionId, phase, durationMs: clock.monotonic() - began, ok })
+    const end = (error: BulkheadError | undefined) => events.emit({
+      type: 'LifecyclePhaseEnd', extensionId, phase, durationMs: clock.monotonic() - began,
+      ok: error === undefined, errorCode: error?.code ?? null, message: error?.message ?? '',
+    })
     events.emit({ type: 'LifecyclePhaseStart', extensionId, phase })
     try {
       await compartment.lifecycle(phase)
-      end(true)
+      end(undefined)
     } catch (thrown) {
-      end(false)
-      throw BulkheadError.from(thrown, 'LifecycleFailure')
+      const error = BulkheadError.from(thrown, 'LifecycleFailure')
+      end(error)
+      throw error
     }
   }
 
@@ -159,10 +217,11 @@ export class Extension {
     this.#parts.events.emit({ type: 'CompartmentEnded', extensionId: this.descriptor.id, errorCode: code, message })
     if (this.#compartment !== compartment) return
     this.#compartment = undefined
-    this.#fail()
+    this.#fail(end.kind === 'failed' ? end.error : undefined)
   }
 
-  #fail(): void {
+  #fail(error: BulkheadError | undefined): void {
+    this.#fault = error
     this.#lifecycle.signal('fail')
     if (!this.#stopReason) this.#restarts.died(this.#parts.clock.monotonic())
   }
@@ -176,9 +235,9 @@ export class Extension {
   }
 
   #refuseWhileResting(): void {
-    const now = this.#parts.clock.monotonic()
-    const restMs = Math.ceil(this.#restarts.restMs(now))
+    const { restMs } = this
     if (restMs === 0) return
+    const now = this.#parts.clock.monotonic()
     const until = new Date(this.#parts.clock.now() + restMs).toISOString()
     throw new BulkheadError(
       'CompartmentQuarantined',

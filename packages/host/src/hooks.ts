@@ -8,3 +8,18 @@ export interface Hooks {
   /** Told, not waited for. A throw is reported as SuppressedError. */
   afterToolExecution?(call: CallView, outcome: Outcome): void | Promise<void>
 }
+
+/** Those of a session and, before them, those of the session it is a sub-agent of: each may veto, all are told. */
+export function joinHooks(outer: Hooks | undefined, own: Hooks = {}): Hooks {
+  if (!outer) return own
+  return {
+    async beforeToolExecution(call, signal) {
+      if (await outer.beforeToolExecution?.(call, signal) === false) return false
+      return own.beforeToolExecution?.(call, signal)
+    },
+    async afterToolExecution(call, outcome) {
+      const told = [outer, own].map(async (hooks) => hooks.afterToolExecution?.(call, outcome))
+      await Promise.all(told)
+    },
+  }
+}

@@ -1,6 +1,10 @@
-import type { Clock } from '@bulkhead/contract'
+import type { ArgumentsReader, Clock } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
+import type { Holds } from './holds.ts'
+import type { PausedCalls } from './interaction/paused-calls.ts'
+import type { OpenCalls } from './journal/open-calls.ts'
 import type { Registry } from './registry.ts'
+import type { Workflows } from './sessions/workflows.ts'
 
 /** Where results that are too long for a model are kept whole. */
 export interface Sidecar {
@@ -15,5 +19,13 @@ export interface HostContext {
   readonly registry: Registry
   readonly events: EventBus
   readonly clock: Clock
+  readonly workflows: Workflows
+  readonly journal: OpenCalls
+  readonly paused: PausedCalls
   readonly sidecar: Sidecar | undefined
+  /** Turns that are open, in every session. */
+  readonly turns: Holds
+  /** By the name of the tool; what a call of it stands for is told by these and not by the tool. */
+  readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
+  readonly workspace: string
 }

@@ -4,11 +4,13 @@ import type { EventBus } from './events.ts'
 /** Where one extension stands in the table. The only thing that writes a state. */
 export class Lifecycle {
   readonly #extensionId: string
+  readonly #generation: number
   readonly #events: EventBus
   #state: LifecycleState = 'validated'
 
-  constructor(extensionId: string, events: EventBus) {
+  constructor(extensionId: string, generation: number, events: EventBus) {
     this.#extensionId = extensionId
+    this.#generation = generation
     this.#events = events
   }
 
@@ -25,6 +27,7 @@ export class Lifecycle {
       throw new BulkheadError('LifecyclePhaseInvalid', message, { data: { state: from, signal } })
     }
     this.#state = to
-    this.#events.emit({ type: 'LifecycleStateChanged', extensionId: this.#extensionId, from, to })
+    const [extensionId, generation] = [this.#extensionId, this.#generation]
+    this.#events.emit({ type: 'LifecycleStateChanged', extensionId, generation, from, to })
   }
 }

@@ -1,4 +1,4 @@
-import { ERRORS, type BulkheadError, type ErrorOutcome } from '@bulkhead/contract'
+import { ERRORS, type BulkheadError, type Completion, type ErrorOutcome } from '@bulkhead/contract'
 
 /** An error of the host's making, or of a tool's, as what a model is told: what happened, where, and what to do. */
 export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> {
@@ -11,7 +11,7 @@ export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> 
       retryable: error.retryable,
       ...(error.data === undefined ? {} : { data: error.data }),
     },
-    completion: endsTheRun(error) ? { terminal: true } : { needsFollowup: true },
+    completion: completionOf(error),
   }
 }
 
@@ -21,11 +21,21 @@ export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> 
  */
 function errorText({ code, message }: BulkheadError): string {
   const said = message.trimEnd()
-  if (code === 'ToolExecutionFailed' || SEVERAL_SENTENCES.test(said)) return said
+  if (code === 'ToolExecutionFailed' || FIXED_TEXTS.has(said) || SEVERAL_SENTENCES.test(said)) return said
   return `${said}${/[.!?:]$/.test(said) ? '' : '.'} ${ERRORS[code].cure}`
 }
 
+/** What a model is told of a call that was skipped, word for word: loops look for these. */
+export const SKIPPED_BY_STEERING = 'Skipped due to queued user message.'
+export const SKIPPED_BY_HOOK = 'Tool execution skipped by before_tool_execution hook.'
+const FIXED_TEXTS: ReadonlySet<string> = new Set([SKIPPED_BY_STEERING, SKIPPED_BY_HOOK])
+
 const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u
+
+function completionOf(error: BulkheadError): Completion {
+  if (error.code === 'ClarificationNeeded') return { terminal: true, nextAction: 'clarification_needed', message: error.message }
+  return endsTheRun(error) ? { terminal: true } : { needsFollowup: true }
+}
 
 /** A call that gave way to a message of the user ends nothing: the run goes on with that. */
 const endsTheRun = ({ code, class: errorClass }: BulkheadError): boolean =>

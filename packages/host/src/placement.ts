@@ -8,6 +8,8 @@ export interface Arrangement {
   readonly placement: Placement
   readonly limits: CompartmentLimits
   readonly config: JsonObject
+  /** Over how many its calls are spread. */
+  readonly compartments: number
   readonly activation: 'first-call' | 'eager'
 }
 
@@ -17,6 +19,7 @@ export function arrange(descriptor: ExtensionDescriptor, settings: Settings): Ar
     placement: placementOf(descriptor, settings),
     limits: limitsFrom(settings.file.limits, own.limits),
     config: configOf(descriptor, settings),
+    compartments: own.compartments ?? 1,
     activation: own.activation ?? descriptor.manifest.discoveryRules.activation,
   }
 }

@@ -3,135 +3,192 @@ import {
   type ToolManifest,
 } from '@bulkhead/contract'
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
-import { closeNames } from './close-names.ts'
-import { compose, type Composition, type Offer } from './composition.ts'
+import { compose, type Composition } from './composition.ts'
 import type { Extension } from './extension.ts'
+import type { OfferedTools } from './offered-tools.ts'
+import { RegistryView } from './registry-view.ts'
 import type { Settings } from './settings.ts'
 import type { ToolEntry } from './tool-entry.ts'
 
-/** Which tool answers to a name, where it comes from, and what it hides. Owns no code: extensions are started elsewhere. */
+/** What keeps an extension from becoming a candidate at all. */
+export interface Unprepared {
+  readonly descriptor: ExtensionDescriptor
+  readonly error: BulkheadError
+}
+
+/** What the registry would be. Nothing has changed yet. */
+export interface Proposal {
+  readonly candidates: readonly Candidate[]
+  readonly unprepared: readonly Unprepared[]
+  readonly settings: Settings
+  readonly composition: Composition
+}
+
+export type RegistrySources = Omit<CandidateSources, 'lookUp' | 'settings'> & { readonly settings: Settings }
+
+/**
+ * Which tool answers to a name, where it comes from, and what it hides. Every change is one assignment: a reader sees the
+ * registry before it or after it. Owns no code: extensions are started and stopped elsewhere.
+ */
 export class Registry {
-  readonly #sources: Omit<CandidateSources, 'extensionById'>
-  readonly #settings: Settings
-  readonly #unprepared: { readonly descriptor: ExtensionDescriptor; readonly error: BulkheadError }[] = []
+  readonly #sources: RegistrySources
+  /** The tools that ship with the host under locked names, also where they are switched off. */
   readonly #locked = new Map<string, ToolManifest>()
-  #candidates: readonly Candidate[] = []
-  #composition: Composition = compose([], this.#locked)
+  #present: Proposal
+  #view: RegistryView
+  /** Set while what it holds is tried out. */
+  #proposed: RegistryView | undefined
   #generation = 0
 
-  constructor(sources: Omit<CandidateSources, 'extensionById'>) {
+  constructor(sources: RegistrySources) {
+    const { settings } = sources
     this.#sources = sources
-    this.#settings = sources.settings
+    this.#present = { candidates: [], unprepared: [], settings, composition: compose([], this.#locked) }
+    this.#view = this.#viewOf(this.#present)
+  }
+
+  /** As it is now, for whoever must not see it change. */
+  get view(): RegistryView {
+    return this.#view
+  }
+
+  get settings(): Settings {
+    return this.#present.settings
+  }
+
+  get candidates(): readonly Candidate[] {
+    return this.#present.candidates
+  }
+
+  get unprepared(): readonly Unprepared[] {
+    return this.#present.unprepared
   }
 
   /** Adds all, then decides once who is offered. Never throws for what it is given: a fault becomes a diagnostic. */
-  register(descriptors: readonly ExtensionDescriptor[]): void {
-    for (const { layer, manifest } of descriptors) {
-      for (const tool of manifest.tools) if (layer === 'bundled' && isLockedTool(tool.name)) this.#locked.set(tool.name, tool)
-    }
-    const enabled = descriptors.filter(({ id }) => this.#settings.extension(id).enabled !== false)
-    this.#candidates = [...this.#candidates, ...enabled.flatMap((descriptor) => this.#prepare(descriptor) ?? [])]
-    this.#composition = compose(this.#candidates, this.#locked)
+  register(descriptors: readonly ExtensionDescriptor[]): readonly Extension[] {
+    const { candidates, unprepared, settings } = this.#present
+    this.learnLocked(descriptors)
+    const enabled = descriptors.filter(({ id }) => settings.extension(id).enabled !== false)
+    const prepared = enabled.map((descriptor) => this.prepare(descriptor, settings))
+    return this.commit(this.propose(
+      [...candidates, ...prepared.filter(isCandidate)], [...unprepared, ...prepared.filter(isUnprepared)], settings,
+    ))
   }
 
-  /** What it hid is offered again. Returns the extension, for whoever must stop it; undefined when there is none. */
-  unregister(id: string, layer: Layer): Extension | undefined {
-    const gone = this.#candidates.find(({ descriptor }) => descriptor.id === id && descriptor.layer === layer)
-    this.#candidates = this.#candidates.filter((candidate) => candidate !== gone)
-    this.#composition = compose(this.#candidates, this.#locked)
-    return gone?.extension
+  /** What it hid is offered again. Returns the extensions that are no longer wanted, in the order to stop them. */
+  unregister(id: string, layer: Layer): readonly Extension[] {
+    const { candidates, unprepared, settings } = this.#present
+    const stays = ({ descriptor }: { readonly descriptor: ExtensionDescriptor }) =>
+      descriptor.id !== id || descriptor.layer !== layer
+    return this.commit(this.propose(candidates.filter(stays), unprepared.filter(stays), settings))
   }
 
   /** Forgets everything. Returns the extensions, in the order to stop them. */
   clear(): readonly Extension[] {
-    const all = this.extensions()
-    this.#candidates = []
-    this.#composition = compose([], this.#locked)
-    return all.toReversed()
+    return this.commit(this.propose([], [], this.#present.settings))
+  }
+
+  /** What ships with the host is the measure of whoever takes a locked name. */
+  learnLocked(descriptors: readonly ExtensionDescriptor[]): void {
+    for (const { layer, manifest } of descriptors) {
+      for (const tool of manifest.tools) if (layer === 'bundled' && isLockedTool(tool.name)) this.#locked.set(tool.name, tool)
+    }
+  }
+
+  prepare(descriptor: ExtensionDescriptor, settings: Settings): Candidate | Unprepared {
+    try {
+      const lookUp: CandidateSources['lookUp'] = (id, asker) => this.#lookUp(id, asker)
+      return prepareCandidate(descriptor, ++this.#generation, { ...this.#sources, settings, lookUp })
+    } catch (thrown) {
+      return { descriptor, error: BulkheadError.from(thrown) }
+    }
+  }
+
+  /** Works out who would be offered. Until the next proposal or commit, extensions of this one find each other. */
+  propose(candidates: readonly Candidate[], unprepared: readonly Unprepared[], settings: Settings): Proposal {
+    const composition = compose(candidates, this.#locked)
+    const proposal = { candidates, unprepared, settings, composition }
+    this.#proposed = this.#viewOf(proposal)
+    return proposal
+  }
+
+  /** Returns the extensions that are no longer wanted, dependents before what they depend on. */
+  commit(proposal: Proposal): readonly Extension[] {
+    const before = this.extensions()
+    const view = this.#viewOf(proposal)
+    const after = new Set(proposal.candidates.map(({ extension }) => extension))
+    const ranInVain = (extension: Extension) => extension.wasStarted && !view.serves(extension)
+    const unwanted = new Set([...before, ...after].filter((extension) => !after.has(extension) || ranInVain(extension)))
+    // What ran and is hidden now will be stopped for good; another takes its place in case it is offered again.
+    const candidates = proposal.candidates.map((candidate) =>
+      unwanted.has(candidate.extension) ? this.#again(candidate, proposal.settings) : candidate)
+    this.#present = { ...proposal, candidates }
+    this.#view = view
+    this.#proposed = undefined
+    return [...unwanted].toReversed()
   }
 
   get(name: string): ToolEntry | undefined {
-    return this.#composition.offers.get(name)?.tool
+    return this.#present.composition.offers.get(name)?.tool
   }
 
   /** Rises with every registration of whatever answers to the name. */
   generation(name: string): number | undefined {
-    return this.#composition.offers.get(name)?.generation
+    return this.#present.composition.offers.get(name)?.generation
+  }
+
+  /** What is offered now, whatever is registered later. */
+  offered(): OfferedTools {
+    return this.#view.offered
   }
 
   extension(id: string): Extension | undefined {
-    return this.#composition.extensions.get(id)?.extension
+    return this.#view.extension(id)
   }
 
   /** Every loaded extension, hidden ones too, each after those it depends on. */
   extensions(): readonly Extension[] {
-    const { extensions, startOrder } = this.#composition
+    const { composition: { extensions, startOrder }, candidates } = this.#present
     const offered = new Set(startOrder.map((id) => extensions.get(id)!.extension))
-    const hidden = this.#candidates.map(({ extension }) => extension).filter((extension) => !offered.has(extension))
+    const hidden = candidates.map(({ extension }) => extension).filter((extension) => !offered.has(extension))
     return [...hidden, ...offered]
   }
 
   /** Those to start without waiting for a call. */
   eager(): readonly Extension[] {
-    const offered = [...this.#composition.extensions.values()].map(({ extension }) => extension)
-    return offered.filter(({ activation }) => activation === 'eager')
-  }
-
-  /** Why the configuration does not let the tool be called, or undefined. */
-  switchedOff(name: string): string | undefined {
-    if (this.#settings.file.toolsEnabled === false) return 'Tools are switched off by the configuration.'
-    return this.#settings.tool(name).enabled === false ? `The tool "${name}" is switched off by the configuration.` : undefined
-  }
-
-  /** Enabled tools in the order of their names. */
-  tools(): readonly ToolEntry[] {
-    return this.#enabledOffers().map(({ tool }) => tool)
+    const offered = [...this.#present.composition.extensions.values()].map(({ extension }) => extension)
+    return offered.filter(({ activation, wasStarted }) => activation === 'eager' && !wasStarted)
   }
 
   list(): readonly ToolListing[] {
-    return this.#enabledOffers().map(toListing)
-  }
-
-  closeNames(name: string): readonly string[] {
-    return closeNames(name, [...this.#composition.offers.keys()].filter((other) => this.switchedOff(other) === undefined))
+    return this.#view.list()
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    const refused = this.#composition.refused.map(({ candidate: { descriptor }, error }) => ({ descriptor, error }))
-    return [...this.#unprepared, ...refused].map(({ descriptor, error }) => {
+    const { composition, unprepared } = this.#present
+    const refused = composition.refused.map(({ candidate: { descriptor }, error }) => ({ descriptor, error }))
+    return [...unprepared, ...refused].map(({ descriptor, error }) => {
       const serving = this.extension(descriptor.id)?.descriptor.layer
       const isBelow = serving !== undefined && layerRank(serving) < layerRank(descriptor.layer)
       return registrationDiagnostic(descriptor, error, isBelow ? serving : undefined)
     })
   }
 
-  #prepare(descriptor: ExtensionDescriptor): Candidate | undefined {
-    try {
-      return prepareCandidate(descriptor, ++this.#generation, { ...this.#sources, extensionById: (id) => this.extension(id) })
-    } catch (thrown) {
-      this.#unprepared.push({ descriptor, error: BulkheadError.from(thrown) })
-      return undefined
-    }
+  #viewOf({ composition, settings }: Proposal): RegistryView {
+    return new RegistryView(composition, settings, () => this.#present.composition.offers)
   }
 
-  #enabledOffers(): readonly Offer[] {
-    return [...this.#composition.offers.values()]
-      .filter(({ tool }) => this.switchedOff(tool.name) === undefined)
-      .toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
+  /** One that is being tried out finds those it is tried out with. */
+  #lookUp(id: string, asker: Extension): Extension | undefined {
+    const view = this.#view.serves(asker) ? this.#view : this.#proposed ?? this.#view
+    return view.extension(id)
+  }
+
+  #again(candidate: Candidate, settings: Settings): Candidate {
+    const prepared = this.prepare(candidate.descriptor, settings)
+    return isCandidate(prepared) ? prepared : candidate
   }
 }
 
-function toListing({ tool, hides }: Offer): ToolListing {
-  const { descriptor, state } = tool.extension
-  return {
-    ...tool.definition,
-    layer: descriptor.layer,
-    extension: descriptor.id,
-    version: descriptor.version,
-    state,
-    integrity: descriptor.integrity,
-    packageDigest: descriptor.digests.package,
-    shadows: hides.map(({ origin: { layer, extension, version } }) => ({ layer, extension, version })),
-    gatedByHost: tool.gatedByHost,
-  }
-}
+export const isCandidate = (prepared: Candidate | Unprepared): prepared is Candidate => 'extension' in prepared
+const isUnprepared = (prepared: Candidate | Unprepared): prepared is Unprepared => 'error' in prepared

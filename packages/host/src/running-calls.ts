@@ -1,5 +1,7 @@
-import type { Deadline } from './deadline.ts'
+import type { BulkheadError } from '@bulkhead/contract'
 import type { ClearedCall } from './call.ts'
+import type { Deadline } from './deadline.ts'
+import type { QuestionLog } from './interaction/question-log.ts'
 
 /** A call while its tool runs: whom the compartment's questions on its behalf go to. */
 export interface RunningCall {
@@ -7,6 +9,9 @@ export interface RunningCall {
   readonly deadline: Deadline
   /** Aborted when this attempt is over, whatever ends it early. */
   readonly signal: AbortSignal
+  /** Ends this attempt with a reason. */
+  readonly end: (reason: BulkheadError) => void
+  readonly questions: QuestionLog
 }
 
 /** Stops the time of a call, and of those that wait for it. Returns what lets it go on. */
@@ -43,6 +48,11 @@ export class RunningCalls {
 
   get(id: string): RunningCall | undefined {
     return this.#calls.get(id)
+  }
+
+  /** The one that has run for the longest: a compartment that woke for it may ask its person. */
+  any(): RunningCall | undefined {
+    return this.#calls.values().next().value
   }
 
   get size(): number {

@@ -1,22 +1,30 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type CompartmentServices, type ExtensionDescriptor,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices, type ExtensionDescriptor,
   type InteractionRequest, type InteractionResponse, type Json, type Manifest, type Outcome, type SecretGrant, type Store,
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
-import { pauseFor, type RunningCalls } from './running-calls.ts'
-import type { NestedCaller } from './nested-calls.ts'
-import { openSlot } from './state-slot.ts'
+import type { Starter } from './extension.ts'
+import { askForTool } from './interaction/tool-question.ts'
+import type { RunningCalls } from './running-calls.ts'
+import { sessionMemory } from './session-memory.ts'
+import type { NestedCaller } from './sessions/nested-calls.ts'
+import { openSlot, type SlotSources } from './state/state-slot.ts'
 import type { SchemaCheck } from './validators.ts'
 
 export interface ServiceSources {
   readonly descriptor: ExtensionDescriptor
   readonly running: RunningCalls
+  /** Whoever starts the extension, while it starts. */
+  readonly starter: () => Starter | undefined
   readonly slotCheck: SchemaCheck | undefined
   readonly store: Store
   readonly workspace: string
   readonly env: (name: string) => string | undefined
   readonly events: EventBus
   readonly callTool: NestedCaller
+  readonly migrate: SlotSources['migrate']
+  readonly migrationMs: number
+  readonly clock: Clock
 }
 
 /** What the broker of one extension may ask the host for: only what its manifest declares. */
@@ -37,6 +45,7 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     ...(slot && slotCheck ? { state: openSlot({ ...sources, slot, check: slotCheck }) } : {}),
     ...(wants('interact') ? { interact: interactFor(sources) } : {}),
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
+    ...(wants('session') ? { session: sessionMemory(sources) } : {}),
   }
 }
 
@@ -48,20 +57,20 @@ function secretsOf(declared: Manifest['secrets'], env: ServiceSources['env']): R
 const ofTools: ReadonlySet<string> = new Set(TOOL_INTERACTION_KINDS)
 
 /** Goes to the person of the session whose call asks; that call's time stands still meanwhile. */
-function interactFor({ descriptor: { id }, running }: ServiceSources) {
-  return async (callId: string, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse> => {
+function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
+  return async (callId: string | null, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse> => {
     if (!ofTools.has(request.kind)) {
       const message = `The extension "${id}" asked a person by "${request.kind}", which belongs to the host.`
       throw new BulkheadError('CapabilityDenied', message)
     }
-    const current = running.get(callId)
-    if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)
-    const resume = pauseFor(current)
-    try {
-      return await current.call.session.interactions.ask(request, `extension ${id}`, AbortSignal.any([signal, current.signal]))
-    } finally {
-      resume()
+    const source = `extension ${id}`
+    if (callId === null) {
+      const person = starter() ?? running.any()?.call.session.interactions
+      if (person) return person.ask(request, source, signal)
     }
+    const current = callId === null ? undefined : running.get(callId)
+    if (!current) throw new BulkheadError('InteractionUnavailable', `The extension "${id}" asked a person outside of a call.`)
+    return askForTool(current, request, source, signal)
   }
 }
 

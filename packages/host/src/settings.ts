@@ -29,12 +29,21 @@ export class Settings {
     return this.#extensions.get(id) ?? {}
   }
 
-  /** The flag that decides, or undefined when none speaks of the tool. */
-  roleFlag(tool: string, role: string | undefined): { readonly name: string; readonly allowed: boolean } | undefined {
-    const names = role === undefined ? [`allow_${tool}`] : [`allow_${tool}_${role}`, `allow_${tool}`]
-    const name = names.find((candidate) => this.#roles.has(candidate))
-    return name === undefined ? undefined : { name, allowed: this.#roles.get(name)! }
+  roleFlag(tool: string, role: string | undefined): RoleFlag | undefined {
+    return roleFlag(this.#roles, tool, role)
   }
+}
+
+export interface RoleFlag {
+  readonly name: string
+  readonly allowed: boolean
+}
+
+/** The flag that decides, or undefined when none speaks of the tool. */
+export function roleFlag(flags: ReadonlyMap<string, boolean>, tool: string, role: string | undefined): RoleFlag | undefined {
+  const names = role === undefined ? [`allow_${tool}`] : [`allow_${tool}_${role}`, `allow_${tool}`]
+  const name = names.find((candidate) => flags.has(candidate))
+  return name === undefined ? undefined : { name, allowed: flags.get(name)! }
 }
 
 /**

@@ -21,6 +21,8 @@ export interface ToolEntry {
   readonly approvalKey: ApprovalKeyTemplate | undefined
   readonly timeoutMs: number
   readonly maxOutputBytes: number
+  /** Entries of a list in a result. */
+  readonly maxEntries: number
   /** The manifest said `gated: false` and is not believed. */
   readonly gatedByHost: boolean
 }
@@ -70,6 +72,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     approvalKey: template === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(template)),
     timeoutMs: timeoutOf(manifest, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),
+    maxEntries: manifest.maxEntries ?? Infinity,
     gatedByHost,
   })
 }

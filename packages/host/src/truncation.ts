@@ -10,7 +10,23 @@ export interface Truncated {
  * The head of a result: texts are cut between characters, lists and objects after their last whole member, so what is
  * left is still of the tool's form. Images are left alone: half of one is none.
  */
-export function truncate(body: OutcomeBody, maxBytes: number): Truncated {
+export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infinity): Truncated {
+  const shown = body.type === 'output' ? firstEntries(body.data, maxEntries) : undefined
+  if (body.type !== 'output' || shown === body.data) return truncateBytes(body, maxBytes)
+  const cut = truncateBytes({ ...body, data: shown! }, maxBytes)
+  return { body: cut.body, whole: JSON.stringify(body.data, null, 2) }
+}
+
+/** The value itself unless it is a list, or holds one, that is longer. */
+function firstEntries(data: Json, maxEntries: number): Json {
+  if (Array.isArray(data)) return data.length > maxEntries ? data.slice(0, maxEntries) : data
+  if (typeof data !== 'object' || data === null) return data
+  const isLong = (value: Json): value is readonly Json[] => Array.isArray(value) && value.length > maxEntries
+  if (!Object.values(data).some(isLong)) return data
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, isLong(value) ? value.slice(0, maxEntries) : value]))
+}
+
+function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
   const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
   const main: Json = body.type === 'output' ? body.data : body.error_text
   const textBytes = texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)

@@ -1,7 +1,7 @@
 import { BulkheadError, type Diagnostic } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush, ManualClock } from './twin/clock.ts'
-import { createWorld, verdictOf } from './twin/world.ts'
+import { createWorld, sketchExtension, verdictOf } from './twin/world.ts'
 
 const yolo = { mode: 'yolo' } as const
 const echo = { name: 'echo', arguments: {} }
@@ -153,4 +153,50 @@ test('a listener that throws changes nothing', async () => {
   const session = await world.host.openSession(yolo)
   expect(verdictOf(await session.call({ id: 'c', ...echo }))).toBe('output')
   expect(new Set(world.eventsOf('SuppressedError').map(({ message }) => message))).toEqual(new Set(['broken']))
+})
+
+test('a name resolves to an origin and a generation, and an extension can be registered and taken back while others run', async () => {
+  const world = createWorld({ extensions: [{ id: 'low', layer: 'bundled', tools: { echo: { execute: () => 'low' } } }] })
+  const session = await world.host.openSession(yolo)
+  const said = async () => await session.call({ id: 'c', ...echo })
+  expect(await said()).toMatchObject({ data: 'low' })
+  expect(world.host.tool('echo')).toMatchObject({ extension: 'low', layer: 'bundled', generation: 1 })
+  const { descriptor, module } = sketchExtension({ id: 'high', tools: { echo: { execute: () => 'high' } } })
+  world.sandbox.add('global/high/1.0.0', module)
+  await world.host.register([descriptor])
+  expect(world.host.tool('echo')).toMatchObject({ extension: 'high', generation: 2, shadows: [{ extension: 'low' }] })
+  expect(await said()).toMatchObject({ data: 'high' })
+  expect(await world.host.unregister('high')).toBe(true)
+  expect(await world.host.unregister('high')).toBe(false)
+  expect(await said()).toMatchObject({ data: 'low' })
+  await flush()
+  expect(world.sandbox.alive.map(({ id }) => id)).toEqual(['low'])
+  await world.host.clear()
+  expect(world.host.tools()).toEqual([])
+  expect(world.host.tool('echo')).toBeUndefined()
+  await flush()
+  expect(world.sandbox.alive).toEqual([])
+  await world.host.close()
+  await expect(world.host.register([descriptor])).rejects.toMatchObject({ code: 'HostClosed' })
+})
+
+test('two hosts share nothing', async () => {
+  const [one, other] = [createWorld(), createWorld({ extensions: [] })]
+  expect(one.host.tools()).toHaveLength(1)
+  expect(other.host.tools()).toEqual([])
+  await one.host.clear()
+  expect(verdictOf(await (await other.host.openSession(yolo)).call({ id: 'c', ...echo }))).toBe('ToolNotRegistered')
+})
+
+test('an operator sees why an extension failed and how long it rests', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ clock, extensions: [{ phases: { init: () => { throw new Error('no licence') } } }] })
+  const session = await world.host.openSession(yolo)
+  for (let i = 0; i < 4; i++) await session.call({ id: 'c', ...echo })
+  expect(world.host.extensions()).toMatchObject([{
+    id: 'sample', state: 'failed', standing: 'offered', calls: 0, restMs: 1_000, fault: { code: 'LifecycleFailure', message: 'no licence' },
+  }])
+  expect(world.eventsOf('LifecyclePhaseEnd').at(-1)).toMatchObject({
+    phase: 'init', ok: false, errorCode: 'LifecycleFailure', message: 'no licence',
+  })
 })

@@ -14,7 +14,7 @@ test('no sequence of signals leaves the table, and each change is told once', ()
     const events = new EventBus(new ManualClock())
     const told: BulkheadEvent[] = []
     events.on((event) => { told.push(event) })
-    const lifecycle = new Lifecycle('sample', events)
+    const lifecycle = new Lifecycle('sample', 1, events)
     for (const signal of signals) {
       const from = lifecycle.state
       const cells: Partial<Record<LifecycleSignal, string>> = LIFECYCLE[from]
@@ -27,7 +27,7 @@ test('no sequence of signals leaves the table, and each change is told once', ()
       } else {
         lifecycle.signal(signal)
         expect(lifecycle.state).toBe(to)
-        expect(told.at(-1)).toMatchObject({ type: 'LifecycleStateChanged', extensionId: 'sample', from, to })
+        expect(told.at(-1)).toMatchObject({ type: 'LifecycleStateChanged', extensionId: 'sample', generation: 1, from, to })
       }
       expect(LIFECYCLE_STATES).toContain(lifecycle.state)
     }

@@ -23,7 +23,7 @@ declare const executed: ExecutedCall
 
 export const right = [
   receive({ id: 'c', name: 'n', input: {} }, undefined, raw) satisfies RawCall | Refusal,
-  resolve(raw, host.registry) satisfies ResolvedCall | Refusal,
+  resolve(raw) satisfies ResolvedCall | Refusal,
   validate(resolved) satisfies ValidatedCall | Refusal,
   authorize(validated, host) satisfies Promise<AuthorizedCall | Refusal>,
   reserve(authorized) satisfies BudgetedCall | Refusal,

@@ -34,6 +34,11 @@ test('limits: the extension\'s over the host\'s over the defaults', () => {
   expect(limits).toEqual({ ...DEFAULT_LIMITS, heapMb: 3, phaseMs: 2 })
 })
 
+test('one compartment, unless the extension was given several', () => {
+  expect(arranged({}).compartments).toBe(1)
+  expect(arranged({}, { extensions: { sample: { compartments: 3 } } }).compartments).toBe(3)
+})
+
 test('configuration: the extension\'s, and over it the own keys of its tools', () => {
   const { config } = arranged({ tools: { echo: {} } }, {
     tools: {

@@ -31,9 +31,9 @@ test('unregistering restores what was hidden, layer by layer', () => {
   const registry = createRegistry({ extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b' }, { id: 'c', layer: 'project' }] })
   const answering = () => registry.get('echo')?.extension.descriptor.id
   expect(answering()).toBe('c')
-  expect(registry.unregister('c', 'project')?.descriptor.id).toBe('c')
+  expect(registry.unregister('c', 'project').map(({ descriptor }) => descriptor.id)).toEqual(['c'])
   expect(answering()).toBe('b')
-  expect(registry.unregister('c', 'project')).toBeUndefined()
+  expect(registry.unregister('c', 'project')).toEqual([])
   registry.unregister('a', 'bundled')
   expect(answering()).toBe('b')
   expect(registry.list()[0]?.shadows).toEqual([])
@@ -169,12 +169,12 @@ test('what the configuration switches off is not listed, and says why', () => {
     extensions, config: { tools: { one: { enabled: false } }, extensions: { b: { enabled: false } } },
   })
   expect(some.list().map(({ name }) => name)).toEqual(['two'])
-  expect(some.switchedOff('one')).toContain('"one"')
-  expect(some.switchedOff('two')).toBeUndefined()
+  expect(some.offered().switchedOff('one')).toContain('"one"')
+  expect(some.offered().switchedOff('two')).toBeUndefined()
   expect(some.get('three')).toBeUndefined()
   const all = createRegistry({ extensions, config: { toolsEnabled: false } })
   expect(all.list()).toEqual([])
-  expect(all.switchedOff('two')).toBe('Tools are switched off by the configuration.')
+  expect(all.offered().switchedOff('two')).toBe('Tools are switched off by the configuration.')
 })
 
 test('names that every object has are names like others', () => {

@@ -69,3 +69,11 @@ test('whatever the value, the head is well formed and within the limit, and noth
     expect(JSON.stringify(body.data).isWellFormed()).toBe(true)
   }))
 })
+
+test('a list has as many entries as are asked for, and the whole is kept', () => {
+  const data = { paths: ['a', 'b', 'c'], total: 3, note: 'x' }
+  expect(truncate(output(data), 1_000, 2)).toEqual({ body: output({ paths: ['a', 'b'], total: 3, note: 'x' }), whole: JSON.stringify(data, null, 2) })
+  expect(truncate(output(data), 1_000, 3)).toEqual({ body: output(data), whole: undefined })
+  expect(truncate(output(['a', 'b']), 1_000, 1).body).toEqual(output(['a']))
+  expect(truncate(output({ long: ['x'.repeat(50), 'y'.repeat(50), 'z'] }), 80, 2).body).toMatchObject({ data: { long: [expect.any(String), expect.any(String)] } })
+})

@@ -62,6 +62,11 @@ describe('merging', () => {
     })).toEqual({ mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } } })
   })
 
+  test('walls that must stand stay, whatever a later layer says', async () => {
+    expect(await merged({ global: { sandbox: { os: 'require', idleMs: 1 } }, project: { sandbox: { os: 'auto', idleMs: 2 } } }))
+      .toEqual({ sandbox: { os: 'require', idleMs: 2 } })
+  })
+
   test('a name that every object has is a name like any other', async () => {
     const config = await merged(
       { global: { tools: { constructor: { timeoutMs: 1 } } }, project: { tools: { constructor: { enabled: false } } } },
@@ -79,12 +84,6 @@ describe('what deserves a look', () => {
       { severity: 'warning', stage: 'configSchema', code: 'AllowlistWithoutMode', layer: 'global', location, path: '/allowlist' },
     ])
     expect((await home.load({}, 'trusted', { mode: 'allowlist' })).diagnostics).toEqual([])
-  })
-
-  test('keys that nothing acts on', async () => {
-    using home = new HomeFixture()
-    home.write(configOf(home.globalRoot), { packages: ['some-package'] })
-    expect((await home.load()).diagnostics.map(({ severity, path }) => [severity, path])).toEqual([['warning', '/packages']])
   })
 })
 

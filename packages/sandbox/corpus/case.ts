@@ -53,6 +53,8 @@ export interface Attack {
   readonly script: readonly (readonly [Step, Outcome])[]
   /** Which placements must contain it. */
   readonly placements: readonly AttackPlacement[]
+  /** What a system must have for that: `descriptor paths` are those of Linux where /proc is mounted. */
+  readonly where: 'everywhere' | 'descriptor paths'
   /** Which folder of the ground is the workspace. */
   readonly workspace: 'work' | 'w*rk' | 'a,b'
   /** What the host does while the attack runs. */
@@ -71,7 +73,7 @@ export interface Attack {
 export type AttackOptions = Partial<Omit<Attack, 'id' | 'section' | 'title' | 'body'>>
 
 /** What tools of the corpus are granted: one folder to read, one below it to write, one file of its own. */
-export const REQUIRES: JsonObject = { fs: { read: ['own/**', 'exact.txt'], write: ['own/out/**'] } }
+const REQUIRES: JsonObject = { fs: { read: ['own/**', 'exact.txt'], write: ['own/out/**'] } }
 
 const DEFAULTS = {
   files: {},
@@ -79,8 +81,9 @@ const DEFAULTS = {
   alone: false,
   requires: REQUIRES,
   limits: {},
-  deadlineMs: 8_000,
+  deadlineMs: 30_000,
   placements: PLACEMENTS,
+  where: 'everywhere',
   workspace: 'work',
   meanwhile: 'nothing',
   lucky: false,

@@ -1,9 +1,9 @@
 import type { Attack, Section } from './case.ts'
 import { SECTIONS } from './case.ts'
 import { ATTACKS, attackOf } from './cases/index.ts'
-import { KNOWN_HOLES, ON_PACKAGES } from './known-holes.ts'
+import { ON_PACKAGES } from './on-packages.ts'
 import type { Record } from './run/measure.ts'
-import { CONFINED } from './run/measure.ts'
+import { CONFINED, ON_GATE } from './run/measure.ts'
 
 /** What the security page says of the corpus, from what was measured. */
 export function renderSection(record: Record): string {
@@ -13,40 +13,43 @@ export function renderSection(record: Record): string {
     `Every attack of the corpus is run on real hosts, in both placements, on Node ${record.node}. Contained means: the exact`,
     'refusal, nothing outside the grant touched, read or reached, the host alive and responsive, a neighbour that still answers.',
     '',
-    '| attacks on | number | contained in a process | contained in a thread |',
-    '|---|---|---|---|',
+    '| | attacks on | number | contained in a process | contained in a thread |',
+    '|---|---|---|---|---|',
     ...sections.map((section) => countsOf(section, notInThread)),
     '',
     'Attacks that a thread does not contain, by number, with what they do:',
     '',
     ...Object.entries(record.notContainedInThread).map(([id, what]) => `- ${id}: ${attackOf(Number(id)).title}; ${what}`),
-    ...knownHoles(),
+    '',
+    'Contained only where the system has a path for every open descriptor, as Linux has by /proc; elsewhere the moment in which',
+    `a name can be exchanged is short, and not closed: ${listed(descriptorPathsOnly)}.`,
     '',
     'What each layer inside the worker is worth by itself: the same attacks with the other one gone, and no wall of the',
     'operating system around them. Each number beside a count is an attack that gets somewhere then.',
     '',
-    '| attacks on | number | lockdown in a process | in a thread | permission in a process | in a thread |',
-    '|---|---|---|---|---|---|',
+    '| | attacks on | number | lockdown in a process | in a thread | permission in a process | in a thread |',
+    '|---|---|---|---|---|---|---|',
     ...sections.filter((section) => confinedIn(section).length > 0).map((section) => layersOf(section, record)),
     '',
-    `The attacks ${ranges(ON_PACKAGES)} are on packages and their manifests, and met by the loader before`,
-    'anything is opened.',
+    'The gate alone holds these, whose code reaches its aim in a host that exposes an object by Comlink as it is, or takes what a',
+    `thread posts as it is: ${ranges(ON_GATE.map(({ id }) => id))}.`,
+    '',
+    `The attacks ${ranges(ON_PACKAGES)} are on packages and their manifests. They are the loader's, which`,
+    'has its own corpus in `packages/loader/corpus`, with a list of those that it does not withstand yet.',
     '',
   ].join('\n')
 }
 
 const sections = (Object.keys(SECTIONS) as Section[]).filter((section) => ATTACKS.some((attack) => attack.section === section))
+const descriptorPathsOnly = ATTACKS.filter(({ where }) => where === 'descriptor paths')
+const listed = (attacks: readonly Attack[]): string => attacks.map(({ id, title }) => `${id} (${title})`).join(', ')
 const confinedIn = (section: Section): readonly Attack[] => CONFINED.filter((attack) => attack.section === section)
 
 function countsOf(section: Section, notInThread: readonly number[]): string {
-  const ids = ATTACKS.filter((attack) => attack.section === section).map(({ id }) => id).filter((id) => !KNOWN_HOLES.has(id))
-  const total = ATTACKS.filter((attack) => attack.section === section).length
-  return `| ${SECTIONS[section]} | ${total} | ${ids.length} | ${ids.filter((id) => !notInThread.includes(id)).length} |`
+  const ids = ATTACKS.filter((attack) => attack.section === section).map(({ id }) => id)
+  const inThread = ids.filter((id) => !notInThread.includes(id))
+  return `| ${section} | ${SECTIONS[section]} | ${ids.length} | ${ids.length} | ${inThread.length} |`
 }
-
-const knownHoles = (): readonly string[] => KNOWN_HOLES.size === 0
-  ? []
-  : ['', 'Not contained anywhere yet:', '', ...[...KNOWN_HOLES].map(([id, what]) => `- ${id}: ${attackOf(id).title}; ${what}`)]
 
 function layersOf(section: Section, { withoutLockdown, withoutPermission }: Record): string {
   const attacks = confinedIn(section)
@@ -55,7 +58,7 @@ function layersOf(section: Section, { withoutLockdown, withoutPermission }: Reco
     return here.length === 0 ? String(attacks.length) : `${attacks.length - here.length} (not ${ranges(here)})`
   }
   const cells = [withoutPermission.process, withoutPermission.thread, withoutLockdown.process, withoutLockdown.thread].map(cell)
-  return `| ${SECTIONS[section]} | ${attacks.length} | ${cells.join(' | ')} |`
+  return `| ${section} | ${SECTIONS[section]} | ${attacks.length} | ${cells.join(' | ')} |`
 }
 
 /** 1–3, 5 */

@@ -59,6 +59,23 @@ describe('the broker', () => {
     expect(await ask(broker, 'env.get', 'b', ['A'])).toBe('InputInvalid')
   })
 
+  it('asks the host for the session of a call, for tools that declare it', async () => {
+    const tool = toolOf('noter', { capabilities: ['session'] })
+    const asked: Json[] = []
+    const session = {
+      read: async (callId: string) => ({ id: `session of ${callId}`, data: null }),
+      write: async (callId: string, data: Json) => void asked.push([callId, data]),
+    }
+    const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>(), session }
+    const broker = new Broker({ tools: [tool, toolOf('plain')], services, limits: DEFAULT_LIMITS }, '/nowhere')
+    broker.open({ callId: 'a', tool, signal: new AbortController().signal })
+    open(broker, 'b', 'plain')
+    expect(await broker.methods['session.read']('a')).toEqual({ id: 'session of a', data: null })
+    expect(await ask(broker, 'session.write', 'a', { some: 'thing' })).toBe('granted')
+    expect(asked).toEqual([['a', { some: 'thing' }]])
+    expect(await ask(broker, 'session.read', 'b')).toBe('CapabilityDenied')
+  })
+
   it('tells a compartment neither causes nor traces', async () => {
     const broker = brokerOf({
       state: { read: () => Promise.reject(new Error('password=hunter2 in /home/ada')), write: async () => undefined },

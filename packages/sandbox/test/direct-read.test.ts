@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { readDirectly } from '../src/wire/direct-read.ts'
+import { encodeFrame } from '../src/wire/frame.ts'
+import { socketTransport } from '../src/wire/socket-transport.ts'
 
 /** A process that writes to its fourth descriptor what this code of it says. */
 function writing(code: string): { readonly child: ChildProcess; readonly socket: Socket } {
@@ -73,4 +75,30 @@ it('leaves a socket alone whose insides are others', () => {
   onTestFinished(() => void socket.destroy())
   expect(readDirectly(socket, () => undefined)).toBe(false)
   expect(socket.listenerCount('data')).toBe(0)
+})
+
+it.each([
+  ['its handle', (socket: Socket) => {
+    Object.defineProperty(Reflect.get(socket, '_handle') as object, 'useUserBuffer', { value: undefined })
+  }],
+  ['its settings', (socket: Socket) => {
+    for (const symbol of Object.getOwnPropertySymbols(socket)) if (symbol.description === 'kBuffer') Reflect.deleteProperty(socket, symbol)
+  }],
+])('a transport reads by the stream, and loses nothing, when %s is not what it was', async (_what, change) => {
+  const frames = ['early', 'late'].map((text) => encodeFrame(text).toString('base64'))
+  const { socket } = writing(`
+    const [early, late] = ${JSON.stringify(frames)}.map((text) => Buffer.from(text, 'base64'))
+    const long = Buffer.alloc(300_004, 'x')
+    long.writeUInt32LE(300_000)
+    socket.end(Buffer.concat([early, long, late]))
+  `)
+  change(socket)
+  expect(readDirectly(socket, () => undefined)).toBe(false)
+  const packets: unknown[] = []
+  const closed = new Promise<Error | undefined>((resolve) => {
+    socketTransport(socket, { maxFrameBytes: 1_000_000, readOnlyWhenDrained: true })
+      .listen({ packet: (packet) => void packets.push(packet), closed: resolve })
+  })
+  expect(await closed).toBeUndefined()
+  expect(packets).toEqual(['early', 'x'.repeat(300_000), 'late'])
 })

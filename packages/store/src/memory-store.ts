@@ -1,7 +1,16 @@
-import { STORE_COLLECTIONS, type Json, type Store, type StoreCollection } from '@bulkhead/contract'
+import { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from './address.ts'
+import { CHAIN_START, linkOf } from './audit-chain.ts'
 import { readRecord, writeRecord } from './record-text.ts'
 import { closedFault } from './store-fault.ts'
+
+/** What is older is forgotten, so that a host that runs for long does not grow. */
+const AUDIT_RECORDS = 10_000
+
+interface KeptRecord {
+  readonly text: string
+  readonly link: string
+}
 
 /** The store that forgets: the twin of the durable one, for tests and for hosts that must leave nothing behind. */
 export function createMemoryStore(): Store {
@@ -10,8 +19,13 @@ export function createMemoryStore(): Store {
 
 /** Keeps text, as the durable one does, so that what comes back is the same to the last key. */
 class MemoryStore implements Store {
+  readonly forgets = true
   readonly #collections = new Map(STORE_COLLECTIONS.map((name) => [name, new Map<string, string>()]))
-  readonly #audit: string[] = []
+  /** By position, the oldest first. */
+  readonly #audit = new Map<number, KeptRecord>()
+  #before = CHAIN_START
+  #last = 0
+  #link = CHAIN_START
   #closed = false
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -36,20 +50,40 @@ class MemoryStore implements Store {
 
   async append(record: Json): Promise<number> {
     this.#mustBeOpen()
-    return this.#audit.push(writeRecord(record))
+    const text = writeRecord(record)
+    this.#link = linkOf(this.#link, ++this.#last, text)
+    this.#audit.set(this.#last, { text, link: this.#link })
+    if (this.#audit.size > AUDIT_RECORDS) this.#forgetOldest()
+    return this.#last
   }
 
-  async records(from = 1, limit = Infinity) {
+  async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
     this.#mustBeOpen()
     const page = auditPage(from, limit)
-    return this.#audit.slice(page.from - 1, page.from - 1 + page.limit).map((text, index) => {
-      const position = page.from + index
-      return { position, record: readRecord(text, `audit record ${position}`) }
-    })
+    const entries: AuditEntry[] = []
+    const start = Math.max(page.from, this.#last - this.#audit.size + 1)
+    for (let position = start; position <= this.#last && entries.length < page.limit; position++) {
+      const { text, link } = this.#audit.get(position)!
+      entries.push({ position, record: readRecord(text, `audit record ${position}`), link })
+    }
+    return entries
+  }
+
+  async auditSpan(): Promise<AuditSpan> {
+    this.#mustBeOpen()
+    return {
+      first: this.#last === 0 ? 0 : this.#last - this.#audit.size + 1, before: this.#before, last: this.#last, link: this.#link,
+    }
   }
 
   async close(): Promise<void> {
     this.#closed = true
+  }
+
+  #forgetOldest(): void {
+    const [[position, { link }]] = this.#audit.entries() as unknown as [[number, KeptRecord]]
+    this.#audit.delete(position)
+    this.#before = link
   }
 
   #at(collection: StoreCollection, key: string): Map<string, string> {

@@ -1,5 +1,6 @@
 import { STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
+import { verifyAudit } from '../src/index.ts'
 
 /** What every store does. `open` gives an empty one. */
 export function describesAStore(open: () => Promise<Store>): void {
@@ -24,7 +25,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     await store.append(value)
     expect(await store.read('paused', 'it')).toEqual(value)
     expect(await store.list('paused')).toEqual([{ key: 'it', value }])
-    expect(await store.records()).toEqual([{ position: 1, record: value }])
+    expect(await store.records()).toMatchObject([{ position: 1, record: value }])
   })
 
   it('gives keys back sorted, whatever order they were written in', async () => {
@@ -59,7 +60,7 @@ export function describesAStore(open: () => Promise<Store>): void {
     const positions: number[] = []
     for (const record of ['one', 'two', 'three']) positions.push(await store.append(record))
     expect(positions).toEqual([1, 2, 3])
-    expect(await store.records(2, 1)).toEqual([{ position: 2, record: 'two' }])
+    expect(await store.records(2, 1)).toMatchObject([{ position: 2, record: 'two' }])
     const pages: [from: number, limit: number, positions: number[]][] = [
       [0, Infinity, [1, 2, 3]], [-5, 2, [1, 2]], [1.5, 1.5, [2]], [2, 1e300, [2, 3]], [9, 1, []], [Infinity, 1, []], [1, 0, []],
       [1, -1, []], [Number.NaN, Number.NaN, []],
@@ -69,6 +70,19 @@ export function describesAStore(open: () => Promise<Store>): void {
     }
   })
 
+  it('links each record to those before it, and knows the end of the chain', async () => {
+    const store = await open()
+    expect(await verifyAudit(store)).toEqual({ ok: true, records: 0, last: 0, link: '0'.repeat(64) })
+    for (const record of ['one', { b: 2, a: 1 }, 'one']) await store.append(record)
+    const links = (await store.records()).map(({ link }) => link)
+    expect(new Set(links).size).toBe(3)
+    expect(await store.auditSpan()).toEqual({ first: 1, before: '0'.repeat(64), last: 3, link: links[2] })
+    expect(await verifyAudit(store)).toEqual({ ok: true, records: 3, last: 3, link: links[2] })
+    expect(await verifyAudit(store, { position: 2, link: links[1]! })).toMatchObject({ ok: true })
+    expect(await verifyAudit(store, { position: 2, link: links[0]! })).toMatchObject({ ok: false, position: 2 })
+    expect(await verifyAudit(store, { position: 4, link: links[0]! })).toMatchObject({ ok: false, position: 4 })
+  })
+
   it('takes operations in the order they were asked for, awaited or not', async () => {
     const store = await open()
     const seen = await Promise.all([
@@ -76,7 +90,7 @@ export function describesAStore(open: () => Promise<Store>): void {
       store.write('state', 'a', 2), store.append('x'),
       store.list('state'), store.remove('state', 'a'), store.read('state', 'a'), store.append('y'), store.records(),
     ])
-    expect(seen).toEqual([
+    expect(seen).toMatchObject([
       undefined, undefined, 1, undefined, 1,
       [{ key: 'a', value: 2 }], undefined, undefined, 2, [{ position: 1, record: 'x' }, { position: 2, record: 'y' }],
     ])

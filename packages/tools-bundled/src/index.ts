@@ -1,7 +1,43 @@
 import type { BundledExtension } from './bundled-extension.ts'
+import { edit } from './edit/edit.ts'
+import { glob } from './glob/glob.ts'
+import { grep } from './grep/grep.ts'
+import { question } from './question/question.ts'
 import { read } from './read/read.ts'
+import { createSkill, type SkillOptions } from './skill/skill.ts'
+import { createTask, type AgentRunner } from './task/task.ts'
+import { todo } from './todo/todo.ts'
+import { createToolSearch, type ToolCatalog } from './tool_search/tool_search.ts'
+import { createWebFetch } from './web_fetch/web_fetch.ts'
+import type { SearchConfig } from './web_search/provider.ts'
+import { createWebSearch } from './web_search/web_search.ts'
+import { write } from './write/write.ts'
 
 export type { BundledExtension }
+export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
+export type { SearchedTool, ToolCatalog } from './tool_search/tool_search.ts'
+export { SHELF_THRESHOLD, ToolShelf } from './tool_search/tool-shelf.ts'
+
+/** What whoever embeds the host has, and tools need. A tool whose part is missing says so when it is called. */
+export interface BundledOptions {
+  /** Runs sub-agents for `task`. */
+  readonly runAgent?: AgentRunner | undefined
+  /** The tools that `tool_search` finds. */
+  readonly catalog?: ToolCatalog | undefined
+  /** Where `skill` looks. */
+  readonly skills?: SkillOptions | undefined
+  /** Hosts that `web_fetch` may reach. Default: every public name. */
+  readonly fetchHosts?: readonly string[] | undefined
+  /** Where `web_search` searches. */
+  readonly search?: SearchConfig | undefined
+}
 
 /** Every tool that ships with the host. */
-export const bundledExtensions: readonly BundledExtension[] = [read]
+export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
+  read, write, edit, glob, grep, todo, question,
+  createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
+  createWebFetch(options.fetchHosts), createWebSearch(options.search),
+]
+
+/** The same where nothing is known of whoever embeds the host. */
+export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()

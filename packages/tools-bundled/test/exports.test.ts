@@ -2,5 +2,5 @@ import { expect, it } from 'vitest'
 import * as tools from '../src/index.ts'
 
 it('exports exactly this', () => {
-  expect(Object.keys(tools).toSorted()).toEqual(['bundledExtensions'])
+  expect(Object.keys(tools).toSorted()).toEqual(['SHELF_THRESHOLD', 'ToolShelf', 'bundledExtensions', 'createBundledExtensions'])
 })

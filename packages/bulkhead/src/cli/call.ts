@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { parseJson, SECURITY_MODES, visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import { visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
@@ -20,7 +21,7 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
     if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
     const request = { name, arguments: readArguments(values.args), mode: readMode(values.mode), timeoutMs: readTimeout(values.timeout) }
 
-    const host = await openHost(values)
+    const host = await openHost(values, true)
     try {
       const outcome = await callOnce(host, request)
       print(outcome, values.json === true)
@@ -72,18 +73,6 @@ function print(outcome: Outcome, json: boolean): void {
   } else {
     process.stderr.write(`${styleText('red', outcome.error.code)} ${visibleText(outcome.error_text, { keepLines: true })}\n`)
   }
-}
-
-function readArguments(text = '{}'): Json {
-  const parsed = parseJson(text)
-  if (!parsed.ok) throw new UsageError(`--args ${parsed.fault.path === '' ? '' : `at ${parsed.fault.path} `}${parsed.fault.message}.`)
-  return parsed.value
-}
-
-function readMode(text: string | undefined): SecurityMode | undefined {
-  const mode = SECURITY_MODES.find((known) => known === text)
-  if (text !== undefined && mode === undefined) throw new UsageError(`--mode must be one of ${SECURITY_MODES.join(', ')}, not "${text}".`)
-  return mode
 }
 
 function readTimeout(text: string | undefined): number | undefined {

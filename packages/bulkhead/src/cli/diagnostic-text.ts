@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { visibleText, type Diagnostic } from '@bulkhead/contract'
 
-/** For people: what, where, and what to do. */
+/** What was found, where it is, and what cures it, in a few lines for a person. */
 export function diagnosticText(found: Diagnostic): string {
   const colour = found.severity === 'error' ? 'red' : 'yellow'
   const place = found.path === '' ? found.location : `${found.location} at ${found.path}`

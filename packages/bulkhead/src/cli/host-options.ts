@@ -1,6 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { messageOf } from '@bulkhead/contract'
+import { messageOf, type Store } from '@bulkhead/contract'
 import type { CreateHostOptions } from '../create-host.ts'
+import { storeFile } from '../store-file.ts'
 import { createTerminalInteractor } from '../terminal-interactor.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -28,15 +29,37 @@ export function readOptions<const Options extends NonNullable<ParseArgsConfig['o
 /** A person can be asked only when both ends are a terminal. */
 export const terminal = () => process.stdin.isTTY && process.stderr.isTTY ? createTerminalInteractor() : undefined
 
-/** The host is loaded only now: whoever installs, or is told about wrong usage, does without. */
-export async function openHost(values: { readonly 'workspace'?: string | undefined; readonly 'home'?: string | undefined; readonly 'trust-project'?: boolean | undefined }) {
+export interface HostValues {
+  readonly 'workspace'?: string | undefined
+  readonly 'home'?: string | undefined
+  readonly 'trust-project'?: boolean | undefined
+}
+
+/**
+ * The host is loaded only now: whoever installs, or is told about wrong usage, does without. `remembering`: state, approvals and
+ * the audit outlive the command.
+ */
+export async function openHost(values: HostValues, remembering = false) {
   const { createHost } = await import('../create-host.ts')
   const interactor = terminal()
+  const store = remembering ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {
     workspace: values.workspace ?? process.cwd(),
     ...(values.home === undefined ? {} : { home: values.home }),
     ...(values['trust-project'] ? { trust: 'once' as const } : {}),
     ...(interactor ? { interactor } : {}),
+    ...(store ? { store } : {}),
   }
   return createHost(options)
+}
+
+/** A home that cannot be written to costs the memory, not the call. */
+async function openStore(home: string | undefined): Promise<Store | undefined> {
+  const { openSqliteStore } = await import('@bulkhead/store')
+  try {
+    return await openSqliteStore({ file: storeFile(home) })
+  } catch (error) {
+    process.stderr.write(`Nothing of this is remembered: ${messageOf(error)}\n`)
+    return undefined
+  }
 }

@@ -29,7 +29,8 @@ export async function openInstaller(values: InstallerValues): Promise<{ readonly
   const workspace = folderOf(values.workspace ?? process.cwd())
   const loader = loaderOptions(homeFolder(values.home))
   const layer = values.project ? 'project' as const : 'global' as const
-  if (layer === 'project' && !values['trust-project'] && await decideTrust(createLoader(loader), workspace, terminal()) === 'declined') {
+  const mayRead = layer !== 'project' || values['trust-project'] || (await decideTrust(createLoader(loader), workspace, terminal())).trust !== 'declined'
+  if (!mayRead) {
     throw new BulkheadError('ProjectTrustRequired', `${workspace} has tools or settings of its own and is not trusted; nothing was read or written.`)
   }
   const progress = createProgress('fetching')

@@ -1,12 +1,17 @@
 import type { Json, JsonObject } from '../json.ts'
 import type { RequirementSet } from '../requirements.ts'
-import type { Log, Runtime } from './runtime.ts'
+import type { Interact, Log, Runtime } from './runtime.ts'
 import type { ArgsOf } from './schema-type.ts'
 
 /** What the lifecycle phases of an extension are given. */
 export interface ExtensionContext {
   readonly config: JsonObject
   readonly log: Log
+  /**
+   * While `init` runs, where a tool of the extension declares `interact`: to sign in by a device code or a password. The time
+   * of the phase stands still meanwhile. Nothing else may ask a person.
+   */
+  readonly interact?: Interact
 }
 
 /** Any shape that can be read as an outcome: a bare value, or one of the dialects, told by its discriminant. */
@@ -35,8 +40,14 @@ export interface ExtensionModule extends ExtensionPhases {
   readonly tools: Readonly<Record<string, ModuleTool>>
   readonly env?: readonly string[]
   readonly secrets?: readonly string[]
-  /** Brings a stored state of an older version to the present one. */
-  migrate?(stored: { readonly slotVersion: string; readonly data: Json }): Json | Promise<Json>
+  /** Brings a stored state of another version to the present one. Quick and without effects; it has no runtime. */
+  migrateState?(stored: StoredState): StoredState | Promise<StoredState>
+}
+
+/** A state with the version it is of. What `migrateState` returns must name the version of the manifest. */
+export interface StoredState {
+  readonly slotVersion: string
+  readonly data: Json
 }
 
 export interface ModuleTool {
@@ -84,7 +95,8 @@ export function defineExtension<
           Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>, EnvName, Slot, SecretName
         >
     }
-  migrate?(stored: { readonly slotVersion: string; readonly data: Json }): Json | Promise<Json>
+  /** For a slot whose driftPolicy is `migrate`: brings a stored state of another version to the present one. */
+  migrateState?(stored: StoredState): StoredState | Promise<StoredState>
 }): ExtensionModule {
   return extension as unknown as ExtensionModule
 }

@@ -51,8 +51,55 @@ export interface FileReader {
    * followed, and the order is that of the names, folder by folder. With `limit`, the first so many.
    */
   glob(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<readonly string[]>
+  /**
+   * Regular files below `path` whose path from there is matched, newest first. As `glob`, and besides `?` is one character and
+   * `[ab]` one of these, or the brackets themselves. What ignore files name and what version control keeps is left out.
+   */
+  find(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<FilesFound>
+  /** Lines of text files that a regular expression of ripgrep's kind matches; binary files and ignored ones are left out. */
+  search(pattern: string, options?: SearchOptions): Promise<LinesFound>
   /** What becomes of a file, or of everything below a folder, until the call ends or the reader stops. */
   watch(path: string): FileWatch
+}
+export interface FilesFound {
+  readonly paths: readonly string[]
+  /** How many there are, those beyond the limit too. */
+  readonly total: number
+}
+export interface SearchOptions {
+  /** A folder, or one file. Default: the workspace. */
+  readonly path?: string
+  /** Only files with such a path below it; a pattern without a slash is of the name alone. */
+  readonly glob?: string
+  /** Only files of a type that ripgrep knows, such as ts or py. */
+  readonly type?: string
+  readonly ignoreCase?: boolean
+  /** Lines to show around each match. */
+  readonly context?: number
+  /** Whether a match may cross lines and `.` is the end of one too. */
+  readonly multiline?: boolean
+  /** What is wanted: the lines, or for each file how many there are. Default: lines. */
+  readonly want?: 'lines' | 'counts'
+  /** Matches, or files, in the answer: the first in the order of their paths. */
+  readonly limit?: number
+}
+export interface LineFound {
+  readonly path: string
+  /** From 1. */
+  readonly line: number
+  readonly text: string
+  /** Set when the line is longer than what is shown of it. */
+  readonly cut?: true
+  readonly before?: readonly string[]
+  readonly after?: readonly string[]
+}
+export interface LinesFound {
+  readonly matches: readonly LineFound[]
+  readonly counts: readonly { readonly path: string; readonly count: number }[]
+  /** How many lines match, those beyond the limit too. */
+  readonly total: number
+  /** How many files have such a line. */
+  readonly files: number
 }
 export interface FileChange {
   readonly path: string
@@ -66,9 +113,19 @@ export interface FileWatch extends AsyncIterable<FileChange> {
 export interface FileWriter {
   /** In one step: nobody sees half of it. Folders that are missing on the way are made where the grant covers them too. */
   write(path: string, content: string | Uint8Array): Promise<{ readonly bytes: number; readonly created: boolean }>
-  edit(path: string, oldText: string, newText: string, options?: { readonly all?: boolean }): Promise<{ readonly replacements: number }>
+  /**
+   * Replaces a text that occurs exactly once, or every occurrence. What is not replaced keeps its bytes, whatever they are; where
+   * the lines of a file end in CRLF, so do those of both texts. Changes to one file come one after the other.
+   */
+  edit(path: string, oldText: string, newText: string, options?: { readonly all?: boolean }): Promise<Edited>
   /** A file, or a folder that is empty. */
   remove(path: string): Promise<void>
+}
+
+export interface Edited {
+  readonly replacements: number
+  /** A unified diff of the change, where the tool may read the file too. */
+  readonly diff?: string
 }
 
 export interface NetRequest {
@@ -100,6 +157,42 @@ export interface ShellResult {
 }
 export interface Shell {
   run(cmd: string, args?: readonly string[], options?: { readonly cwd?: string; readonly input?: string }): Promise<ShellResult>
+  /** Commands of which each reads what the one before it writes, all started at once. */
+  pipe(stages: readonly ShellStage[], options?: PipeOptions): Promise<PipeResult>
+}
+
+/**
+ * Where an output goes: `out` is the next command of a pipe, or the result's stdout; `err` the result's stderr; a file must
+ * be one that the tool may write, and is emptied first unless it is appended to.
+ */
+export type ShellTarget = 'out' | 'err' | 'nothing' | { readonly path: string; readonly append?: boolean }
+export interface ShellStage {
+  readonly cmd: string
+  readonly args?: readonly string[]
+  /** What the first command reads: a text, or a file that the tool may read. Absent: nothing. */
+  readonly input?: string | { readonly path: string }
+  /** `out` unless given. */
+  readonly stdout?: ShellTarget
+  /** `err` unless given. */
+  readonly stderr?: ShellTarget
+}
+export interface PipeOptions {
+  readonly cwd?: string
+  /** After so many ms the commands are made to end; what they had written is in the result. */
+  readonly timeoutMs?: number
+  /**
+   * Has the system hold the commands where it can: `read` lets them write nothing and reach no network, `work` lets them
+   * write to the workspace alone. Where it cannot, they run without.
+   */
+  readonly wall?: 'read' | 'work'
+}
+export interface PipeResult {
+  /** Of each command, in order. */
+  readonly exits: readonly Pick<ShellResult, 'exitCode' | 'signal'>[]
+  readonly stdout: string
+  readonly stderr: string
+  readonly truncated: boolean
+  readonly timedOut: boolean
 }
 
 export interface Env<Name extends string = string> {
@@ -136,6 +229,14 @@ export interface Tools {
   call(name: string, args: Json): Promise<Outcome>
 }
 
+/** What one session keeps of this extension. It is gone with the session, and no other sees it. */
+export interface SessionMemory<Data = Json> {
+  id(): Promise<string>
+  /** null when nothing was written yet. */
+  read(): Promise<Data | null>
+  write(data: Data): Promise<void>
+}
+
 type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
 
 /**
@@ -159,6 +260,7 @@ type FsPart<Fs> = Fs extends object
 type CapabilityPart<Name> =
   & ('interact' extends Name ? { readonly interact: Interact } : unknown)
   & ('tools.call' extends Name ? { readonly tools: Tools } : unknown)
+  & ('session' extends Name ? { readonly session: SessionMemory } : unknown)
 
 /** The runtime with every part, as the host and the compartment build it; parts that were not granted are absent. */
 export interface AnyRuntime extends BaseRuntime {
@@ -170,5 +272,6 @@ export interface AnyRuntime extends BaseRuntime {
   readonly state?: State
   readonly interact?: Interact
   readonly tools?: Tools
+  readonly session?: SessionMemory
 }
 

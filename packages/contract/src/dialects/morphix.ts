@@ -33,6 +33,7 @@ const STRINGS: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ['token_budget_exceeded', 'BudgetExhausted'],
   ['missing_required_param', 'InputInvalid'],
   ['tool_timeout', 'ExecutionTimeout'],
+  ['clarification_needed', 'ClarificationNeeded'],
   ['max_retries_exceeded', 'MaxRetriesExceeded'],
   ['tool_reported_failure', 'ToolExecutionFailed'],
   ['tests_failed', 'ToolExecutionFailed'],

@@ -22,6 +22,12 @@ export interface SecretGrant {
   readonly commands: readonly string[]
 }
 
+/** What a session keeps of one extension, by a call that runs in it. Rejects with StateInvalid for what it does not keep. */
+export interface SessionAccess {
+  read(callId: string): Promise<{ readonly id: string; readonly data: Json }>
+  write(callId: string, data: Json): Promise<void>
+}
+
 /**
  * What the broker cannot do by itself and asks the host for, per compartment. A service that is absent is a power that
  * the compartment does not have.
@@ -36,6 +42,8 @@ export interface CompartmentServices {
   readonly envDeclared: ReadonlySet<string>
   /** Every declared secret by its name. */
   readonly secrets?: ReadonlyMap<string, SecretGrant>
-  interact?(callId: string, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
+  /** `callId` is null while the phase `init` asks. */
+  interact?(callId: string | null, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
   callTool?(callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome>
+  readonly session?: SessionAccess
 }

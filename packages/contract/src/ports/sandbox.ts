@@ -4,7 +4,7 @@ import type { Layer } from '../names.ts'
 import type { CompartmentLimits } from '../limits.ts'
 import type { LifecyclePhase } from '../lifecycle.ts'
 import type { Grant } from '../requirements.ts'
-import type { ExtensionModule } from '../authoring/extension.ts'
+import type { ExtensionModule, StoredState } from '../authoring/extension.ts'
 import type { CompartmentServices } from './capabilities.ts'
 
 export const PLACEMENTS = ['inline', 'thread', 'process'] as const
@@ -67,6 +67,8 @@ export interface CompartmentSession {
   /** The tool's own return value as JSON; its throw as a BulkheadError of code ToolExecutionFailed or as it says. */
   call(invocation: ToolInvocation): Promise<Json>
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string>
+  /** What the code makes of a stored state; nobody has judged it yet. Rejects with SlotMigrationFailed, also where it cannot. */
+  migrateState(stored: StoredState, signal: AbortSignal): Promise<Json>
   readonly inFlight: number
   /**
    * Set while a cancelled call goes on in it; settles when that has ended, or its compartment has. A call sent before

@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts'
 
-export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust'] as const
+export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call'] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
 
 export interface StoredRecord {
@@ -8,8 +8,29 @@ export interface StoredRecord {
   readonly value: Json
 }
 
+/**
+ * One record of the audit. Its link is a digest of the link before it and of itself, so that none can be changed, taken out or
+ * moved without all that follow showing it.
+ */
+export interface AuditEntry {
+  readonly position: number
+  readonly record: Json
+  readonly link: string
+}
+
+/** From where to where the audit reaches. Both positions are 0 before the first record. */
+export interface AuditSpan {
+  readonly first: number
+  /** The link that the first one continues. */
+  readonly before: string
+  readonly last: number
+  readonly link: string
+}
+
 /** What the host remembers. A resolved write is durable as far as the store is. Every method rejects with StoreUnavailable. */
 export interface Store {
+  /** Nothing of it outlives the process, so what only the next one would read need not be written. */
+  readonly forgets?: boolean
   read(collection: StoreCollection, key: string): Promise<Json | undefined>
   write(collection: StoreCollection, key: string, value: Json): Promise<void>
   remove(collection: StoreCollection, key: string): Promise<void>
@@ -17,6 +38,7 @@ export interface Store {
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
   /** Adds to the end of the audit; resolves with the position, from 1. */
   append(record: Json): Promise<number>
-  records(from?: number, limit?: number): Promise<readonly { readonly position: number; readonly record: Json }[]>
+  records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
+  auditSpan(): Promise<AuditSpan>
   close(): Promise<void>
 }

@@ -14,7 +14,7 @@ const ext = 'weather'
 const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
   ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } },
   ToolInvocationDecided: {
-    type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k',
+    type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k', args: {},
   },
   ToolInvocationStarted: { type: 'ToolInvocationStarted', ...call, attempt: 1 },
   ToolInvocationProgress: { type: 'ToolInvocationProgress', ...call, text: 'half' },
@@ -25,11 +25,15 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
     type: 'ToolInvocationCancelled', ...call, durationMs: 5, errorCode: 'TurnCancelled', reason: 'stop',
   },
   LifecyclePhaseStart: { type: 'LifecyclePhaseStart', extensionId: ext, phase: 'init' },
-  LifecyclePhaseEnd: { type: 'LifecyclePhaseEnd', extensionId: ext, phase: 'init', durationMs: 2, ok: true },
-  LifecycleStateChanged: { type: 'LifecycleStateChanged', extensionId: ext, from: 'loaded', to: 'activating' },
+  LifecyclePhaseEnd: {
+    type: 'LifecyclePhaseEnd', extensionId: ext, phase: 'init', durationMs: 2, ok: true, errorCode: null, message: '',
+  },
+  LifecycleStateChanged: { type: 'LifecycleStateChanged', extensionId: ext, generation: 1, from: 'loaded', to: 'activating' },
   CompartmentEnded: { type: 'CompartmentEnded', extensionId: ext, errorCode: null, message: '' },
   ExtensionReloaded: { type: 'ExtensionReloaded', extensionId: ext, generation: 2 },
   ExtensionReloadRefused: { type: 'ExtensionReloadRefused', extensionId: ext, reason: 'never' },
+  ExtensionReloadFailed: { type: 'ExtensionReloadFailed', extensionId: ext, errorCode: 'LifecycleFailure', message: 'no' },
+  WorkspaceSwitched: { type: 'WorkspaceSwitched', from: '/a', to: '/b' },
   ExtensionLog: { type: 'ExtensionLog', extensionId: ext, level: 'info', text: 'x', callId: undefined },
   InteractionRaised: { type: 'InteractionRaised', correlationId: 'i1', kind: 'Ask', source: ext },
   InteractionAnswered: { type: 'InteractionAnswered', correlationId: 'i1', status: 'accepted' },

@@ -4,7 +4,7 @@ export const wholeConfig = {
   roles: { allow_bash: false, allow_bash_reviewer: true }, toolsEnabled: true,
   tools: { bash: { enabled: true, timeoutMs: 5000, shell: 'zsh' } },
   extensions: { weather: { enabled: true, isolation: 'process', activation: 'eager', config: { unit: 'C', deep: [{ a: null }] },
-    limits: { heapMb: 64 } } },
+    limits: { heapMb: 64 }, compartments: 4 } },
   packages: ['@acme/tools'], isolation: { bundled: 'inline', global: 'thread', project: 'process' },
   policy: {
     integrity: { global: 'require', project: 'warn' }, signature: { bundled: 'off' },
@@ -19,7 +19,9 @@ export const wholeConfig = {
     auth: { type: 'apiKey', header: 'X-Key', secret: 'KEY' } } },
   search: { providers: [{ type: 'searxng', url: 'https://search.test', secret: 'KEY', resultsPath: '/results' }],
     callsPerSession: 25, timeoutMs: 15_000 },
-  skills: { paths: ['./skills'], enabled: true }, limits: { memoryMb: 256 }, budget: { tokens: 8000, calls: 20 },
+  skills: { paths: ['./skills'], enabled: true }, limits: { memoryMb: 256 },
+  sandbox: { idleMs: 60_000, spares: { process: 2, thread: 0 }, most: { hulls: 8, threads: 16 }, os: 'require' },
+  budget: { tokens: 8000, calls: 20 },
   audit: { enabled: true, arguments: false },
 }
 
@@ -44,6 +46,9 @@ export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
   ['an unknown layer', { isolation: { user: 'thread' } }, 'isolation'],
   ['an unknown limit', { limits: { forks: 1 } }, 'limits'],
   ['a negative limit', { limits: { heapMb: -1 } }, 'limits/heapMb'],
+  ['no compartment at all', { extensions: { weather: { compartments: 0 } } }, 'extensions/weather/compartments'],
+  ['no place at all', { sandbox: { most: { hulls: 0 } } }, 'sandbox/most/hulls'],
+  ['walls of the system taken away', { sandbox: { os: 'off' } }, 'sandbox/os'],
   ['an unknown policy', { policy: { integrity: { global: 'maybe' } } }, 'policy/integrity/global'],
   ['a ceiling with an unknown power', { policy: { ceiling: { gpu: true } } }, 'policy/ceiling'],
   ['a local server without a command', { mcp: { a: { type: 'local' } } }, 'mcp/a/command'],

@@ -14,7 +14,7 @@ export function approvalKeyOf(call: ValidatedCall, clock: Clock): string | Promi
   if (tool.approvalKey) return tool.approvalKey(args)
   const { compartment } = tool.extension
   if (compartment) return keyFrom(compartment, call, clock)
-  return untilAborted(tool.extension.start(), call.signal).then((started) => keyFrom(started, call, clock))
+  return untilAborted(tool.extension.start(call.session.interactions), call.signal).then((started) => keyFrom(started, call, clock))
 }
 
 function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): string | Promise<string> {

@@ -14,6 +14,6 @@ export function approvalRequest(call: ValidatedCall, approvalKey: string, asks: 
     approvalKey: visibleText(approvalKey),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
     touches: describeGrant(grant).map((line) => visibleText(line)),
-    reasons: asks.map(({ reason }) => visibleText(reason)),
+    reasons: [...new Set(asks.map(({ reason }) => visibleText(reason)))],
   }
 }

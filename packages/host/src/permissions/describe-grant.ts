@@ -13,7 +13,7 @@ export function describeGrant(grant: Grant): readonly string[] {
 
 /** A command as a pattern: `*` stands for what is left open. */
 export function commandLine({ cmd, args = [] }: ShellRequirement): string {
-  return [cmd, ...args.map((arg) => typeof arg === 'string' ? arg : 'prefix' in arg ? `${arg.prefix}*` : '*')].join(' ')
+  return [cmd, ...args.map((arg) => typeof arg === 'string' ? arg : 'prefix' in arg ? `${arg.prefix}*` : 'rest' in arg ? '…' : '*')].join(' ')
 }
 
 /** What of a grant lies outside another, one line for each. Compared as grants: two things may read alike. */

@@ -1,17 +1,30 @@
 import { messageOf } from '@bulkhead/contract'
 import { viewOf, type ValidatedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
-import type { Judge } from './session-policy.ts'
+import type { CallMeaning } from './call-meaning.ts'
+import type { Judge, SessionPolicy } from './session-policy.ts'
 import { ask, deny, type DecisionStage, type Verdict } from './verdict.ts'
 
 /**
  * Everything that speaks of a call, in order, up to the first deny. Nobody is asked and nothing runs, so that the same
  * chain can be shown to whoever wants to know why.
  */
-export async function judge(call: ValidatedCall, approvalKey: string): Promise<readonly Verdict[]> {
-  const { tool, session: { policy } } = call
+export async function judge(call: ValidatedCall, meaning: CallMeaning): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = [...meaning.verdicts]
+  if (denied(verdicts)) return verdicts
+  for (const policy of call.session.policy.lineage) {
+    verdicts.push(...await judgeUnder(policy, call, meaning))
+    if (denied(verdicts)) break
+  }
+  return verdicts
+}
+
+async function judgeUnder(
+  policy: SessionPolicy, call: ValidatedCall, { approvalKey, subjects }: CallMeaning,
+): Promise<readonly Verdict[]> {
+  const { tool } = call
   const { floor } = policy.standing(tool)
-  const rule = policy.judgeRules(tool, approvalKey)
+  const rule = policy.judgeRules(tool, subjects)
   const verdicts = [rule, floor].filter((verdict) => verdict !== undefined)
   if (denied(verdicts)) return verdicts
   if (policy.watchdog) verdicts.push(...await consult(policy.watchdog, 'watchdog', call, approvalKey))

@@ -3,11 +3,12 @@ import {
   type SecurityMode, type VariableValues,
 } from '@bulkhead/contract'
 import type { CallView } from '../call.ts'
-import type { Settings } from '../settings.ts'
+import { roleFlag, type Settings } from '../settings.ts'
 import type { ToolEntry } from '../tool-entry.ts'
+import type { Subject } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
 import { expandRule, touchesOf } from './touches.ts'
-import { allow, ask, deny, type Verdict } from './verdict.ts'
+import { allow, ask, deny, strictest, type Verdict } from './verdict.ts'
 
 /** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny. */
 export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
@@ -22,11 +23,16 @@ export interface PolicySources {
   /** Of the session; those of the configuration come from the settings. */
   readonly rules: readonly ScopedRule[]
   readonly role: string | undefined
+  /** Flags of the session. They forbid like those of the configuration, and allow nothing these forbid. */
+  readonly roles: ReadonlyMap<string, boolean>
   readonly ceiling: RequirementSet | undefined
   readonly watchdog: Judge | undefined
   readonly guards: readonly Judge[]
+  readonly headless: 'deny' | 'halt'
   readonly settings: Settings
   readonly variables: VariableValues
+  /** Of the session this one is a sub-agent of. */
+  readonly parent: SessionPolicy | undefined
 }
 
 /** What follows for a tool from the session alone, whatever the arguments. Worked out once per tool. */
@@ -36,9 +42,16 @@ export interface Standing {
   readonly touches: RuleQuestion['touches']
 }
 
-/** The policy one session lives under. Fixed when it opens. */
+/**
+ * The policy one session lives under. Fixed when it opens. A sub-agent lives under its own and under each of those it
+ * descends from: what one of them denies or asks is denied or asked, and none can allow what another does not.
+ */
 export class SessionPolicy {
+  /** From the root session's to this one. */
+  readonly lineage: readonly SessionPolicy[]
+  /** The strictest of the lineage. */
   readonly mode: SecurityMode
+  readonly headless: 'deny' | 'halt'
   readonly rules: readonly ScopedRule[]
   readonly watchdog: Judge | undefined
   readonly guards: readonly Judge[]
@@ -48,7 +61,9 @@ export class SessionPolicy {
 
   /** Throws RequirementInvalid for a pattern that cannot be compiled. */
   constructor(sources: PolicySources) {
-    this.mode = sources.mode
+    this.lineage = [...sources.parent?.lineage ?? [], this]
+    this.mode = stricterMode(sources.mode, sources.parent?.mode)
+    this.headless = sources.headless
     this.watchdog = sources.watchdog
     this.guards = sources.guards
     this.rules = [...sources.settings.rules, ...sources.rules].flatMap((rule) => expandRule(rule, sources.variables))
@@ -60,7 +75,7 @@ export class SessionPolicy {
     const known = this.#standings.get(tool)
     if (known) return known
     const standing: Standing = {
-      denied: this.#capability(tool) ?? this.#role(tool),
+      denied: this.#sources.parent?.standing(tool).denied ?? this.#capability(tool) ?? this.#role(tool),
       floor: tool.definition.mode === 'local' ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
       touches: touchesOf(tool.grant, this.rules),
     }
@@ -68,10 +83,18 @@ export class SessionPolicy {
     return standing
   }
 
-  /** The rule that decides, or undefined when none speaks of the call. */
-  judgeRules(tool: ToolEntry, approvalKey: string): Verdict | undefined {
+  /** The rule that decides, or undefined when none does. What is allowed must be allowed for every subject. */
+  judgeRules(tool: ToolEntry, subjects: readonly Subject[]): Verdict | undefined {
     if (this.rules.length === 0) return undefined
-    const verdict = judgeRules(this.rules, { tool: tool.name, approvalKey, touches: this.standing(tool).touches })
+    const verdicts = subjects.map((subject) => this.#judgeSubject(tool, subject))
+    const spoken = verdicts.filter((verdict) => verdict !== undefined)
+    const decisive = strictest(spoken)
+    return decisive?.action === 'allow' && spoken.length < verdicts.length ? undefined : decisive
+  }
+
+  #judgeSubject(tool: ToolEntry, { key, names }: Subject): Verdict | undefined {
+    const { touches } = this.standing(tool)
+    const verdict = judgeRules(this.rules, { tool: tool.name, approvalKey: key, touches, ...(names && { names }) })
     if (!verdict) return undefined
     const { action, rule } = verdict
     const name = `the rule "${rule.permission} ${rule.pattern}" of ${rule.source}`
@@ -82,11 +105,11 @@ export class SessionPolicy {
   }
 
   /** In allowlist mode: `name` stands for every key of the tool, `name:glob` for those that match. */
-  allowlisted(tool: ToolEntry, approvalKey: string): boolean {
-    return this.mode === 'allowlist' && this.#sources.allowlist.some((entry) => {
+  allowlisted(tool: ToolEntry, subjects: readonly Subject[]): boolean {
+    return this.mode === 'allowlist' && subjects.every(({ key }) => this.#sources.allowlist.some((entry) => {
       if (entry === tool.name) return true
-      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), approvalKey)
-    })
+      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), key)
+    }))
   }
 
   #capability(tool: ToolEntry): Verdict | undefined {
@@ -98,8 +121,13 @@ export class SessionPolicy {
   }
 
   #role(tool: ToolEntry): Verdict | undefined {
-    const flag = this.#sources.settings.roleFlag(tool.name, this.#sources.role)
-    if (!flag || flag.allowed) return undefined
-    return deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
+    const { settings, role, roles } = this.#sources
+    const flag = [roleFlag(roles, tool.name, role), settings.roleFlag(tool.name, role)].find((each) => each?.allowed === false)
+    return flag && deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
   }
 }
+
+/** From the strictest. */
+const MODES: readonly SecurityMode[] = ['ask', 'allowlist', 'yolo']
+const stricterMode = (mode: SecurityMode, other: SecurityMode = mode): SecurityMode =>
+  MODES.find((each) => each === mode || each === other) ?? 'ask'

@@ -36,6 +36,10 @@ export const ask = (stage: DecisionStage, source: string, reason: string, answer
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
 
+/** What becomes of an ask where nobody can answer it. */
+export const headless = (reason = 'a person would have to agree and nobody is there to be asked'): Verdict =>
+  deny('approval', 'ApprovalDenied', 'headless', reason)
+
 /** The strictest holds; of equals the one heard first. */
 export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
   return verdicts.find(({ action }) => action === 'deny') ?? verdicts.find(({ action }) => action === 'ask') ?? verdicts[0]

@@ -1,74 +1,47 @@
-import { CALL_LIMITS, type ApprovalAnswer } from '@bulkhead/contract'
+import type { ApprovalAnswer } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
-import { approvalKeyOf } from '../permissions/approval-key.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
-import { outside } from '../permissions/describe-grant.ts'
-import { judge } from '../permissions/judgement.ts'
-import { allow, deny, refusalOf, strictest, type Decision, type Verdict } from '../permissions/verdict.ts'
+import { approvedBefore, rule, type Ruling } from '../permissions/ruling.ts'
+import { allow, deny, headless, refusalOf, type Verdict } from '../permissions/verdict.ts'
+import { haltIfHeadless } from '../sessions/halt.ts'
 
 /** Who must agree, agrees. The strictest verdict holds, and where that is `ask`, one person is asked one question. */
 export async function authorize(call: ValidatedCall, host: HostContext): Promise<AuthorizedCall | Refusal> {
-  const { tool, session: { policy } } = call
-  const denied = policy.standing(tool).denied ?? beyondParent(call)
-  if (denied) return refuse(call, host, denied, tool.name)
-  const key = needsKey(call) ? approvalKeyOf(call, host.clock) : tool.name
-  const approvalKey = typeof key === 'string' ? key : await key
-  const verdicts = await judge(call, approvalKey)
-  const verdict = strictest(verdicts)
-  if (verdict?.action === 'deny') return refuse(call, host, verdict, approvalKey)
-  if (verdict?.action !== 'ask') return permit(call, host, { ...(verdict ?? UNOPPOSED), approvalKey })
-  return settleAsk(call, host, approvalKey, verdicts.filter(({ action }) => action === 'ask'))
+  const ruling = await rule(call, host)
+  const { meaning: { approvalKey } } = ruling
+  const verdict = ruling.verdict.action === 'ask' ? await askPerson(call, ruling) : ruling.verdict
+  return verdict.action === 'allow' ? permit(call, host, verdict, approvalKey) : refuse(call, host, verdict, approvalKey)
 }
 
-const UNOPPOSED = allow('rules', 'no rule', 'it is not gated and nothing asks')
-
-/** A tool cannot gain power by calling another: what that one may reach must lie within its own. */
-function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
-  if (!parent) return undefined
-  const { tool: caller, depth } = parent
-  const { subagentDepth } = CALL_LIMITS
-  const refused = (source: string, reason: string) => deny('capability', 'CapabilityDenied', source, reason)
-  if (depth > subagentDepth) return refused('depth', `tools call each other ${subagentDepth} deep at most`)
-  const more = outside(tool.grant, caller.grant)
-  if (more.length === 0) return undefined
-  return refused(`powers of ${caller.name}`, `"${caller.name}", which calls it, may not ${more.join('; ')}`)
-}
-
-/** A key that nobody would look at is not worth starting a compartment for. */
-function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
-  return tool.definition.gated || policy.rules.length > 0 || !!policy.watchdog || !!policy.standing(tool).floor
-}
-
-async function settleAsk(
-  call: ValidatedCall, host: HostContext, approvalKey: string, asks: readonly Verdict[],
-): Promise<AuthorizedCall | Refusal> {
-  const { tool, session: { policy, approvals, interactions } } = call
-  const permitted = (source: string, reason: string) => permit(call, host, { stage: 'approval', source, reason, approvalKey })
-  const rejected = (source: string, reason: string) =>
-    refuse(call, host, deny('approval', 'ApprovalDenied', source, reason), approvalKey)
-  if (policy.mode === 'yolo') return permitted('mode yolo', 'the mode turns ask into allow')
-  const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
-  if (answerable && policy.allowlisted(tool, approvalKey)) return permitted('allowlist', 'the key is on the allowlist')
-  if (answerable && approvals.has(tool, approvalKey)) return permitted('approval', 'the key was approved before')
-  if (!interactions.canApprove) return rejected('headless', 'a person would have to agree and nobody is there to be asked')
+async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: Ruling): Promise<Verdict> {
+  const { tool, session: { approvals, interactions } } = call
+  const { approvalKey } = meaning
+  const nobodyThere = (verdict: Verdict) => {
+    haltIfHeadless(call, 'Approve')
+    return verdict
+  }
+  if (!interactions.canApprove) return nobodyThere(headless())
   const answeredMeanwhile = (): ApprovalAnswer | undefined =>
-    answerable && approvals.has(tool, approvalKey) ? { decision: 'once' } : undefined
+    answerable && approvedBefore(call, meaning) ? { decision: 'once' } : undefined
   const resume = call.parent?.pause()
-  const request = approvalRequest(call, approvalKey, asks)
-  const { decision, reason } = await interactions.approve(request, call.signal, answeredMeanwhile).finally(resume)
-  if (decision === 'reject') return rejected('person', reason ?? 'a person said no')
+  const request = approvalRequest(call, approvalKey, verdicts.filter(({ action }) => action === 'ask'))
+  const { decision, reason, nobody } = await interactions.approve(request, call.signal, answeredMeanwhile).finally(resume)
+  if (nobody) return nobodyThere(headless(reason ?? 'nobody is there to be asked'))
+  if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
   if (decision !== 'once') approvals.remember(tool, approvalKey, decision)
-  return permitted('person', reason ?? `approved: ${decision}`)
+  return allow('approval', 'person', reason ?? `approved: ${decision}`)
 }
 
-function permit(call: ValidatedCall, host: HostContext, { stage, source, reason, approvalKey }: Decision): AuthorizedCall {
-  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'allow', stage, source, reason, approvalKey })
-  return { ...call, decision: { stage, source, reason, approvalKey } }
+function permit(call: ValidatedCall, host: HostContext, { stage, source, reason }: Verdict, approvalKey: string): AuthorizedCall {
+  const decision = { stage, source, reason, approvalKey }
+  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'allow', ...decision, args: call.args })
+  return { ...call, decision }
 }
 
 function refuse(call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Refusal {
   const { stage, source, reason } = verdict
-  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'deny', stage, source, reason, approvalKey })
+  const decided = { decision: 'deny', stage, source, reason, approvalKey, args: call.args } as const
+  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), ...decided })
   return new Refusal(refusalOf(verdict, call.tool.name))
 }

@@ -1,9 +1,9 @@
 import { BulkheadError } from '@bulkhead/contract'
-import { estimateTokens } from '../budget.ts'
+import { estimateTokens } from '../sessions/budget.ts'
 import { Refusal, type AuthorizedCall, type BudgetedCall } from '../call.ts'
 
 /** Takes what the call costs from the workflow's budget, or nothing at all. */
 export function reserve(call: AuthorizedCall): BudgetedCall | Refusal {
-  const reservation = call.session.budget.reserve(estimateTokens(call.argsText))
+  const reservation = call.budget.reserve(estimateTokens(call.argsText))
   return reservation instanceof BulkheadError ? new Refusal(reservation) : { ...call, reservation }
 }

@@ -5,6 +5,8 @@ import { eventFields, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { onAbort, untilAborted } from '../cancellation.ts'
 import { Deadline } from '../deadline.ts'
 import type { HostContext } from '../host-context.ts'
+import { identityOf } from '../interaction/paused-calls.ts'
+import { QuestionLog } from '../interaction/question-log.ts'
 
 /** What one attempt came to: an answer, which may itself report an error, or what ended it. */
 type Attempt = { readonly reading: Reading } | { readonly error: BulkheadError }
@@ -40,12 +42,14 @@ async function attemptOnce(call: ClearedCall, host: HostContext, attempt: number
 async function callCompartment(call: ClearedCall, host: HostContext, attempt: number): Promise<Json> {
   const { tool, signal } = call
   const { running } = tool.extension
-  const compartment = tool.extension.compartment ?? await untilAborted(tool.extension.start(), signal)
+  const compartment = tool.extension.compartment ?? await untilAborted(tool.extension.start(call.session.interactions), signal)
   const ending = new AbortController()
   const timeoutMs = call.timeoutMs ?? tool.timeoutMs
   const deadline = new Deadline(host.clock, timeoutMs, () => ending.abort(overdue(tool.name, timeoutMs)))
   const forget = onAbort(signal, () => ending.abort(signal.reason))
-  const callId = running.enter({ call, deadline, signal: ending.signal }, attempt)
+  const callId = running.enter({
+    call, deadline, signal: ending.signal, end: (reason) => ending.abort(reason), questions: questionsOf(call),
+  }, attempt)
   try {
     return await untilAborted(compartment.call({
       callId,
@@ -60,6 +64,12 @@ async function callCompartment(call: ClearedCall, host: HostContext, attempt: nu
     forget()
     running.leave(callId)
   }
+}
+
+/** What it was told before it paused; another tool than the one that asked is told nothing. */
+function questionsOf(call: ClearedCall): QuestionLog {
+  const { resumption } = call
+  return new QuestionLog(resumption?.identity === identityOf(call) ? resumption.asked : [])
 }
 
 /** A tool that claims a cancellation, which would end the run of the model, has failed like any other: ours are not claimed. */

@@ -14,7 +14,7 @@ export interface CallOptions {
 }
 
 /** Where a call is made from. */
-export type CallScope = Pick<RawCall, 'session' | 'signal' | 'progress' | 'parent'>
+export type CallScope = Omit<RawCall, 'id' | 'name' | 'input' | 'timeoutMs'>
 
 /** A call's own words, read once. */
 export interface Words {

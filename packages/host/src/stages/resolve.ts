@@ -1,19 +1,21 @@
 import { BulkheadError, visibleText } from '@bulkhead/contract'
 import { Refusal, type RawCall, type ResolvedCall } from '../call.ts'
-import type { Registry } from '../registry.ts'
+import type { OfferedTools } from '../offered-tools.ts'
 
 /** Exists? Enabled? From here on the call means this tool of this origin, whatever is registered later. */
-export function resolve(call: RawCall, registry: Registry): ResolvedCall | Refusal {
-  const off = registry.switchedOff(call.name)
+export function resolve(call: RawCall): ResolvedCall | Refusal {
+  const { tools } = call
+  const off = tools.switchedOff(call.name)
   if (off) return new Refusal(new BulkheadError('ToolsDisabled', off, { data: { tool: call.name } }))
-  const tool = registry.get(call.name)
-  if (!tool) return unknownTool(call.name, registry)
+  const tool = tools.get(call.name)
+  if (!tool) return unknownTool(call.name, tools)
   call.progress.tool = tool
+  call.progress.release = tool.extension.holds.enter()
   return { ...call, tool }
 }
 
-function unknownTool(name: string, registry: Registry): Refusal {
-  const close = registry.closeNames(name)
+function unknownTool(name: string, tools: OfferedTools): Refusal {
+  const close = tools.closeNames(name)
   const hint = close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(' or ')}?`
   const shown = visibleText(name.length > 64 ? `${name.slice(0, 64)}…` : name)
   return new Refusal(new BulkheadError('ToolNotRegistered', `There is no tool "${shown}".${hint}`, { data: { close } }))

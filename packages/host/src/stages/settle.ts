@@ -11,6 +11,7 @@ export async function settle(call: RawCall, ended: ExecutedCall | Refusal, host:
   // What never ran costs nothing.
   if (attempt === 0) budgeted?.reservation.release()
   const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: {} } : ended.reading
+  if (claimed.tokens_used !== undefined) budgeted?.reservation.settle(claimed.tokens_used)
   const limited = await limit(call, body, host)
   const outcome = complete(limited, metadataOf(call, limited, claimed, host))
   announce(call, outcome, host)
@@ -26,7 +27,8 @@ interface Limited {
 
 /** What is too long for a model is cut, and kept whole where there is a place for it. */
 async function limit(call: RawCall, body: OutcomeBody, { sidecar, events }: HostContext): Promise<Limited> {
-  const { body: head, whole } = truncate(body, call.progress.tool?.maxOutputBytes ?? Infinity)
+  const { maxOutputBytes = Infinity, maxEntries = Infinity } = call.progress.tool ?? {}
+  const { body: head, whole } = truncate(body, maxOutputBytes, maxEntries)
   if (whole === undefined || !sidecar) return { body: head, truncated: whole !== undefined, outputPath: undefined }
   try {
     return { body: head, truncated: true, outputPath: await sidecar.save(call.session.id, call.id, whole) }

@@ -1,7 +1,7 @@
 import {
   BulkheadError, isErrorCode, messageOf, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
-  type ExtensionModule, type Json,
-  type JsonObject, type LifecyclePhase, type Placement, type Sandbox, type ToolInvocation,
+  type ExtensionModule, type Interact, type Json, type JsonObject, type LifecyclePhase, type Placement, type Sandbox,
+  type StoredState, type ToolInvocation,
 } from '@bulkhead/contract'
 
 type LooseTool = { execute(args: JsonObject, runtime: object): unknown; deriveApprovalKey?(args: JsonObject): unknown }
@@ -10,12 +10,17 @@ type LooseTool = { execute(args: JsonObject, runtime: object): unknown; deriveAp
 export class TwinSandbox implements Sandbox {
   readonly requests: CompartmentRequest[] = []
   readonly compartments: TwinCompartment[] = []
-  readonly #modules: ReadonlyMap<string, ExtensionModule>
+  readonly #modules: Map<string, ExtensionModule>
   /** Called before each start; may reject or wait. */
   beforeOpen: (request: CompartmentRequest) => Promise<void> | void = () => {}
 
-  constructor(modules: ReadonlyMap<string, ExtensionModule>) {
+  constructor(modules: Map<string, ExtensionModule>) {
     this.#modules = modules
+  }
+
+  /** Code that comes later, such as another version. */
+  add(key: string, module: ExtensionModule): void {
+    this.#modules.set(key, module)
   }
 
   async open(request: CompartmentRequest): Promise<CompartmentSession> {
@@ -84,7 +89,14 @@ export class TwinCompartment implements CompartmentSession {
     this.phases.push(phase)
     const { config, services } = this.request
     const log = (level: 'debug' | 'info' | 'warn' | 'error') => (text: string) => services.log({ level, text, callId: undefined })
-    const context = { config, log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } }
+    const password = async (prompt: string) => {
+      const response = await services.interact!(null, { kind: 'Auth.Password', prompt }, new AbortController().signal)
+      if (response.status !== 'accepted') throw new Error(`nobody answered: ${response.status}`)
+      return String(response.value)
+    }
+    // Of the many ways to ask, the one that tests use.
+    const asking = phase === 'init' && services.interact ? { interact: { password } as unknown as Interact } : {}
+    const context = { config, ...asking, log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } }
     return this.#settle(async () => this.#module[phase]?.(context), undefined, 'LifecycleFailure')
   }
 
@@ -101,6 +113,13 @@ export class TwinCompartment implements CompartmentSession {
   deriveApprovalKey(name: string, args: JsonObject, signal: AbortSignal): Promise<string> {
     const tool = this.#module.tools[name] as LooseTool
     return this.#settle(async () => await tool.deriveApprovalKey!(args) as string, signal, 'ToolExecutionFailed')
+  }
+
+  migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
+    return this.#settle(async () => {
+      if (!this.#module.migrateState) throw new BulkheadError('SlotMigrationFailed', 'The extension has no migrateState.')
+      return await this.#module.migrateState(stored) as unknown as Json
+    }, signal, 'SlotMigrationFailed')
   }
 
   crash(error = new BulkheadError('CompartmentCrashed', `The compartment of "${this.id}" crashed.`)): void {
@@ -149,7 +168,7 @@ export class TwinCompartment implements CompartmentSession {
 }
 
 /** What a throw of the extension's code is called when it does not say so itself. */
-type Thrown = 'ToolExecutionFailed' | 'LifecycleFailure'
+type Thrown = 'ToolExecutionFailed' | 'LifecycleFailure' | 'SlotMigrationFailed'
 
 function asError(thrown: unknown, code: Thrown): BulkheadError {
   if (BulkheadError.is(thrown)) return thrown

@@ -1,4 +1,4 @@
-import { BulkheadError, type Json, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
+import { BulkheadError, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
 
 /** A store that remembers as long as it lives, and fails when it is told to. */
 export class MemoryStore implements Store {
@@ -35,9 +35,13 @@ export class MemoryStore implements Store {
     return this.#audit.push(record)
   }
 
-  async records(from = 1, limit = Infinity): Promise<readonly { readonly position: number; readonly record: Json }[]> {
+  async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
     this.#check()
-    return this.#audit.map((record, index) => ({ position: index + 1, record })).slice(from - 1, from - 1 + limit)
+    return this.#audit.map((record, index) => ({ position: index + 1, record, link: '' })).slice(from - 1, from - 1 + limit)
+  }
+
+  async auditSpan(): Promise<AuditSpan> {
+    return { first: Math.min(this.#audit.length, 1), before: '', last: this.#audit.length, link: '' }
   }
 
   async close(): Promise<void> {}

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import {
   canonicalJson, manifestSchema, type BulkheadEvent, type CompartmentServices, type ConfigFile, type Diagnostic, type EventOf,
   type EventType, type ExtensionDescriptor, type ExtensionModule, type ExtensionPhases, type Json, type JsonObject, type Layer,
-  type LayerConfig, type ManifestInput, type Outcome,
+  type LayerConfig, type LoadReport, type ManifestInput, type Outcome,
 } from '@bulkhead/contract'
 import { createHost, type Host, type HostOptions } from '../../src/index.ts'
 import { TwinSandbox, type TwinCompartment } from './sandbox.ts'
@@ -27,6 +27,7 @@ export interface ExtensionSketch extends Partial<Omit<ManifestInput, 'tools'>> {
   readonly layer?: Layer
   readonly tools?: Readonly<Record<string, ToolSketch>>
   readonly phases?: ExtensionPhases
+  readonly migrateState?: ExtensionModule['migrateState']
   /** As if the bytes were others. */
   readonly bytes?: string
   readonly readFiles?: () => Promise<ReadonlyMap<string, Uint8Array>>
@@ -41,7 +42,7 @@ const sha512 = (text: string): string => createHash('sha512').update(text).diges
 export function sketchExtension(sketch: ExtensionSketch): { descriptor: ExtensionDescriptor; module: ExtensionModule } {
   const { layer = 'global', tools = {
     echo: {},
-  }, phases = {}, bytes = '', inline = false, readFiles = async () => new Map(), ...fields } = sketch
+  }, phases = {}, migrateState, bytes = '', inline = false, readFiles = async () => new Map(), ...fields } = sketch
   const manifest = manifestSchema.parse({
     kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '*', id: 'sample', version: '1.0.0', ...fields,
     tools: Object.entries(tools).map(([name, { execute: _execute, deriveApprovalKey: _derive, ...tool }]) =>
@@ -49,6 +50,7 @@ export function sketchExtension(sketch: ExtensionSketch): { descriptor: Extensio
   })
   const module: ExtensionModule = {
     ...phases,
+    ...(migrateState ? { migrateState } : {}),
     tools: Object.fromEntries(Object.entries(tools).map(([name, { execute = (args: JsonObject) => args, deriveApprovalKey }]) =>
       [name, { execute: execute as never, ...(deriveApprovalKey ? { deriveApprovalKey: deriveApprovalKey as never } : {}) }])),
   }
@@ -79,20 +81,36 @@ export interface World {
   readonly events: readonly BulkheadEvent[]
   eventsOf<Type extends EventType>(type: Type): readonly EventOf<Type>[]
   compartment(id?: string): TwinCompartment
+  /** What the host's source finds from now on. Another version, or other bytes, is a change. */
+  find(found: Partial<Pick<WorldSketch, 'extensions' | 'config' | 'diagnostics'>>): LoadReport
+  /** As if files had changed. */
+  stir(): void
 }
 
 /** A host over twins of its ports, with everything it tells kept. */
 export function createWorld(sketch: WorldSketch = {}): World {
   const { extensions = [{}], config = {}, layers, diagnostics = [], store = new MemoryStore(), ...options } = sketch
-  const sketched = extensions.map(sketchExtension)
-  const sandbox = new TwinSandbox(
-    new Map(sketched.map(({ descriptor: { layer, id, version }, module }) => [`${layer}/${id}/${version}`, module])),
-  )
-  const host = createHost({
-    report: {
-      config: { merged: config, layers: layers ?? [{ layer: 'global', location: '/layers/global/config.json', config }] },
+  const sandbox = new TwinSandbox(new Map())
+  let found = { extensions, config, diagnostics }
+  const reportNow = (): LoadReport => {
+    const sketched = found.extensions.map(sketchExtension)
+    for (const { descriptor: { layer, id, version }, module } of sketched) sandbox.add(`${layer}/${id}/${version}`, module)
+    const file = found.config
+    return {
+      config: { merged: file, layers: layers ?? [{ layer: 'global', location: '/layers/global/config.json', config: file }] },
       extensions: sketched.map(({ descriptor }) => descriptor),
-      diagnostics,
+      diagnostics: found.diagnostics,
+    }
+  }
+  const stirs = new Set<() => void>()
+  const host = createHost({
+    report: reportNow(),
+    source: {
+      load: async () => reportNow(),
+      watch: (onChange) => {
+        stirs.add(onChange)
+        return () => stirs.delete(onChange)
+      },
     },
     sandbox, store, workspace: '/work space', userData: '/data', env: () => undefined, ...options,
   })
@@ -101,6 +119,11 @@ export function createWorld(sketch: WorldSketch = {}): World {
   return {
     host, sandbox, store: store as MemoryStore, events,
     eventsOf: (type) => events.filter((event): event is EventOf<typeof type> => event.type === type),
+    find: (next) => {
+      found = { ...found, ...next }
+      return reportNow()
+    },
+    stir: () => { for (const changed of stirs) changed() },
     compartment: (id = 'sample') => sandbox.compartments.findLast((compartment) => compartment.id === id)!,
   }
 }

@@ -8,7 +8,7 @@ import { deepFreeze } from '../freeze.ts'
 const MERGED_MAPS: ReadonlySet<string> = new Set([
   '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation',
   'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes', 'policy/update',
-  'mcp', 'openapi', 'search', 'skills', 'limits', 'budget', 'audit',
+  'mcp', 'openapi', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
 ])
 /** Lists whose entries of every layer count. */
 const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist'])
@@ -21,6 +21,8 @@ export function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
 function merge(earlier: Json | undefined, later: Json, place: string): Json {
   // Off is a denial, and no layer turns a denial into a permission.
   if (place === 'toolsEnabled' && earlier === false) return false
+  // So is a wall that must stand.
+  if (place === 'sandbox/os' && earlier === 'require') return earlier
   if (JOINED_LISTS.has(place) && Array.isArray(later)) return [...(Array.isArray(earlier) ? earlier : []), ...later]
   if (!isJsonObject(later) || !MERGED_MAPS.has(place)) return later
   const merged: Record<string, Json> = Object.assign(Object.create(null), isJsonObject(earlier) ? earlier : {})

@@ -110,7 +110,8 @@ export class Installer {
     const { loader, workspace, layer } = this.#options
     const report = await createLoader(loader).load({ workspace, trust: layer === 'project' ? 'once' : 'declined' })
     const replaced = before !== null && isInstalled(before) ? installedFolder(this.#root, extension.id, before.root) : extension.location
-    const fault = findConflict(extension, report.extensions.filter(({ location }) => location !== replaced), loader.bundled)
+    const others = report.extensions.filter(({ location }) => location !== replaced)
+    const fault = findConflict(extension, others, this.#settings.bundled(report.config.merged))
     if (fault !== undefined) throw new BulkheadError(fault.code, fault.message)
   }
 }

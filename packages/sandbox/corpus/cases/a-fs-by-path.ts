@@ -38,7 +38,7 @@ export const fsByPath = [
     }
   `, {
     readFileSync: 'BuiltinDenied', readFile: 'BuiltinDenied', open: 'BuiltinDenied', stream: 'BuiltinDenied',
-      stat: 'BuiltinDenied',
+    stat: 'BuiltinDenied',
     lstat: 'BuiltinDenied', readdir: 'BuiltinDenied', opendir: 'BuiltinDenied', access: 'BuiltinDenied', copy: 'BuiltinDenied',
     watch: 'BuiltinDenied', statfs: 'BuiltinDenied', broker: 'CapabilityDenied', brokerBytes: 'CapabilityDenied',
     brokerList: 'CapabilityDenied', brokerStat: 'CapabilityDenied', brokerWatch: 'CapabilityDenied',
@@ -62,7 +62,7 @@ export const fsByPath = [
     }
   `, {
     ambient: 'BuiltinDenied', object: 'CapabilityDenied', text: 'CapabilityDenied', dots: 'NotFound', slash: 'NotFound',
-      back: 'NotFound',
+    back: 'NotFound',
   }),
   attack(6, 'a NUL in the path', `
     const path = facts.outside + '/secret.txt\\0/own/hello.txt'
@@ -109,7 +109,7 @@ export const fsByPath = [
     }
   `, {
     ambient: 'BuiltinDenied', file: 'CapabilityDenied', list: 'CapabilityDenied', dots: 'CapabilityDenied',
-      stat: 'CapabilityDenied',
+    stat: 'CapabilityDenied',
   }),
   attack(13, 'a sibling whose name begins like the granted folder', both("facts.work + '/ownx/secret.txt'"), DENIED),
   attack(14, 'names around a granted file', `

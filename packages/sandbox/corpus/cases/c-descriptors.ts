@@ -6,8 +6,8 @@ export const descriptors = [
   attack(31, 'which descriptors are open', `
     return { scan: await attempt(async () => {
       const { fstatSync } = await reach('fs')
-      const open = Array.from({ length: 64 }, (_,
-        fd) => fd).filter((fd) => { try { return fstatSync(fd) } catch { return false } })
+      const isOpen = (fd) => { try { return fstatSync(fd) } catch { return false } }
+      const open = Array.from({ length: 64 }, (_, fd) => fd).filter(isOpen)
       if (!open.includes(facts.fds.secret)) throw { code: 'own process only' }
       return open
     }) }
@@ -54,8 +54,8 @@ export const descriptors = [
       for (let fd = 3; fd < 64; fd++) {
         try {
           const found = fstatSync(fd)
-          if (!found.isFIFO() && !found.isSocket() && !found.isFile() && !found.isCharacterDevice()) written += writeSync(fd,
-            Buffer.alloc(8, 1))
+          const known = found.isFIFO() || found.isSocket() || found.isFile() || found.isCharacterDevice()
+          if (!known) written += writeSync(fd, Buffer.alloc(8, 1))
         } catch {}
       }
       if (written === 0) throw { code: 'none' }

@@ -84,13 +84,13 @@ export const network = [
     return {
       granted: (await (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/')).text()),
       address: await at('/to-address'), decimal: await at('/to-decimal'), mapped: await at('/to-mapped'),
-        name: await at('/to-name'),
+      name: await at('/to-name'),
       metadata: await at('/to-metadata'), file: await at('/to-file'),
       seen: (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/to-address', { redirect: 'manual' })).status,
     }
   `, {
     granted: 'granted', address: 'CapabilityDenied', decimal: 'CapabilityDenied', mapped: 'CapabilityDenied',
-      name: 'CapabilityDenied',
+    name: 'CapabilityDenied',
     metadata: 'CapabilityDenied', file: 'CapabilityDenied', seen: 302,
   }, { requires: { net: { hosts: ['localhost:$granted', '*.corpus.test:$granted'] } }, control: 'none' }),
   attack(72, 'a granted name that turns out to be this machine', `
@@ -106,15 +106,15 @@ export const network = [
     const { port, grantedPort } = facts
     const urls = [
       'http://localhost:' + grantedPort + '@127.0.0.1:' + port, 'http://127.0.0.1:' + port, 'http://127.1:' + port,
-        'http://2130706433:' + port,
+      'http://2130706433:' + port,
       'http://0x7f.1:' + port, 'http://0177.0.0.1:' + port, 'http://[::1]:' + port, 'http://[::ffff:7f00:1]:' + port,
       'http://[::ffff:127.0.0.1]:' + port, 'http://localhost.:' + port, 'http://0.0.0.0:' + port, 'http://0:' + port,
       'http://localhost:' + grantedPort + '\\\\@127.0.0.1:' + port, 'http://\\uff11\\uff12\\uff17.0.0.1:' + port,
-        'http://127.0.0.1%00.corpus.test:' + port,
+      'http://127.0.0.1%00.corpus.test:' + port,
       'http://localhost:' + grantedPort + '\\n@127.0.0.1:' + port, 'http:127.0.0.1:' + port, '//127.0.0.1:' + port,
-        'http://loc\\u00adalhost:' + port,
+      'http://loc\\u00adalhost:' + port,
       'file:///etc/passwd', 'data:text/plain,x', 'ftp://localhost:' + grantedPort, 'http://localhost:' + port,
-        'http://localhost:99999',
+      'http://localhost:99999',
     ]
     const outcomes = []
     for (const url of urls) outcomes.push(await attempt(async () => (await runtime.net.fetch(url)).text()))
@@ -130,7 +130,7 @@ export const network = [
       host: await withHeaders({ host: '127.0.0.1:' + facts.port }), split: await withHeaders({ x: 'a\\r\\nhost: evil' }),
       length: await withHeaders({ 'content-length': '5' }), transfer: await withHeaders({ 'transfer-encoding': 'chunked' }),
       connection: await withHeaders({ connection: 'upgrade', upgrade: 'websocket' }),
-        method: await withHeaders({}, { method: 'CONNECT' }),
+      method: await withHeaders({}, { method: 'CONNECT' }),
       odd: await withHeaders({}, { method: 'GET / HTTP/1.1\\r\\nhost: evil' }),
     }
   `, {

@@ -94,7 +94,7 @@ export const processes = [
     return {
       granted: (await runtime.shell.run('echo', ['fine'])).stdout.trim(),
       other: await run('cat', [facts.outside + '/secret.txt']), path: await run('/bin/echo', ['fine']),
-        dots: await run('../bin/echo', ['fine']),
+      dots: await run('../bin/echo', ['fine']),
       more: await run('echo', ['fine', 'more']), joined: await run('echo', ['fine; cat ' + facts.outside + '/secret.txt']),
       shell: await run('echo fine; cat', [facts.outside + '/secret.txt']), option: await run('echo', ['-e']),
       folder: await run('echo', ['fine'], { cwd: facts.outside }), nul: await run('echo', ['fine\\0']), none: await run('', []),
@@ -102,7 +102,7 @@ export const processes = [
   `, {
     granted: 'fine', other: 'CapabilityDenied', path: 'CapabilityDenied', dots: 'CapabilityDenied', more: 'CapabilityDenied',
     joined: 'CapabilityDenied', shell: 'CapabilityDenied', option: 'CapabilityDenied', folder: 'CapabilityDenied',
-      nul: 'InputInvalid',
+    nul: 'InputInvalid',
     none: 'CapabilityDenied',
   }, { requires: { shell: [{ cmd: 'echo', args: ['fine'] }] }, control: 'none' }),
 ]

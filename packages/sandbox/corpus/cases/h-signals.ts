@@ -3,8 +3,11 @@ import { attacksOf, refused } from '../case.ts'
 const attack = attacksOf('H')
 
 const kill = (call: string): string => `
-  return { kill: await attempt(async () => { use(process,
-    'kill')(${call}); await new Promise((later) => setTimeout(later, 300)); return 'sent' }) }
+  return { kill: await attempt(async () => {
+    use(process, 'kill')(${call})
+    await new Promise((later) => setTimeout(later, 300))
+    return 'sent'
+  }) }
 `
 const ABSENT = { kill: 'absent' }
 
@@ -48,8 +51,12 @@ export const signals = [
   `, { priority: 'BuiltinDenied', facts: 'BuiltinDenied', interfaces: 'BuiltinDenied' }),
   attack(99, 'the title is changed', `
     return {
-      title: await attempt(() => { use(process,
-        'title'); process.title = 'forged'; if (process.title !== 'forged') throw { code: 'unchanged' }; return 'forged' }),
+      title: await attempt(() => {
+        use(process, 'title')
+        process.title = 'forged'
+        if (process.title !== 'forged') throw { code: 'unchanged' }
+        return 'forged'
+      }),
       argv: await attempt(() => use(process.argv, 0)),
       execPath: await attempt(() => use(process, 'execPath')),
     }

@@ -40,7 +40,7 @@ export const inspector = [
     const { Script } = await reach('vm')
     new Script('(function deeper(depth) { return depth > 0 ? deeper(depth - 1) + 1 : 0 })(5e6)').runInThisContext()
     return 'deep'
-  `), DENIED),
+  `), DENIED, { control: 'inert' }),
   attack(107, 'a picture of the heap', by('v8', `
     let bytes = 0
     for await (const piece of module.getHeapSnapshot()) { bytes += piece.length; if (bytes > 1e5) break }
@@ -73,7 +73,7 @@ export const inspector = [
     }
   `, {
     profile: 'BuiltinDenied', serialize: 'BuiltinDenied', hooks: 'BuiltinDenied', channels: 'BuiltinDenied',
-      repl: 'BuiltinDenied',
+    repl: 'BuiltinDenied',
     test: 'BuiltinDenied', sea: 'BuiltinDenied', gc: 'absent', natives: 'SyntaxError',
   }),
 ]

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Attack } from '../case.ts'
 import { fsByPath } from './a-fs-by-path.ts'
 import { links } from './b-links.ts'
@@ -23,9 +24,14 @@ import { sideChannels } from './r-side-channels.ts'
 /** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
 export const ATTACKS: readonly Attack[] = [
   fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmReach, threads,
-    wire, data,
+  wire, data,
   exhaustion, memory, lifecycle, manifest, sideChannels,
 ].flat().toSorted((one, other) => one.id - other.id)
+
+/** Those that must be contained on a system such as this one. */
+export const ATTACKS_HERE: readonly Attack[] = existsSync('/proc/self/fd')
+  ? ATTACKS
+  : ATTACKS.filter(({ where }) => where === 'everywhere')
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))
 

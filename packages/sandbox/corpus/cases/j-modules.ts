@@ -16,7 +16,7 @@ const MISSING = 'ModuleNotFound'
 /** A WebAssembly module whose one import is `readFileSync` of `node:fs`. */
 const WASM_IMPORTING_FS = Uint8Array.from([
   0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, 24, 1, 7, ...Buffer.from('node:fs'), 12,
-    ...Buffer.from('readFileSync'), 0, 0,
+  ...Buffer.from('readFileSync'), 0, 0,
 ])
 
 export const modules = [
@@ -77,7 +77,7 @@ export const modules = [
   attack(123, 'resolving without loading', `
     return {
       builtin: await attempt(() => import.meta.resolve('node:fs')),
-        file: await attempt(() => import.meta.resolve('file:///etc/passwd')),
+      file: await attempt(() => import.meta.resolve('file:///etc/passwd')),
       own: await attempt(() => {
         const url = import.meta.resolve('./attacker.js')
         if (url.startsWith('tool:')) throw { code: 'own file' }
@@ -97,7 +97,7 @@ export const modules = [
     return {
       main: await attempt(() => typeof use(use(process, 'mainModule'), 'require')('fs')),
       require: await attempt(() => use(globalThis, 'require') && 'there'), module: await attempt(() => module.id),
-        exports: await attempt(() => exports.a),
+      exports: await attempt(() => exports.a),
       parent: await attempt(function () { return typeof arguments.callee.caller }),
     }
   `, {
@@ -106,7 +106,7 @@ export const modules = [
   attack(126, 'the loader of CommonJS, from a CommonJS file', `
     return {
       cjs: await attempt(async () => (await import('./reach.cjs')).default),
-        js: await attempt(async () => (await import('./reach.js')).default),
+      js: await attempt(async () => (await import('./reach.js')).default),
       meta: await attempt(() => typeof import.meta.constructor._load),
     }
   `, { cjs: MISSING, js: 'ReferenceError', meta: 'TypeError' }, {
@@ -120,8 +120,10 @@ export const modules = [
     return { require: await attempt(async () => typeof (await reach('module')).createRequire('/')('fs').readFileSync) }
   `, { require: DENIED }),
   attack(128, 'the prototype of modules', `
-    return { prototype: await attempt(async () => typeof (await reach('module')).Module.prototype.require.call({ id: '/',
-      paths: [], filename: '/' }, 'fs')) }
+    return { prototype: await attempt(async () => {
+      const { require } = (await reach('module')).Module.prototype
+      return typeof require.call({ id: '/', paths: [], filename: '/' }, 'fs')
+    }) }
   `, { prototype: DENIED }),
   attack(129, 'the resolver is poisoned', `
     return { poison: await attempt(async () => {
@@ -151,7 +153,7 @@ export const modules = [
     files: {
       'package.json': JSON.stringify({
         name: 'attacker', imports: { '#fs': 'node:fs', '#up': '../../outside.js' },
-          exports: { '.': 'node:fs', './fs': '../fs.js' },
+        exports: { '.': 'node:fs', './fs': '../fs.js' },
       }),
     },
     control: 'inert',
@@ -161,8 +163,9 @@ export const modules = [
     return {
       direct: await attempt(() => eval("import('node:fs')")), indirect: await attempt(() => indirect("import('node:fs')")),
       made: await attempt(() => Function("return import('node:fs')")()),
-      later: await attempt(() => new Promise((resolve,
-        reject) => setTimeout(() => Function("return import('node:fs')")().then(resolve, reject)))),
+      later: await attempt(() => new Promise((resolve, reject) => {
+        setTimeout(() => Function("return import('node:fs')")().then(resolve, reject))
+      })),
       generator: await attempt(() => {
         const { constructor: AsyncGeneratorFunction } = Object.getPrototypeOf(async function* () {})
         return AsyncGeneratorFunction("yield import('node:fs')")().next()
@@ -180,12 +183,10 @@ export const modules = [
     }
   `, { module: DENIED, compiled: 'TypeError' }, { files: { 'fs.wasm': WASM_IMPORTING_FS } }),
   attack(270, 'modules of the compartment itself and of neighbours', `
-    const specifiers = [...Array.from({ length: 40 },
-      (_, at) => ['main', 'lockdown', 'link', 'modules',
-      'comlink'].map((name) => 'bulkhead:' + at + '/' + name + '.ts')).flat(), 'tool://neighbour/index.js',
-      'tool://attacker/../neighbour/index.js', 'tool://~rehearsal/index.js']
+    const specifiers = ['compartment', './compartment', 'bulkhead:author', 'bulkhead:compartment', 'bulkhead:0/lockdown.ts',
+      'tool://neighbour/index.js', 'tool://attacker/../neighbour/index.js', 'tool://~rehearsal/index.js']
     const outcomes = new Set()
     for (const specifier of specifiers) outcomes.add(await attempt(() => import(specifier)))
     return { imports: [...outcomes], author: Object.keys(await import('@bulkhead/contract')).sort() }
-  `, { imports: [MISSING], author: ['ToolError', 'defineExtension', 'defineTool'] }),
+  `, { imports: [MISSING], author: ['ToolError', 'defineExtension', 'defineTool'] }, { control: 'inert' }),
 ]

@@ -12,7 +12,7 @@ export const realmReach = [
     roots.push(setTimeout(() => {}), setImmediate(() => {}), new AbortController().signal, runtime.signal,
       new ReadableStream().getReader(), (async () => {})(),
       await runtime.fs.readText('/x').catch((error) => error), new (await import('node:events')).EventEmitter(),
-        new WebAssembly.Memory({ initial: 1 }))
+      new WebAssembly.Memory({ initial: 1 }))
     const met = new Set()
     const found = new Set()
     const queue = roots.map((value) => [value, ''])

@@ -17,22 +17,22 @@ const held = (count: number): { changes: string[] } => ({ changes: Array.from({ 
 export const realm = [
   attack(133, 'the prototype of all objects', changed(
     'Object.prototype.polluted = 1; delete Object.prototype.polluted',
-      'Object.defineProperty(Object.prototype, "polluted", { value: 1, configurable: true })',
+    'Object.defineProperty(Object.prototype, "polluted", { value: 1, configurable: true })',
     'Object.prototype.toString = Object.prototype.toString', 'Object.setPrototypeOf(Object.prototype, {})',
-      'Reflect.set = Reflect.set',
+    'Reflect.set = Reflect.set',
     'Object.getOwnPropertyDescriptor(Object.prototype, "toString").set.call(Object.prototype, null)',
-      'Object.freeze = Object.freeze',
+    'Object.freeze = Object.freeze',
     '({}).constructor.prototype.valueOf = Object.prototype.valueOf', '[].__proto__.__proto__.polluted = 1',
   ), held(9)),
   attack(134, 'the iteration of arrays', assigned(
     'Object.getPrototypeOf([][Symbol.iterator]()).next', 'Array.prototype[Symbol.iterator]', 'Array.prototype.map',
-      'Array.prototype.push',
+    'Array.prototype.push',
     'Object.getPrototypeOf(new Map().entries()).next', 'Map.prototype.get', 'Set.prototype.delete', 'String.prototype.split',
-      'RegExp.prototype.exec',
+    'RegExp.prototype.exec',
   ), held(9)),
   attack(135, 'the continuation of promises', assigned(
     'Promise.prototype.then', 'Promise.resolve', 'Promise.prototype.constructor', 'Promise.prototype.finally',
-      'Promise.withResolvers',
+    'Promise.withResolvers',
     'JSON.parse', 'JSON.stringify', 'Function.prototype.call', 'Function.prototype.bind', 'Buffer.prototype.write', 'Buffer.from',
   ), held(11)),
   attack(136, 'the emission of events, to catch the real process', `
@@ -55,7 +55,7 @@ export const realm = [
     return {
       poison, add: await attempt(() => { EventEmitter.prototype.trap = 1; return 'added' }),
       statics: await attempt(() => { EventEmitter.init = EventEmitter.init; return 'set' }), settable: settable.map(String),
-        caught: caught.length,
+      caught: caught.length,
     }
   `, {
     // Every emitter copies this one to itself; nobody calls it.
@@ -80,7 +80,7 @@ export const realm = [
   attack(138, 'events and signals', assigned(
     'Event.prototype.preventDefault', 'EventTarget.prototype.dispatchEvent', 'EventTarget.prototype.addEventListener',
     'AbortSignal.prototype.throwIfAborted', 'AbortSignal.any', 'AbortController.prototype.abort',
-      'ReadableStream.prototype.getReader',
+    'ReadableStream.prototype.getReader',
     'runtime.progress', 'runtime.fs.readText', 'runtime.log.info', 'console.log', 'process.exit',
   ), held(12)),
   attack(139, 'the stack of errors, to look at the frames of the host side', `
@@ -129,21 +129,23 @@ export const realm = [
   attack(142, 'what is made of a species', `
     const caught = []
     class Trap extends Promise {
-      static get [Symbol.species]() { return function (executor) { executor((value) => caught.push(value),
-        () => {}); return Promise.resolve() } }
+      static get [Symbol.species]() {
+        return function (executor) { executor((value) => caught.push(value), () => {}); return Promise.resolve() }
+      }
       then(resolve, reject) { caught.push(resolve.constructor === Function); return super.then(resolve, reject) }
     }
-    const species = await attempt(() => { Object.defineProperty(Promise, Symbol.species,
-      { get() { return this } }); return 'set' })
-    const array = await attempt(() => { Object.defineProperty(Array, Symbol.species, { get() { return this } }); return 'set' })
+    const replace = (owner) => { Object.defineProperty(owner, Symbol.species, { get() { return this } }); return 'set' }
+    const species = await attempt(() => replace(Promise))
+    const array = await attempt(() => replace(Array))
     await Trap.resolve(1)
     return { species, array, theirs: caught.filter((value) => typeof value === 'object' && value !== null).length }
   `, { species: 'TypeError', array: 'TypeError', theirs: 0 }),
   attack(143, 'what is shown in its own way', `
     const { inspect } = await import('node:util')
     const caught = []
-    const shown = { [Symbol.for('nodejs.util.inspect.custom')](depth, options,
-      own) { caught.push(this, options, own); return 'shown' } }
+    const shown = {
+      [Symbol.for('nodejs.util.inspect.custom')](depth, options, own) { caught.push(this, options, own); return 'shown' },
+    }
     console.log(shown)
     runtime.log.info(inspect(shown))
     const theirs = caught.filter((value) => value !== shown && value !== inspect
@@ -153,11 +155,11 @@ export const realm = [
   attack(144, 'errors that nobody catches are caught', `
     return {
       capture: await attempt(() => use(process, 'setUncaughtExceptionCaptureCallback')(() => {})),
-        on: await attempt(() => use(process, 'on')('uncaughtException', () => {}) && 'listens'),
+      on: await attempt(() => use(process, 'on')('uncaughtException', () => {}) && 'listens'),
       add: await attempt(() => use(process, 'addListener') && 'there'),
-        emit: await attempt(() => use(process, 'emit') && 'there'),
+      emit: await attempt(() => use(process, 'emit') && 'there'),
       fatal: await attempt(() => use(process, '_fatalException') && 'there'),
-        hook: await attempt(() => { process.exit = () => {}; return 'replaced' }),
+      hook: await attempt(() => { process.exit = () => {}; return 'replaced' }),
     }
   `, { capture: 'absent', on: 'absent', add: 'absent', emit: 'absent', fatal: 'absent', hook: 'TypeError' }),
 ]

@@ -73,15 +73,15 @@ export const threads = [
   attack(156, 'streams behind the console', `
     return {
       stdout: await attempt(() => use(console, '_stdout') && 'there'),
-        stderr: await attempt(() => use(console, '_stderr') && 'there'),
+      stderr: await attempt(() => use(console, '_stderr') && 'there'),
       make: await attempt(() => use(console, 'Console') && 'there'),
-        module: await attempt(async () => typeof (await reach('console')).Console),
+      module: await attempt(async () => typeof (await reach('console')).Console),
       process: await attempt(() => use(process, 'stdout') && 'there'),
-        raw: await attempt(() => use(process, '_rawDebug')('forged line')),
+      raw: await attempt(() => use(process, '_rawDebug')('forged line')),
       replace: await attempt(() => { console.log = () => {}; return 'replaced' }),
     }
   `, {
     stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'absent', raw: 'absent',
-      replace: 'TypeError',
+    replace: 'TypeError',
   }),
 ]

@@ -109,16 +109,16 @@ export const wire = [
     const path = facts.outside + '/secret.txt'
     return [
       await ask('fs.read', 'call-0', path, 'text', null), await ask('fs.read', null, path, 'text', null),
-        await ask('fs.read', wire.callId, path, 'text', null),
+      await ask('fs.read', wire.callId, path, 'text', null),
       await ask('net.fetch', wire.callId, 'http://127.0.0.1:' + facts.port, {}),
-        await ask('shell.run', wire.callId, 'id', [], {}),
+      await ask('shell.run', wire.callId, 'id', [], {}),
       await ask('env.get', wire.callId, 'CANARY'), await ask('state.read', wire.callId),
-        await ask('interact', wire.callId, { kind: 'Ask', prompt: 'x' }),
+      await ask('interact', wire.callId, { kind: 'Ask', prompt: 'x' }),
       await ask('tools.call', wire.callId, 'run', {}), await ask('fs.read', wire.callId, { toString: path }, 'text', null),
     ]
   `, [['call', returned([
     'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'CapabilityDenied', 'EnvNameUndeclared',
-      'CapabilityDenied',
+    'CapabilityDenied',
     'CapabilityDenied', 'CapabilityDenied', 'InputInvalid',
   ])]], { control: 'none' }),
 ]

@@ -13,7 +13,7 @@ export const data = [
       toJSON: 'x', length: -1 }
   `, [['call', returned({
     hasOwnProperty: 1, toString: 'x', valueOf: null, constructor: { prototype: { polluted: 1 } }, then: 'x', toJSON: 'x',
-      length: -1,
+    length: -1,
   })]]),
   attack(183, 'a graph that is small until it is written out', `
     let node = { leaf: 1 }
@@ -54,8 +54,13 @@ export const data = [
     return { text }
   `, [['call', returned({ text: '\u001b[2J\u001b]0;forged\u0007\u202eevil\u2066\u009b31m' })]], { control: 'none' }),
   attack(196, 'a result that promises, and promises again', `
-    return { then(resolve,
-      reject) { resolve({ then(again) { again('first'); again('second') } }); reject(new Error('x')); resolve('third') } }
+    return {
+      then(resolve, reject) {
+        resolve({ then(again) { again('first'); again('second') } })
+        reject(new Error('x'))
+        resolve('third')
+      },
+    }
   `, [['call', returned('first')]], { control: 'none' }),
   attack(285, 'a result that promises for ever', 'return { then() {} }', [
     ['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')],

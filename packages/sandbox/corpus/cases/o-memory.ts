@@ -2,7 +2,7 @@ import { attacksOf, refused } from '../case.ts'
 import type { Attack } from '../case.ts'
 
 const attack = attacksOf('O', {
-  alone: true, deadlineMs: 20_000, patienceMs: 30_000, control: 'none', limits: { heapMb: 64, memoryMb: 256 },
+  alone: true, deadlineMs: 45_000, patienceMs: 30_000, control: 'none', limits: { heapMb: 64, memoryMb: 256 },
 })
 
 const SPENT: Attack['script'] = [['call', refused('CompartmentOutOfMemory')], ['ended', refused('CompartmentOutOfMemory')]]
@@ -12,7 +12,9 @@ const PROCESS_ONLY = { placements: ['process'] as const }
 export const memory = [
   attack(208, 'objects', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })', SPENT),
   attack(209, 'an array that is filled', 'const all = []; for (;;) all.push(new Array(3e7).fill(1.5))', SPENT, PROCESS_ONLY),
-  attack(210, 'an array that grows', 'const all = []; for (;;) all.push(1.1)', SPENT, PROCESS_ONLY),
+  attack(210, 'an array that grows', 'const all = []; for (;;) all.push(1.1)', SPENT,
+    // V8 notices at times, and ends the host at others.
+    { ...PROCESS_ONLY, lucky: true }),
   attack(211, 'a map', 'const all = new Map(); for (let at = 0; ; at++) all.set(at, at)', SPENT, PROCESS_ONLY),
   attack(212, 'an object of many keys', "const all = {}; for (let at = 0; ; at++) all['key' + at] = at", SPENT, PROCESS_ONLY),
   attack(213, 'symbols that are never given back', "for (let at = 0; ; at++) Symbol.for('key' + at)", SPENT, PROCESS_ONLY),
@@ -28,13 +30,18 @@ export const memory = [
     for (;;) all.push(new Uint8Array(new WebAssembly.Memory({ initial: 256 }).buffer).fill(1))
   `, SPENT, PROCESS_ONLY),
   attack(218, 'blobs', `
-    return { blob: await attempt(() => { const all = []; for (;;) all.push(new (use(globalThis,
-      'Blob'))([new Uint8Array(1e7).fill(1)])) }) }
+    return { blob: await attempt(() => {
+      const all = []
+      for (;;) all.push(new (use(globalThis, 'Blob'))([new Uint8Array(1e7).fill(1)]))
+    }) }
   `, { blob: 'absent' }),
   attack(292, 'a buffer that grows in place', `
+    const step = 2 ** 24
     const buffer = new ArrayBuffer(0, { maxByteLength: 2 ** 32 })
-    for (let size = 2 ** 24; ; size += 2 ** 24) { buffer.resize(Math.min(size, 2 ** 32)); new Uint8Array(buffer,
-      size - 2 ** 24, 2 ** 24).fill(1) }
+    for (let size = step; ; size += step) {
+      buffer.resize(size)
+      new Uint8Array(buffer, size - step, step).fill(1)
+    }
   `, SPENT, PROCESS_ONLY),
   attack(293, 'code', `
     const all = []

@@ -8,14 +8,15 @@ const extension = (parts: string, call = "return 'answered'"): Pick<Attack, 'fil
   files: { 'index.js': `${parts}\nexport default { ...phases, tools: { run: { async execute(args, runtime) { ${call} } } } }` },
 })
 const CRASHED: Attack['script'] = [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]]
-const HASTY: AttackOptions = { limits: { phaseMs: 300, startMs: 1_500, graceMs: 100 } }
+const HASTY_PHASE: AttackOptions = { limits: { phaseMs: 300 } }
+const HASTY_START: AttackOptions = { limits: { startMs: 1_500 } }
 
 /** Nobody catches what a timer throws. */
 const uncaught = (thrown: string): string => `setTimeout(() => { throw ${thrown} }); await new Promise(() => {})`
 
 export const lifecycle = [
   attack(225, 'a phase that never ends', '', [['init', refused('LifecycleTimeout')], ['ended', refused('LifecycleTimeout')]], {
-    ...HASTY, ...extension('const phases = { init: () => new Promise(() => {}) }'),
+    ...HASTY_PHASE, ...extension('const phases = { init: () => new Promise(() => {}) }'),
   }),
   attack(226, 'a failure in every phase', '', [
     ['init', refused('LifecycleFailure')], ['activate', refused('LifecycleFailure')], ['deactivate', refused('LifecycleFailure')],
@@ -30,7 +31,7 @@ export const lifecycle = [
     ['close', DONE]],
     extension('const phases = { dispose() {} }')),
   attack(229, 'an end that never comes', '', [['dispose', refused('LifecycleTimeout')], ['call', refused('LifecycleTimeout')]], {
-    ...HASTY, ...extension('const phases = { async dispose() { for (;;); } }'),
+    ...HASTY_PHASE, ...extension('const phases = { async dispose() { for (;;); } }'),
   }),
   attack(230, 'a loop while the process exits', `
     const on = await attempt(() => use(process, 'on')('exit', () => { for (;;); }))
@@ -70,9 +71,9 @@ export const lifecycle = [
     files: { 'index.js': 'throw new Proxy({}, { get() { throw null } })' },
   }),
   attack(299, 'an import that never ends', '', [['open', refused('LifecycleTimeout')]],
-    { ...HASTY, files: { 'index.js': 'await new Promise(() => {})' } }),
+    { ...HASTY_START, files: { 'index.js': 'await new Promise(() => {})' } }),
   attack(300, 'an import that spins', '', [['open', refused('LifecycleTimeout')]],
-    { ...HASTY, files: { 'index.js': 'for (;;);' } }),
+    { ...HASTY_START, files: { 'index.js': 'for (;;);' } }),
   attack(301, 'an import that exits', '', [['open', refused('CompartmentCrashed')]],
     { files: { 'index.js': 'process.exit(0)' } }),
   attack(237, 'handles that keep a thread alive', `
@@ -85,16 +86,16 @@ export const lifecycle = [
   attack(238, 'the port to the parent is closed', `
     return {
       port: await attempt(async () => (await reach('worker_threads')).parentPort.close()),
-        global: await attempt(() => use(globalThis, 'close')()),
+      global: await attempt(() => use(globalThis, 'close')()),
       post: await attempt(() => use(globalThis, 'postMessage')('x')),
-        self: await attempt(() => use(globalThis, 'self') && 'there'),
+      self: await attempt(() => use(globalThis, 'self') && 'there'),
     }
   `, { port: 'BuiltinDenied', global: 'absent', post: 'absent', self: 'absent' }),
   attack(239, 'an answer after the deadline', '', [['call', refused('ExecutionTimeout')], ['call', returned('second')],
     ['close', DONE]], {
-    deadlineMs: 250, limits: { graceMs: 5_000 },
+    deadlineMs: 1_500, limits: { graceMs: 20_000 },
     ...extension('let calls = 0; const phases = {}',
-      "if (++calls === 2) return 'second'; await new Promise((later) => setTimeout(later, 400)); return 'too late'"),
+      "if (++calls === 2) return 'second'; await new Promise((later) => setTimeout(later, 1_700)); return 'too late'"),
   }),
   attack(240, 'a question to a person who answers by the same tool', '', [['call', returned({ answer: 'inner' })]], {
     requires: { capabilities: ['interact'] }, meanwhile: 'calls the tool that asks',
@@ -104,7 +105,7 @@ export const lifecycle = [
   attack(302, 'an approval key that spins, throws or is no text', '',
     [['derive', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]], {
     deadlineMs: 300,
-      files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
+    files: { 'index.js': 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }' },
   }),
   attack(303, 'codes that only the host may say',
     "throw Object.assign(new Error('x'), { code: 'SessionCancelled', data: { code: 'HostClosed' } })", [

@@ -11,8 +11,7 @@ export const sideChannels = [
     const needle = ['CAN', 'ARY-'].join('')
     const kept = []
     for (let size = 512; size <= 65_536; size *= 2) {
-      for (let round = 0; round < 120; round++) for (const make of ['allocUnsafeSlow',
-        'allocUnsafe']) kept.push(Buffer[make](size))
+      for (let round = 0; round < 120; round++) kept.push(Buffer.allocUnsafeSlow(size), Buffer.allocUnsafe(size))
     }
     return { fresh: kept.some((buffer) => buffer.includes(needle)) ? { got: true } : 'clean' }
   `, { fresh: 'clean' }, OLD_MEMORY),
@@ -32,22 +31,22 @@ export const sideChannels = [
   attack(262, 'instruments that watch the host', `
     return {
       utilization: await attempt(() => use(performance, 'eventLoopUtilization')()),
-        timing: await attempt(() => use(performance, 'nodeTiming') && 'there'),
+      timing: await attempt(() => use(performance, 'nodeTiming') && 'there'),
       observer: await attempt(() => use(globalThis, 'PerformanceObserver') && 'there'),
-        timerify: await attempt(() => use(performance, 'timerify') && 'there'),
+      timerify: await attempt(() => use(performance, 'timerify') && 'there'),
       hooks: await attempt(async () => typeof (await reach('perf_hooks')).monitorEventLoopDelay),
-        memory: await attempt(() => use(performance, 'measureUserAgentSpecificMemory')()),
+      memory: await attempt(() => use(performance, 'measureUserAgentSpecificMemory')()),
       cpu: await attempt(() => use(process, 'cpuUsage')()), load: await attempt(async () => (await reach('os')).loadavg()),
     }
   `, {
     utilization: 'absent', timing: 'absent', observer: 'absent', timerify: 'absent', hooks: 'BuiltinDenied', memory: 'absent',
-      cpu: 'absent', load: 'BuiltinDenied',
+    cpu: 'absent', load: 'BuiltinDenied',
   }),
   attack(263, 'a counter in shared memory as a clock', `
     const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })
     return {
       global: await attempt(() => use(globalThis, 'SharedArrayBuffer') && 'there'),
-        atomics: await attempt(() => use(globalThis, 'Atomics') && 'there'),
+      atomics: await attempt(() => use(globalThis, 'Atomics') && 'there'),
       counter: await attempt(async () => {
         const { Worker } = await reach('worker_threads')
         const code = 'for (;;) require("worker_threads").workerData[0]++'
@@ -58,9 +57,9 @@ export const sideChannels = [
   attack(264, 'words to a neighbour by locks and broadcasts', `
     return {
       locks: await attempt(() => use(use(globalThis, 'navigator'), 'locks').query()),
-        broadcast: await attempt(() => new (use(globalThis, 'BroadcastChannel'))('x').close()),
+      broadcast: await attempt(() => new (use(globalThis, 'BroadcastChannel'))('x').close()),
       storage: await attempt(() => use(globalThis, 'sessionStorage') && 'there'),
-        environment: await attempt(async () => (await reach('worker_threads')).setEnvironmentData('x', 'y')),
+      environment: await attempt(async () => (await reach('worker_threads')).setEnvironmentData('x', 'y')),
       symbols: await attempt(() => {
         if (Symbol.keyFor(Symbol.for('neighbour')) !== 'neighbour') return 'odd'
         throw { code: 'own thread only' }

@@ -12,7 +12,7 @@ export interface Ground {
   readonly heldPort: number
   /** What was touched, read or reached since the last look. */
   touched(): Promise<readonly string[]>
-  /** Makes it as it was. A host that has files of it open keeps those that were there before. */
+  /** Makes it as it was, out of new files. Contract: no host stands on it. */
   restore(): Promise<void>
   remove(): Promise<void>
 }

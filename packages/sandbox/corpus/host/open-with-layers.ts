@@ -13,12 +13,17 @@ import { portTransport } from '../../src/wire/port-transport.ts'
 import type { Layers } from '../layers.ts'
 import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermissionGone } from './patched-image.ts'
 
+const images = new Map<string, Promise<Image>>()
+
 /** A compartment with some layers gone, or with a worker that is the attacker's from its first line. */
 export async function openWithLayers(
   request: CompartmentRequest, workspace: string, layers: Layers, inWorker: 'compartment' | 'wire',
 ): Promise<CompartmentSession> {
   const { placement, limits } = request
-  const image = await imageFor(layers, inWorker)
+  const key = JSON.stringify([layers, inWorker])
+  const building = images.get(key) ?? imageFor(layers, inWorker)
+  images.set(key, building)
+  const image = await building
   const hull = placement === 'process'
     ? processStarter(image, withoutLayers('the corpus looks at the other layers'))(limits, false).assign(limits)
     : startBareThread(image, limits, layers.native)

@@ -10,8 +10,8 @@ export function sealModules(author) {
   const authorUrl = 'bulkhead:author'
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier === '@bulkhead/contract' || specifier === '@bulkhead/contract/author') return { url: authorUrl,
-        shortCircuit: true }
+      const isAuthor = specifier === '@bulkhead/contract' || specifier === '@bulkhead/contract/author'
+      if (isAuthor) return { url: authorUrl, shortCircuit: true }
       const url = URL.canParse(specifier) ? specifier : URL.parse(specifier, context.parentURL)?.href
       return files.has(url) ? { url, shortCircuit: true } : next(specifier, context)
     },

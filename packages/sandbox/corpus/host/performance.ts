@@ -54,7 +54,7 @@ export class Performance {
     const workspace = `${facts.work.slice(0, -'work'.length)}${first!.workspace}`
     const request = requestFor(this.attacks, {
       workspace, secret, facts, placement, log: ({ text }) => hear(text),
-        ...(first!.meanwhile === 'calls the tool that asks' && { interact: this.#interact }),
+      ...(first!.meanwhile === 'calls the tool that asks' && { interact: this.#interact }),
     })
     return outcomeOf(hear, async () => {
       this.#session = undefined

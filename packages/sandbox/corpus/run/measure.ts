@@ -1,7 +1,6 @@
 import type { Attack, AttackPlacement } from '../case.ts'
 import { PLACEMENTS } from '../case.ts'
-import { ATTACKS, attackOf } from '../cases/index.ts'
-import { KNOWN_HOLES } from '../known-holes.ts'
+import { ATTACKS, ATTACKS_HERE, attackOf } from '../cases/index.ts'
 import type { Layers } from '../layers.ts'
 import { ALL_LAYERS } from '../layers.ts'
 import type { RunOptions } from './run.ts'
@@ -24,8 +23,10 @@ export type ByPlacement = { readonly [placement in AttackPlacement]: readonly nu
 /** Attacks whose code reaches its aim where nothing confines it. */
 export const REACHING: readonly Attack[] = ATTACKS.filter(({ control }) => control === 'reaches')
 
-/** Those of them that are confined by layers in the worker, and not by the gate of the host. */
-export const CONFINED: readonly Attack[] = REACHING.filter(({ section }) => section !== 'M' && section !== 'N')
+const onGate = ({ section }: Attack): boolean => section === 'M' || section === 'N'
+/** Those of them that the gate of the host confines, and those that layers in the worker do. */
+export const ON_GATE: readonly Attack[] = REACHING.filter(onGate)
+export const CONFINED: readonly Attack[] = REACHING.filter((attack) => !onGate(attack))
 
 /** Nothing confines an attack on the wire or by data but the gate; the others are confined in the worker. */
 export const WITHOUT: { readonly [layer in 'lockdown' | 'native' | 'both' | 'gate']: Layers } = {
@@ -39,7 +40,7 @@ export type MeasureOptions = Pick<RunOptions, 'lanes' | 'onObservation'>
 
 /** Every attack by itself in both placements. */
 export const runAll = (options: MeasureOptions): Promise<readonly Observation[]> =>
-  runAttacks({ ...options, attacks: ATTACKS, placements: PLACEMENTS, apart: true })
+  runAttacks({ ...options, attacks: ATTACKS_HERE, placements: PLACEMENTS, apart: true })
 
 /** Every attack that something in the worker confines, with one layer gone. */
 export async function reachedWithout(layer: 'lockdown' | 'native', options: MeasureOptions): Promise<ByPlacement> {
@@ -58,7 +59,6 @@ export async function reachedWithout(layer: 'lockdown' | 'native', options: Meas
 
 /** The same code where nothing confines it: with both layers of the worker gone, or in a host without a gate. */
 export async function runControls(attacks: readonly Attack[], options: MeasureOptions): Promise<readonly Observation[]> {
-  const onGate = ({ section }: Attack): boolean => section === 'M' || section === 'N'
   const common = { ...options, placements: ['thread'] as const, apart: true }
   return [
     ...await runAttacks({ ...common, attacks: attacks.filter((attack) => !onGate(attack)), layers: WITHOUT.both }),
@@ -68,17 +68,18 @@ export async function runControls(attacks: readonly Attack[], options: MeasureOp
 
 /** What a thread did not contain of what it need not, with the fate of its host. */
 export function notContainedInThread(observations: readonly Observation[]): Record['notContainedInThread'] {
-  const open = observations.filter((one) => one.placement === 'thread' && !KNOWN_HOLES.has(one.id)
+  const open = observations.filter((one) => one.placement === 'thread'
     && (isLuck(one) || faultsOf(attackOf(one.id), one).length > 0))
   return Object.fromEntries(open.toSorted((one, other) => byNumber(one.id, other.id)).map((one) => [String(one.id), fateOf(one)]))
 }
 
 const isLuck = ({ id, placement }: Observation): boolean => placement === 'thread' && attackOf(id).lucky
 
-function fateOf({ fate }: Observation): string {
-  switch (fate.kind) {
+function fateOf(observation: Observation): string {
+  if (isLuck(observation)) return 'reaches its aim at times'
+  switch (observation.fate.kind) {
     case 'alive':
-      return 'reaches its aim at times'
+      return 'reaches its aim'
     case 'died':
       return 'ends the host'
     case 'blocked':

@@ -9,6 +9,8 @@ export interface RunOptions {
   readonly attacks: readonly Attack[]
   readonly placements: readonly AttackPlacement[]
   readonly layers?: Layers
+  /** Leaves out placements that need not contain an attack. */
+  readonly requiredOnly?: boolean
   /** Hosts at once. */
   readonly lanes: number
   /** Every attack in a compartment of its own, also those that could share one. */
@@ -18,10 +20,12 @@ export interface RunOptions {
 
 /** Runs attacks on real hosts and tells what was seen, whatever it was. */
 export async function runAttacks(
-  { attacks, placements, layers = ALL_LAYERS, lanes, apart = false, onObservation }: RunOptions,
+  { attacks, placements, layers = ALL_LAYERS, requiredOnly = false, lanes, apart = false, onObservation }: RunOptions,
 ): Promise<readonly Observation[]> {
-  const jobs = placements.flatMap((placement) => groupsOf(attacks,
-    apart).map((ids): Job => ({ attacks: ids, placement, layers })))
+  const jobs = placements.flatMap((placement) => {
+    const tried = requiredOnly ? attacks.filter((attack) => attack.placements.includes(placement)) : attacks
+    return groupsOf(tried, apart).map((ids): Job => ({ attacks: ids, placement, layers }))
+  })
   const observations: Observation[] = []
   const lane = async (): Promise<void> => {
     const own = new Lane()

@@ -1,5 +1,7 @@
 import { Buffer } from 'node:buffer'
-import type { DirectoryEntry, FileChange, FileReader, FileStat, FileWatch, FileWriter, Power } from '@bulkhead/contract'
+import type {
+  DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, LinesFound, Power,
+} from '@bulkhead/contract'
 import type { AskForCall } from './runtime.ts'
 
 /** The file part of a runtime. Bytes cross as base64, texts as they are. */
@@ -16,6 +18,8 @@ function reader(ask: AskForCall): FileReader {
     list: (path) => ask('fs.list', path) as Promise<unknown> as Promise<readonly DirectoryEntry[]>,
     stat: (path) => ask('fs.stat', path) as Promise<unknown> as Promise<FileStat>,
     glob: (pattern, options) => ask('fs.glob', pattern, options ?? null) as Promise<unknown> as Promise<readonly string[]>,
+    find: (pattern, options) => ask('fs.find', pattern, options ?? null) as Promise<unknown> as Promise<FilesFound>,
+    search: (pattern, options) => ask('fs.search', pattern, options ?? null) as Promise<unknown> as Promise<LinesFound>,
     watch: (path) => watching(ask('fs.watch', path) as Promise<string>, ask),
   }
 }
@@ -42,7 +46,7 @@ function writer(ask: AskForCall): FileWriter {
   return {
     write: async (path, content) => await ask('fs.write', path, ...encoded(content)) as { bytes: number; created: boolean },
     edit: (path, oldText, newText, options) =>
-      ask('fs.edit', path, oldText, newText, options?.all === true) as Promise<{ replacements: number }>,
+      ask('fs.edit', path, oldText, newText, options?.all === true) as Promise<unknown> as Promise<Edited>,
     remove: async (path) => void await ask('fs.remove', path),
   }
 }

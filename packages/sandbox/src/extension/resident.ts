@@ -6,6 +6,7 @@ import { toPlainJson } from '../wire/plain-json.ts'
 import { CodedError } from '../wire/remote-error.ts'
 import type { Ask } from './ask.ts'
 import { askPlainly } from './ask.ts'
+import { interaction } from './interaction.ts'
 import { LogSender } from './log.ts'
 import { RunningCall } from './running-call.ts'
 import { runtimeOf } from './runtime.ts'
@@ -58,7 +59,12 @@ export class Resident implements ResidentMethods {
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<void> {
-    await this.#module[phase]?.(Object.freeze({ config: this.#options.config, log: this.#log.forCall(null) }))
+    const mayAsk = phase === 'init' && this.#options.tools.some(({ powers }) => powers.includes('interact'))
+    await this.#module[phase]?.(Object.freeze({
+      config: this.#options.config,
+      log: this.#log.forCall(null),
+      ...(mayAsk && { interact: interaction((method, ...args) => this.#ask(method, null, ...args)) }),
+    }))
   }
 
   async execute(callId: string, name: string, args: JsonObject): Promise<Json> {
@@ -78,6 +84,13 @@ export class Resident implements ResidentMethods {
       throw new CodedError('ApprovalKeyDerivationFailed', `The tool ${name} has no deriveApprovalKey.`)
     }
     return this.#plain(await tool.deriveApprovalKey(args as never))
+  }
+
+  async migrateState(slotVersion: string, data: Json): Promise<Json> {
+    if (this.#module.migrateState === undefined) {
+      throw new CodedError('SlotMigrationFailed', 'The extension has no migrateState.')
+    }
+    return this.#plain(await this.#module.migrateState(Object.freeze({ slotVersion, data })))
   }
 
   async abort(callId: string, reason: string): Promise<void> {

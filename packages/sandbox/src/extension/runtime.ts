@@ -1,4 +1,4 @@
-import type { AnyRuntime, BrokerMethod, Json, Outcome, Power } from '@bulkhead/contract'
+import type { AnyRuntime, BrokerMethod, Json, Outcome, Power, SessionMemory } from '@bulkhead/contract'
 import type { Ask } from './ask.ts'
 import { fileAccess } from './file-access.ts'
 import { interaction } from './interaction.ts'
@@ -47,6 +47,7 @@ export function runtimeOf({ toolName, powers, ask, log }: RuntimeParts): (call: 
     ...(powers.has('state') && { state: (call) => stateAccess(askFor(call)) }),
     ...(powers.has('interact') && { interact: (call) => interaction(askFor(call)) }),
     ...(powers.has('tools') && { tools: (call) => toolAccess(askFor(call)) }),
+    ...(powers.has('session') && { session: (call) => sessionAccess(askFor(call)) }),
   })
   return (call) => new Runtime(call) as unknown as AnyRuntime
 }
@@ -97,3 +98,12 @@ const stateAccess = (ask: AskForCall): object => Object.freeze({
 const toolAccess = (ask: AskForCall): object => Object.freeze({
   call: (name: string, args: Json) => ask('tools.call', name, args) as unknown as Promise<Outcome>,
 })
+
+const sessionAccess = (ask: AskForCall): SessionMemory => {
+  const read = () => ask('session.read') as Promise<unknown> as Promise<{ readonly id: string; readonly data: Json }>
+  return Object.freeze({
+    id: async () => (await read()).id,
+    read: async () => (await read()).data,
+    write: async (data: Json) => void await ask('session.write', data),
+  })
+}

@@ -26,6 +26,8 @@ export function describeExtension(exported: unknown, limits: PlainLimits): Descr
     const hook = exported[phase]
     if (hook !== undefined && typeof hook !== 'function') throw mismatch(`The phase ${phase} is not a function.`)
   }
+  const migrate = exported['migrateState']
+  if (migrate !== undefined && typeof migrate !== 'function') throw mismatch('migrateState is not a function.')
   return {
     module: exported as unknown as ExtensionModule,
     tools,

@@ -12,8 +12,8 @@ export const LOAD_CODES: ReadonlySet<ErrorCode> = new Set([
 export const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   'NotFound', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'BuiltinDenied', 'ModuleNotFound',
   // Refusals of the broker that the tool did not catch.
-  'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied', 'StateInvalid',
-  'StoreUnavailable', 'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls',
+  'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied', 'SlotVersionMissing',
+  'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable', 'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls',
 ])
 export const NO_CODES: ReadonlySet<ErrorCode> = new Set()
 

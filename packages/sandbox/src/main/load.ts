@@ -1,7 +1,7 @@
 import type {
   CompartmentCode, CompartmentLoadRequest, CompartmentRequest, CompartmentSession, Json, LifecyclePhase,
 } from '@bulkhead/contract'
-import { BulkheadError, canonicalJson, isJsonObject, LIFECYCLE_PHASES } from '@bulkhead/contract'
+import { BulkheadError, canonicalJson, isJsonObject, LIFECYCLE_PHASES, TOOL_NAME_PATTERN } from '@bulkhead/contract'
 import { powersOf } from './powers.ts'
 
 /** What a compartment can run; other files of a package stay with the host. */
@@ -38,8 +38,8 @@ export function judgeOffers(reply: Json, { extension, tools }: CompartmentReques
   const extra = [...offered.keys()].filter((name) => !declared.has(name))
   if (missing.length > 0 || extra.length > 0) {
     throw mismatch(extension.id, [
-      ...missing.map((name) => `the manifest declares ${name}, which the code does not offer`),
-      ...extra.map((name) => `the code offers ${name}, which the manifest does not declare`),
+      ...(missing.length > 0 ? [`the manifest declares ${listed(missing)}, which the code does not offer`] : []),
+      ...(extra.length > 0 ? [`the code offers ${listed(extra)}, which the manifest does not declare`] : []),
     ].join('; '))
   }
   for (const [name, { input, requires }] of offered) {
@@ -52,6 +52,14 @@ export function judgeOffers(reply: Json, { extension, tools }: CompartmentReques
     }
   }
   return { phases, approvalKeys: new Set([...offered].filter(([, tool]) => tool.approvalKey).map(([name]) => name)) }
+}
+
+const LISTED_NAMES = 5
+
+/** Names may be the code's: as many as it likes, as long as it likes, with whatever it likes in them. */
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, LISTED_NAMES).map((name) => TOOL_NAME_PATTERN.test(name) ? name : '(not a possible name)')
+  return shown.join(', ') + (names.length > shown.length ? ` and ${names.length - shown.length} more` : '')
 }
 
 interface OfferedTool {

@@ -8,6 +8,14 @@ const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
+const COLON = 0x3a
+const ZERO = 0x30
+const NINE = 0x39
+const UPPER_E = 0x45
+const LOWER_E = 0x65
+
+/** No number becomes infinite that has no exponent and fewer digits than this. */
+const INFINITE_DIGITS = 309
 
 /**
  * Without these no key of the text can be __proto__ and no string half of a surrogate pair, however it is escaped. Two
@@ -23,8 +31,9 @@ export type ParsedPacket = { readonly ok: true; readonly value: Json } | { reado
  */
 export function parsePacket(text: string, limits: JsonLimits): ParsedPacket {
   if (text.length > limits.maxChars) return { ok: false, why: `is longer than ${limits.maxChars} characters` }
-  if (outgrows(text, limits)) return { ok: false, why: 'has too many values or too much nesting' }
-  if (needsALook(text) || !text.isWellFormed()) {
+  const form = formOf(text, limits)
+  if (form === 'outgrown') return { ok: false, why: 'has too many values or too much nesting' }
+  if (form === 'extreme numbers' || needsALook(text) || !text.isWellFormed()) {
     const parsed = parseJson(text, limits)
     return parsed.ok ? parsed : { ok: false, why: `has a value that ${parsed.fault.message}` }
   }
@@ -35,31 +44,48 @@ export function parsePacket(text: string, limits: JsonLimits): ParsedPacket {
   }
 }
 
-function outgrows(text: string, { maxDepth, maxNodes }: JsonLimits): boolean {
+/** Whether a number may be too great to stay one is told as well: JSON.parse makes Infinity of it, which is no JSON. */
+function formOf(text: string, { maxDepth, maxNodes }: JsonLimits): 'plain' | 'outgrown' | 'extreme numbers' {
   let nodes = 1
   let depth = 0
+  /** Where the last mark was: whatever lies between two marks is at most one number or word. */
+  let mark = 0
+  let extreme = false
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE:
         at = endOfString(text, at)
-        if (at < 0) return false
-        break
+        if (at < 0) return 'plain'
+        mark = at
+        continue
       case OPEN_ARRAY:
       case OPEN_OBJECT:
-        if (++depth > maxDepth) return true
-        if (!closes(text.charCodeAt(at + 1)) && ++nodes > maxNodes) return true
+        if (++depth > maxDepth) return 'outgrown'
+        if (!closes(text.charCodeAt(at + 1)) && ++nodes > maxNodes) return 'outgrown'
         break
       case CLOSE_ARRAY:
       case CLOSE_OBJECT:
         depth--
         break
       case COMMA:
-        if (++nodes > maxNodes) return true
+        if (++nodes > maxNodes) return 'outgrown'
         break
+      case COLON:
+        break
+      case UPPER_E:
+      case LOWER_E:
+        extreme ||= isDigit(text.charCodeAt(at - 1))
+        continue
+      default:
+        continue
     }
+    extreme ||= at - mark > INFINITE_DIGITS
+    mark = at
   }
-  return false
+  return extreme || text.length - mark > INFINITE_DIGITS ? 'extreme numbers' : 'plain'
 }
+
+const isDigit = (char: number): boolean => char >= ZERO && char <= NINE
 
 const closes = (char: number): boolean => char === CLOSE_ARRAY || char === CLOSE_OBJECT
 

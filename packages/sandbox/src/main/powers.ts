@@ -14,6 +14,7 @@ export function powersOf({ grant, requires }: CompartmentTool, services: Compart
   if (grant.shell.length > 0 || Array.isArray(requires['shell'])) powers.add('shell')
   if (grant.capabilities.includes('interact')) powers.add('interact')
   if (grant.capabilities.includes('tools.call')) powers.add('tools')
+  if (grant.capabilities.includes('session')) powers.add('session')
   if (services.envDeclared.size > 0) powers.add('env')
   if (services.secrets !== undefined && services.secrets.size > 0) powers.add('secrets')
   if (services.state !== undefined) powers.add('state')

@@ -1,5 +1,6 @@
 import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
+import type { OperatorSurroundings } from './broker/shell/surroundings.ts'
 import { openCompartment } from './open.ts'
 import type { Census } from './pool/hull-pool.ts'
 import type { PooledPlacement, PoolOptions } from './pool/pools.ts'
@@ -15,6 +16,8 @@ export interface SandboxOptions extends PoolOptions {
    * phases are run as at any other end and start. Never, unless given.
    */
   readonly idleMs?: number
+  /** What commands of a tool that may run every one are found in and find. Absent: no more than those of any other tool. */
+  readonly operator?: OperatorSurroundings
 }
 
 export interface PooledSandbox extends Sandbox {
@@ -28,7 +31,7 @@ export interface PooledSandbox extends Sandbox {
 }
 
 /** Places for code of extensions, all of them ended by `close`. */
-export function createSandbox({ workspace, idleMs, ...options }: SandboxOptions): PooledSandbox {
+export function createSandbox({ workspace, idleMs, operator, ...options }: SandboxOptions): PooledSandbox {
   const pools = createPools(options)
   const sessions = new Set<CompartmentSession>()
   const opening = new Set<Promise<unknown>>()
@@ -36,7 +39,7 @@ export function createSandbox({ workspace, idleMs, ...options }: SandboxOptions)
 
   const openOne = (request: CompartmentRequest): Promise<CompartmentSession> => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    return openCompartment({ ...request, signal }, workspace, pools)
+    return openCompartment({ ...request, signal }, workspace, pools, operator)
   }
   const openSpread = (request: CompartmentRequest): Promise<CompartmentSession> =>
     (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)

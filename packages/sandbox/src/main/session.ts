@@ -1,12 +1,13 @@
 import type {
   CompartmentEnd, CompartmentMethods, CompartmentRequest, CompartmentSession, CompartmentTool, ErrorCode, Json, JsonObject,
-  LifecyclePhase, Placement, ToolInvocation,
+  LifecyclePhase, Placement, StoredState, ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
+import { PhaseDeadline } from './phase-deadline.ts'
 
 export interface SessionParts {
   readonly request: CompartmentRequest
@@ -69,14 +70,18 @@ export class Session implements CompartmentSession {
   async lifecycle(phase: LifecyclePhase): Promise<void> {
     if (!this.offers.phases.has(phase)) return
     const { phaseMs } = this.#request.limits
-    const late = setTimeout(() => {
+    const deadline = new PhaseDeadline(phaseMs, () => {
       const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`
       this.#kill(new BulkheadError('LifecycleTimeout', why))
-    }, phaseMs)
+    })
+    const over = new AbortController()
+    const close = phase === 'init' ? this.#broker.openInit({ signal: over.signal, pause: () => deadline.pause() }) : undefined
     try {
       await this.#ask('lifecycle', [phase], LIFECYCLE)
     } finally {
-      clearTimeout(late)
+      deadline.stop()
+      close?.()
+      over.abort(new BulkheadError('ToolCancelled', `The phase ${phase} of ${this.#request.extension.id} is over.`))
     }
   }
 
@@ -99,6 +104,11 @@ export class Session implements CompartmentSession {
       throw new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} did not return a text.`)
     }
     return key
+  }
+
+  async migrateState({ slotVersion, data }: StoredState, signal: AbortSignal): Promise<Json> {
+    if (signal.aborted) throw abortError(signal)
+    return this.#ask('migrateState', [slotVersion, data], MIGRATION, { signal })
   }
 
   close(reason?: BulkheadError): Promise<void> {
@@ -201,6 +211,7 @@ interface Judgement {
 }
 const CALL: Judgement = { fallback: 'ToolExecutionFailed', own: CALL_CODES }
 const APPROVAL_KEY: Judgement = { fallback: 'ApprovalKeyDerivationFailed', own: NO_CODES }
+const MIGRATION: Judgement = { fallback: 'SlotMigrationFailed', own: NO_CODES }
 const LIFECYCLE: Judgement = { fallback: 'LifecycleFailure', own: NO_CODES }
 const ONCE = { once: true } as const
 const NOBODY: Question = { answered: () => undefined, failed: () => undefined }

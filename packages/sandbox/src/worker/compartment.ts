@@ -56,6 +56,10 @@ export class Compartment {
     return this.#loaded.deriveApprovalKey(tool, args)
   }
 
+  migrateState(slotVersion: string, data: Json): Promise<Json> {
+    return this.#loaded.migrateState(slotVersion, data)
+  }
+
   async abort(callId: string, reason: string): Promise<null> {
     await this.#loaded.abort(callId, reason)
     return null

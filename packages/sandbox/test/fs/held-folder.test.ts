@@ -6,7 +6,8 @@ import { FileScope } from '../../src/main/broker/fs/file-scope.ts'
 import { holdByDescriptor, holdByPath } from '../../src/main/broker/fs/held-folder.ts'
 import { listFolder, statFile } from '../../src/main/broker/fs/list-folder.ts'
 import { readFile } from '../../src/main/broker/fs/read-file.ts'
-import { editFile, removeFile, writeFile } from '../../src/main/broker/fs/write-file.ts'
+import { editFile } from '../../src/main/broker/fs/edit/edit-file.ts'
+import { removeFile, writeFile } from '../../src/main/broker/fs/write-file.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { CANARY, codeOf, put } from './ground.ts'
 
@@ -27,7 +28,7 @@ describe.each([['by descriptor', holdByDescriptor], ['by path', holdByPath]] as 
     const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { holding })
     const at = (path: string) => scope.locate(path)
     expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'))).toEqual({ bytes: 3, created: true })
-    expect(await editFile(scope, await at('docs/new/b.txt'), 'one', 'two', false)).toEqual({ replacements: 1 })
+    expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false })).toMatchObject({ replacements: 1 })
     expect((await readFile(scope, await at('docs/new/b.txt'), {})).toString()).toBe('two')
     const listed = await listFolder(scope, await at('docs'))
     expect(listed).toEqual([{ name: 'a.txt', kind: 'file' }, { name: 'new', kind: 'directory' }])

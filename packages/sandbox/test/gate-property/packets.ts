@@ -124,26 +124,26 @@ const forged: Generator = (random, ground) => {
 }
 
 const DEEP = 80
-const huge: Generator = (random, ground) => {
-  const nest = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth)
-  const argument = random.pick([
-    nest('[', ']', DEEP), nest('{"a":', '', DEEP) + 'null' + '}'.repeat(DEEP), nest('[', ']', 60), '['.repeat(5_000),
-    `[${'0,'.repeat(20_000)}0]`, `"${'z'.repeat(300_000)}"`, `{${Array.from({ length: 500 }, (_, n) => `"k${n}":${n}`).join(',')}}`,
-  ])
-  return `[3,${ground.freshId()},"update",["nobody",${argument}]]`
-}
+const nest = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth)
+const HUGE = [
+  nest('[', ']', DEEP), nest('{"a":', '', DEEP) + 'null' + '}'.repeat(DEEP), nest('[', ']', 60), '['.repeat(5_000),
+  `[${'0,'.repeat(20_000)}0]`, `"${'z'.repeat(300_000)}"`, `{${Array.from({ length: 500 }, (_, n) => `"k${n}":${n}`).join(',')}}`,
+  '9'.repeat(400),
+]
+const huge: Generator = (random, ground) => `[3,${ground.freshId()},"update",["nobody",${random.pick(HUGE)}]]`
 
-/** What only a port can bring. */
-const posted: Generator = (random, ground) => {
-  const text = proper(random, ground) as string
-  return random.pick<unknown>([
-    undefined, null, 5, 5n, true, {}, new Map([[0, text]]), new Date(0), new Error('e'), Buffer.from(text), new SharedArrayBuffer(8),
-    [], [text, 5], [5, text], [[text]], [text, ''], [text, LONG], [text, '\ud800'], ['\ud800'], Object.assign([text], { length: 3 }),
-    Object.assign([], { length: 2 ** 32 - 1 }), Object.assign([text], { toString: text }), { 0: text, length: 1 }, [text],
-    Array.from({ length: 1_100 }, () => text), (withTexts(random, ground) as unknown[]).slice(0, -1),
-    [...withTexts(random, ground) as unknown[], 'one more'], (withTexts(random, ground) as unknown[]).toReversed(),
-  ])
-}
+/** What only a port can bring, made of the text of a packet or of one of several texts. */
+const POSTED: readonly ((text: string, texts: readonly unknown[]) => unknown)[] = [
+  () => undefined, () => null, () => 5, () => 5n, () => true, () => ({}), (text) => new Map([[0, text]]), () => new Date(0),
+  () => new Error('e'), (text) => Buffer.from(text), () => new SharedArrayBuffer(8), () => [], (text) => [text, 5],
+  (text) => [5, text], (text) => [[text]], (text) => [text, ''], (text) => [text, LONG], (text) => [text, '\ud800'],
+  () => ['\ud800'], (text) => Object.assign([text], { length: 3 }), () => Object.assign([], { length: 2 ** 32 - 1 }),
+  (text) => Object.assign([text], { toString: text }), (text) => ({ 0: text, length: 1 }), (text) => [text],
+  (text) => Array.from({ length: 1_100 }, () => text), (_text, texts) => texts.slice(0, -1),
+  (_text, texts) => [...texts, 'one more'], (_text, texts) => texts.toReversed(),
+]
+const posted: Generator = (random, ground) =>
+  random.pick(POSTED)(proper(random, ground) as string, withTexts(random, ground) as readonly unknown[])
 
 const misplaced: Generator = (random, ground) => {
   const steps = (): unknown[] => Array.from({ length: random.below(4) }, () => random.pick<unknown>([0, 1, 'a', ...NAMES, -1, 0.5, null, {}]))

@@ -121,7 +121,7 @@ it('judges as an oracle does that knows nothing of the matcher', () => {
     allowed += expected ? 1 : 0
     let judged = true
     try {
-      judgeRequest({ name: 'tester', grant: { ...NO_GRANT, shell } }, { cmd, args, cwd: undefined, input: undefined })
+      judgeRequest({ name: 'tester', grant: { ...NO_GRANT, shell } }, { cmd, args })
     } catch {
       judged = false
     }

@@ -19,7 +19,7 @@ export const any = (cmd: string, upTo = 3): ShellRequirement[] =>
 
 export interface OpenedShell {
   /** As a tool has it. */
-  readonly shell: { run(...args: Parameters<Shell['run']>): Promise<BoundedShellResult> }
+  readonly shell: { run(...args: Parameters<Shell['run']>): Promise<BoundedShellResult> } & Pick<Shell, 'pipe'>
   readonly capability: ShellCapability
   readonly updates: Json[]
   /** Cancels the call. */

@@ -17,7 +17,13 @@ const MIGRATIONS: readonly string[] = [
    ) STRICT;
    CREATE TABLE audit (
      position INTEGER PRIMARY KEY,
-     record TEXT NOT NULL
+     record TEXT NOT NULL,
+     link TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE audit_end (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     position INTEGER NOT NULL,
+     link TEXT NOT NULL
    ) STRICT;`,
 ]
 

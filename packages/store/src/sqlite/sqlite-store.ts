@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
+import type { AuditEntry, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
+import { CHAIN_START, linkOf } from '../audit-chain.ts'
 import { readRecord, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
 import { CommitQueue } from './commit-queue.ts'
@@ -19,6 +20,8 @@ export class SqliteStore implements Store {
   readonly #delete: StatementSync
   readonly #scan: StatementSync
   readonly #insert: StatementSync
+  readonly #end: StatementSync
+  readonly #moveEnd: StatementSync
   readonly #page: StatementSync
   #closing: Promise<void> | undefined
 
@@ -30,8 +33,12 @@ export class SqliteStore implements Store {
     this.#upsert = database.prepare('INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
     this.#scan = database.prepare('SELECT key, value FROM entry WHERE collection = ? AND key >= ? ORDER BY key')
-    this.#insert = database.prepare('INSERT INTO audit (record) VALUES (?)')
-    this.#page = database.prepare('SELECT position, record FROM audit WHERE position >= ? ORDER BY position LIMIT ?')
+    this.#insert = database.prepare('INSERT INTO audit VALUES (?, ?, ?)')
+    this.#end = database.prepare('SELECT position, link FROM audit_end')
+    this.#moveEnd = database.prepare(
+      'INSERT INTO audit_end VALUES (1, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, link = excluded.link',
+    )
+    this.#page = database.prepare('SELECT position, record, link FROM audit WHERE position >= ? ORDER BY position LIMIT ?')
   }
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -70,16 +77,29 @@ export class SqliteStore implements Store {
   async append(record: Json): Promise<number> {
     this.#mustBeOpen()
     const text = writeRecord(record)
-    return this.#queue.enqueue(() => Number(this.#insert.run(text).lastInsertRowid))
+    return this.#queue.enqueue(() => {
+      const end = this.#auditEnd()
+      const position = end.position + 1
+      const link = linkOf(end.link, position, text)
+      this.#insert.run(position, text, link)
+      this.#moveEnd.run(position, link)
+      return position
+    })
   }
 
-  async records(from = 1, limit = Infinity) {
+  async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
     this.#mustBeOpen()
     const page = auditPage(from, limit)
     return this.#look(() => this.#page.all(page.from, page.limit).map((row) => {
       const position = Number(row['position'])
-      return { position, record: readRecord(String(row['record']), `audit record ${position}`) }
+      return { position, record: readRecord(String(row['record']), `audit record ${position}`), link: String(row['link']) }
     }))
+  }
+
+  async auditSpan(): Promise<AuditSpan> {
+    this.#mustBeOpen()
+    const { position, link } = await this.#look(() => this.#auditEnd())
+    return { first: Math.min(position, 1), before: CHAIN_START, last: position, link }
   }
 
   /** What was asked for before is done first. */
@@ -111,6 +131,12 @@ export class SqliteStore implements Store {
       if (isBusy(error)) return this.#queue.enqueue(run)
       throw sqliteFault(error, this.#file)
     }
+  }
+
+  /** Read within the transaction that continues it: another process may have been quicker. */
+  #auditEnd(): { readonly position: number; readonly link: string } {
+    const row = this.#end.get()
+    return row === undefined ? { position: 0, link: CHAIN_START } : { position: Number(row['position']), link: String(row['link']) }
   }
 
   #check(collection: StoreCollection, key: string): void {

@@ -48,7 +48,7 @@ describe('opening a sqlite store', () => {
     using database = new DatabaseSync(folder.file)
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
     const tables = database.prepare("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite%' ORDER BY name")
-    expect(tables.all()).toEqual([{ name: 'audit', strict: 1 }, { name: 'entry', strict: 1 }])
+    expect(tables.all()).toEqual([{ name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 }, { name: 'entry', strict: 1 }])
   })
 
   it.each([

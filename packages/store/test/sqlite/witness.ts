@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isJsonObject, type Json, type Store } from '@bulkhead/contract'
+import { verifyAudit } from '../../src/index.ts'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -32,6 +33,8 @@ async function readAudit(store: Store): Promise<ReadonlyMap<string, ReadonlyMap<
 
 /** Throws unless all that was acknowledged to any of them is there, and nothing twice, torn or out of place. */
 export async function confirm(store: Store, witnesses: readonly Witness[]): Promise<void> {
+  const chain = await verifyAudit(store)
+  if (!chain.ok) throw new Error(`the chain breaks at ${chain.position}: ${chain.reason}`)
   const audit = await readAudit(store)
   for (const witness of witnesses) await witness.confirm(store, audit.get(witness.writer) ?? new Map<number, number>())
 }

@@ -52,6 +52,27 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
   return { text: decode(kept, bytes, cut), from: range.from, to, total: open ? line : line - 1, cut }
 }
 
+/** The same of a text that is all there. */
+export function linesOfText(text: string, { from, limit, maxBytes }: LineRange): Lines {
+  let [line, start, end, to] = [1, from === 1 ? 0 : text.length, text.length, from - 1]
+  for (let newline = text.indexOf('\n'); newline >= 0; newline = text.indexOf('\n', newline + 1)) {
+    if (line >= from && line < from + limit) to = line
+    line++
+    if (line === from) start = newline + 1
+    if (line === from + limit) end = newline + 1
+  }
+  const total = text === '' || text.endsWith('\n') ? line - 1 : line
+  if (total === line && line >= from && line < from + limit) to = line
+  const wanted = text.slice(start, end)
+  if (wanted.length * 3 <= maxBytes) return { text: wanted, from, to, total, cut: false }
+  const { read } = encoder.encodeInto(wanted, new Uint8Array(maxBytes))
+  if (read === wanted.length) return { text: wanted, from, to, total, cut: false }
+  const head = wanted.slice(0, read)
+  return { text: head, from, to: from + head.split('\n').length - (head.endsWith('\n') ? 2 : 1), total, cut: true }
+}
+
+const encoder = new TextEncoder()
+
 /** A cut may fall inside a character: then its first bytes are left out. */
 function decode(parts: readonly Uint8Array[], length: number, cut: boolean): string {
   const whole = new Uint8Array(length)

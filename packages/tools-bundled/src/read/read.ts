@@ -1,6 +1,7 @@
 import { defineExtension, ToolError, type FileReader, type FromJsonSchema } from '@bulkhead/contract'
+import { folderKey } from '../folder-key.ts'
 import { fileKind, SNIFF_BYTES } from './file-kind.ts'
-import { collectLines } from './lines.ts'
+import { collectLines, linesOfText, type LineRange, type Lines } from './lines.ts'
 import { INPUT_SCHEMA, manifest, MAX_BYTES, REQUIRES } from './manifest.ts'
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
@@ -16,7 +17,7 @@ export const read = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         execute: (args, runtime) => readFile(args, runtime.fs, runtime.signal),
-        deriveApprovalKey: (args) => folderOf(args.path),
+        deriveApprovalKey: ({ path }) => folderKey(path),
       },
     },
   }),
@@ -28,20 +29,31 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   if (byBytes && (args.offset !== undefined || args.limit !== undefined)) {
     throw new ToolError('InputInvalid', 'Lines and bytes cannot be asked for at once: give offset and limit, or byte_start and byte_end.')
   }
-  const { kind, size } = await fs.stat(path)
-  if (kind !== 'file') throw new ToolError('InputInvalid', `"${path}" is a folder; list it with glob instead.`)
-  if (byBytes) return readBytes(args, fs, size)
+  if (byBytes) return readBytes(args, fs, await sizeOf(path, fs))
 
+  const range: LineRange = { from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES }
+  // Most files are a short text: they are asked for once, and not for what they are.
+  const head = await fs.readText(path, { start: 0, end: CHUNK_BYTES }).catch(() => undefined)
+  if (head !== undefined && head.length < CHUNK_BYTES / 3 && !/[\0\ufffd]/.test(head)) return answer(path, linesOfText(head, range))
+
+  const size = await sizeOf(path, fs)
   const found = fileKind(await fs.read(path, { start: 0, end: SNIFF_BYTES }))
   if (found.kind === 'image') return readImage(path, found.mimeType, fs, size)
   if (found.kind === 'binary') {
     throw new ToolError('InputInvalid', `"${path}" is not text (${size} bytes). Read a part of it with byte_start and byte_end.`)
   }
-  const { text, from, to, total } = await collectLines(chunks(path, fs, size, signal), {
-    from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES,
-  })
+  return answer(path, await collectLines(chunks(path, fs, size, signal), range))
+}
+
+function answer(path: string, { from, to, total, text }: Lines) {
   if (from > Math.max(total, 1)) throw new ToolError('InputInvalid', `"${path}" has ${total} lines; line ${from} is past its end.`)
   return { path, content: text, lines: { from, to, total } }
+}
+
+async function sizeOf(path: string, fs: FileReader): Promise<number> {
+  const { kind, size } = await fs.stat(path)
+  if (kind === 'file') return size
+  throw new ToolError('InputInvalid', `"${path}" is a folder; list it with glob instead.`)
 }
 
 async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
@@ -73,11 +85,4 @@ async function* chunks(path: string, fs: FileReader, size: number, signal: Abort
     signal.throwIfAborted()
     yield await fs.read(path, { start, end: Math.min(start + CHUNK_BYTES, size) })
   }
-}
-
-/** The folder a file is in, relative to the workspace; `.` for the workspace itself. */
-function folderOf(path: string): string {
-  const parts = path.split('/').filter((part) => part !== '' && part !== '.')
-  const folder = (path.startsWith('/') ? '/' : '') + parts.slice(0, -1).join('/')
-  return folder === '' ? '.' : folder
 }

@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import { compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentSession, type JsonObject, type Sandbox } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bundledExtensions } from '../../src/index.ts'
+import { read as bundled } from '../../src/read/read.ts'
 
 const KB = 1024
 let workspace: string
 let sandbox: Sandbox
 let session: CompartmentSession
 
-const bundled = bundledExtensions.find(({ manifest }) => manifest.id === 'read')!
 const manifest = manifestSchema.parse(bundled.manifest)
 
 beforeAll(async () => {

@@ -5,17 +5,26 @@ import { powersOf } from '../powers.ts'
 import type { Capabilities, CapabilityUnit, OpenCall } from './capability.ts'
 import { envCapability } from './env.ts'
 import { fsCapability } from './fs/fs.ts'
-import { interactCapability } from './interact.ts'
+import { askPerson, interactCapability } from './interact.ts'
 import { logCapability } from './log.ts'
 import { netCapability } from './net/net.ts'
 import { progressCapability } from './progress.ts'
 import { secretsCapability } from './secrets/secrets.ts'
+import { sessionCapability } from './session.ts'
 import { shellCapability } from './shell/shell.ts'
+import type { OperatorSurroundings } from './shell/surroundings.ts'
 import { stateCapability } from './state.ts'
 import { toolsCapability } from './tools.ts'
 import { updateCapability } from './update.ts'
 
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
+
+/** The phase `init` under way. */
+export interface OpenInit {
+  readonly signal: AbortSignal
+  /** Stops its time. Returns what lets it go on. */
+  pause(): () => void
+}
 
 /**
  * The only authority over what a compartment does outside itself. Every capability call names the tool call it belongs
@@ -30,8 +39,14 @@ export class Broker {
   readonly #units: readonly CapabilityUnit[]
   readonly #log: (callId: string | null, args: readonly Json[]) => void
   readonly #calls = new Map<string, OpenCall>()
+  readonly #askInInit: (phase: OpenInit, args: readonly Json[]) => Promise<Json>
+  /** Set while the phase `init` runs. */
+  #init: OpenInit | undefined
 
-  constructor({ tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string) {
+  constructor(
+    { tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string,
+    operator?: OperatorSurroundings,
+  ) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
@@ -40,7 +55,7 @@ export class Broker {
       ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace)] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
@@ -48,8 +63,21 @@ export class Broker {
       ...stateCapability(services),
       ...interactCapability(services),
       ...toolsCapability(services),
+      ...sessionCapability(services),
       ...progressCapability(),
       ...updateCapability(),
+    }
+    const mayAsk = anyHas('interact')
+    this.#askInInit = async ({ signal, pause }, [request]) => {
+      if (!mayAsk) {
+        throw new BulkheadError('CapabilityDenied', 'init asked a person, and no tool of the extension declares `interact`.')
+      }
+      const resume = pause()
+      try {
+        return await askPerson(services, { callId: null, signal }, request)
+      } finally {
+        resume()
+      }
     }
     const names = Object.keys(BROKER_METHODS) as BrokerMethod[]
     this.methods = Object.assign(Object.create(null) as object, Object.fromEntries(names.map((method) =>
@@ -65,6 +93,14 @@ export class Broker {
     }
   }
 
+  /** The one power of a phase: `init` may ask a person, from here until what is returned is called. */
+  openInit(phase: OpenInit): () => void {
+    this.#init = phase
+    return () => {
+      if (this.#init === phase) this.#init = undefined
+    }
+  }
+
   /** Idempotent. Resolves when nothing is left of what any call had opened. */
   async close(): Promise<void> {
     await Promise.all(this.#units.map((unit) => unit.close()))
@@ -73,6 +109,7 @@ export class Broker {
   async #answer(method: BrokerMethod, callId: unknown, args: readonly Json[]): Promise<Json> {
     try {
       if (method === 'log') return this.#takeLog(callId, args)
+      if (method === 'interact' && callId === null && this.#init) return await this.#askInInit(this.#init, args)
       const call = typeof callId === 'string' ? this.#calls.get(callId) : undefined
       if (call === undefined) {
         throw new BulkheadError(

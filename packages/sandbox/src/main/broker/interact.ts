@@ -7,18 +7,24 @@ const OPTIONS = 100
 
 /** Questions to a person, as the few kinds a tool may raise; each is rebuilt from its known fields. */
 export function interactCapability(services: CompartmentServices): Capabilities {
-  return {
-    async interact(call, args) {
-      const request = readRequest(args[0])
-      if (services.interact === undefined) {
-        throw new BulkheadError(
-          'InteractionUnavailable',
-          'Nobody is there to be asked. Go on with a best guess, or run with a person present.',
-        )
-      }
-      return await services.interact(call.callId, request, call.signal) as unknown as JsonObject
-    },
+  return { interact: (call, args) => askPerson(services, call, args[0]) }
+}
+
+/** Who asks: a tool call, or the phase `init`, which has no id. */
+interface Asker {
+  readonly callId: string | null
+  readonly signal: AbortSignal
+}
+
+export async function askPerson(services: CompartmentServices, { callId, signal }: Asker, given: Json | undefined): Promise<Json> {
+  const request = readRequest(given)
+  if (services.interact === undefined) {
+    throw new BulkheadError(
+      'InteractionUnavailable',
+      'Nobody is there to be asked. Go on with a best guess, or run with a person present.',
+    )
   }
+  return await services.interact(callId, request, signal) as unknown as JsonObject
 }
 
 function readRequest(given: Json | undefined): InteractionRequest {

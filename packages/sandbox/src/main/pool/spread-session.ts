@@ -1,5 +1,6 @@
 import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, Json, JsonObject, LifecyclePhase, Placement, ToolInvocation,
+  CompartmentEnd, CompartmentRequest, CompartmentSession, Json, JsonObject, LifecyclePhase, Placement, StoredState,
+  ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { abortable } from './abortable.ts'
@@ -90,6 +91,10 @@ export class SpreadSession implements CompartmentSession {
 
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string> {
     return this.#use(signal, (session) => session.deriveApprovalKey(tool, args, signal))
+  }
+
+  migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
+    return this.#use(signal, (session) => session.migrateState(stored, signal))
   }
 
   async close(reason?: BulkheadError): Promise<void> {

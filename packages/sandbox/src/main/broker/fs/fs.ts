@@ -1,17 +1,23 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { CapabilityUnit, OpenCall } from '../capability.ts'
 import { textArgument } from '../capability.ts'
+import { editFile } from './edit/edit-file.ts'
 import { FileScope } from './file-scope.ts'
 import type { GlobLimits } from './glob.ts'
 import { GLOB_LIMITS, globFiles, readGlobRequest } from './glob.ts'
 import { listFolder, statFile } from './list-folder.ts'
 import { MAX_BYTES, readFile, readRange } from './read-file.ts'
+import { compileFilePattern } from './search/file-pattern.ts'
+import { findFiles } from './search/find-files.ts'
+import { findRipgrep } from './search/ripgrep.ts'
+import { searchLines } from './search/search-lines.ts'
+import { readFindRequest, readSearchRequest } from './search/search-request.ts'
 import { shownPath } from './shown-path.ts'
 import type { WatchLimits } from './watch.ts'
 import { WATCH_LIMITS } from './watch.ts'
 import { Watches } from './watches.ts'
-import { editFile, removeFile, writeFile } from './write-file.ts'
+import { removeFile, writeFile } from './write-file.ts'
 
 export interface FsOptions {
   readonly globLimits?: Partial<GlobLimits>
@@ -23,6 +29,8 @@ type Scopes = Readonly<Record<'read' | 'write', FileScope>>
 /** Files inside the grant of the tool: regular files and folders, nothing else. */
 export function fsCapability(workspace: string, options: FsOptions = {}): CapabilityUnit {
   const globLimits = { ...GLOB_LIMITS, ...options.globLimits }
+  // Before any tool could have written there.
+  void findRipgrep().catch(() => undefined)
   const watches = new Watches({ ...WATCH_LIMITS, ...options.watchLimits })
   /** Compiled once for each tool: a grant does not change while its compartment stands. */
   const compiled = new WeakMap<OpenCall['tool']['grant'], Scopes>()
@@ -58,6 +66,15 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
         const found = await globFiles(read, await read.locate(request.path, 'leads'), request, globLimits, call.signal)
         return found.map((path) => shownPath(request.path, [path]))
       },
+      async 'fs.find'(call, args) {
+        const pattern = compileFilePattern(textArgument(args, 0, 'The pattern'))
+        return await findFiles(scopesOf(call).read, pattern, readFindRequest(args[1]), call.signal) as unknown as JsonObject
+      },
+      async 'fs.search'(call, args) {
+        const request = readSearchRequest(textArgument(args, 0, 'The pattern'), args[1])
+        const { read } = scopesOf(call)
+        return await searchLines(read, await read.locate(request.path, 'leads'), request, call.signal) as unknown as JsonObject
+      },
       async 'fs.watch'(call, args) {
         const { read } = scopesOf(call)
         const path = pathArgument(args)
@@ -77,8 +94,11 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
       async 'fs.edit'(call, args) {
         const path = fileArgument(args)
         const [before, after] = [textArgument(args, 1, 'The old text'), textArgument(args, 2, 'The new text')]
-        const { write } = scopesOf(call)
-        return editFile(write, await write.locate(path), before, after, args[3] === true)
+        const { read, write } = scopesOf(call)
+        const edited = await editFile(write, await write.locate(path), { before, after, all: args[3] === true })
+        // A change shows what is around it, which is for those to see who may read it.
+        const isReadable = await read.locate(path).then(() => true, () => false)
+        return { replacements: edited.replacements, ...(isReadable && { diff: edited.diff() }) }
       },
       async 'fs.remove'(call, args) {
         const { write } = scopesOf(call)

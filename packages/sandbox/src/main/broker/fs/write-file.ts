@@ -5,9 +5,10 @@ import type { JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { isMissing, notRegular } from './file-fault.ts'
 import type { FileScope } from './file-scope.ts'
+import { inTurn } from './file-turns.ts'
 import type { HeldFolder } from './held-folder.ts'
 import type { Place } from './path-judge.ts'
-import { MAX_BYTES, readFile } from './read-file.ts'
+import { MAX_BYTES } from './read-file.ts'
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
@@ -15,25 +16,7 @@ const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
 export const isTemporaryName = (name: string): boolean => /^\.bulkhead-[0-9a-f-]{36}\.tmp$/.test(name)
 
 export function writeFile(scope: FileScope, place: Place, bytes: Buffer): Promise<JsonObject> {
-  return scope.inMadeFolder(place, (folder, name) => replace(folder, name, place.given, bytes))
-}
-
-/** Replaces a text that occurs once, or everywhere. */
-export async function editFile(scope: FileScope, place: Place, before: string, after: string, all: boolean): Promise<JsonObject> {
-  const { given } = place
-  const pieces = (await readFile(scope, place, {})).toString('utf8').split(before)
-  const replacements = pieces.length - 1
-  if (before === '' || replacements === 0) {
-    throw new BulkheadError('InputInvalid', `The old text does not occur in "${given}".`)
-  }
-  if (replacements > 1 && !all) {
-    throw new BulkheadError(
-      'InputInvalid',
-      `The old text occurs ${replacements} times in "${given}". Make it longer, or replace all.`,
-    )
-  }
-  await scope.inFolder(place, (folder, name) => replace(folder, name, given, Buffer.from(pieces.join(after))))
-  return { replacements }
+  return inTurn(place.real, () => scope.inMadeFolder(place, (folder, name) => replaceFile(folder, name, place.given, bytes)))
 }
 
 /** A file, or a folder with nothing in it: what would be lost with more is not seen from here. */
@@ -57,7 +40,7 @@ export async function removeFile(scope: FileScope, place: Place): Promise<null> 
  * The new content lands under its name in one step: nobody sees half of it, no link of that name is followed, and other
  * names of the same file keep what they had.
  */
-async function replace(folder: HeldFolder, name: string, path: string, bytes: Buffer): Promise<JsonObject> {
+export async function replaceFile(folder: HeldFolder, name: string, path: string, bytes: Buffer): Promise<JsonObject> {
   if (bytes.length > MAX_BYTES) {
     throw new BulkheadError(
       'InputInvalid',

@@ -1,13 +1,13 @@
 import type { CompartmentTool, Json } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject, matchArguments } from '@bulkhead/contract'
+import { ANY_COMMAND, BulkheadError, isJsonObject, matchArguments } from '@bulkhead/contract'
 import { textArgument } from '../capability.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 
 /** One argument alone may not be longer on Linux; here all of them together are not. */
 const ARGUMENT_BYTES = 128 * 1024 - 1
 const ARGUMENTS = 1_024
-const COMMAND_CHARS = 128
-const INPUT_CHARS = 1024 * 1024
+export const COMMAND_CHARS = 128
+export const INPUT_CHARS = 1024 * 1024
 
 export interface ShellRequest {
   readonly cmd: string
@@ -29,7 +29,7 @@ export function readRequest(given: readonly Json[]): ShellRequest {
   }
 }
 
-function readArguments(given: Json): readonly string[] {
+export function readArguments(given: Json): readonly string[] {
   if (!Array.isArray(given) || given.length > ARGUMENTS) {
     throw invalid(`its arguments are not a list of at most ${ARGUMENTS} texts`)
   }
@@ -46,8 +46,8 @@ function readArguments(given: Json): readonly string[] {
 }
 
 /** Contract: throws CapabilityDenied unless one command of the grant allows this name with exactly these arguments. */
-export function judgeRequest({ name, grant }: Pick<CompartmentTool, 'name' | 'grant'>, { cmd, args }: ShellRequest): void {
-  const allowed = grant.shell.filter((command) => command.cmd === cmd)
+export function judgeRequest({ name, grant }: Pick<CompartmentTool, 'name' | 'grant'>, { cmd, args }: Pick<ShellRequest, 'cmd' | 'args'>): void {
+  const allowed = grant.shell.filter((command) => command.cmd === cmd || command.cmd === ANY_COMMAND)
   if (allowed.some((command) => matchArguments(command.args, args))) return
   throw new BulkheadError(
     'CapabilityDenied',

@@ -39,6 +39,17 @@ export interface RunParts {
   readonly leftovers: Leftovers
   /** What must not be in the output. */
   readonly redaction?: Redaction | undefined
+  /** Absent: what is written is kept, and nothing is read but `input`. */
+  readonly streams?: RunStreams
+}
+
+/** A number is the descriptor of a file, or of one end of a pipe to another run. */
+export interface RunStreams {
+  readonly stdin?: number | undefined
+  readonly stdout: 'kept' | 'nothing' | number
+  readonly stderr: 'kept' | 'nothing' | number
+  /** From descriptor 3 on. */
+  readonly extra?: readonly (number | undefined)[]
 }
 
 /**
@@ -77,6 +88,11 @@ export class Run {
     const leader = this.#child.pid === undefined ? undefined : processRow(this.#child.pid)
     this.#traces = leader === undefined ? undefined : { leader, marker: parts.marker, seen: new Set() }
     this.#listen()
+  }
+
+  /** It is made to end, and its result says what it had written and how it ended. */
+  interrupt(): void {
+    if (!this.#over && this.#exit === undefined) void this.#kill()
   }
 
   /** Idempotent. The result is rejected at once; the processes are asked to end, and then made to. */
@@ -177,14 +193,25 @@ export class Run {
   }
 }
 
-function start({ argv, cwd, env, input, masked }: RunParts): ChildProcess {
+type Stdio = ('pipe' | 'ignore' | number)[]
+
+function usualStdio({ input, streams }: RunParts): Stdio {
+  const { stdin, stdout = 'kept', stderr = 'kept', extra = [] } = streams ?? {}
+  const output = (to: RunStreams['stdout']) => typeof to === 'number' ? to : to === 'nothing' ? 'ignore' : 'pipe'
+  return [stdin ?? (input === undefined ? 'ignore' : 'pipe'), output(stdout), output(stderr), ...extra.map((file) => file ?? 'ignore')]
+}
+
+function start(parts: RunParts): ChildProcess {
+  const { argv, cwd, env, masked } = parts
   const [file = '', ...args] = argv
   const nothing = masked.length > 0 ? openSync('/dev/null', 'r') : undefined
   try {
-    const stdio: ('pipe' | 'ignore' | number)[] = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
+    const stdio = usualStdio(parts)
     const highest = Math.max(2, ...masked)
     // Ignoring a descriptor leaves it open in the child; only putting another in its place takes it away.
-    for (let descriptor = 3; descriptor <= highest; descriptor++) stdio.push(masked.includes(descriptor) ? nothing! : 'ignore')
+    for (let descriptor = 3; descriptor <= highest; descriptor++) {
+      if (typeof stdio[descriptor] !== 'number') stdio[descriptor] = masked.includes(descriptor) ? nothing! : 'ignore'
+    }
     return spawn(file, args, { cwd, env, stdio, detached: true, shell: false })
   } catch (error) {
     throw startFault(error)

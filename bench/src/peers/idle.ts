@@ -1,0 +1,89 @@
+// Starts several of one kind, leaves them alone for a moment, and prints how many megabytes each of them takes.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Worker } from 'node:worker_threads'
+import { createSandbox } from '@bulkhead/sandbox'
+import { echoRequest } from '../sides/echo-request.ts'
+
+export type IdleKind = 'worker' | 'thread' | 'node' | 'process'
+
+const COUNT = 8
+const SETTLE_MS = 300
+const KB_PER_MB = 1024
+const each = <T>(start: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: COUNT }, start))
+
+/** Resident, pages shared with others counted whole. */
+async function residentMb(pid: number | 'self'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / KB_PER_MB
+}
+
+async function childPids(): Promise<readonly number[]> {
+  const children = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8')
+  return children.split(' ').filter(Boolean).map(Number)
+}
+
+/** Of a whole tree: a hull may stand below what confines it. */
+async function treeMb(pid: number): Promise<number> {
+  const below = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean).map(Number)
+  const sizes = await Promise.all([residentMb(pid), ...below.map(treeMb)])
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** What the threads of this process add to it. */
+async function perThread(start: () => Promise<unknown>): Promise<number> {
+  // The first brings with it what all of them share.
+  await start()
+  await settled()
+  const before = await residentMb('self')
+  await each(start)
+  await settled()
+  return (await residentMb('self') - before) / COUNT
+}
+
+async function perProcess(start: () => Promise<unknown>): Promise<number> {
+  const earlier = new Set(await childPids())
+  await each(start)
+  await settled()
+  const sizes = await Promise.all((await childPids()).filter((pid) => !earlier.has(pid)).map(treeMb))
+  return sizes.reduce((sum, size) => sum + size, 0) / COUNT
+}
+
+async function settled(): Promise<void> {
+  await sleep(SETTLE_MS)
+  collectGarbage()
+}
+
+/** Without the flag on the whole process: threads would have it too, and a compartment that has is not used. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  setFlagsFromString('--no-expose-gc')
+  return collect
+}
+const collectGarbage = collector()
+
+async function measured(kind: IdleKind): Promise<number> {
+  if (kind === 'worker') {
+    return perThread(() => once(new Worker('setInterval(() => undefined, 1e6)', { eval: true }), 'online'))
+  }
+  if (kind === 'node') {
+    return perProcess(async () => {
+      const child = spawn(process.execPath, ['-e', 'process.stdout.write("."); setInterval(() => undefined, 1e6)'])
+      process.once('exit', () => child.kill())
+      await once(child.stdout, 'data')
+    })
+  }
+  const sandbox = createSandbox({ workspace: '/', spares: { process: 0, thread: 0 } })
+  const request = await echoRequest(kind)
+  const first = await sandbox.open(request)
+  const perOne = await (kind === 'thread' ? perThread : perProcess)(() => sandbox.open(request))
+  await first.close()
+  return perOne
+}
+
+process.stdout.write(String(await measured(process.argv[2] as IdleKind)), () => process.exit())

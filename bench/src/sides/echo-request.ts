@@ -1,0 +1,18 @@
+import { readFile } from 'node:fs/promises'
+import type { CompartmentRequest } from '@bulkhead/contract'
+import { compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
+
+const main = new URL('../../extensions/echo/index.js', import.meta.url)
+
+/** What a sandbox is asked for the echo extension, with the limits that everyone gets. */
+export async function echoRequest(placement: 'thread' | 'process'): Promise<CompartmentRequest> {
+  return {
+    extension: { id: 'echo', version: '1.0.0', layer: 'project' },
+    placement,
+    code: { kind: 'files', main: './index.js', files: new Map([['index.js', await readFile(main)]]) },
+    tools: [{ name: 'echo', requires: {}, inputSchema: { type: 'object' }, grant: compileGrant(requirementSet.parse({}), {}) }],
+    config: {},
+    limits: DEFAULT_LIMITS,
+    services: { log: () => undefined, env: new Map(), envDeclared: new Set() },
+  }
+}

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest'
+import { framed, FrameReader } from '../src/peers/framed-text.ts'
+
+it.each([1, 3, 7, 1_000])('reads the texts that were framed, in pieces of %i bytes', (piece) => {
+  const texts = ['', 'a', 'grüße', 'x'.repeat(5_000), '\u{1f600}']
+  const bytes = Buffer.concat(texts.map(framed))
+  const read: string[] = []
+  const reader = new FrameReader((text) => void read.push(text))
+  for (let at = 0; at < bytes.length; at += piece) reader.push(bytes.subarray(at, at + piece))
+  expect(read).toEqual(texts)
+})

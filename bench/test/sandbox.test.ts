@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import type { Latest } from '../src/harness/latest.ts'
+import { idleHull, idleThread } from '../src/sides/idle-memory.ts'
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const PATIENCE_MS = 90_000
+
+it('runs every side of the calls and the starts for real, and holds each goal against them', { timeout: PATIENCE_MS + 5_000 }, async () => {
+  const argv = [main, 'sandbox-small', 'sandbox-large', 'sandbox-start', '--quick', '--json']
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: PATIENCE_MS })
+  const { subjects } = JSON.parse(stdout) as Latest
+  expect(Object.keys(subjects)).toEqual(['sandbox-large', 'sandbox-small', 'sandbox-start'])
+  for (const { sides, ratios } of Object.values(subjects)) {
+    expect(sides).toHaveLength(6)
+    for (const { measures } of sides) for (const { value } of measures) expect(value).toBeGreaterThan(1)
+    expect(ratios.length).toBeGreaterThan(3)
+    for (const { median } of ratios) expect(median).toBeGreaterThan(0)
+  }
+})
+
+it.each([[idleThread, 0.1, 64], [idleHull, 10, 512]])('reads the idle memory of %o', { timeout: PATIENCE_MS }, async (side, least, most) => {
+  const runner = await side.start()
+  const megabytes = await runner.megabytes?.()
+  expect(megabytes).toBeGreaterThan(least)
+  expect(megabytes).toBeLessThan(most)
+  await runner.stop()
+})

@@ -1,0 +1,1 @@
+export { traceTools, type EventSource, type TraceOptions } from './trace-tools.ts'

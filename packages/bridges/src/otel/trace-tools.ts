@@ -1,0 +1,66 @@
+import type { Span, Tracer } from '@opentelemetry/api'
+import type { BulkheadEvent, EventListener, EventOf } from '@bulkhead/contract'
+import { callAttributes, endAttributes } from './attributes.ts'
+
+/** The part of a host that is needed: it tells what happens, in the context of whoever made it happen. */
+export interface EventSource {
+  on(listener: EventListener): () => void
+}
+
+export interface TraceOptions {
+  /** Of `@opentelemetry/api`, of whichever version the program uses: `trace.getTracer('bulkhead')`. */
+  readonly tracer: Tracer
+  /** Whether arguments become an attribute. They may hold what nobody should see in a trace. */
+  readonly arguments?: boolean
+}
+
+/** What the API calls them; a number keeps its values out of what is imported. */
+const INTERNAL = 0
+const ERROR = 2
+
+type CallEvent = EventOf<'ToolInvocationProposed'> | EventOf<'ToolInvocationDecided'> | EndEvent
+type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
+
+/**
+ * One span for each call, from its proposal to its end, below whatever span is active where the call is made. Returns what
+ * ends the tracing; spans that are open then are ended as they are.
+ */
+export function traceTools(source: EventSource, { tracer, arguments: withArguments = false }: TraceOptions): () => void {
+  const spans = new Map<string, Span>()
+  const begin = (event: EventOf<'ToolInvocationProposed'>): void => {
+    // A second call under the same id would otherwise keep the first span open for ever.
+    spans.get(keyOf(event))?.end()
+    const attributes = callAttributes(event, withArguments)
+    spans.set(keyOf(event), tracer.startSpan(`execute_tool ${event.tool}`, { kind: INTERNAL, attributes }))
+  }
+  const end = (event: EndEvent): void => {
+    const span = spans.get(keyOf(event))
+    // One that was refused before it was understood has no span.
+    if (span === undefined) return
+    spans.delete(keyOf(event))
+    span.setAttributes(endAttributes(event))
+    if (event.type !== 'ToolInvocationSucceeded') span.setStatus({ code: ERROR, message: event.errorCode })
+    span.end()
+  }
+  const off = source.on((event: BulkheadEvent) => {
+    switch (event.type) {
+      case 'ToolInvocationProposed':
+        return begin(event)
+      case 'ToolInvocationDecided':
+        spans.get(keyOf(event))?.addEvent('bulkhead.decision', { decision: event.decision, stage: event.stage, source: event.source })
+        return
+      case 'ToolInvocationSucceeded':
+      case 'ToolInvocationFailed':
+      case 'ToolInvocationCancelled':
+        return end(event)
+      default:
+    }
+  })
+  return () => {
+    off()
+    for (const span of spans.values()) span.end()
+    spans.clear()
+  }
+}
+
+const keyOf = ({ sessionId, callId }: CallEvent): string => `${sessionId} ${callId}`

@@ -1,0 +1,89 @@
+import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { BulkheadEvent, EventBody, EventListener } from '@bulkhead/contract'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { traceTools } from '../../src/otel/index.ts'
+
+const exporter = new InMemorySpanExporter()
+const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+const tracer = provider.getTracer('bulkhead')
+
+beforeAll(() => { context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()) })
+afterAll(() => context.disable())
+beforeEach(() => exporter.reset())
+
+/** A host that says what it is told to say. */
+function source() {
+  const listeners = new Set<EventListener>()
+  return {
+    on(listener: EventListener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    emit(body: EventBody) {
+      for (const listener of listeners) listener({ ...body, at: '2026-01-01T00:00:00.000Z' } as BulkheadEvent)
+    },
+    get heard() { return listeners.size },
+  }
+}
+
+const origin = { layer: 'global', extension: 'weather', version: '1.2.3', digest: 'd' } as const
+const call = { sessionId: 's1', callId: 'c1', tool: 'forecast', origin }
+
+it('a call is one span below the active one, named and described by the conventions', () => {
+  const host = source()
+  traceTools(host, { tracer })
+  const outer = tracer.startSpan('agent')
+  context.with(trace.setSpan(context.active(), outer), () => {
+    host.emit({ type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } })
+  })
+  host.emit({ type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'no rule', reason: '', approvalKey: 'k', args: {} })
+  host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
+  const [span] = exporter.getFinishedSpans()
+  expect(span).toMatchObject({
+    name: 'execute_tool forecast', kind: SpanKind.INTERNAL, status: { code: SpanStatusCode.UNSET },
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'forecast', 'gen_ai.tool.call.id': 'c1',
+      'gen_ai.tool.type': 'extension', 'gen_ai.conversation.id': 's1', 'bulkhead.extension.id': 'weather',
+      'bulkhead.extension.version': '1.2.3', 'bulkhead.layer': 'global',
+    },
+    events: [{ name: 'bulkhead.decision', attributes: { decision: 'allow', stage: 'rules', source: 'no rule' } }],
+  })
+  expect(span!.parentSpanContext?.spanId).toBe(outer.spanContext().spanId)
+  expect(span!.attributes).not.toHaveProperty('gen_ai.tool.call.arguments')
+})
+
+it('arguments are there when they are asked for', () => {
+  const host = source()
+  traceTools(host, { tracer, arguments: true })
+  host.emit({ type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } })
+  host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
+  expect(exporter.getFinishedSpans()[0]!.attributes['gen_ai.tool.call.arguments']).toBe('{"city":"Oslo"}')
+})
+
+it.each([
+  { type: 'ToolInvocationFailed', ...call, durationMs: 5, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' },
+  { type: 'ToolInvocationCancelled', ...call, durationMs: 5, errorCode: 'NotFound', reason: 'no' },
+] as const)('$type is an error with its code', (end) => {
+  const host = source()
+  traceTools(host, { tracer })
+  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  host.emit(end)
+  expect(exporter.getFinishedSpans()).toMatchObject([
+    { attributes: { 'error.type': 'NotFound' }, status: { code: SpanStatusCode.ERROR, message: 'NotFound' } },
+  ])
+})
+
+it('keeps calls apart, ends what is open when it ends, and leaves nothing behind', () => {
+  const host = source()
+  const stop = traceTools(host, { tracer })
+  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c2', args: {} })
+  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  host.emit({ type: 'ToolInvocationCancelled', ...call, callId: 'never proposed', durationMs: 0, errorCode: 'InputInvalid', reason: '' })
+  expect(exporter.getFinishedSpans()).toHaveLength(1)
+  stop()
+  expect(exporter.getFinishedSpans()).toHaveLength(3)
+  expect(host.heard).toBe(0)
+})

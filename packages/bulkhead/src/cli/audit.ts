@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs'
+import { styleText } from 'node:util'
+import { BulkheadError, isJsonObject, type AuditEntry, type Json, type Store } from '@bulkhead/contract'
+import { openSqliteStore, verifyAudit, type Anchor } from '@bulkhead/store'
+import { storeFile } from '../store-file.ts'
+import { exportLines, openExport } from './audit-export.ts'
+import type { Command } from './command.ts'
+import { readOptions } from './host-options.ts'
+import { table } from './table.ts'
+import { UsageError } from './usage-error.ts'
+
+const LATEST = 20
+
+export const audit: Command = {
+  usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
+bulkhead audit tail [--count N] [--json] [--home DIR]
+bulkhead audit show POSITION [--home DIR]
+bulkhead audit export [--home DIR]`,
+  details: `  verify   finds the first record that was changed, dropped or moved, here or in an exported FILE
+  tail     the latest records
+  show     one record, whole
+  export   all of it as lines of JSON, for another place
+
+  --anchor POSITION:LINK   a link that was noted before, elsewhere: shows an audit that was made anew as a whole
+  --count N                how many records (default: ${LATEST})
+  --json                   print JSON
+  --home DIR               the folder of the global layer (default: ~/.bulkhead)
+
+Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 2 for wrong usage.`,
+
+  async run(args) {
+    const { values, positionals: [act, operand, ...more] } = readOptions(args, { anchor: { type: 'string' }, count: { type: 'string' } })
+    if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much.`)
+    const json = values.json === true
+    switch (act) {
+      case 'verify': {
+        const anchor = readAnchor(values.anchor)
+        if (operand !== undefined) return printVerdict(await verifyAudit(await openExport(operand), anchor), json)
+        return withStore(values.home, async (store) => printVerdict(await verifyAudit(store, anchor), json))
+      }
+      case 'tail':
+        refuseOperand(operand)
+        return withStore(values.home, tail(readCount(values.count), json))
+      case 'show':
+        return withStore(values.home, show(readPosition(operand)))
+      case 'export':
+        refuseOperand(operand)
+        return withStore(values.home, async (store) => {
+          for await (const line of exportLines(store)) process.stdout.write(`${line}\n`)
+          return 0
+        })
+      default:
+        throw new UsageError(act === undefined ? 'What about the audit? verify, tail, show or export.' : `There is no "audit ${act}".`)
+    }
+  },
+}
+
+/** Reading must not make a store where there is none. */
+async function withStore(home: string | undefined, use: (store: Store) => Promise<number>): Promise<number> {
+  const file = storeFile(home)
+  if (!existsSync(file)) {
+    throw new BulkheadError('StoreUnavailable', `There is no audit at ${file}. It is made by the first call, or is elsewhere: use --home.`)
+  }
+  const store = await openSqliteStore({ file })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
+  if (json) process.stdout.write(`${JSON.stringify(verdict)}\n`)
+  else if (verdict.ok) {
+    process.stdout.write(`${styleText('green', 'whole')} ${verdict.records} records. Note this to find a change of all of it later:\n`
+      + `  --anchor ${verdict.last}:${verdict.link}\n`)
+  } else process.stdout.write(`${styleText('red', 'broken')} at record ${verdict.position}: ${verdict.reason}.\n`)
+  return verdict.ok ? 0 : 1
+}
+
+const tail = (count: number, json: boolean) => async (store: Store): Promise<number> => {
+  const { last } = await store.auditSpan()
+  const entries = await store.records(last - count + 1)
+  if (json) process.stdout.write(`${JSON.stringify(entries, null, 2)}\n`)
+  else process.stdout.write(entries.length === 0 ? 'Nothing yet.\n' : table(HEADINGS, entries.map(rowOf)))
+  return 0
+}
+
+const show = (position: number) => async (store: Store): Promise<number> => {
+  const [entry] = await store.records(position, 1)
+  if (entry?.position !== position) throw new BulkheadError('NotFound', `The audit has no record ${position}.`)
+  process.stdout.write(`${JSON.stringify(entry, null, 2)}\n`)
+  return 0
+}
+
+const HEADINGS = ['POSITION', 'AT', 'TYPE', 'TOOL', 'ORIGIN', 'WHAT']
+
+function rowOf({ position, record }: AuditEntry): string[] {
+  const of = isJsonObject(record) ? record : {}
+  const origin = isJsonObject(of['origin']) ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}` : '-'
+  const what = [of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message']]
+  return [
+    String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
+    what.filter((word) => typeof word === 'string').join(' ').slice(0, 120) || '-',
+  ]
+}
+
+const text = (value: Json | undefined): string => typeof value === 'string' ? value : '-'
+
+function refuseOperand(operand: string | undefined): void {
+  if (operand !== undefined) throw new UsageError(`"${operand}" is too much.`)
+}
+
+function readAnchor(given: string | undefined): Anchor | undefined {
+  if (given === undefined) return undefined
+  const [, position, link] = /^([1-9]\d*):([0-9a-f]{64})$/.exec(given) ?? []
+  if (position === undefined || link === undefined) throw new UsageError('--anchor is POSITION:LINK, as verify prints it.')
+  return { position: Number(position), link }
+}
+
+function readCount(given = String(LATEST)): number {
+  const count = Number(given)
+  if (!Number.isInteger(count) || count < 1) throw new UsageError(`--count must be a whole number from 1, not "${given}".`)
+  return count
+}
+
+function readPosition(given: string | undefined): number {
+  const position = Number(given)
+  if (given === undefined || !Number.isInteger(position) || position < 1) throw new UsageError('Which record? Give its position.')
+  return position
+}

@@ -1,0 +1,50 @@
+import { styleText } from 'node:util'
+import { visibleText } from '@bulkhead/contract'
+import type { ExplainedStep, Explanation } from '@bulkhead/host'
+import { readArguments, readMode } from './call-options.ts'
+import type { Command } from './command.ts'
+import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
+import { table } from './table.ts'
+import { UsageError } from './usage-error.ts'
+
+export const explain: Command = {
+  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  --args JSON       the arguments, a JSON object (default: {})
+  --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
+${COMMON_DETAILS}
+
+Prints the chain that would decide the call, and what would change the answer. Nobody is asked, and the tool is not run.
+
+Exit code: 0 when it would be allowed, or a person would be asked; 1 when it would be refused; 2 for wrong usage.`,
+
+  async run(args) {
+    const { values, positionals: [name, ...more] } = readOptions(args, { args: { type: 'string' }, mode: { type: 'string' } })
+    if (name === undefined) throw new UsageError('Which tool? Name it after "explain".')
+    if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
+    const call = { id: 'cli', name, arguments: readArguments(values.args) }
+    const mode = readMode(values.mode)
+    const interactor = terminal()
+    const host = await openHost(values, true)
+    try {
+      const session = await host.openSession({ ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}) })
+      const explanation = await session.explain(call)
+      process.stdout.write(values.json ? `${JSON.stringify(explanation, null, 2)}\n` : toText(explanation))
+      return explanation.decision === 'deny' ? 1 : 0
+    } finally {
+      await host.close()
+    }
+  },
+}
+
+const COLOURS = { allow: 'green', ask: 'yellow', deny: 'red', pass: 'dim' } as const satisfies Record<ExplainedStep['action'], string>
+const WORDS = { allow: 'would be allowed', ask: 'would be asked about', deny: 'would be refused' } as const
+
+function toText({ tool, decision, code, approvalKey, chain, remedies }: Explanation): string {
+  const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
+  return [
+    `${visibleText(tool)} ${styleText(COLOURS[decision], WORDS[decision])}${code === undefined ? '' : ` (${code})`}\n`,
+    ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
+    '\n', table(['STAGE', 'SAYS', 'SOURCE', 'REASON'], rows),
+    ...(remedies.length === 0 ? [] : ['\nWhat would change it\n', ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`)]),
+  ].join('')
+}

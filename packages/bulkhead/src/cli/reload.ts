@@ -1,0 +1,55 @@
+import { styleText } from 'node:util'
+import { visibleText, type Diagnostic } from '@bulkhead/contract'
+import type { ExtensionStatus, ReloadChange } from '@bulkhead/host'
+import type { Command } from './command.ts'
+import { diagnosticText } from './diagnostic-text.ts'
+import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
+import { table } from './table.ts'
+
+export const reload: Command = {
+  usage: 'bulkhead reload [ID…] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  ID                an extension; all that do not ship with the host when none is named
+${COMMON_DETAILS}
+
+Does with what is on disk now what a running host does before it takes a change over: proves each extension, starts it in a
+compartment of its own, runs init and activate, sees whether it stands, and stops it. A running host takes over what stands by
+itself when it watches, or when its embedder calls reload(); this command does not reach into other processes.
+
+Exit code: 0 when all stand, 1 when one does not, 2 for wrong usage.`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, {})
+    const host = await openHost(values)
+    try {
+      const loaded = host.extensions().filter(({ standing }) => standing === 'offered')
+      const isWanted = (id: string) => positionals.length === 0 || positionals.includes(id)
+      const diagnostics = host.diagnostics.filter(({ extensionId }) => extensionId === null || isWanted(extensionId))
+      const disabled = new Set(diagnostics.map(({ extensionId }) => extensionId))
+      const all = loaded.filter(({ layer }) => layer !== 'bundled').map(({ id }) => id)
+      // One that is named and was disabled has its diagnostic; any other that is not there is an error of its own.
+      const ids = positionals.length === 0 ? all : positionals.filter((id) => !disabled.has(id) || loaded.some((one) => one.id === id))
+      const { changes } = ids.length === 0 ? { changes: [] } : await host.reload({ extensions: ids })
+      process.stdout.write(values.json ? toJson(changes, diagnostics) : toText(changes, loaded, diagnostics))
+      const isWell = changes.every(({ error }) => error === undefined) && diagnostics.every(({ severity }) => severity !== 'error')
+      return isWell ? 0 : 1
+    } finally {
+      await host.close()
+    }
+  },
+}
+
+function toJson(changes: readonly ReloadChange[], diagnostics: readonly Diagnostic[]): string {
+  const plain = changes.map(({ extension, layer, error }) =>
+    ({ extension, layer, stands: error === undefined, ...(error ? { error: { code: error.code, message: error.message } } : {}) }))
+  return JSON.stringify({ extensions: plain, diagnostics }, null, 2) + '\n'
+}
+
+function toText(changes: readonly ReloadChange[], loaded: readonly ExtensionStatus[], diagnostics: readonly Diagnostic[]): string {
+  const versions = new Map(loaded.map(({ id, version }) => [id, version]))
+  const rows = changes.map(({ extension, layer, error }) =>
+    [extension, versions.get(extension) ?? '-', layer, error ? `no: ${error.code}` : 'yes'])
+  const faults = changes.flatMap(({ extension, error }) =>
+    error ? [`\n${styleText('red', error.code)} in ${visibleText(extension)}\n  ${visibleText(error.message, { keepLines: true })}\n`] : [])
+  const listed = rows.length === 0 ? 'Nothing was started.\n' : table(['EXTENSION', 'VERSION', 'LAYER', 'STANDS'], rows)
+  return listed + faults.join('') + diagnostics.map(diagnosticText).join('')
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { bulkhead } from './command.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-audit-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const file = () => join(folder, 'home/.bulkhead/bulkhead.db')
+
+it('what was called is shown, exported and proven, and a change is found in the store and in the export', async () => {
+  writeFileSync(join(folder, 'a.txt'), 'first\n')
+  await bulkhead(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
+  await bulkhead(['call', 'read', '--args', '{"path":"none.txt"}'], folder)
+
+  const shown = await bulkhead(['audit', 'tail', '--count', '100'], folder)
+  expect(shown.stdout).toMatch(/POSITION +AT +TYPE +TOOL +ORIGIN +WHAT/)
+  expect(shown.stdout).toMatch(/ToolInvocationDecided +read +bundled read@1\.0\.0 +allow/)
+  expect(shown.stdout).toMatch(/ToolInvocationFailed +read .*NotFound/)
+  const { stdout: json } = await bulkhead(['audit', 'tail', '--count', '100', '--json'], folder)
+  const decided = (JSON.parse(json) as { position: number; record: { type: string } }[])
+    .find(({ record }) => record.type === 'ToolInvocationDecided')!
+  expect(JSON.parse((await bulkhead(['audit', 'show', String(decided.position)], folder)).stdout)).toEqual(decided)
+
+  const whole = await bulkhead(['audit', 'verify'], folder)
+  expect(whole).toMatchObject({ code: 0, stdout: expect.stringMatching(/^whole \d+ records/) })
+  const anchor = /--anchor (\S+)/.exec(whole.stdout)![1]!
+  const exported = join(folder, 'audit.jsonl')
+  writeFileSync(exported, (await bulkhead(['audit', 'export'], folder)).stdout)
+  expect((await bulkhead(['audit', 'verify', exported, '--anchor', anchor], folder)).code).toBe(0)
+  writeFileSync(exported, readFileSync(exported, 'utf8').replace('"allow"', '"deny"'))
+  expect(await bulkhead(['audit', 'verify', exported, '--json'], folder))
+    .toMatchObject({ code: 1, stdout: expect.stringContaining(`{"ok":false,"position":${decided.position}`) })
+
+  const database = new DatabaseSync(file())
+  database.prepare('DELETE FROM audit WHERE position = ?').run(decided.position)
+  database.close()
+  expect(await bulkhead(['audit', 'verify'], folder))
+    .toMatchObject({ code: 1, stdout: expect.stringContaining(`broken at record ${decided.position}:`) })
+}, 60_000)
+
+it('where nothing was called there is nothing to prove, and reading makes no store', async () => {
+  const { code, stderr } = await bulkhead(['audit', 'verify'], folder)
+  expect(code).toBe(1)
+  expect(stderr).toContain('There is no audit at')
+  expect(stderr).toContain('--home')
+})
+
+it('a file that is no export is told from one that was changed', async () => {
+  writeFileSync(join(folder, 'other.txt'), '{}\n')
+  const { code, stderr } = await bulkhead(['audit', 'verify', 'other.txt'], folder)
+  expect(code).toBe(1)
+  expect(stderr).toContain('line 1 is not one of an exported audit')
+})
+
+it('a home that cannot be written to costs the memory and not the call', async () => {
+  writeFileSync(join(folder, 'a.txt'), 'first\n')
+  mkdirSync(file(), { recursive: true })
+  const { code, stdout, stderr } = await bulkhead(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
+  expect(code).toBe(0)
+  expect(stdout).toContain('first')
+  expect(stderr).toContain('Nothing of this is remembered')
+})
+
+it.each([
+  [['audit']], [['audit', 'burn']], [['audit', 'tail', 'x']], [['audit', 'tail', '--count', '0']], [['audit', 'show']],
+  [['audit', 'verify', '--anchor', '1:abc']],
+])('wrong usage: %j', async (args) => {
+  expect((await bulkhead(args, folder)).code).toBe(2)
+})

@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Outcome } from '@bulkhead/contract'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createHost, type CreateHostOptions, type Session } from '../src/index.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+const closing: (() => Promise<unknown>)[] = []
+beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-bundled-'))) })
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+  rmSync(folder, { recursive: true })
+})
+
+async function open(options: Partial<CreateHostOptions> = {}) {
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), trust: 'declined', ...options })
+  closing.push(() => host.close())
+  return { host, session: await host.openSession({ mode: 'yolo' }) }
+}
+let calls = 0
+const call = (session: Session, name: string, args: unknown) => session.call({ id: `c${++calls}`, name, arguments: args })
+const data = (outcome: Outcome) => {
+  if (outcome.type === 'error') throw new Error(`${outcome.error.code}: ${outcome.error_text}`)
+  return outcome.data as Record<string, unknown>
+}
+const verdict = (outcome: Outcome) => outcome.type === 'error' ? outcome.error.code : 'output'
+
+describe('the tools that ship with the host', () => {
+  it('are there, each with its mode, gate and kind', async () => {
+    const { host } = await open()
+    expect(host.diagnostics).toEqual([])
+    expect(host.tools().filter(({ name }) => name !== 'bash').map(({ name, mode, gated, kind }) => [name, mode, gated, kind])).toEqual([
+      ['edit', 'safe_write', true, 'edit'], ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'],
+      ['question', 'read', false, 'other'], ['read', 'read', false, 'read'], ['skill', 'read', false, 'think'], ['task', 'local', true, 'other'],
+      ['todo', 'safe_write', false, 'other'], ['tool_search', 'read', false, 'search'], ['web_fetch', 'external', true, 'fetch'],
+      ['web_search', 'external', true, 'fetch'], ['write', 'safe_write', true, 'edit'],
+    ])
+  })
+
+  it('work together on a workspace', async () => {
+    const { session } = await open()
+    expect(data(await call(session, 'write', { path: 'src/a.ts', content: 'let a = 1\n' }))).toEqual({ path: 'src/a.ts', bytes: 10, created: true })
+    expect(data(await call(session, 'edit', { path: 'src/a.ts', old_string: '1', new_string: '2' }))).toMatchObject({ replacements: 1 })
+    expect(data(await call(session, 'grep', { pattern: 'a = 2' }))).toEqual({ matches: [{ path: 'src/a.ts', line: 1, text: 'let a = 2' }], total: 1 })
+    expect(data(await call(session, 'glob', { pattern: 'src/**' }))).toEqual({ paths: ['src/a.ts'], total: 1 })
+    expect(data(await call(session, 'read', { path: 'src/a.ts' }))).toMatchObject({ content: 'let a = 2\n' })
+    expect(data(await call(session, 'todo', { todos: [{ content: 'x', status: 'pending' }] }))).toEqual({ todos: [{ content: 'x', status: 'pending' }] })
+    expect(verdict(await call(session, 'question', { questions: [{ question: 'Anyone?' }] }))).toBe('InteractionUnavailable')
+    expect(verdict(await call(session, 'web_search', { query: 'x' }))).toBe('CapabilityUnavailable')
+  })
+
+  it('put what is beyond the model’s share into a file that goes with the session', async () => {
+    const { session } = await open()
+    mkdirSync(join(folder, 'many'))
+    for (let i = 0; i < 1_001; i++) writeFileSync(join(folder, 'many', `f${i}`), 'hit\n')
+    for (const [name, args, list, most] of [['glob', { pattern: 'many/*' }, 'paths', 1_000], ['grep', { pattern: 'hit' }, 'matches', 200]] as const) {
+      const outcome = await call(session, name, args)
+      expect(data(outcome)).toMatchObject({ total: 1_001, [list]: { length: most } })
+      expect(outcome.metadata).toMatchObject({ truncated: true, output_path: expect.any(String) })
+      const whole = JSON.parse(readFileSync(outcome.metadata.output_path!, 'utf8')) as Record<string, unknown[]>
+      expect(whole[list]).toHaveLength(1_001)
+      closing.push(async () => expect(statSync(outcome.metadata.output_path!, { throwIfNoEntry: false })).toBeUndefined())
+    }
+    const few = await call(session, 'glob', { pattern: 'many/f1*' })
+    expect(few.metadata.truncated).toBeUndefined()
+    await session.close()
+    await Promise.all(closing.splice(1).map((check) => check()))
+  })
+
+  it('hand tasks to whoever runs agents, and refuse where nobody does', async () => {
+    const { host, session } = await open({ runAgent: async ({ type, prompt, sessionId }) => ({ output: `${type}: ${prompt} (${sessionId})` }) })
+    expect(data(await call(session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toEqual({ output: `scout: look (${session.id})` })
+    const headless = await host.openSession()
+    expect(verdict(await call(headless, 'task', { subagent_type: 'scout', prompt: 'look' }))).toBe('ApprovalDenied')
+    expect(verdict(await call((await open()).session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toBe('CapabilityUnavailable')
+  })
+
+  it('find further tools, which a model is shown from then on', async () => {
+    for (let i = 0; i < 12; i++) {
+      writeExtension(join(folder, 'home'), { id: `ext-${i}`, tools: [{ name: `ext_${i}`, description: `Does thing number${i}.` }] }, 'export default {}')
+    }
+    const { host, session } = await open()
+    const names = () => host.offeredTools(session).map(({ name }) => name)
+    expect(session.tools().length).toBeGreaterThan(20)
+    expect(names()).not.toContain('ext_7')
+    expect(names()).toContain('tool_search')
+    expect(data(await call(session, 'tool_search', { query: 'number7' }))).toEqual({ matches: [{ id: 'ext_7', description: 'Does thing number7.' }] })
+    expect(names()).toContain('ext_7')
+    expect(names()).not.toContain('ext_8')
+    expect(host.offeredTools(await host.openSession()).map(({ name }) => name)).not.toContain('ext_7')
+  })
+
+  it('load skills of the project and of the user, unless the configuration says no', async () => {
+    for (const [path, body] of [['.agents/skills/one', 'of the project'], ['home/skills/one', 'hidden'], ['home/skills/two', 'of the user']] as const) {
+      mkdirSync(join(folder, path), { recursive: true })
+      writeFileSync(join(folder, path, 'SKILL.md'), `---\nname: ${path.split('/').at(-1)}\ndescription: d\n---\n${body}\n`)
+    }
+    const { session } = await open()
+    expect(data(await call(session, 'skill', { name: 'one' }))['content']).toContain('of the project')
+    expect(data(await call(session, 'skill', { name: 'two' }))['content']).toContain('of the user')
+    expect(verdict(await call((await open({ config: { skills: { enabled: false } } })).session, 'skill', { name: 'one' }))).toBe('ToolNotRegistered')
+  })
+
+  it('search where the configuration says, and fetch where whoever embeds the host says', async () => {
+    const server = createServer((request, response) => {
+      if (request.url!.startsWith('/search')) response.end(JSON.stringify({ results: [{ url: 'https://a.example/', title: 'A', content: 'a' }] }))
+      else response.setHeader('content-type', 'text/html').end(`<title>T</title><p>${'word '.repeat(100_000)}`)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    closing.push(async () => void server.close())
+    const place = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { session } = await open({ config: { search: { providers: [{ type: 'searxng', url: `http://${place}` }] } }, fetchHosts: [place] })
+    expect(data(await call(session, 'web_search', { query: 'x' }))).toEqual({ results: [{ url: 'https://a.example/', title: 'A', snippet: 'a' }] })
+    const page = await call(session, 'web_fetch', { url: `http://${place}/` })
+    expect(data(page)).toMatchObject({ title: 'T', content_type: 'text/html' })
+    expect(Buffer.byteLength(data(page)['content'] as string)).toBeLessThanOrEqual(200 * 1024)
+    expect(page.metadata).toMatchObject({ truncated: true, output_path: expect.any(String) })
+    expect(verdict(await call((await open()).session, 'web_fetch', { url: `http://${place}/` }))).toBe('CapabilityDenied')
+  })
+})

@@ -1,0 +1,39 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { bulkhead } from './command.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-explain-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const config = (content: object) => {
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+  writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify(content))
+}
+const read = ['explain', 'read', '--args', '{"path":"a.txt"}']
+
+it('a call that nothing is against', async () => {
+  const { code, stdout } = await bulkhead(read, folder)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^read would be allowed\nkey: /)
+  expect(stdout).toMatch(/STAGE +SAYS +SOURCE +REASON/)
+  expect(stdout).toMatch(/resolve +pass +registry +"read" is the one of read 1\.0\.0 in the bundled layer/)
+  expect(stdout).not.toContain('What would change it')
+})
+
+it('a rule that forbids it, where it is written, and what would change it', async () => {
+  config({ rules: [{ permission: 'read', action: 'deny' }] })
+  const { code, stdout } = await bulkhead(read, folder)
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/^read would be refused \(RuleDenied\)/)
+  expect(stdout).toMatch(/What would change it\n +- Change or remove the project rule read \* \(.*config\.json#\/rules\/0\)/)
+  const { stdout: json } = await bulkhead([...read, '--json'], folder)
+  expect(JSON.parse(json)).toMatchObject({ tool: 'read', decision: 'deny', code: 'RuleDenied' })
+  expect((await bulkhead(['call', 'read', '--args', '{"path":"a.txt"}', '--json'], folder)).stdout).toContain('RuleDenied')
+})
+
+it.each([[['explain']], [['explain', 'a', 'b']], [['explain', 'read', '--args', '{']]])('wrong usage: %j', async (args) => {
+  expect((await bulkhead(args, folder)).code).toBe(2)
+})

@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bulkhead } from './command.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-reload-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const global = () => join(folder, 'home/.bulkhead')
+const WELL = 'export default { init() {}, tools: { well: { execute: () => 1 } } }'
+const ILL = 'export default { init() { throw new Error("no licence") }, tools: { ill: { execute: () => 1 } } }'
+
+describe('bulkhead reload', () => {
+  it('starts every extension that does not ship with the host, and says which do not stand', async () => {
+    writeExtension(global(), { id: 'well', version: '1.2.0', tools: [{ name: 'well' }] }, WELL)
+    writeExtension(global(), { id: 'ill', tools: [{ name: 'ill' }] }, ILL)
+    const { code, stdout } = await bulkhead(['reload'], folder)
+    expect(stdout).toMatch(/EXTENSION +VERSION +LAYER +STANDS/)
+    expect(stdout).toMatch(/well +1\.2\.0 +global +yes/)
+    expect(stdout).toMatch(/ill +1\.0\.0 +global +no: LifecycleFailure/)
+    expect(stdout).toContain('no licence')
+    expect(stdout).not.toContain('bundled')
+    expect(code).toBe(1)
+  })
+
+  it('takes names, and exits with 0 when those stand', async () => {
+    writeExtension(global(), { id: 'well', tools: [{ name: 'well' }] }, WELL)
+    writeExtension(global(), { id: 'ill', tools: [{ name: 'ill' }] }, ILL)
+    const { code, stdout } = await bulkhead(['reload', 'well', '--json'], folder)
+    expect(JSON.parse(stdout)).toEqual({ extensions: [{ extension: 'well', layer: 'global', stands: true }], diagnostics: [] })
+    expect(code).toBe(0)
+  })
+
+  it('tells what was disabled before anything could be started, and a name that nobody has', async () => {
+    writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
+    const broken = await bulkhead(['reload', 'broken'], folder)
+    expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('ShapeInvalid (shape) in broken') })
+    expect(await bulkhead(['reload', 'nobody'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('ExtensionNotFound') })
+  })
+})

@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { trace } from '@opentelemetry/api'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost } from '../src/index.ts'
+
+const exporter = new InMemorySpanExporter()
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-trace-'))
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
+})
+afterEach(() => {
+  trace.disable()
+  rmSync(folder, { recursive: true })
+})
+
+it('a program that has OpenTelemetry gets a span for each call, without asking', async () => {
+  writeFileSync(join(folder, 'a.txt'), 'text')
+  const host = await createHost({ workspace: folder, home: join(folder, 'home') })
+  const session = await host.openSession()
+  await session.call({ id: 'c1', name: 'read', arguments: { path: 'a.txt' } })
+  await session.call({ id: 'c2', name: 'read', arguments: { path: 'none.txt' } })
+  await host.close()
+  expect(exporter.getFinishedSpans()).toMatchObject([
+    { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c1', 'bulkhead.layer': 'bundled' } },
+    { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c2', 'error.type': 'NotFound' } },
+  ])
+})

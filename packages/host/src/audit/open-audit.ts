@@ -1,0 +1,43 @@
+import type { ConfigFile, Store } from '@bulkhead/contract'
+import type { EventBus } from '../events.ts'
+import type { Registry } from '../registry.ts'
+import { AuditTrail } from './audit-trail.ts'
+import { createRedaction, type Redaction } from './redaction.ts'
+
+export interface AuditSources {
+  readonly config: ConfigFile['audit']
+  readonly store: Store
+  readonly events: EventBus
+  readonly env: (name: string) => string | undefined
+  /** The current one. */
+  readonly registry: () => Registry
+}
+
+/** The audit of a host, listening. Undefined where it is switched off, or where nobody said and nothing would outlive the host. */
+export function openAudit({ config, store, events, env, registry }: AuditSources): AuditTrail | undefined {
+  if (!(config?.enabled ?? store.forgets !== true)) return undefined
+  const trail = new AuditTrail({
+    store,
+    redaction: secretsOf(registry, env),
+    keepArguments: config?.arguments === true,
+    failed: (error) => events.suppressed('audit', error),
+  })
+  events.on(trail.hear)
+  return trail
+}
+
+/** Knows the secrets of everything that is, or ever was, registered. Looks again only after that has changed. */
+function secretsOf(registry: () => Registry, env: AuditSources['env']): () => Redaction {
+  const known = new Set<string>()
+  let redaction = createRedaction(known)
+  let seen: Registry['view'] | undefined
+  return () => {
+    const { view, candidates } = registry()
+    if (view === seen) return redaction
+    seen = view
+    const names = candidates.flatMap(({ descriptor: { manifest } }) => manifest.secrets.map(({ name }) => name))
+    for (const name of names) known.add(env(name) ?? '')
+    redaction = createRedaction(known)
+    return redaction
+  }
+}

@@ -1,0 +1,43 @@
+import type { Json } from '@bulkhead/contract'
+
+const REDACTED = '[redacted]'
+
+/** Members whose values are nobody's business, whatever they hold. */
+const SECRET_KEY = /pass(?:word|phrase|code)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credential/i
+
+/** Forms that are secrets wherever they stand: keys in PEM, tokens of well-known issuers, what follows a scheme in a header. */
+const SECRET_FORMS = [
+  String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,
+  String.raw`\b(?:Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}`,
+  String.raw`\b(?:gh[pousr]_|github_pat_|glpat-|sk-|xox[abprs]-|npm_)[A-Za-z0-9_-]{10,}`,
+  String.raw`\bAKIA[0-9A-Z]{16}\b`,
+  String.raw`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
+]
+
+/** A shorter one would hide half of every text, and is no secret. */
+const LEAST_SECRET_CHARS = 6
+
+/** Takes secrets out of what is about to be kept. */
+export interface Redaction {
+  text(text: string): string
+  /** A copy. */
+  value(value: Json): Json
+}
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
+
+/** `known`: the values of declared secrets, taken out wherever they stand. */
+export function createRedaction(known: Iterable<string>): Redaction {
+  const values = [...new Set(known)].filter((value) => value.length >= LEAST_SECRET_CHARS)
+    .toSorted((a, b) => b.length - a.length)
+  const secrets = new RegExp([...values.map(escaped), ...SECRET_FORMS].join('|'), 'g')
+  const text = (given: string): string => given.replace(secrets, REDACTED)
+  const value = (given: Json): Json => {
+    if (typeof given === 'string') return text(given)
+    if (typeof given !== 'object' || given === null) return given
+    if (Array.isArray(given)) return given.map(value)
+    return Object.fromEntries(Object.entries(given).map(([key, member]) =>
+      [text(key), SECRET_KEY.test(key) ? REDACTED : value(member)]))
+  }
+  return { text, value }
+}

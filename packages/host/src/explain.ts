@@ -1,0 +1,85 @@
+import { BulkheadError, type ErrorCode, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
+import { Refusal, type RawCall, type ValidatedCall } from './call.ts'
+import type { HostContext } from './host-context.ts'
+import { remedies } from './permissions/remedies.ts'
+import { rule, type Ruling } from './permissions/ruling.ts'
+import { headless, type DecisionStage, type Verdict } from './permissions/verdict.ts'
+import type { Proposal } from './pipeline.ts'
+import { readWords, receive, repeatable } from './stages/receive.ts'
+import { resolve } from './stages/resolve.ts'
+import { validate } from './stages/validate.ts'
+
+/** One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. */
+export interface ExplainedStep {
+  readonly stage: 'receive' | 'resolve' | 'validate' | DecisionStage
+  readonly action: RuleAction | 'pass'
+  readonly source: string
+  readonly reason: string
+}
+
+/** What would become of a call, and why. */
+export interface Explanation {
+  readonly tool: string
+  readonly origin: OutcomeOrigin | null
+  /** ask: a person would be asked, now. */
+  readonly decision: RuleAction
+  /** For a deny: the code the call would end with. */
+  readonly code?: ErrorCode
+  /** What an approval would stand for; null where it did not come that far. */
+  readonly approvalKey: string | null
+  readonly chain: readonly ExplainedStep[]
+  /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
+  readonly remedies: readonly string[]
+}
+
+/**
+ * Takes a call through the very stages that decide, and stops before anyone is asked. Watchdogs, guards and, where the key is
+ * theirs to derive, the tool itself are consulted as for a call. Contract: never rejects; nothing runs and nothing is kept.
+ */
+export async function explainCall({ scope, call, timeoutMs }: Proposal, host: HostContext): Promise<Explanation> {
+  const words = readWords(call)
+  const raw: RawCall = { ...scope, id: repeatable(words.id), name: repeatable(words.name), input: undefined, timeoutMs: undefined }
+  const chain: ExplainedStep[] = []
+  const pass = (stage: ExplainedStep['stage'], source: string, reason: string) => chain.push({ stage, action: 'pass', source, reason })
+  const refused = (stage: ExplainedStep['stage'], { code, message }: BulkheadError): Explanation => {
+    chain.push({ stage, action: 'deny', source: code, reason: message })
+    return conclude(raw, { decision: 'deny', code, approvalKey: null, chain, remedies: remedies(stage, code) })
+  }
+  let stage: ExplainedStep['stage'] = 'receive'
+  try {
+    scope.signal.throwIfAborted()
+    const received = receive(words, timeoutMs, scope)
+    if (received instanceof Refusal) return refused(stage, received.error)
+    stage = 'resolve'
+    const resolved = resolve(received)
+    if (resolved instanceof Refusal) return refused(stage, resolved.error)
+    const { origin: { layer, extension, version } } = resolved.tool
+    pass(stage, 'registry', `"${resolved.name}" is the one of ${extension} ${version} in the ${layer} layer`)
+    stage = 'validate'
+    const validated = validate(resolved)
+    if (validated instanceof Refusal) return refused(stage, validated.error)
+    pass(stage, 'input schema', 'the arguments satisfy it')
+    stage = 'approval'
+    return explainRuling(validated, await rule(validated, host), chain)
+  } catch (thrown) {
+    return refused(stage, BulkheadError.from(thrown))
+  } finally {
+    scope.progress.release?.()
+  }
+}
+
+function explainRuling(call: ValidatedCall, { verdicts, verdict, meaning: { approvalKey } }: Ruling, chain: ExplainedStep[]): Explanation {
+  const final = verdict.action === 'ask' && !call.session.interactions.canApprove ? headless() : verdict
+  chain.push(...verdicts.map(stepOf))
+  if (!verdicts.includes(final)) chain.push(stepOf(final))
+  const { action: decision, code } = final
+  const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
+    .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
+    .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, approvalKey })))]
+  return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, chain, remedies: hints })
+}
+
+const stepOf = ({ stage, action, source, reason }: Verdict): ExplainedStep => ({ stage, action, source, reason })
+
+const conclude = (call: RawCall, rest: Omit<Explanation, 'tool' | 'origin'>): Explanation =>
+  ({ tool: call.name, origin: call.progress.tool?.origin ?? null, ...rest })

@@ -1,0 +1,53 @@
+import {
+  APPROVAL_ANSWERS, BulkheadError, isJsonObject, type ApprovalAnswer, type InteractionRequest, type InteractionResponse,
+  type Json,
+} from '@bulkhead/contract'
+
+/** An answer as the question wants it. Throws InteractionUnavailable for anything else: an interactor is not believed blindly. */
+export function readResponse(request: InteractionRequest, response: unknown): InteractionResponse {
+  const { status, value, reason } = isJsonObject(response) ? response : {}
+  if (status === 'timeout') return { status }
+  if (status === 'rejected') return { status, ...(typeof reason === 'string' ? { reason } : {}) }
+  if (status !== 'accepted') throw malformed('in a form that is not one of the known ones')
+  return { status, value: readValue(request, value) }
+}
+
+/** Throws InteractionUnavailable when the value is no answer to the question. */
+export function readValue(request: InteractionRequest, value: unknown): Json {
+  switch (request.kind) {
+    case 'Ask':
+    case 'Auth.Password':
+      if (typeof value === 'string') return value
+      throw malformed('with something that is not a text')
+    case 'Confirm':
+    case 'grantStageTool':
+    case 'trustProject':
+      if (typeof value === 'boolean') return value
+      throw malformed('with something that is neither yes nor no')
+    case 'Select':
+      return readChoice(request, value)
+    case 'Auth.DeviceCode':
+      return null
+    case 'Approve':
+      return { ...readApproval(value) }
+  }
+}
+
+function readChoice({ options, multiple = false }: Extract<InteractionRequest, { kind: 'Select' }>, value: unknown): Json {
+  const labels = new Set(options.map(({ label }) => label))
+  const isLabel = (each: unknown): each is string => typeof each === 'string' && labels.has(each)
+  if (!multiple && isLabel(value)) return value
+  if (multiple && Array.isArray(value) && value.every(isLabel)) return [...new Set(value)]
+  throw malformed('with something that was not among the options')
+}
+
+const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
+
+/** Anything but one of the known answers is a no. */
+export function readApproval(value: unknown): ApprovalAnswer {
+  const { decision = value, reason } = isJsonObject(value) ? value : {}
+  if (!decisions.has(decision)) return { decision: 'reject', reason: 'the answer was not one of the known ones' }
+  return { decision: decision as ApprovalAnswer['decision'], ...(typeof reason === 'string' ? { reason } : {}) }
+}
+
+const malformed = (how: string) => new BulkheadError('InteractionUnavailable', `The question was answered ${how}.`)

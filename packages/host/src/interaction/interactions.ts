@@ -1,0 +1,117 @@
+import {
+  BulkheadError, messageOf, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest,
+  type InteractionResponse, type Interactor,
+} from '@bulkhead/contract'
+import type { EventBus } from '../events.ts'
+import { readApproval } from './answers.ts'
+import { raceInteractors } from './race.ts'
+import { Turnstile } from './turnstile.ts'
+
+export interface InteractionSources {
+  readonly sessionId: string
+  readonly interactors: readonly Interactor[]
+  readonly approver: Approver | undefined
+  /** How long a person may take. */
+  readonly timeoutMs: number | undefined
+  readonly events: EventBus
+  readonly clock: Clock
+  /** Of a session whose questions go to the same person. */
+  readonly queue?: Turnstile | undefined
+}
+
+/** The word of whoever decides. `nobody`: it is a no because nobody could be asked. */
+export interface Word extends ApprovalAnswer {
+  readonly nobody?: boolean
+}
+
+/** Everything one session asks people, one question at a time, first come first served. */
+export class Interactions {
+  readonly queue: Turnstile
+  readonly #sources: InteractionSources
+  #count = 0
+
+  constructor(sources: InteractionSources) {
+    this.#sources = sources
+    this.queue = sources.queue ?? new Turnstile()
+  }
+
+  get canApprove(): boolean {
+    return this.#sources.approver !== undefined || this.#sources.interactors.length > 0
+  }
+
+  /** Rejects with InteractionUnavailable when nobody is there or those who are there fail. */
+  ask(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+    if (this.#sources.interactors.length === 0) return Promise.reject(nobodyThere())
+    return this.queue.pass(signal, () => this.#raise(request, source, signal))
+  }
+
+  /**
+   * `settled` is asked when its turn has come: an answer to the question before may have settled this one too, and then
+   * nobody is asked. A decider that fails has not said yes.
+   */
+  approve(approval: ApprovalRequest, signal: AbortSignal, settled: () => ApprovalAnswer | undefined): Promise<Word> {
+    return this.queue.pass(signal, async () => settled() ?? await this.#decide(approval, signal).catch(failed))
+  }
+
+  async #decide(approval: ApprovalRequest, signal: AbortSignal): Promise<Word> {
+    const { approver, interactors } = this.#sources
+    if (approver) return this.#approveBy(approver, approval, signal)
+    if (interactors.length === 0) throw nobodyThere()
+    const response = await this.#raise({ kind: 'Approve', approval }, 'host', signal)
+    if (response.status === 'accepted') return readApproval(response.value)
+    if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
+    return { decision: 'reject', reason: response.reason ?? 'a person said no' }
+  }
+
+  #raise(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+    const { clock, interactors } = this.#sources
+    return this.#observed(request.kind, source, (correlationId) => {
+      const issuedAt = new Date(clock.now()).toISOString()
+      const terms = { signal, clock, timeoutMs: this.#timeFor(request) }
+      return raceInteractors(interactors, { correlationId, issuedAt, request, source }, terms)
+    }, ({ status }) => status)
+  }
+
+  /** A device code is worth nothing once it has expired. */
+  #timeFor(request: InteractionRequest): number | undefined {
+    const { timeoutMs, clock } = this.#sources
+    const expires = request.kind === 'Auth.DeviceCode' ? Date.parse(request.expiresAt) - clock.now() : Number.NaN
+    const limits = [timeoutMs, expires].filter((ms) => ms !== undefined && !Number.isNaN(ms)) as number[]
+    return limits.length === 0 ? undefined : Math.max(0, Math.min(...limits))
+  }
+
+  #approveBy(approver: Approver, approval: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+    return this.#observed(
+      'Approve', 'host',
+      async () => readApproval(await approver.approve(approval, signal)),
+      ({ decision }) => decision === 'reject' ? 'rejected' : 'accepted',
+    )
+  }
+
+  async #observed<Answer>(
+    kind: string,
+    source: string,
+    ask: (correlationId: string) => Promise<Answer>,
+    status: (answer: Answer) => InteractionResponse['status'],
+  ): Promise<Answer> {
+    const { events, sessionId } = this.#sources
+    const correlationId = `${sessionId}:${++this.#count}`
+    events.emit({ type: 'InteractionRaised', correlationId, kind, source })
+    try {
+      const answer = await ask(correlationId)
+      events.emit({ type: 'InteractionAnswered', correlationId, status: status(answer) })
+      return answer
+    } catch (thrown) {
+      events.emit({ type: 'InteractionAnswered', correlationId, status: 'rejected' })
+      throw thrown
+    }
+  }
+}
+
+const failed = (thrown: unknown): Word => ({
+  decision: 'reject',
+  reason: messageOf(thrown),
+  ...(BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable' ? { nobody: true } : {}),
+})
+
+const nobodyThere = () => new BulkheadError('InteractionUnavailable', 'Nobody is there to be asked in this session.')

@@ -1,0 +1,54 @@
+import { BulkheadError, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
+import { onAbort } from '../cancellation.ts'
+
+/** A person who is reached by a program: a window, a chat, a queue. */
+export interface ProgrammaticInteractor extends Interactor {
+  /** Questions nobody has answered, oldest first. */
+  readonly pending: readonly InteractionEnvelope[]
+  /** Hears each question as it comes. Returns what ends the subscription. */
+  onQuestion(listener: (envelope: InteractionEnvelope) => void): () => void
+  /** Throws InteractionAlreadyAnswered for a question that is not pending: answered, taken back, or too late. */
+  answer(correlationId: string, response: InteractionResponse): void
+}
+
+interface Pending {
+  readonly envelope: InteractionEnvelope
+  readonly settle: (response: InteractionResponse) => void
+}
+
+export function createProgrammaticInteractor(): ProgrammaticInteractor {
+  const pending = new Map<string, Pending>()
+  const listeners = new Set<{ readonly listener: (envelope: InteractionEnvelope) => void }>()
+  return {
+    get pending() {
+      return [...pending.values()].map(({ envelope }) => envelope)
+    },
+    onQuestion(listener) {
+      const subscription = { listener }
+      listeners.add(subscription)
+      return () => listeners.delete(subscription)
+    },
+    async interact(envelope, signal) {
+      signal.throwIfAborted()
+      const { promise, resolve, reject } = Promise.withResolvers<InteractionResponse>()
+      pending.set(envelope.correlationId, { envelope, settle: resolve })
+      const forget = onAbort(signal, () => reject(signal.reason))
+      try {
+        for (const { listener } of listeners) listener(envelope)
+        return await promise
+      } finally {
+        forget()
+        pending.delete(envelope.correlationId)
+      }
+    },
+    answer(correlationId, response) {
+      const question = pending.get(correlationId)
+      if (!question) {
+        const message = `The question ${correlationId} is not pending: it was answered, taken back, or its time is over.`
+        throw new BulkheadError('InteractionAlreadyAnswered', message, { data: { correlationId } })
+      }
+      pending.delete(correlationId)
+      question.settle(response)
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { BulkheadError, CALL_LIMITS, checkApprovalKey, messageOf, type ArgumentsReading } from '@bulkhead/contract'
+import type { ValidatedCall } from '../call.ts'
+import type { HostContext } from '../host-context.ts'
+import { approvalKeyOf } from './approval-key.ts'
+import { ask, deny, type Verdict } from './verdict.ts'
+
+/** One thing a call would do: what an approval of it stands for, and the other names that may forbid it. */
+export interface Subject {
+  readonly key: string
+  readonly names?: readonly string[]
+}
+
+/** What a call stands for. */
+export interface CallMeaning {
+  /** Of the whole call. */
+  readonly approvalKey: string
+  /** All of which must be allowed where it is not the whole that was approved. */
+  readonly subjects: readonly Subject[]
+  /** What reading the arguments already says of it. */
+  readonly verdicts: readonly Verdict[]
+}
+
+export const meaningByKey = (approvalKey: string): CallMeaning => ({ approvalKey, subjects: [{ key: approvalKey }], verdicts: [] })
+
+/** Told by the host's own reader where there is one for this name; else by a template or by the tool. */
+export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning | Promise<CallMeaning> {
+  const reader = host.argumentsReaders.get(call.tool.name)
+  if (reader) return meaningOfReading(readSafely(() => reader(call.args, host), call.tool.name))
+  const key = approvalKeyOf(call, host.clock)
+  return typeof key === 'string' ? meaningByKey(key) : key.then(meaningByKey)
+}
+
+function meaningOfReading({ key, subjects, asks, denies }: ArgumentsReading): CallMeaning {
+  return {
+    approvalKey: keyOf(key),
+    subjects: subjects.map((subject) => ({ key: keyOf(subject.key), names: subject.names })),
+    verdicts: [
+      ...denies.map((reason) => deny('watchdog', 'WatchdogDenied', SOURCE, reason)),
+      ...asks.map(({ reason, fresh }) => ask('watchdog', SOURCE, reason, !fresh)),
+    ],
+  }
+}
+
+const SOURCE = 'reading of the arguments'
+/** Of a key that is too long to be shown whole. */
+const SHOWN_CHARS = 200
+
+function readSafely(read: () => ArgumentsReading, tool: string): ArgumentsReading {
+  try {
+    const reading = read()
+    if (reading.subjects.length > 0) return reading
+    throw new Error('nothing was found in them')
+  } catch (thrown) {
+    const text = `The arguments of "${tool}" could not be read: ${messageOf(thrown)}.`
+    throw new BulkheadError('ApprovalKeyDerivationFailed', text, { data: { tool }, cause: thrown })
+  }
+}
+
+/** Readers do not count bytes. A key that is too long is told by its beginning and the digest of all of it. */
+function keyOf(text: string): string {
+  if (Buffer.byteLength(text) <= CALL_LIMITS.approvalKeyBytes) return checkApprovalKey(text)
+  const beginning = Array.from(text.slice(0, SHOWN_CHARS)).slice(0, -1).join('')
+  return checkApprovalKey(`${beginning}… sha256:${createHash('sha256').update(text).digest('hex')}`)
+}

@@ -1,0 +1,41 @@
+import type { ErrorCode } from '@bulkhead/contract'
+import type { ExplainedStep } from '../explain.ts'
+
+export interface RemedyContext {
+  readonly source: string
+  readonly tool: string
+  readonly approvalKey: string
+}
+
+const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
+
+/** What would change what a stage says, each a thing to do. */
+export function remedies(stage: ExplainedStep['stage'], code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
+  const { source, tool, approvalKey } = context
+  switch (stage) {
+    case 'receive':
+      return ['Give the call an id and the name of a tool.']
+    case 'resolve':
+      return code === 'ToolsDisabled' ? ['Switch the tool on in the configuration.'] : ['Call a tool that is listed.']
+    case 'validate':
+      return ['Send arguments that satisfy the input schema of the tool.']
+    case 'capability':
+      return ['Raise the ceiling, or call a tool that can do less.']
+    case 'role':
+      return [`Turn on the ${source}.`]
+    case 'rules':
+      return [`Change or remove the ${source}.`]
+    case 'watchdog':
+    case 'guard':
+      return [`Change the arguments so that the ${source} has nothing against them.`]
+    case 'tool-mode':
+    case 'security-mode':
+      return [
+        `Approve of the key "${approvalKey}" for the session or the project.`,
+        `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
+        `Add a rule that allows "${tool}" for this key.`,
+      ]
+    case 'approval':
+      return source === 'headless' ? ['Open the session with somebody who can be asked.'] : ['Ask again.']
+  }
+}

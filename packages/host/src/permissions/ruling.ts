@@ -1,0 +1,64 @@
+import { CALL_LIMITS } from '@bulkhead/contract'
+import type { ValidatedCall } from '../call.ts'
+import type { HostContext } from '../host-context.ts'
+import { meaningByKey, meaningOf, type CallMeaning } from './call-meaning.ts'
+import { outside } from './describe-grant.ts'
+import { judge } from './judgement.ts'
+import { allow, deny, strictest, type Verdict } from './verdict.ts'
+
+/** What everything that speaks of a call comes to, before a person is asked. */
+export interface Ruling {
+  /** All that was said, in order. */
+  readonly verdicts: readonly Verdict[]
+  /** The one that decides. An `ask` is left only where nothing but a person's fresh word answers it. */
+  readonly verdict: Verdict
+  readonly meaning: CallMeaning
+  /** For an ask: whether an approval answers it. */
+  readonly answerable: boolean
+}
+
+/** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. */
+export async function rule(call: ValidatedCall, host: HostContext): Promise<Ruling> {
+  const { tool, session: { policy } } = call
+  const denied = policy.standing(tool).denied ?? beyondParent(call)
+  if (denied) return { verdicts: [denied], verdict: denied, meaning: meaningByKey(tool.name), answerable: false }
+  const read = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
+  const meaning = read instanceof Promise ? await read : read
+  const verdicts = await judge(call, meaning)
+  const verdict = strictest(verdicts) ?? UNOPPOSED
+  if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
+  const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
+  return { verdicts, verdict: answeredAlready(call, meaning, answerable) ?? verdict, meaning, answerable }
+}
+
+/** Whether a person has approved of the whole, or of each thing it stands for. */
+export const approvedBefore = ({ tool, session: { approvals } }: ValidatedCall, { approvalKey, subjects }: CallMeaning): boolean =>
+  approvals.has(tool, approvalKey) || subjects.every(({ key }) => approvals.has(tool, key))
+
+const UNOPPOSED = allow('rules', 'no rule', 'it is not gated and nothing asks')
+
+function answeredAlready(call: ValidatedCall, meaning: CallMeaning, answerable: boolean): Verdict | undefined {
+  const { tool, session: { policy } } = call
+  if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'the mode turns ask into allow')
+  if (!answerable) return undefined
+  if (policy.allowlisted(tool, meaning.subjects)) return allow('approval', 'allowlist', 'the key is on the allowlist')
+  return approvedBefore(call, meaning) ? allow('approval', 'approval', 'the key was approved before') : undefined
+}
+
+/** A tool cannot gain power by calling another: what that one may reach must lie within its own. */
+function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
+  if (!parent) return undefined
+  const { tool: caller, depth } = parent
+  const { subagentDepth } = CALL_LIMITS
+  const refused = (source: string, reason: string) => deny('capability', 'CapabilityDenied', source, reason)
+  if (depth > subagentDepth) return refused('depth', `tools call each other ${subagentDepth} deep at most`)
+  const more = outside(tool.grant, caller.grant)
+  if (more.length === 0) return undefined
+  return refused(`powers of ${caller.name}`, `"${caller.name}", which calls it, may not ${more.join('; ')}`)
+}
+
+/** A key that nobody would look at is not worth starting a compartment for. */
+function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
+  if (tool.definition.gated || policy.standing(tool).floor) return true
+  return policy.lineage.some(({ rules, watchdog }) => rules.length > 0 || watchdog !== undefined)
+}

@@ -1,0 +1,34 @@
+import type { BulkheadError, Layer, LoadReport } from '@bulkhead/contract'
+
+/** Where a host finds out what there is now. */
+export interface ReportSource {
+  load(): Promise<LoadReport>
+  /** Calls back after every change of what `load` would find; a storm of calls is one reload. Returns its disposer. */
+  watch?(onChange: () => void): () => void
+}
+
+export interface ReloadRequest {
+  /** What there is now. Default: the host's source is asked. */
+  readonly report?: LoadReport
+  /** Only these ids. Each is started and must prove itself, also where it did not run and nothing about it has changed. */
+  readonly extensions?: readonly string[]
+}
+
+/**
+ * reloaded: another generation has taken over. deferred: it will, when no turn or no earlier generation stands in the way.
+ * refused: it declares that it is never reloaded. failed: it does not stand, and what answered before goes on.
+ */
+export interface ReloadChange {
+  readonly extension: string
+  readonly layer: Layer
+  readonly result: 'added' | 'removed' | 'reloaded' | 'deferred' | 'refused' | 'failed'
+  /** Of what answers now; undefined when nothing of this id does. */
+  readonly generation: number | undefined
+  /** Why it was refused or failed. */
+  readonly error?: BulkheadError
+}
+
+export interface ReloadReport {
+  /** Empty when everything is as it was. */
+  readonly changes: readonly ReloadChange[]
+}

@@ -1,0 +1,229 @@
+import { BulkheadError, layerRank, type Clock, type Diagnostic, type LoadReport } from '@bulkhead/contract'
+import { registrationDiagnostic, type Candidate } from '../candidate.ts'
+import type { EventBus } from '../events.ts'
+import type { Extension, Starter } from '../extension.ts'
+import type { Holds } from '../holds.ts'
+import { isCandidate, type Registry } from '../registry.ts'
+import { Settings } from '../settings.ts'
+import { Attempt, errorOf } from './attempt.ts'
+import { ChangeWatch } from './change-watch.ts'
+import { differences, keyOf, type Change } from './differences.ts'
+import type { ReloadChange, ReloadReport, ReloadRequest, ReportSource } from './reload-report.ts'
+import type { Retirement } from './retirement.ts'
+import { prove, type SmokeCheck } from './smoke-check.ts'
+import { wayOf } from './strategy.ts'
+
+export interface ReloaderSources {
+  readonly registry: Registry
+  readonly retirement: Retirement
+  readonly turns: Holds
+  readonly report: LoadReport
+  readonly source: ReportSource | undefined
+  readonly check: SmokeCheck | undefined
+  readonly starter: Starter | undefined
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+/** What one reload has decided so far. */
+interface Round {
+  readonly attempt: Attempt
+  readonly changes: Map<string, ReloadChange>
+  readonly taken: { readonly candidate: Candidate; readonly from: Extension | undefined; readonly exchanged: boolean }[]
+}
+
+/**
+ * Brings the registry to what there is now, one reload at a time.
+ *
+ *   load ▶ compare ▶ start the new beside the old ▶ smoke check ▶ swap in one step ▶ let go of the old
+ *    └─ fails: nothing has changed   └───────┴─ fails: the last good one stays, and the report says why
+ */
+export class Reloader {
+  readonly #sources: ReloaderSources
+  readonly #watch: ChangeWatch
+  readonly #stopWatching: (() => void) | undefined
+  /** Why the last try to reload an extension failed, until one succeeds. */
+  readonly #faults = new Map<string, Diagnostic>()
+  readonly #deferred = new Set<string>()
+  #report: LoadReport
+  #last: Promise<unknown> = Promise.resolve()
+  /** The reload of everything that has been asked for and has not begun. */
+  #next: Promise<ReloadReport> | undefined
+  #attempt: Attempt | undefined
+  #closed: BulkheadError | undefined
+
+  constructor(sources: ReloaderSources) {
+    this.#sources = sources
+    this.#report = sources.report
+    this.#watch = new ChangeWatch(sources.clock, () => {
+      this.reload().catch((thrown: unknown) => sources.events.suppressed('reload', thrown))
+    })
+    this.#stopWatching = sources.source?.watch?.(() => this.#watch.changed())
+  }
+
+  /** The loader's of the newest report, and what failed since. */
+  get diagnostics(): readonly Diagnostic[] {
+    return [...this.#report.diagnostics, ...this.#faults.values()]
+  }
+
+  reload(request: ReloadRequest = {}): Promise<ReloadReport> {
+    if (request.report || request.extensions) return this.queue(() => this.#run(request))
+    this.#next ??= this.queue(() => {
+      this.#next = undefined
+      return this.#run(request)
+    })
+    return this.#next
+  }
+
+  /** After whatever changes the registry now. */
+  queue<Value>(change: () => Value | Promise<Value>): Promise<Value> {
+    const result = this.#last.then(() => {
+      this.#goOn()
+      return change()
+    })
+    this.#last = result.catch(() => {})
+    return result
+  }
+
+  /** Nothing changes any more. Resolves when a reload that is under way has ended. */
+  async close(reason: BulkheadError): Promise<void> {
+    this.#closed ??= reason
+    this.#watch.stop()
+    this.#stopWatching?.()
+    await this.#attempt?.abandon(reason)
+    await this.#last
+  }
+
+  #goOn(): void {
+    if (this.#closed) throw this.#closed
+  }
+
+  async #run(request: ReloadRequest): Promise<ReloadReport> {
+    const { registry, retirement, check, starter, clock } = this.#sources
+    const report = request.report ?? await this.#load()
+    this.#goOn()
+    const settings = new Settings(report.config)
+    const only = request.extensions && new Set(request.extensions)
+    registry.learnLocked(report.extensions)
+    const { candidates: current, unprepared, settings: before } = registry
+    const found = differences({ current, unprepared, before, report, after: settings, only })
+    for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => idOf(change) === id)) throw notFound(id)
+    const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [] }
+    const there = new Set(report.extensions.map(keyOf))
+    round.attempt.keepUnprepared((descriptor) => there.has(keyOf(descriptor)))
+    for (const change of found) this.#weigh(change, round, only !== undefined)
+
+    this.#attempt = round.attempt
+    const proposal = await round.attempt.prove(() => this.#goOn()).finally(() => {
+      this.#attempt = undefined
+    })
+    for (const { candidate, from, exchanged } of round.taken) {
+      if (from && exchanged) candidate.extension.startAfter(Promise.resolve().then(() => retirement.left(from)))
+    }
+    retirement.retire(registry.commit(proposal), replaced())
+    for (const { candidate } of round.taken) retirement.welcome(candidate.extension)
+    this.#report = report
+    await Promise.all(round.taken.filter(({ exchanged }) => exchanged).map(({ candidate, from }) => this.#exchange(round, candidate, from!)))
+    for (const extension of registry.eager()) extension.start(starter).catch(() => {})
+    return { changes: this.#conclude(round) }
+  }
+
+  #load(): Promise<LoadReport> {
+    const { source } = this.#sources
+    if (source) return source.load()
+    throw new BulkheadError('ReloadRefused', 'The host was not told where to look for changes: hand `reload` a report, or give it a source.')
+  }
+
+  /** What one difference calls for; nothing is done yet. */
+  #weigh(change: Change, { attempt, changes, taken }: Round, isForced: boolean): void {
+    const { registry, retirement, turns } = this.#sources
+    const { id, layer } = change.kind === 'added' ? change.descriptor : change.old.descriptor
+    const note = (result: ReloadChange['result'], error?: BulkheadError) => {
+      const key = `${layer}/${id}`
+      changes.set(key, { extension: id, layer, result, generation: undefined, ...(error ? { error } : {}) })
+    }
+    if (change.kind === 'removed') {
+      attempt.drop(change.old)
+      return note('removed')
+    }
+    if (change.kind === 'broken') return note('failed', errorOf(change.diagnostic))
+
+    const { descriptor } = change
+    const old = change.kind === 'changed' ? change.old : undefined
+    const serving = registry.extension(id)
+    const isTakenOver = serving && layerRank(serving.descriptor.layer) <= layerRank(layer)
+    const circumstances = { openTurns: turns.size, leaving: retirement.generations(id) }
+    const way = isTakenOver ? wayOf(serving, descriptor, circumstances) : { kind: 'replace' } as const
+    if (way.kind === 'refuse') return note('refused', way.error)
+    if (way.kind === 'wait') {
+      this.#later(id, way.until, isForced)
+      return note('deferred')
+    }
+    const candidate = attempt.take(descriptor, old, way.kind === 'shadow' || (way.kind === 'replace' && isForced))
+    if (candidate) taken.push({ candidate, from: serving, exchanged: way.kind === 'exchange' })
+    note(old ? 'reloaded' : 'added')
+  }
+
+  /** Asks again when what stands in the way has gone. */
+  #later(id: string, until: 'turns' | 'generations', isForced: boolean): void {
+    const { turns, retirement, events, source } = this.#sources
+    if (this.#deferred.has(id)) return
+    this.#deferred.add(id)
+    const free = until === 'turns' ? turns.whenNone() : retirement.oneLeft(id)
+    void free.then(() => {
+      this.#deferred.delete(id)
+      if (this.#closed) return undefined
+      return this.queue(async () => {
+        const report = source ? await source.load() : this.#report
+        return this.#run({ report, ...(isForced ? { extensions: [id] } : {}) })
+      })
+    }).catch((thrown: unknown) => {
+      if (!this.#closed) events.suppressed('reload', thrown)
+    })
+  }
+
+  /** The old one is on its way out; if the new one does not stand, it is brought back as it was. */
+  async #exchange({ attempt }: Round, candidate: Candidate, from: Extension): Promise<void> {
+    const { registry, retirement } = this.#sources
+    try {
+      await prove(candidate.extension, this.#sources)
+    } catch (thrown) {
+      const error = BulkheadError.from(thrown)
+      attempt.failed.set(keyOf(candidate.descriptor), error)
+      if (this.#closed) return
+      const { candidates, unprepared, settings } = registry
+      const ended = candidate.extension.stop(error, 0)
+      // One of a layer below has its place in the registry already.
+      const back = from.descriptor.layer === candidate.descriptor.layer ? [registry.prepare(from.descriptor, settings)] : []
+      for (const restored of back.filter(isCandidate)) restored.extension.startAfter(ended)
+      const others = candidates.filter((other) => other !== candidate)
+      retirement.retire(registry.commit(registry.propose([...others, ...back.filter(isCandidate)], unprepared, settings)), error)
+    }
+  }
+
+  #conclude({ attempt, changes }: Round): readonly ReloadChange[] {
+    const { registry, events } = this.#sources
+    return Array.from(changes, ([key, change]) => {
+      const error = attempt.failed.get(key) ?? change.error
+      const result = attempt.failed.has(key) ? 'failed' : change.result
+      const extension = registry.extension(change.extension)
+      const generation = extension?.generation
+      const extensionId = change.extension
+      if (result === 'reloaded' && generation !== undefined) events.emit({ type: 'ExtensionReloaded', extensionId, generation })
+      if (result === 'refused') events.emit({ type: 'ExtensionReloadRefused', extensionId, reason: error!.message })
+      if (result === 'failed') events.emit({ type: 'ExtensionReloadFailed', extensionId, errorCode: error!.code, message: error!.message })
+      // What the loader says of it is in its report.
+      this.#faults.delete(key)
+      const isOurWord = result === 'refused' || attempt.failed.has(key)
+      if (isOurWord && extension) this.#faults.set(key, registrationDiagnostic(extension.descriptor, error!))
+      return { ...change, result, generation, ...(error ? { error } : {}) }
+    })
+  }
+}
+
+const replaced = () => new BulkheadError('ToolCancelled', 'The extension was replaced or unloaded.')
+
+const idOf = (change: Change): string => (change.kind === 'added' ? change.descriptor : change.old.descriptor).id
+
+const notFound = (id: string) =>
+  new BulkheadError('ExtensionNotFound', `No extension "${id}" is loaded, and none was found.`, { data: { extension: id } })

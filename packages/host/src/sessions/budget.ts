@@ -1,0 +1,87 @@
+import { BulkheadError } from '@bulkhead/contract'
+
+export interface BudgetLimits {
+  readonly tokens?: number | undefined
+  readonly calls?: number | undefined
+}
+
+/** What one call holds of the budget. */
+export interface Reservation {
+  readonly tokens: number
+  /** Gives it back, for a call that never ran. Idempotent. */
+  release(): void
+  /** What it came to, once that is known. A tool that claims less than was reserved gets nothing back. */
+  settle(tokens: number): void
+}
+
+/** Reserving is one synchronous step, so calls that run at once cannot overdraw it together. */
+export interface BudgetSource {
+  reserve(tokens: number): Reservation | BulkheadError
+}
+
+/** What a workflow may use. */
+export class Budget implements BudgetSource {
+  readonly #limits: BudgetLimits
+  #tokens = 0
+  #calls = 0
+
+  constructor(limits: BudgetLimits = {}) {
+    this.#limits = limits
+  }
+
+  reserve(tokens: number): Reservation | BulkheadError {
+    const { tokens: tokenLimit = Infinity, calls: callLimit = Infinity } = this.#limits
+    if (this.#calls + 1 > callLimit) {
+      return exhausted(`All ${callLimit} calls of this workflow are used up.`, { limit: 'calls', of: callLimit, left: 0 })
+    }
+    if (this.#tokens + tokens > tokenLimit) {
+      const left = Math.max(0, tokenLimit - this.#tokens)
+      const message = `The call needs about ${tokens} tokens and the workflow has ${left} of ${tokenLimit} left.`
+      return exhausted(message, { limit: 'tokens', of: tokenLimit, left })
+    }
+    this.#calls += 1
+    this.#tokens += tokens
+    let open = true
+    const close = (tokensChange: number, callsChange: number) => {
+      if (!open) return
+      open = false
+      this.#tokens += tokensChange
+      this.#calls += callsChange
+    }
+    return {
+      tokens,
+      release: () => close(-tokens, -1),
+      settle: (used) => close(Math.max(0, used - tokens), 0),
+    }
+  }
+}
+
+/** From each of them or from none: what a sub-agent uses, its parent and its workflow have used too. */
+export function jointBudget(sources: readonly BudgetSource[]): BudgetSource {
+  const [only] = sources
+  if (only && sources.length === 1) return only
+  return {
+    reserve(tokens) {
+      const held: Reservation[] = []
+      for (const source of sources) {
+        const reservation = source.reserve(tokens)
+        if (reservation instanceof BulkheadError) {
+          for (const each of held) each.release()
+          return reservation
+        }
+        held.push(reservation)
+      }
+      return {
+        tokens,
+        release: () => held.forEach((each) => each.release()),
+        settle: (used) => held.forEach((each) => each.settle(used)),
+      }
+    },
+  }
+}
+
+/** Four characters are about one token in the languages models are trained on most. */
+export const estimateTokens = (text: string): number => Math.ceil(text.length / 4)
+
+const exhausted = (message: string, data: { limit: 'calls' | 'tokens'; of: number; left: number }) =>
+  new BulkheadError('BudgetExhausted', message, { data })

@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto'
+import { BulkheadError, CALL_LIMITS, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { beginning } from '../call.ts'
+import { onAbort } from '../cancellation.ts'
+import { explainCall, type Explanation } from '../explain.ts'
+import { joinHooks } from '../hooks.ts'
+import type { HostContext } from '../host-context.ts'
+import { Interactions } from '../interaction/interactions.ts'
+import type { Resumption } from '../interaction/paused-calls.ts'
+import type { OfferedTools } from '../offered-tools.ts'
+import { Approvals, type ProjectApprovals } from '../permissions/approvals.ts'
+import { finishCall, prepareCall, runCall, skipCall, type PreparedCall, type Proposal } from '../pipeline.ts'
+import type { CallOptions, ToolCall } from '../stages/receive.ts'
+import { Budget, jointBudget, type BudgetSource } from './budget.ts'
+import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
+import { checkOptions, policyFrom, type OptionSources, type SessionOptions } from './session-options.ts'
+import type { SessionScope } from './session-scope.ts'
+import type { CallAllOptions, Session, SubagentOptions } from './session.ts'
+import { batchSizeOf, runByStrategy, type StrategyRun } from './strategy.ts'
+import { HostTurn, type Turn } from './turn.ts'
+
+export interface SessionSources extends OptionSources {
+  readonly host: HostContext
+  readonly projectApprovals: ProjectApprovals
+  readonly onClose: (session: HostSession) => void
+}
+
+/** Where a call is made in. */
+interface Frame {
+  readonly scope: CancelScope
+  readonly turn: CancelScope
+  readonly tools: OfferedTools
+}
+
+/** A conversation of a model with the tools, under one policy. */
+export class HostSession implements Session {
+  readonly id = randomUUID()
+  readonly depth: number
+  readonly #options: SessionOptions
+  readonly #sources: SessionSources
+  readonly #parent: HostSession | undefined
+  readonly #names: ReadonlySet<string> | undefined
+  readonly #cancel: CancelScope
+  readonly #scope: SessionScope
+  readonly #budget: Budget | undefined
+  readonly #ownWorkflow: Budget
+  /** What runs, with the number of calls in it. */
+  readonly #open = new Map<Promise<unknown>, number>()
+  readonly #subagents = new Set<HostSession>()
+  readonly #forgetSignal: (() => void) | undefined
+  #turn: HostTurn | undefined
+  #leaveTurn: (() => void) | undefined
+  #turns = 0
+  #closing: Promise<void> | undefined
+
+  /** Throws ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
+  constructor(options: SubagentOptions, sources: SessionSources, parent?: HostSession) {
+    checkOptions(options, sources)
+    const { host: { events, clock } } = sources
+    const { interactor, approver, signal, interactionTimeoutMs, background = false } = options
+    const outer = parent && parent.#scope
+    const asksParent = interactor === undefined && approver === undefined
+    this.depth = parent ? parent.depth + 1 : 0
+    this.#options = options
+    this.#sources = sources
+    this.#parent = parent
+    this.#names = options.tools && new Set(options.tools)
+    this.#budget = options.budget && new Budget(options.budget)
+    this.#ownWorkflow = new Budget(sources.settings.file.budget)
+    this.#scope = {
+      id: this.id,
+      policy: policyFrom(options, sources, outer?.policy),
+      approvals: new Approvals(sources.projectApprovals),
+      interactions: outer && asksParent ? outer.interactions : new Interactions({
+        sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
+        queue: outer?.interactions.queue,
+      }),
+      paused: options.pause ? sources.host.paused : undefined,
+      hooks: joinHooks(outer?.hooks, options.hooks),
+    }
+    this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
+    events.emit({ type: 'SessionOpened', sessionId: this.id, ...(parent ? { parentId: parent.id } : {}) })
+    this.#forgetSignal = signal && onAbort(signal, () => this.#cancel.cancel(sessionCancelled('user', signal.reason)))
+  }
+
+  tools(): readonly ToolDefinition[] {
+    return this.#offered().enabled().map(({ tool }) => tool.definition)
+  }
+
+  call(call: ToolCall, options: CallOptions = {}): Promise<Outcome> {
+    return this.#call(call, options)
+  }
+
+  explain(call: ToolCall): Promise<Explanation> {
+    const scope = (this.#turn?.scope ?? this.#cancel).begin()
+    const proposal = this.#propose(call, {}, { scope, turn: scope, tools: this.#offered() })
+    return explainCall(proposal, this.#sources.host).finally(() => scope.end())
+  }
+
+  async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
+    const { paused } = this.#sources.host
+    const { call, resumption } = await paused.claim(id, answer)
+    try {
+      const outcome = await this.#call(call, options, resumption)
+      if (!mustGoOn(outcome)) await paused.forget(id)
+      return outcome
+    } finally {
+      paused.release(id)
+    }
+  }
+
+  #call(call: ToolCall, options: CallOptions, resumption?: Resumption): Promise<Outcome> {
+    const turn = this.#turn
+    const scope = (turn?.scope ?? this.#cancel).begin()
+    const proposal = this.#propose(call, options, { scope, turn: turn?.scope ?? scope, tools: this.#offered() }, resumption)
+    const { signal } = options
+    const forget = signal && onAbort(signal, () => scope.cancel(callCancelled('user', signal.reason)))
+    return this.#hold(runCall(proposal, this.#sources.host), turn, 1, () => {
+      forget?.()
+      scope.end()
+    })
+  }
+
+  async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
+    const { strategy = this.#options.strategy ?? 'parallel', steering, signal } = options
+    if (!Array.isArray(calls)) throw new BulkheadError('InputInvalid', 'The calls are not a list.', { data: { path: '/calls' } })
+    const batchSize = batchSizeOf(strategy)
+    const turn = this.#turn
+    const scope = (turn?.scope ?? this.#cancel).begin()
+    const forget = signal && onAbort(signal, () => scope.cancel(callCancelled('user', signal.reason)))
+    const frame = { scope, turn: turn?.scope ?? scope, tools: this.#offered() }
+    return this.#hold(this.#runAll(calls, options, frame, { batchSize, steering }), turn, calls.length, () => {
+      forget?.()
+      scope.end()
+    })
+  }
+
+  beginTurn({ signal }: { readonly signal?: AbortSignal } = {}): Turn {
+    if (this.#turn) throw turnInvalid('A turn is under way; end it first.')
+    if (this.#closing) throw sessionCancelled('user')
+    const { host } = this.#sources
+    this.#leaveTurn = host.turns.enter()
+    this.#turn = new HostTurn({ number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal })
+    host.events.emit({ type: 'TurnBegan', sessionId: this.id, turn: this.#turn.number })
+    return this.#turn
+  }
+
+  async endTurn(): Promise<void> {
+    const turn = this.#turn
+    if (!turn) throw turnInvalid('There is no turn to end.')
+    await turn.end()
+    if (this.#turn !== turn) return
+    this.#turn = undefined
+    this.#sources.host.events.emit({ type: 'TurnEnded', sessionId: this.id, turn: turn.number })
+    this.#leaveTurn?.()
+  }
+
+  async openSubagent(options: SubagentOptions = {}): Promise<Session> {
+    const { subagentDepth } = CALL_LIMITS
+    if (this.depth >= subagentDepth) {
+      const message = `Sub-agents open sub-agents ${subagentDepth} deep at most.`
+      throw new BulkheadError('SubagentDepthExceeded', message, { data: { depth: this.depth, limit: subagentDepth } })
+    }
+    if (this.#closing) throw sessionCancelled('parent')
+    const sources = { ...this.#sources, onClose: (ended: HostSession) => this.#subagents.delete(ended) }
+    const subagent = new HostSession(options, sources, this)
+    this.#subagents.add(subagent)
+    return subagent
+  }
+
+  cancel(reason: CancelReason = 'user'): void {
+    this.#cancel.cancel(sessionCancelled(reason))
+  }
+
+  /** Lets what runs go on; calls to come end with this reason. */
+  refuse(reason: BulkheadError): void {
+    this.#cancel.refuse(reason)
+  }
+
+  /** Ends every call with this reason, those to come too. */
+  cancelWith(reason: BulkheadError): void {
+    this.#cancel.cancel(reason)
+  }
+
+  /** Resolves when no call is open, here or in a sub-agent. */
+  async settled(): Promise<void> {
+    while (this.openCalls > 0) {
+      await Promise.all([...this.#open.keys(), ...[...this.#subagents].map((subagent) => subagent.settled())])
+    }
+  }
+
+  get openCalls(): number {
+    const own = [...this.#open.values()].reduce((sum, calls) => sum + calls, 0)
+    return [...this.#subagents].reduce((sum, subagent) => sum + subagent.openCalls, own)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { host: { events, sidecar }, onClose } = this.#sources
+    this.#cancel.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
+    this.#forgetSignal?.()
+    await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
+    await this.settled()
+    if (this.#turn) await this.endTurn()
+    this.#cancel.end()
+    await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
+    events.emit({ type: 'SessionClosed', sessionId: this.id })
+    onClose(this)
+  }
+
+  #offered(): OfferedTools {
+    if (this.#turn) return this.#turn.offered
+    return (this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()).within(this.#names)
+  }
+
+  /** What a sub-agent is cancelled with. */
+  #scopeFor(background: boolean): CancelScope {
+    return background || !this.#turn ? this.#cancel : this.#turn.scope
+  }
+
+  #propose(call: ToolCall, { timeoutMs }: CallOptions, { scope, turn, tools }: Frame, resumption?: Resumption): Proposal {
+    const { host } = this.#sources
+    return {
+      scope: {
+        session: this.#scope, tools, turn, signal: scope.signal, progress: beginning(host.clock), parent: undefined, resumption,
+        budget: this.#budgetIn(host.workflows.current),
+      },
+      call,
+      timeoutMs,
+    }
+  }
+
+  /** Contract: never rejects. */
+  async #runAll(
+    calls: readonly ToolCall[], options: CallOptions, frame: Frame, how: Pick<StrategyRun, 'batchSize' | 'steering'>,
+  ): Promise<readonly Outcome[]> {
+    const { host } = this.#sources
+    const prepared: PreparedCall[] = []
+    // One after the other, so that questions come in the order of the calls whatever it takes to know what to ask.
+    for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
+    return runByStrategy(prepared, {
+      ...how, events: host.events, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
+    })
+  }
+
+  /** A session is a workflow of its own for what is called outside of one. */
+  #budgetIn(workflow: BudgetSource | undefined): BudgetSource {
+    const shared = this.#parent ? this.#parent.#budgetIn(workflow) : workflow ?? (this.#budget ? undefined : this.#ownWorkflow)
+    return jointBudget([this.#budget ?? [], shared ?? []].flat())
+  }
+
+  /** Until it has settled, nothing it belongs to is over. */
+  #hold<Value>(work: Promise<Value>, turn: HostTurn | undefined, calls: number, release: () => void): Promise<Value> {
+    this.#open.set(work, calls)
+    turn?.holds(work)
+    return work.finally(() => {
+      this.#open.delete(work)
+      release()
+    })
+  }
+}
+
+/** Paused again, or ended from outside before it had used its answer. */
+const mustGoOn = (outcome: Outcome): boolean => outcome.type === 'error'
+  && (['ClarificationNeeded', 'HostClosed'].includes(outcome.error.code) || outcome.error.class === 'Cancellation')
+
+const turnInvalid = (message: string) => new BulkheadError('TurnInvalid', message)

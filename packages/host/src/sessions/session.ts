@@ -1,0 +1,55 @@
+import type { Json, Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { Explanation } from '../explain.ts'
+import type { CallOptions, ToolCall } from '../stages/receive.ts'
+import type { CancelReason } from './cancel-scope.ts'
+import type { SessionOptions } from './session-options.ts'
+import type { ExecutionStrategy, Steering } from './strategy.ts'
+import type { Turn } from './turn.ts'
+
+export interface CallAllOptions extends CallOptions {
+  /** Default: the session's. */
+  readonly strategy?: ExecutionStrategy
+  readonly steering?: Steering
+}
+
+export interface SubagentOptions extends SessionOptions {
+  /** Goes on when the turn it is opened in is cancelled. */
+  readonly background?: boolean
+}
+
+export interface Session {
+  readonly id: string
+  /** 0 for one that the host opened, and one more with each sub-agent. */
+  readonly depth: number
+  /** Those of the turn; outside of one, the present ones. */
+  tools(): readonly ToolDefinition[]
+  /** Contract: never rejects. Every call ends in exactly one outcome. */
+  call(call: ToolCall, options?: CallOptions): Promise<Outcome>
+  /** What would become of a call, by the chain that would decide it. Nobody is asked and nothing runs. Contract: never rejects. */
+  explain(call: ToolCall): Promise<Explanation>
+  /**
+   * The calls of one response: everything that needs a person's word is asked first, in their order; then they run by the
+   * strategy. Outcomes come in their order, one for each. Rejects only for a list or a strategy that is none.
+   */
+  callAll(calls: readonly ToolCall[], options?: CallAllOptions): Promise<readonly Outcome[]>
+  /**
+   * Goes on with a call that was paused, under the policy of this session: it runs anew and is told what it was told before.
+   * The answer may be left out where it was given before. Rejects with NotFound, InteractionAlreadyAnswered, InputInvalid or
+   * StoreUnavailable, and then nothing has changed.
+   */
+  resume(id: string, answer?: Json, options?: CallOptions): Promise<Outcome>
+  /** Fixes what is offered until `endTurn`. Throws TurnInvalid inside of another turn. */
+  beginTurn(options?: { readonly signal?: AbortSignal }): Turn
+  /** Resolves when the calls of the turn have settled. Rejects with TurnInvalid when there is none. */
+  endTurn(): Promise<void>
+  /**
+   * A session for a sub-agent, which can do no more than this one: it lives under both policies, draws from both budgets,
+   * asks the same person unless it brings its own, and ends with this one. Rejects with SubagentDepthExceeded five deep,
+   * and as `openSession` does.
+   */
+  openSubagent(options?: SubagentOptions): Promise<Session>
+  /** Ends its turn, its calls and its sub-agents, and refuses what is to come. */
+  cancel(reason?: CancelReason): void
+  /** Cancels what runs and resolves when it has settled. Idempotent. */
+  close(): Promise<void>
+}

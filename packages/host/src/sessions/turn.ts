@@ -1,0 +1,69 @@
+import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
+import { onAbort } from '../cancellation.ts'
+import type { OfferedTools } from '../offered-tools.ts'
+import { turnCancelled, type CancelReason, type CancelScope } from './cancel-scope.ts'
+
+/** One answer of a model with all its calls. The tools it sees stay what they were when it began. */
+export interface Turn {
+  /** From 1 in each session. */
+  readonly number: number
+  readonly signal: AbortSignal
+  tools(): readonly ToolDefinition[]
+  /** Ends its calls, those to come too. The session goes on with the next turn. */
+  cancel(reason?: CancelReason): void
+}
+
+export interface TurnParts {
+  readonly number: number
+  readonly scope: CancelScope
+  readonly offered: OfferedTools
+  /** Of whoever began it. */
+  readonly signal: AbortSignal | undefined
+}
+
+export class HostTurn implements Turn {
+  readonly number: number
+  readonly scope: CancelScope
+  readonly offered: OfferedTools
+  readonly #open = new Set<Promise<unknown>>()
+  readonly #forgetSignal: (() => void) | undefined
+  #ending: Promise<void> | undefined
+
+  constructor({ number, scope, offered, signal }: TurnParts) {
+    this.number = number
+    this.scope = scope
+    this.offered = offered
+    this.#forgetSignal = signal && onAbort(signal, () => scope.cancel(turnCancelled('user', signal.reason)))
+  }
+
+  get signal(): AbortSignal {
+    return this.scope.signal
+  }
+
+  tools(): readonly ToolDefinition[] {
+    return this.offered.enabled().map(({ tool }) => tool.definition)
+  }
+
+  cancel(reason: CancelReason = 'user'): void {
+    this.scope.cancel(turnCancelled(reason))
+  }
+
+  /** The turn is not over before this is. Contract: what it holds never rejects. */
+  holds(work: Promise<unknown>): void {
+    this.#open.add(work)
+    void work.finally(() => this.#open.delete(work))
+  }
+
+  /** Refuses calls to come, and resolves when those it has have settled. Idempotent. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end()
+    return this.#ending
+  }
+
+  async #end(): Promise<void> {
+    this.scope.refuse(new BulkheadError('TurnCancelled', 'The turn is over.', { data: { reason: 'parent' } }))
+    while (this.#open.size > 0) await Promise.all(this.#open)
+    this.#forgetSignal?.()
+    this.scope.end()
+  }
+}

@@ -1,0 +1,25 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Budget, jointBudget, type BudgetLimits, type BudgetSource } from './budget.ts'
+
+/**
+ * Which workflow a call is made in, told by the async context: tasks that run at once have budgets of their own, and what
+ * a task starts has the task's.
+ */
+export class Workflows {
+  readonly #current = new AsyncLocalStorage<BudgetSource>()
+
+  /** One inside another draws from both. */
+  run<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
+    const budget = new Budget(limits)
+    const outer = this.#current.getStore()
+    return this.#current.run(outer ? jointBudget([budget, outer]) : budget, work)
+  }
+
+  /**
+   * Asked for when a call comes in and at no later time: what a compartment sends back arrives in the context of whoever
+   * opened it.
+   */
+  get current(): BudgetSource | undefined {
+    return this.#current.getStore()
+  }
+}

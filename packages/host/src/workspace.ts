@@ -1,0 +1,123 @@
+import type {
+  ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
+} from '@bulkhead/contract'
+import { settlesWithin } from './bounded-wait.ts'
+import type { EventBus } from './events.ts'
+import type { Starter } from './extension.ts'
+import { Holds } from './holds.ts'
+import type { HostContext, Sidecar } from './host-context.ts'
+import { Interactions } from './interaction/interactions.ts'
+import { PausedCalls } from './interaction/paused-calls.ts'
+import type { OpenCalls } from './journal/open-calls.ts'
+import { ProjectApprovals } from './permissions/approvals.ts'
+import { Registry } from './registry.ts'
+import type { ReportSource } from './reload/reload-report.ts'
+import { Reloader } from './reload/reloader.ts'
+import { Retirement } from './reload/retirement.ts'
+import type { SmokeCheck } from './reload/smoke-check.ts'
+import type { HostSession } from './sessions/host-session.ts'
+import { createNestedCaller } from './sessions/nested-calls.ts'
+import type { Workflows } from './sessions/workflows.ts'
+import { Settings } from './settings.ts'
+import { stopAll, type StopReport } from './shutdown.ts'
+import { Validators } from './validators.ts'
+
+/** What a host works on: a folder, what a loader found there and for everybody, and what runs it. */
+export interface Place {
+  /** What a loader found: configuration, proven extensions, and what it disabled. */
+  readonly report: LoadReport
+  /** The canonical path {workspace} stands for. */
+  readonly workspace: string
+  readonly sandbox: Sandbox
+  /** Where `reload` looks, and what says that it should. */
+  readonly source?: ReportSource
+}
+
+export interface WorkspaceSources {
+  readonly store: Store
+  readonly userData: string
+  readonly env: (name: string) => string | undefined
+  readonly events: EventBus
+  readonly clock: Clock
+  readonly sidecar: Sidecar | undefined
+  readonly smokeCheck: SmokeCheck | undefined
+  readonly interactor: Interactor | undefined
+  readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
+  readonly drainMs: number
+  readonly workflows: Workflows
+  readonly journal: OpenCalls
+}
+
+/**
+ * Everything that is bound to one folder: its settings, its tools with their grants, its approvals, and the sessions that were
+ * opened there. A session never leaves its workspace: its policy is made of that project's rules.
+ */
+export class Workspace {
+  readonly path: string
+  readonly variables: VariableValues
+  readonly context: HostContext
+  readonly projectApprovals: ProjectApprovals
+  readonly reloader: Reloader
+  readonly retirement: Retirement
+  readonly sessions = new Set<HostSession>()
+  readonly #starter: Starter | undefined
+  #unloading: Promise<StopReport> | undefined
+
+  constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, argumentsReaders } = sources
+    const turns = new Holds()
+    this.path = workspace
+    this.variables = { workspace: [workspace], 'user-data': [userData] }
+    this.projectApprovals = new ProjectApprovals(store, workspace, events, () => clock.now())
+    const registry = new Registry({
+      settings: new Settings(report.config),
+      variables: this.variables,
+      validators: new Validators(),
+      callTool: createNestedCaller(() => this.context),
+      store, sandbox, workspace, env, events, clock,
+    })
+    registry.register(report.extensions)
+    this.context = {
+      registry, events, clock, sidecar, turns, workflows, journal, argumentsReaders, workspace,
+      paused: new PausedCalls(store, workspace, () => clock.now()),
+    }
+    this.retirement = new Retirement({ turns, events, drainMs })
+    const starter = interactor && new Interactions({
+      sessionId: 'host', interactors: [interactor], approver: undefined, timeoutMs: undefined, events, clock,
+    })
+    this.reloader = new Reloader({
+      registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,
+    })
+    this.#starter = starter
+    // Later, so that whoever subscribes first hears of it.
+    queueMicrotask(() => this.startEager())
+  }
+
+  /** A failure shows as its state; its first call tries again. */
+  startEager(): void {
+    for (const extension of this.context.registry.eager()) extension.start(this.#starter).catch(() => {})
+  }
+
+  get settings(): Settings {
+    return this.context.registry.settings
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    return [...this.reloader.diagnostics, ...this.context.registry.diagnostics]
+  }
+
+  /** Stops everything that runs here, dependents first. */
+  unload(reason: BulkheadError, drainMs: number): Promise<StopReport> {
+    this.#unloading ??= this.#unload(reason, drainMs)
+    return this.#unloading
+  }
+
+  async #unload(reason: BulkheadError, drainMs: number): Promise<StopReport> {
+    const { clock, registry } = this.context
+    // What a reload has started and nobody was offered yet is stopped by it.
+    const reloaded = this.reloader.close(reason)
+    const report = await stopAll([...this.retirement.leaving, ...registry.clear()], reason, drainMs)
+    await settlesWithin(clock, drainMs, reloaded)
+    return report
+  }
+}

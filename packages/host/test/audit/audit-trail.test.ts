@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { MemoryStore } from '../twin/store.ts'
+import { agreeable, createWorld, type WorldSketch } from '../twin/world.ts'
+
+async function keptOf(sketch: WorldSketch, act: (world: ReturnType<typeof createWorld>) => Promise<void>): Promise<JsonObject[]> {
+  const world = createWorld(sketch)
+  await act(world)
+  await world.host.flush()
+  return (await world.store.records()).map(({ record }) => record as JsonObject)
+}
+
+const callEcho = (args: JsonObject) => async ({ host }: ReturnType<typeof createWorld>) => {
+  const session = await host.openSession(agreeable)
+  await session.call({ id: 'c1', name: 'echo', arguments: args })
+}
+const typesOf = (records: readonly JsonObject[]) => records.map(({ type }) => type)
+const ofCalls = (records: readonly JsonObject[]) => records.filter(({ callId }) => callId === 'c1')
+
+test('a call leaves its decision and its end, with origin, digests and the digest of its arguments', async () => {
+  const records = ofCalls(await keptOf({}, callEcho({ b: 1, a: 'x' })))
+  expect(typesOf(records)).toEqual(['ToolInvocationDecided', 'ToolInvocationSucceeded'])
+  expect(records[0]).toMatchObject({
+    tool: 'echo', decision: 'allow', approvalKey: 'echo', at: expect.stringMatching(/^\d{4}-/),
+    origin: { layer: 'global', extension: 'sample', version: '1.0.0', digest: expect.stringMatching(/^[0-9a-f]{128}$/) },
+    argsSha256: createHash('sha256').update('{"a":"x","b":1}').digest('hex'),
+  })
+  expect(records[0]).not.toHaveProperty('args')
+})
+
+test('arguments are kept where that is wanted, without their secrets', async () => {
+  const sketch: WorldSketch = {
+    config: { audit: { arguments: true } },
+    env: (name) => name === 'API_KEY' ? 'correct horse battery' : undefined,
+    extensions: [{
+      secrets: [{ name: 'API_KEY', hosts: ['api.example'] }], tools: { echo: { requires: { net: { hosts: ['api.example'] } } } },
+    }],
+  }
+  const [decided] = ofCalls(await keptOf(sketch, callEcho({ note: 'the correct horse battery', token: 't', n: 1 })))
+  expect(decided).toMatchObject({ args: { note: 'the [redacted]', token: '[redacted]', n: 1 } })
+})
+
+test('what a tool says of its failure is kept without secrets, and not beyond measure', async () => {
+  const execute = (): never => { throw new Error(`Bearer abcdefgh12345678 ${'x'.repeat(5_000)}`) }
+  const records = ofCalls(await keptOf({ extensions: [{ tools: { echo: { execute } } }] }, callEcho({})))
+  const { message } = records.find(({ type }) => type === 'ToolInvocationFailed')!
+  expect(message).toContain('[redacted]')
+  expect(String(message).length).toBeLessThanOrEqual(2_000)
+})
+
+test('a refused call leaves who refused it', async () => {
+  const sketch: WorldSketch = { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } }
+  const [decided, ended] = ofCalls(await keptOf(sketch, callEcho({})))
+  expect(decided).toMatchObject({ decision: 'deny', stage: 'rules', source: expect.stringContaining('echo') })
+  expect(ended).toMatchObject({ type: 'ToolInvocationCancelled', errorCode: 'RuleDenied' })
+})
+
+test('sessions and the lives of extensions are kept; progress is not', async () => {
+  const progress: WorldSketch = { extensions: [{ tools: { echo: { execute: (_, { progress: say }) => say('half') } } }] }
+  const types = new Set(typesOf(await keptOf(progress, async (world) => {
+    await callEcho({})(world)
+    await world.host.close()
+  })))
+  for (const type of ['SessionOpened', 'LifecycleStateChanged', 'SessionClosed']) expect(types).toContain(type)
+  expect(types).not.toContain('ToolInvocationProgress')
+})
+
+test('switched off, nothing is kept', async () => {
+  expect(await keptOf({ config: { audit: { enabled: false } } }, callEcho({}))).toEqual([])
+})
+
+test('a store that fails costs records and no call; a flush says so once, and the next record says how many are missing', async () => {
+  const store = new MemoryStore()
+  const world = createWorld({ store })
+  const session = await world.host.openSession(agreeable)
+  await world.host.flush()
+  store.failing = true
+  const outcome = await session.call({ id: 'c1', name: 'echo', arguments: {} })
+  expect(outcome.type).toBe('output')
+  await expect(world.host.flush()).rejects.toMatchObject({ code: 'StoreUnavailable' })
+  expect(world.eventsOf('SuppressedError').filter(({ source }) => source === 'audit')).toHaveLength(1)
+  const before = (await kept(store)).length
+  store.failing = false
+  await session.call({ id: 'c2', name: 'echo', arguments: {} })
+  await world.host.flush()
+  const [next, ...others] = (await kept(store)).slice(before)
+  expect(next!['lostBefore']).toBeGreaterThanOrEqual(3)
+  expect(others.every((record) => !('lostBefore' in record))).toBe(true)
+})
+
+async function kept(store: MemoryStore): Promise<JsonObject[]> {
+  const { failing } = store
+  store.failing = false
+  const records = (await store.records()).map(({ record }) => record as JsonObject)
+  store.failing = failing
+  return records
+}
+
+test('a store that forgets is written to only where somebody said so', async () => {
+  const forgetful = () => Object.assign(new MemoryStore(), { forgets: true })
+  expect(await keptOf({ store: forgetful() }, callEcho({}))).toEqual([])
+  expect(await keptOf({ store: forgetful(), config: { audit: { enabled: true } } }, callEcho({}))).not.toEqual([])
+})

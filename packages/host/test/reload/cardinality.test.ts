@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { flush } from '../twin/clock.ts'
+import { createWorld, type ExtensionSketch, type World } from '../twin/world.ts'
+
+const yolo = { mode: 'yolo' } as const
+const echo = { name: 'echo', arguments: {} }
+const version = (number: number, more: ExtensionSketch = {}): ExtensionSketch =>
+  ({ version: `${number}.0.0`, tools: { echo: { execute: () => `v${number}` } }, ...more })
+const failing: ExtensionSketch = { phases: { activate: () => { throw new Error('no') } } }
+
+/** The most compartments that stood at any time. */
+function crowdOf({ sandbox }: World): () => number {
+  let most = 0
+  sandbox.beforeOpen = () => { most = Math.max(most, sandbox.alive.length + 1) }
+  return () => most
+}
+
+const ALONE: readonly [string, ExtensionSketch][] = [
+  ['loaded', { loadedCardinality: 'one' }], ['loaded', { loadedCardinality: { kind: 'n', n: 1 } }], ['active', { activeCardinality: 'one' }],
+]
+
+test.each(ALONE)('of which one may be %s: the old one has ended before the new one begins, and calls wait', async (_, alone) => {
+  const gate = Promise.withResolvers<string>()
+  const slow = { tools: { echo: { execute: () => gate.promise } } }
+  const world = createWorld({ extensions: [version(1, { ...alone, ...slow })] })
+  const session = await world.host.openSession(yolo)
+  const crowd = crowdOf(world)
+  const inFlight = session.call({ id: 'a', ...echo })
+  await flush()
+  world.find({ extensions: [version(2, alone)] })
+  const reloading = world.host.reload()
+  await flush()
+  const during = session.call({ id: 'b', ...echo })
+  await flush()
+  expect(world.sandbox.requests).toHaveLength(1)
+  gate.resolve('v1')
+  expect(await inFlight).toMatchObject({ data: 'v1' })
+  expect(await during).toMatchObject({ data: 'v2' })
+  expect((await reloading).changes).toMatchObject([{ result: 'reloaded', generation: 2 }])
+  expect(crowd()).toBe(1)
+})
+
+test.each(ALONE)('of which one may be %s: a new one that fails is followed by the old one', async (_, alone) => {
+  const world = createWorld({ extensions: [version(1, alone)] })
+  const session = await world.host.openSession(yolo)
+  const crowd = crowdOf(world)
+  await session.call({ id: 'a', ...echo })
+  world.find({ extensions: [version(2, { ...alone, ...failing })] })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'LifecycleFailure' } }])
+  expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v1', metadata: { origin: { version: '1.0.0' } } })
+  expect(crowd()).toBe(1)
+  await world.host.close()
+  expect(world.sandbox.alive).toEqual([])
+})
+
+test('the stricter of both manifests holds', async () => {
+  const world = createWorld({ extensions: [version(1)] })
+  const session = await world.host.openSession(yolo)
+  const crowd = crowdOf(world)
+  await session.call({ id: 'a', ...echo })
+  world.find({ extensions: [version(2, { loadedCardinality: 'one' })] })
+  await world.host.reload()
+  expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v2' })
+  expect(crowd()).toBe(1)
+})
+
+test('of which two may be loaded: a third waits until one of them has ended', async () => {
+  const two: ExtensionSketch = { loadedCardinality: { kind: 'n', n: 2 } }
+  const gate = Promise.withResolvers<string>()
+  const world = createWorld({ extensions: [version(1, { ...two, tools: { echo: { execute: () => gate.promise } } })] })
+  const session = await world.host.openSession(yolo)
+  const crowd = crowdOf(world)
+  const inFlight = session.call({ id: 'a', ...echo })
+  await flush()
+  world.find({ extensions: [version(2, two)] })
+  await world.host.reload()
+  world.find({ extensions: [version(3, two)] })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'deferred', generation: 2 }])
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'deferred' }])
+  expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v2' })
+  const reloaded = new Promise<void>((resolve) => { world.host.on((event) => { if (event.type === 'ExtensionReloaded') resolve() }) })
+  gate.resolve('v1')
+  expect(await inFlight).toMatchObject({ data: 'v1' })
+  await reloaded
+  expect(await session.call({ id: 'c', ...echo })).toMatchObject({ data: 'v3' })
+  expect(crowd()).toBe(2)
+})

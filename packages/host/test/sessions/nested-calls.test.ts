@@ -1,0 +1,99 @@
+import type { Json, Outcome } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { flush, ManualClock } from '../twin/clock.ts'
+import { ScriptedApprover } from '../twin/people.ts'
+import { createWorld, verdictOf, type ToolSketch, type TwinRuntime } from '../twin/world.ts'
+
+const POWERS = { fs: { read: ['{workspace}'] }, capabilities: ['tools.call'] } as const
+const calls = (name: string, args: Json = {}) => (_: unknown, {
+  services, callId, signal,
+}: TwinRuntime) => services.callTool!(callId, name, args, signal)
+const caller = (execute: ToolSketch['execute'] & {}, more: ToolSketch = {}): ToolSketch =>
+  ({ mode: 'read', requires: { fs: { read: [...POWERS.fs.read] }, capabilities: [...POWERS.capabilities] }, execute, ...more })
+
+async function run(tools: Readonly<Record<string, ToolSketch>>, name = 'outer') {
+  const world = createWorld({
+    extensions: [{ id: 'outer', tools: { outer: tools['outer']! } }, { id: 'inner', tools: { inner: tools['inner'] ?? {} } }],
+  })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  return { world, outcome: await session.call({ id: 'c1', name, arguments: {} }) }
+}
+/** The inner outcome, which the outer tool handed on as its own. */
+const innerOf = (outcome: Outcome): string => verdictOf(outcome)
+
+test('a tool calls another, through the same pipeline', async () => {
+  const { world, outcome } = await run({ outer: caller(calls('inner', { a: 1 })) })
+  expect(outcome).toMatchObject({ type: 'output', data: { a: 1 }, metadata: { call_id: 'c1', tool: 'outer' } })
+  expect(
+    world.eventsOf('ToolInvocationSucceeded').map(({ callId, tool }) => `${callId} ${tool}`),
+  ).toEqual(['c1.1 inner', 'c1 outer'])
+})
+
+test('it gains no power by that', async () => {
+  const { world, outcome } = await run({
+    outer: caller(calls('inner')), inner: { requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } } },
+  })
+  expect(outcome).toMatchObject({ type: 'error', error_text: expect.stringContaining('write /work space') })
+  expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ tool: 'inner', errorCode: 'CapabilityDenied' }])
+})
+
+test('it cannot call itself without end', async () => {
+  const { world, outcome } = await run({ outer: caller(calls('outer')) })
+  expect(innerOf(outcome)).not.toBe('output')
+  expect(world.eventsOf('ToolInvocationStarted')).toHaveLength(6)
+})
+
+test('without the capability there is no such service, and outside of a call it is refused', async () => {
+  const { world } = await run({ outer: {} })
+  expect(world.compartment('outer').request.services).not.toHaveProperty('callTool')
+  const other = await run({ outer: caller(() => 1) })
+  await expect(
+    other.world.compartment('outer').request.services.callTool!('nobody', 'inner', {}, new AbortController().signal),
+  ).rejects.toMatchObject({ code: 'CapabilityDenied' })
+})
+
+test('when the outer call ends, so does the inner', async () => {
+  const world = createWorld({
+    extensions: [
+      { id: 'outer', tools: { outer: caller(calls('inner')) } },
+      { id: 'inner', tools: { inner: { execute: () => new Promise(() => {}) } } },
+    ],
+  })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const cancel = new AbortController()
+  const outcome = session.call({ id: 'c1', name: 'outer', arguments: {} }, { signal: cancel.signal })
+  await flush()
+  cancel.abort()
+  expect(verdictOf(await outcome)).toBe('ToolCancelled')
+  await flush()
+  expect(world.eventsOf('ToolInvocationCancelled').map(({ tool }) => tool).toSorted()).toEqual(['inner', 'outer'])
+  expect(world.compartment('inner').inFlight).toBe(0)
+})
+
+test('while a person is asked about the inner call, the time of the outer stands still', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({
+    clock,
+    extensions: [
+      {
+        id: 'outer',
+        tools: {
+          outer: caller(
+            calls('inner', { k: 'v' }),
+            { timeoutMs: 100, gated: false, requires: { fs: { read: ['{workspace}'] }, capabilities: ['tools.call'] } },
+          ),
+        },
+      },
+      { id: 'inner', tools: { inner: { approvalKey: '{k}' } } },
+    ],
+  })
+  const approver = new ScriptedApprover()
+  const session = await world.host.openSession({ approver })
+  const outcome = session.call({ id: 'c1', name: 'outer', arguments: {} })
+  await flush()
+  approver.answer('once')
+  await clock.advance(10_000)
+  expect(approver.asked.map(({ tool }) => tool)).toEqual(['outer', 'inner'])
+  approver.answer('once')
+  expect(await outcome).toMatchObject({ type: 'output', data: { k: 'v' } })
+})

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import type { SessionOptions } from '../../src/index.ts'
+import { flush } from '../twin/clock.ts'
+import { createWorld, verdictOf } from '../twin/world.ts'
+
+const HANGING = { extensions: [{ tools: { echo: { execute: () => new Promise(() => {}) } } }] }
+const echo = { name: 'echo', arguments: {} }
+
+test('tools are told as definitions, without what only an operator sees', async () => {
+  const session = await createWorld({
+    extensions: [{ tools: { b: {}, a: { label: 'The A', idempotent: true } } }],
+  }).host.openSession()
+  expect(session.tools()).toEqual([
+    expect.objectContaining({
+      name: 'a',
+      label: 'The A',
+      description: 'The tool a.',
+      inputSchema: { type: 'object' },
+      mode: 'read',
+      gated: true,
+      idempotent: true,
+      executor: 'local',
+    }),
+    expect.objectContaining({ name: 'b', label: 'b' }),
+  ])
+  expect(session.tools()[0]).not.toHaveProperty('packageDigest')
+})
+
+test('closing cancels what runs, refuses what comes, and happens once', async () => {
+  const world = createWorld(HANGING)
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const running = session.call({ id: 'a', ...echo })
+  await flush()
+  await Promise.all([session.close(), session.close()])
+  expect(await running).toMatchObject({
+    error: { code: 'SessionCancelled', class: 'Cancellation' }, completion: { terminal: true },
+  })
+  expect(verdictOf(await session.call({ id: 'b', ...echo }))).toBe('SessionCancelled')
+  expect(world.eventsOf('SessionClosed')).toEqual([expect.objectContaining({ sessionId: session.id })])
+})
+
+test('the signal of a session cancels its calls and those to come, and no other session', async () => {
+  const { host } = createWorld(HANGING)
+  const cancel = new AbortController()
+  const cancelled = await host.openSession({ mode: 'yolo', signal: cancel.signal })
+  const other = await host.openSession({ mode: 'yolo' })
+  const outcomes = [cancelled.call({ id: 'a', ...echo }), other.call({ id: 'a', ...echo })]
+  await flush()
+  cancel.abort(new Error('enough'))
+  expect(verdictOf(await outcomes[0]!)).toBe('SessionCancelled')
+  expect(verdictOf(await cancelled.call({ id: 'b', ...echo }))).toBe('SessionCancelled')
+  await other.close()
+  expect(verdictOf(await outcomes[1]!)).toBe('SessionCancelled')
+})
+
+test('a session opened with a cancelled signal is a cancelled session', async () => {
+  const session = await createWorld().host.openSession({ mode: 'yolo', signal: AbortSignal.abort() })
+  expect(verdictOf(await session.call({ id: 'a', ...echo }))).toBe('SessionCancelled')
+})
+
+test.each<[string, SessionOptions, string]>([
+  ['an unknown mode', { mode: 'wild' as never }, 'ConfigInvalid'],
+  ['a rule of another form', { rules: [{ permission: 'echo', pattern: '*', action: 'maybe' as never }] }, 'ConfigInvalid'],
+  ['a ceiling that cannot be compiled', { ceiling: { fs: { read: ['{nowhere}/x'] } } }, 'RequirementInvalid'],
+  [
+    'a rule that cannot be compiled',
+    { rules: [{ permission: 'fs.read', pattern: '{nowhere}/x', action: 'deny' }] },
+    'RequirementInvalid',
+  ],
+])('%s is refused when the session is opened', async (_, options, code) => {
+  await expect(createWorld().host.openSession(options)).rejects.toMatchObject({ code })
+})
+
+test('what was kept beside is removed when the session closes, and a failure to is reported', async () => {
+  const discarded: string[] = []
+  const world = createWorld({
+    sidecar: { save: async () => '', discard: async (id) => { discarded.push(id); throw new Error('locked') } },
+  })
+  const session = await world.host.openSession()
+  await session.close()
+  expect(discarded).toEqual([session.id])
+  expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'sidecar', message: 'locked' }])
+})

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { flush } from '../twin/clock.ts'
+import { createWorld, verdictOf } from '../twin/world.ts'
+
+const HANGING = { extensions: [{ tools: { echo: { execute: () => new Promise(() => {}) } } }] }
+const echo = (id: string) => ({ id, name: 'echo', arguments: {} })
+
+test('turns are counted, told, and follow each other', async () => {
+  const world = createWorld()
+  const session = await world.host.openSession({ mode: 'yolo' })
+  expect(session.beginTurn().number).toBe(1)
+  expect(() => session.beginTurn()).toThrowError(expect.objectContaining({ code: 'TurnInvalid' }))
+  await session.endTurn()
+  await expect(session.endTurn()).rejects.toMatchObject({ code: 'TurnInvalid' })
+  expect(session.beginTurn().number).toBe(2)
+  await session.close()
+  const told = world.events.flatMap((event) => 'turn' in event ? [`${event.type} ${event.turn}`] : [])
+  expect(told).toEqual(['TurnBegan 1', 'TurnEnded 1', 'TurnBegan 2', 'TurnEnded 2'])
+  expect(() => session.beginTurn()).toThrowError(expect.objectContaining({ code: 'SessionCancelled' }))
+})
+
+test('a turn ends when its calls have, and takes no more while it does', async () => {
+  const gate = Promise.withResolvers<string>()
+  const world = createWorld({ extensions: [{ tools: { echo: { execute: () => gate.promise } } }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  session.beginTurn()
+  const running = session.call(echo('a'))
+  await flush()
+  const ended = session.endTurn()
+  expect(verdictOf(await session.call(echo('b')))).toBe('TurnCancelled')
+  expect(world.eventsOf('TurnEnded')).toEqual([])
+  gate.resolve('done')
+  await ended
+  expect(await running).toMatchObject({ data: 'done' })
+  expect(world.eventsOf('TurnEnded')).toHaveLength(1)
+})
+
+describe('cancellation: session > turn > call', () => {
+  test('a turn cancels its calls and those to come, and the session goes on', async () => {
+    const { host } = createWorld(HANGING)
+    const session = await host.openSession({ mode: 'yolo' })
+    const outside = session.call(echo('outside'))
+    const turn = session.beginTurn()
+    const inside = [session.call(echo('a')), session.callAll([echo('b'), echo('c')])]
+    await flush()
+    turn.cancel('cap')
+    const error = { code: 'TurnCancelled', data: { reason: 'cap' } }
+    expect(await inside[0]).toMatchObject({ error, completion: { terminal: true } })
+    expect(await inside[1]).toMatchObject([{ error }, { error }])
+    expect(verdictOf(await session.call(echo('late')))).toBe('TurnCancelled')
+    await session.endTurn()
+    session.cancel()
+    expect(await outside).toMatchObject({ error: { code: 'SessionCancelled', data: { reason: 'user' } } })
+  })
+
+  test('a call that is cancelled cancels nothing else', async () => {
+    const { host } = createWorld(HANGING)
+    const session = await host.openSession({ mode: 'yolo' })
+    const turn = session.beginTurn()
+    const cancel = new AbortController()
+    const one = session.call(echo('a'), { signal: cancel.signal })
+    const other = session.call(echo('b'))
+    await flush()
+    cancel.abort()
+    expect(await one).toMatchObject({ error: { code: 'ToolCancelled', data: { reason: 'user' } } })
+    expect(turn.signal.aborted).toBe(false)
+    turn.cancel()
+    expect(verdictOf(await other)).toBe('TurnCancelled')
+  })
+
+  test('a session cancels its turn; a turn begun with a signal ends with it', async () => {
+    const { host } = createWorld(HANGING)
+    const session = await host.openSession({ mode: 'yolo' })
+    const cancel = new AbortController()
+    const turn = session.beginTurn({ signal: cancel.signal })
+    const call = session.call(echo('a'))
+    cancel.abort(new Error('stop'))
+    expect(verdictOf(await call)).toBe('TurnCancelled')
+    await session.endTurn()
+    const next = session.beginTurn()
+    session.cancel('user')
+    expect(turn.signal.reason).toMatchObject({ code: 'TurnCancelled' })
+    expect(next.signal.reason).toMatchObject({ code: 'SessionCancelled' })
+  })
+
+  test('calls of a response end together when their signal says so', async () => {
+    const { host } = createWorld(HANGING)
+    const session = await host.openSession({ mode: 'yolo' })
+    const cancel = new AbortController()
+    const outcomes = session.callAll([echo('a'), echo('b')], { strategy: 'sequential', signal: cancel.signal })
+    await flush()
+    cancel.abort()
+    expect((await outcomes).map(verdictOf)).toEqual(['ToolCancelled', 'ToolCancelled'])
+  })
+})

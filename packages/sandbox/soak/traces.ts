@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/** What this process holds of the machine, and of itself. */
+export interface Traces {
+  readonly processes: number
+  readonly threads: number
+  readonly descriptors: number
+  /** Ports, timers, sockets and whatever else keeps a loop turning, by kind. */
+  readonly resources: Readonly<Record<string, number>>
+  readonly listeners: number
+  readonly heapMb: number
+  readonly residentMb: number
+}
+
+const MB = 1024 * 1024
+const PATIENCE_MS = 10_000
+
+/** All child processes, with theirs. */
+export function descendants(pid = process.pid): readonly number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+    return children.flatMap((child) => [child, ...descendants(child)])
+  } catch {
+    return []
+  }
+}
+
+/** Without the flag on the whole process: a thread that has `gc` is not used as a compartment. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  setFlagsFromString('--no-expose-gc')
+  return collect
+}
+const collectGarbage = collector()
+
+function look(): Traces {
+  const resources: Record<string, number> = {}
+  for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1
+  collectGarbage()
+  const { heapUsed, external, rss } = process.memoryUsage()
+  return {
+    processes: descendants().length,
+    threads: readdirSync('/proc/self/task').length,
+    descriptors: readdirSync('/proc/self/fd').length,
+    resources,
+    listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
+    heapMb: (heapUsed + external) / MB,
+    residentMb: rss / MB,
+  }
+}
+
+/** What is left against what there was, each as a sentence. Memory may have become `growth` times as much. */
+export function leftovers(before: Traces, after: Traces, growth: number): readonly string[] {
+  const more = (name: 'processes' | 'threads' | 'descriptors' | 'listeners'): string[] =>
+    after[name] > before[name] ? [`${after[name] - before[name]} more ${name}`] : []
+  const kinds = Object.entries(after.resources).filter(([kind, count]) => count > (before.resources[kind] ?? 0))
+  const grown = (['heapMb', 'residentMb'] as const).filter((name) => after[name] > before[name] * growth)
+  return [
+    ...more('processes'), ...more('threads'), ...more('descriptors'), ...more('listeners'),
+    ...kinds.map(([kind, count]) => `${count - (before.resources[kind] ?? 0)} more ${kind}`),
+    ...grown.map((name) => `${name} went from ${before[name].toFixed(1)} to ${after[name].toFixed(1)}`),
+  ]
+}
+
+/** What is there once nothing changes any more for the better: the end of a thread takes its time. */
+export async function tracesLeft(before?: Traces, growth = 1): Promise<Traces> {
+  const until = performance.now() + PATIENCE_MS
+  for (;;) {
+    await sleep(100)
+    const traces = look()
+    if (before === undefined || leftovers(before, traces, growth).length === 0 || performance.now() > until) return traces
+  }
+}

@@ -1,0 +1,136 @@
+import type { Change } from './replace-text.ts'
+
+const AROUND = 3
+/** Of one line. */
+const LINE_CHARS = 1_000
+/** Of all; what does not fit is left out from its hunk on. */
+const DIFF_CHARS = 64 * 1024
+const LF = 10
+
+/** Whole lines of the old content, and what they became. `at` and `end` are bytes, `line` counts from 1. */
+interface Block {
+  readonly at: number
+  readonly end: number
+  readonly line: number
+  readonly changes: readonly Change[]
+}
+
+/** A change as people read it, made from where it was made: nothing is compared. */
+export function unifiedDiff(path: string, content: Buffer, changes: readonly Change[]): string {
+  let diff = `--- a/${path}\n+++ b/${path}\n`
+  let shift = 0
+  for (const group of hunks(content, blocksOf(content, changes))) {
+    const hunk = writeHunk(content, group, shift)
+    if (diff.length + hunk.text.length > DIFF_CHARS) break
+    diff += hunk.text
+    shift += hunk.added
+  }
+  return diff
+}
+
+function blocksOf(content: Buffer, changes: readonly Change[]): readonly Block[] {
+  const blocks: Block[] = []
+  let line = 1
+  let counted = 0
+  for (const change of changes) {
+    const at = change.at === 0 ? 0 : content.lastIndexOf(LF, change.at - 1) + 1
+    const end = lineEnd(content, change.at + change.before.length - 1)
+    const last = blocks.at(-1)
+    if (last !== undefined && at < last.end) {
+      blocks[blocks.length - 1] = { ...last, end: Math.max(end, last.end), changes: [...last.changes, change] }
+      continue
+    }
+    for (let newline = content.indexOf(LF, counted); newline >= 0 && newline < at; newline = content.indexOf(LF, newline + 1)) line++
+    counted = at
+    blocks.push({ at, end, line, changes: [change] })
+    if (blocks.length * 8 > DIFF_CHARS) break
+  }
+  return blocks
+}
+
+const lineEnd = (content: Buffer, from: number): number => {
+  const newline = content.indexOf(LF, from)
+  return newline < 0 ? content.length : newline + 1
+}
+
+/** Blocks whose surroundings meet belong together. */
+function hunks(content: Buffer, blocks: readonly Block[]): readonly (readonly Block[])[] {
+  const groups: Block[][] = []
+  let below = -Infinity
+  for (const block of blocks) {
+    if (block.line - below <= 2 * AROUND) groups.at(-1)!.push(block)
+    else groups.push([block])
+    below = block.line + split(content.subarray(block.at, block.end)).length
+  }
+  return groups
+}
+
+function writeHunk(content: Buffer, blocks: readonly Block[], shift: number): { readonly text: string; readonly added: number } {
+  const [first, last] = [blocks[0]!, blocks.at(-1)!]
+  const above = linesAbove(content, first.at)
+  const lines: string[] = above.map((line) => shown(' ', line))
+  let [removed, added] = [above.length, above.length]
+  let from = first.at
+  for (const block of blocks) {
+    const between = split(content.subarray(from, block.at))
+    const old = split(content.subarray(block.at, block.end))
+    const fresh = split(changed(content, block))
+    lines.push(...between.map((line) => shown(' ', line)), ...compare(old, fresh))
+    removed += between.length + old.length
+    added += between.length + fresh.length
+    from = block.end
+  }
+  const below = linesBelow(content, last.end)
+  lines.push(...below.map((line) => shown(' ', line)))
+  removed += below.length
+  added += below.length
+  const start = first.line - above.length
+  const range = (line: number, count: number): string => `${count === 0 ? line - 1 : line}${count === 1 ? '' : `,${count}`}`
+  return { text: `@@ -${range(start, removed)} +${range(start + shift, added)} @@\n${lines.join('')}`, added: added - removed }
+}
+
+/** What both begin and end with is around the change, not in it. */
+function compare(old: readonly string[], fresh: readonly string[]): readonly string[] {
+  const most = Math.min(old.length, fresh.length)
+  let head = 0
+  while (head < most && old[head] === fresh[head]) head++
+  let tail = 0
+  while (tail < most - head && old.at(-1 - tail) === fresh.at(-1 - tail)) tail++
+  return [
+    ...old.slice(0, head).map((line) => shown(' ', line)),
+    ...old.slice(head, old.length - tail).map((line) => shown('-', line)),
+    ...fresh.slice(head, fresh.length - tail).map((line) => shown('+', line)),
+    ...old.slice(old.length - tail).map((line) => shown(' ', line)),
+  ]
+}
+
+function changed(content: Buffer, { at, end, changes }: Block): Buffer {
+  const pieces: Buffer[] = []
+  let from = at
+  for (const change of changes) {
+    pieces.push(content.subarray(from, change.at), change.after)
+    from = change.at + change.before.length
+  }
+  return Buffer.concat([...pieces, content.subarray(from, Math.max(from, end))])
+}
+
+function linesAbove(content: Buffer, at: number): readonly string[] {
+  let from = at
+  for (let lines = 0; lines < AROUND && from > 0; lines++) from = from < 2 ? 0 : content.lastIndexOf(LF, from - 2) + 1
+  return split(content.subarray(from, at))
+}
+
+function linesBelow(content: Buffer, at: number): readonly string[] {
+  let to = at
+  for (let lines = 0; lines < AROUND && to < content.length; lines++) to = lineEnd(content, to)
+  return split(content.subarray(at, to))
+}
+
+/** Each line with its end. */
+const split = (bytes: Buffer): readonly string[] => bytes.toString('utf8').match(/[^\n]*\n|[^\n]+$/g) ?? []
+
+function shown(sign: ' ' | '-' | '+', line: string): string {
+  const text = line.endsWith('\n') ? line.slice(0, -1) : line
+  const head = text.length > LINE_CHARS ? `${text.slice(0, LINE_CHARS).toWellFormed()}…` : text
+  return line.endsWith('\n') ? `${sign}${head}\n` : `${sign}${head}\n\\ No newline at end of file\n`
+}

@@ -1,0 +1,121 @@
+import { BulkheadError } from '@bulkhead/contract'
+import { expandBraces } from '../glob-pattern.ts'
+
+const PATTERN_CHARS = 1_024
+
+/** A pattern over paths below a folder, ready to be asked often. */
+export interface FilePattern {
+  matches(path: string): boolean
+  /** Folders that whatever it matches lies in; empty when there is none. */
+  readonly folder: readonly string[]
+}
+
+/**
+ * `*` and `?` stay inside one name, `**` crosses folders, `{a,b}` is either, and `[ab]` is one of these characters or the
+ * brackets as they are, because folders are called so. Linear in pattern × path: no regular expression is made from it.
+ * Throws InputInvalid for what can match nothing.
+ */
+export function compileFilePattern(pattern: string): FilePattern {
+  if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0')) {
+    throw invalid('The pattern is empty, longer than 1024 characters, or has a NUL in it')
+  }
+  const alternatives = expandBraces(pattern).map((text) => {
+    const parts = text.split('/').filter((part, index) => part !== '.' && (part !== '' || index === 0))
+    if (parts[0] === '' || parts.includes('..')) {
+      throw invalid(`The pattern "${pattern}" must stay below its folder: neither "/" in front nor ".."`)
+    }
+    // What lies below a folder is not the folder.
+    return parts.length > 1 && parts.at(-1) === '**' ? [...parts, '*'] : parts
+  })
+  const tests = alternatives.map((parts) => parts.map(compilePart))
+  const [only] = alternatives.length === 1 ? alternatives : []
+  const folder = only?.slice(0, Math.min(only.length - 1, only.findIndex(isWild) >>> 0)) ?? []
+  return {
+    folder,
+    matches(path) {
+      const names = path.split('/')
+      return tests.some((parts) => matchNames(parts, names))
+    },
+  }
+}
+
+type NameTest = ((name: string) => boolean) | typeof ANY_FOLDERS
+const ANY_FOLDERS = Symbol('**')
+
+const isWild = (part: string): boolean => /[*?[]/.test(part)
+
+/** Greedy, with one point to go back to: every part but `**` stands for exactly one name. */
+function matchNames(parts: readonly NameTest[], names: readonly string[]): boolean {
+  let [at, from, star, retry] = [0, 0, -1, 0]
+  while (from < names.length) {
+    const part = parts[at]
+    if (part === ANY_FOLDERS) {
+      star = at++
+      retry = from
+    } else if (part !== undefined && part(names[from]!)) {
+      at++
+      from++
+    } else if (star >= 0) {
+      at = star + 1
+      from = ++retry
+    } else {
+      return false
+    }
+  }
+  while (parts[at] === ANY_FOLDERS) at++
+  return at === parts.length
+}
+
+function compilePart(part: string): NameTest {
+  if (part === '**') return ANY_FOLDERS
+  if (!isWild(part)) return (name) => name === part
+  if (/^\*+$/.test(part)) return () => true
+  const literal = /^\*([^*?[]+)$/.exec(part)?.[1]
+  if (literal !== undefined) return (name) => name.endsWith(literal)
+  const tokens = [tokensOf(part, true), ...(part.includes('[') ? [tokensOf(part, false)] : [])]
+  return (name) => {
+    const chars = Array.from(name)
+    return tokens.some((list) => matchChars(list, chars))
+  }
+}
+
+type CharTest = string | ((char: string) => boolean) | typeof ANY_CHARS
+const ANY_CHARS = Symbol('*')
+const anyChar = (): boolean => true
+
+function matchChars(tokens: readonly CharTest[], chars: readonly string[]): boolean {
+  let [at, from, star, retry] = [0, 0, -1, 0]
+  while (from < chars.length) {
+    const token = tokens[at]
+    if (token === ANY_CHARS) {
+      star = at++
+      retry = from
+    } else if (token !== undefined && (typeof token === 'string' ? token === chars[from] : token(chars[from]!))) {
+      at++
+      from++
+    } else if (star >= 0) {
+      at = star + 1
+      from = ++retry
+    } else {
+      return false
+    }
+  }
+  while (tokens[at] === ANY_CHARS) at++
+  return at === tokens.length
+}
+
+function tokensOf(part: string, sets: boolean): readonly CharTest[] {
+  return Array.from(part.matchAll(/\[([!^]?)(\]?[^\]]*)\]|[^]/gu)).flatMap(([text, negated, members]): readonly CharTest[] => {
+    if (text === '*') return [ANY_CHARS]
+    if (text === '?') return [anyChar]
+    return sets && members ? [charSet(members, negated !== '')] : Array.from(text)
+  })
+}
+
+function charSet(members: string, negated: boolean): (char: string) => boolean {
+  const ranges = Array.from(members.matchAll(/([^])-([^])|[^]/gu), ([text, low = text, high = text]) => [low, high] as const)
+  const code = (char: string): number => char.codePointAt(0)!
+  return (char) => ranges.some(([low, high]) => code(char) >= code(low) && code(char) <= code(high)) !== negated
+}
+
+const invalid = (what: string): BulkheadError => new BulkheadError('InputInvalid', `${what}.`)

@@ -1,0 +1,100 @@
+import { lstat } from 'node:fs/promises'
+import type { FilesFound } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import type { FileScope } from '../file-scope.ts'
+import type { HeldFolder } from '../held-folder.ts'
+import type { Place } from '../path-judge.ts'
+import { joinNames } from '../path-model.ts'
+import { shownPath } from '../shown-path.ts'
+import type { FilePattern } from './file-pattern.ts'
+import { Splitter } from './records.ts'
+import { runRipgrep } from './ripgrep.ts'
+import type { FindRequest } from './search-request.ts'
+
+/** Up to so many matches are asked for their age here; ripgrep is quicker with more. */
+const ASKED_HERE = 2_000
+const ASKED_AT_ONCE = 64
+
+/**
+ * Regular files of the grant whose path from `path` is matched, newest first. Where a pattern begins with folders, the search
+ * begins in them: what is named is looked into, ignored or not.
+ */
+export async function findFiles(scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal): Promise<FilesFound> {
+  const base = await scope.locate(request.path, 'leads')
+  const place = await startOf(scope, base, pattern)
+  if (place === undefined) return { paths: [], total: 0 }
+  return scope.asFolder(place, async (folder) => {
+    const granted = await scope.matcher()
+    const all = granted(place.real).covers
+    const named = (path: string): string => [...pattern.folder, path].join('/')
+    const isWanted = (path: string): boolean =>
+      pattern.matches(named(path)) && (all || granted(joinNames(place.real, path)).covers)
+    const { first, total } = await list(folder, isWanted, signal)
+    const newest = total <= ASKED_HERE ? await newestFirst(folder, first) : await sortedByRipgrep(folder, isWanted, request.limit, signal)
+    return { paths: newest.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)])), total }
+  })
+}
+
+async function startOf(scope: FileScope, base: Place, { folder }: FilePattern): Promise<Place | undefined> {
+  if (folder.length === 0) return base
+  const place = await scope.locate(joinNames(base.given, ...folder), 'leads').catch(missing)
+  const found = place && await scope.look(place).catch(missing)
+  return found?.kind === 'folder' ? place : undefined
+}
+
+function missing(error: unknown): undefined {
+  if (BulkheadError.is(error) && error.code === 'NotFound') return undefined
+  throw error
+}
+
+interface Listed {
+  /** As many as are asked for their age here, in no order. */
+  readonly first: readonly string[]
+  readonly total: number
+}
+
+async function list(folder: HeldFolder, isWanted: (path: string) => boolean, signal: AbortSignal): Promise<Listed> {
+  const first: string[] = []
+  let total = 0
+  await eachPath(folder, [], signal, (path) => {
+    if (!isWanted(path)) return true
+    if (total++ < ASKED_HERE) first.push(path)
+    return true
+  })
+  return { first, total }
+}
+
+async function sortedByRipgrep(
+  folder: HeldFolder, isWanted: (path: string) => boolean, limit: number, signal: AbortSignal,
+): Promise<readonly string[]> {
+  const newest: string[] = []
+  await eachPath(folder, ['--sortr=modified'], signal, (path) => {
+    if (isWanted(path)) newest.push(path)
+    return newest.length < limit
+  })
+  return newest
+}
+
+async function eachPath(
+  folder: HeldFolder, args: readonly string[], signal: AbortSignal, take: (path: string) => boolean,
+): Promise<void> {
+  const paths = new Splitter('\0', (path) => take(path.toString('utf8', path[0] === 46 && path[1] === 47 ? 2 : 0)))
+  await runRipgrep({ args: ['--files', '--null', ...args], cwd: folder.at('.'), signal, take: (bytes) => paths.add(bytes) })
+}
+
+/** What is gone by then is left out. Equally new ones come in the order of their paths. */
+async function newestFirst(folder: HeldFolder, paths: readonly string[]): Promise<readonly string[]> {
+  const aged: { readonly path: string; readonly modified: bigint }[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let path = paths[next++]; path !== undefined; path = paths[next++]) {
+      const found = await lstat(folder.at(path), { bigint: true }).catch(() => undefined)
+      if (found !== undefined) aged.push({ path, modified: found.mtimeNs })
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(ASKED_AT_ONCE, paths.length) }, worker))
+  return aged.toSorted((one, other) => {
+    if (one.modified !== other.modified) return one.modified > other.modified ? -1 : 1
+    return one.path < other.path ? -1 : 1
+  }).map(({ path }) => path)
+}

@@ -1,0 +1,147 @@
+import type { LineFound, LinesFound } from '@bulkhead/contract'
+import { readRecord, recordType, Splitter } from './records.ts'
+
+/** Of all that is shown, in characters. */
+const ANSWER_CHARS = 4 * 1024 * 1024
+
+interface Line {
+  readonly text: string
+  readonly cut: boolean
+}
+
+interface FileLines {
+  readonly path: string
+  /** Whether its matches may be among those that are shown. */
+  readonly shown: boolean
+  readonly matched: number[]
+  /** Texts of matches and of what is around them. */
+  readonly lines: Map<number, Line>
+  count: number
+}
+
+export interface FoundLinesOptions {
+  readonly limit: number
+  readonly context: number
+  /** The path to show for one that was found; undefined when it is not wanted. */
+  readonly shownPath: (path: string) => string | undefined
+}
+
+/**
+ * Collects what ripgrep says with `--json`. Files come in any order; of all their matches the first by path and line are
+ * kept, the others are counted unread, and memory is bounded by what is kept.
+ */
+export class FoundLines {
+  readonly #options: FoundLinesOptions
+  readonly #splitter = new Splitter('\n', (record) => this.#take(record))
+  #file: FileLines | undefined
+  #kept: FileLines[] = []
+  #keptMatches = 0
+  /** What comes after this path is not shown: enough comes before. */
+  #last: string | undefined
+  #total = 0
+  #files = 0
+
+  constructor(options: FoundLinesOptions) {
+    this.#options = options
+  }
+
+  add(bytes: Buffer): boolean {
+    return this.#splitter.add(bytes)
+  }
+
+  end(): LinesFound {
+    this.#prune()
+    return { total: this.#total, files: this.#files, counts: [], matches: this.#matches() }
+  }
+
+  #take(record: Buffer): true {
+    const file = this.#file
+    switch (recordType(record)) {
+      case 'begin':
+        this.#begin(record)
+        break
+      case 'match':
+        if (file === undefined) break
+        file.count++
+        if (file.shown && file.matched.length < this.#options.limit) this.#keep(file, record)
+        break
+      case 'context':
+        if (file?.shown === true && this.#options.context > 0) this.#keep(file, record)
+        break
+      case 'end':
+        this.#end()
+        break
+      default:
+    }
+    return true
+  }
+
+  #begin(record: Buffer): void {
+    const begun = readRecord(record)
+    const path = begun?.type === 'begin' ? this.#options.shownPath(begun.path.replace(/^\.\//, '')) : undefined
+    this.#file = path === undefined ? undefined
+      : { path, matched: [], lines: new Map(), count: 0, shown: this.#last === undefined || path <= this.#last }
+  }
+
+  #keep(file: FileLines, record: Buffer): void {
+    const read = readRecord(record)
+    if (read === undefined || read.type === 'begin') return
+    // Beyond the last match that is kept only what is around it matters.
+    const last = file.matched.at(-1)
+    const isNear = file.matched.length < this.#options.limit || (last !== undefined && read.line <= last + this.#options.context)
+    if (!isNear) return
+    if (read.type === 'match') file.matched.push(read.line)
+    file.lines.set(read.line, read)
+  }
+
+  #end(): void {
+    const file = this.#file
+    this.#file = undefined
+    if (file === undefined || file.count === 0) return
+    this.#total += file.count
+    this.#files++
+    if (!file.shown) return
+    this.#kept.push(file)
+    this.#keptMatches += file.matched.length
+    if (this.#keptMatches > 4 * this.#options.limit) this.#prune()
+  }
+
+  /** Drops files that others come before with all that may be shown. */
+  #prune(): void {
+    let room = this.#options.limit
+    this.#kept = this.#kept.toSorted((one, other) => (one.path < other.path ? -1 : 1)).filter(({ matched }) => {
+      const fits = room > 0
+      room -= matched.length
+      return fits
+    })
+    if (room <= 0) this.#last = this.#kept.at(-1)?.path
+    this.#keptMatches = this.#kept.reduce((sum, { matched }) => sum + matched.length, 0)
+  }
+
+  #matches(): readonly LineFound[] {
+    const { limit } = this.#options
+    const matches: LineFound[] = []
+    let room = ANSWER_CHARS
+    for (const file of this.#kept) {
+      for (const line of file.matched) {
+        if (matches.length === limit || room <= 0) return matches
+        const match = this.#found(file, line)
+        room -= [match.path, match.text, ...match.before ?? [], ...match.after ?? []].reduce((sum, text) => sum + text.length, 0)
+        matches.push(match)
+      }
+    }
+    return matches
+  }
+
+  #found({ path, lines }: FileLines, line: number): LineFound {
+    const { context } = this.#options
+    const { text, cut } = lines.get(line)!
+    const next = line + text.split('\n').length
+    const between = (from: number, to: number): readonly string[] =>
+      Array.from({ length: to - from }, (_, index) => lines.get(from + index)?.text).filter((shown) => shown !== undefined)
+    const [before, after] = [between(line - context, line), between(next, next + context)]
+    return {
+      path, line, text, ...(cut && { cut }), ...(before.length > 0 && { before }), ...(after.length > 0 && { after }),
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import type { Executable } from '../../shell/executable.ts'
+import { Executables, proveUnchanged } from '../../shell/executable.ts'
+import { OffLimits } from '../../shell/off-limits.ts'
+
+/** Nothing outside the searched folder decides, but the ignore files above it; nothing is followed, and nothing is asked. */
+const ALWAYS = [
+  '--no-config', '--no-messages', '--color=never', '--hidden', '--no-follow', '--no-require-git', '--no-ignore-global',
+  '--glob=!.git', '--glob=!.hg', '--glob=!.svn', '--glob=!.jj',
+]
+const COMPLAINT_BYTES = 4_096
+
+let found: Promise<Executable> | undefined
+
+/** Which file ripgrep is, held to being the same from the first time on: it may lie where tools can write. */
+export function findRipgrep(): Promise<Executable> {
+  found ??= locate()
+  found.catch(() => undefined)
+  return found
+}
+
+async function locate(): Promise<Executable> {
+  try {
+    const wrapper = createRequire(import.meta.url).resolve('@vscode/ripgrep')
+    const name = process.platform === 'win32' ? 'rg.exe' : 'rg'
+    const path = createRequire(wrapper).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/${name}`)
+    return await new Executables([dirname(path)], new OffLimits([])).find(name)
+  } catch (cause) {
+    const why = 'ripgrep is not installed for this platform, so files cannot be searched. Install optional dependencies too.'
+    throw new BulkheadError('CapabilityUnavailable', why, { cause })
+  }
+}
+
+export interface RipgrepRun {
+  readonly args: readonly string[]
+  /** The folder to start in. It is entered before the promise is first waited for to settle. */
+  readonly cwd: string
+  /** A descriptor to search instead of the folder. */
+  readonly input?: number
+  readonly signal: AbortSignal
+  /** Returns false when it has enough. */
+  readonly take: (bytes: Buffer) => boolean
+}
+
+/** Runs it to its end. Contract: rejects with InputInvalid for what it does not understand, and with the signal's reason. */
+export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun): Promise<void> {
+  const executable = await findRipgrep()
+  if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
+  proveUnchanged(executable)
+  const child = spawn(executable.path, [...ALWAYS, ...args, input === undefined ? './' : '-'], {
+    cwd, env: { LANG: 'C.UTF-8' }, stdio: [input ?? 'ignore', 'pipe', 'pipe'],
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const stop = (): void => void child.kill('SIGKILL')
+  let enough = false
+  let complaint = ''
+  signal.addEventListener('abort', stop, { once: true })
+  child.stdout?.on('data', (bytes: Buffer) => {
+    if (enough || take(bytes)) return
+    enough = true
+    stop()
+  })
+  child.stderr?.on('data', (bytes: Buffer) => {
+    if (complaint.length < COMPLAINT_BYTES) complaint += bytes.toString('utf8')
+  })
+  child.on('error', (cause) => reject(new BulkheadError('ToolExecutionFailed', 'ripgrep could not be started.', { cause })))
+  // 0: found, 1: nothing found, 2: something could not be read, or not understood if it says so.
+  child.on('close', (code, killed) => {
+    if (enough || code === 0 || code === 1 || (code === 2 && complaint === '')) resolve()
+    else if (code === 2) reject(new BulkheadError('InputInvalid', cleaned(complaint)))
+    else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended by ${killed ?? `code ${code}`}. ${cleaned(complaint)}`.trim()))
+  })
+  try {
+    await promise
+  } catch (error) {
+    if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
+    throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+const cleaned = (complaint: string): string => complaint.replace(/^rg: /gm, '').slice(0, COMPLAINT_BYTES).trim()

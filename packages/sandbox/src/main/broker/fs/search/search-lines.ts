@@ -1,0 +1,74 @@
+import { constants } from 'node:fs'
+import type { LinesFound } from '@bulkhead/contract'
+import type { FileScope } from '../file-scope.ts'
+import { notRegular } from '../file-fault.ts'
+import type { Place } from '../path-judge.ts'
+import { joinNames } from '../path-model.ts'
+import { shownPath } from '../shown-path.ts'
+import { compileFilePattern } from './file-pattern.ts'
+import { FoundCounts } from './found-counts.ts'
+import { FoundLines } from './found-lines.ts'
+import { runRipgrep } from './ripgrep.ts'
+import type { SearchRequest } from './search-request.ts'
+
+const OPEN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
+/** A name pattern that means to ripgrep what it means here. */
+const PLAIN_NAME = /^[\w.*{},-]+$/
+
+/** Lines of the files of a grant below a folder, or of one file. */
+export async function searchLines(scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
+  const found = await scope.look(place)
+  return found?.kind === 'file' ? searchFile(scope, place, request, signal) : searchFolder(scope, place, request, signal)
+}
+
+/** By a descriptor: what was judged is what is read. */
+function searchFile(scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
+  return scope.withFile(place, OPEN, async (handle) => {
+    if (!(await handle.stat()).isFile()) throw notRegular(place.given)
+    const lines = collectorOf(request, () => place.given)
+    await runRipgrep({ args: argumentsOf(request), cwd: '/', input: handle.fd, signal, take: (bytes) => lines.add(bytes) })
+    return lines.end()
+  })
+}
+
+function searchFolder(scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
+  const wanted = request.glob === undefined ? undefined : globTest(request.glob)
+  return scope.asFolder(place, async (folder) => {
+    const granted = await scope.matcher()
+    const all = granted(place.real).covers
+    const lines = collectorOf(request, (path) => {
+      if (wanted !== undefined && !wanted(path)) return undefined
+      return all || granted(joinNames(place.real, path)).covers ? shownPath(request.path, [path]) : undefined
+    })
+    const args = [...argumentsOf(request), ...narrowing(request)]
+    await runRipgrep({ args, cwd: folder.at('.'), signal, take: (bytes) => lines.add(bytes) })
+    return lines.end()
+  })
+}
+
+const collectorOf = ({ want, limit, context }: SearchRequest, shown: (path: string) => string | undefined): FoundCounts | FoundLines =>
+  want === 'counts' ? new FoundCounts({ limit, shownPath: shown }) : new FoundLines({ limit, context, shownPath: shown })
+
+function argumentsOf({ pattern, ignoreCase, multiline, context, want, type }: SearchRequest): readonly string[] {
+  return [
+    '--crlf',
+    ...(want === 'counts' ? ['--count', '--null', '--with-filename'] : ['--json', `--context=${context}`]),
+    ...(ignoreCase ? ['--ignore-case'] : []),
+    ...(multiline ? ['--multiline', '--multiline-dotall'] : []),
+    ...(type === undefined ? [] : [`--type=${type}`]),
+    `--regexp=${pattern}`,
+  ]
+}
+
+/** What ripgrep need not read. As a type and not as a glob, which would bring back what ignore files leave out. */
+function narrowing({ glob, type }: SearchRequest): readonly string[] {
+  const name = glob?.split('/').at(-1) ?? ''
+  const narrows = type === undefined && PLAIN_NAME.test(name) && !/^\*+$/.test(name) && (glob === name || !/[{}]/.test(glob ?? ''))
+  return narrows ? [`--type-add=wanted:${name}`, '--type=wanted'] : []
+}
+
+function globTest(glob: string): (path: string) => boolean {
+  const anchored = glob.replace(/^(?:\.?\/)+/, '')
+  const pattern = compileFilePattern(anchored === glob && !glob.includes('/') ? `**/${glob}` : anchored)
+  return (path) => pattern.matches(path)
+}

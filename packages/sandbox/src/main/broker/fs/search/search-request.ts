@@ -1,0 +1,64 @@
+import type { Json, JsonObject, SearchOptions } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+
+const PATTERN_CHARS = 10_000
+const CONTEXT_LINES = 100
+/** Paths or matches in one answer. */
+export const MAX_RESULTS = 10_000
+
+export interface FindRequest {
+  readonly path: string
+  readonly limit: number
+}
+
+export type SearchRequest = Required<Omit<SearchOptions, 'glob' | 'type'>> & {
+  readonly pattern: string
+  readonly glob: string | undefined
+  readonly type: string | undefined
+}
+
+/** Throws InputInvalid for what is not of its form; so does the other. */
+export function readFindRequest(options: Json | undefined): FindRequest {
+  const given = objectOf(options)
+  return { path: text(given, 'path') ?? '.', limit: count(given, 'limit', 1, MAX_RESULTS) ?? MAX_RESULTS }
+}
+
+export function readSearchRequest(pattern: string, options: Json | undefined): SearchRequest {
+  if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0') || !pattern.isWellFormed()) {
+    throw invalid(`its pattern is empty, longer than ${PATTERN_CHARS} characters, or has a NUL or half a character in it`)
+  }
+  const given = objectOf(options)
+  const type = text(given, 'type')
+  if (type !== undefined && !/^[a-z0-9][a-z0-9_+-]{0,63}$/i.test(type)) throw invalid('its type is not a name such as ts or py')
+  const want = text(given, 'want') ?? 'lines'
+  if (want !== 'lines' && want !== 'counts') throw invalid('what it wants is neither lines nor counts')
+  return {
+    ...readFindRequest(options),
+    pattern, type, want,
+    glob: text(given, 'glob'),
+    ignoreCase: given['ignoreCase'] === true,
+    multiline: given['multiline'] === true,
+    context: count(given, 'context', 0, CONTEXT_LINES) ?? 0,
+  }
+}
+
+function objectOf(options: Json | undefined): JsonObject {
+  if (options === undefined || options === null) return {}
+  if (isJsonObject(options)) return options
+  throw invalid('its options are not an object')
+}
+
+function text(given: JsonObject, key: string): string | undefined {
+  const value = given[key]
+  if (value === undefined || typeof value === 'string') return value
+  throw invalid(`its ${key} is not a text`)
+}
+
+function count(given: JsonObject, key: string, least: number, most: number): number | undefined {
+  const value = given[key]
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return Math.min(value, most)
+  throw invalid(`its ${key} is not a whole number from ${least}`)
+}
+
+const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The search cannot be made: ${why}.`)

@@ -1,0 +1,18 @@
+import type { CompartmentServices, JsonObject, SessionAccess } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import type { Capabilities } from './capability.ts'
+
+/** What the session of a call keeps of the extension, through the host. */
+export function sessionCapability({ session }: CompartmentServices): Capabilities {
+  const access = (): SessionAccess => {
+    if (session !== undefined) return session
+    throw new BulkheadError('CapabilityUnavailable', 'This host keeps nothing for a session.')
+  }
+  return {
+    'session.read': async (call) => await access().read(call.callId) as unknown as JsonObject,
+    async 'session.write'(call, args) {
+      await access().write(call.callId, args[0] ?? null)
+      return null
+    },
+  }
+}

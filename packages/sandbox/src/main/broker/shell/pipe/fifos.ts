@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import { constants } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { BulkheadError } from '@bulkhead/contract'
+
+const run = promisify(execFile)
+const MAKE_MS = 10_000
+
+/**
+ * Pipes between commands, both ends of each. Node offers none: what it connects processes by is a socket, by which whoever
+ * writes to one that has gone hears another error than from a pipe, and complains.
+ */
+export class Fifos {
+  readonly #ends: readonly { readonly read: FileHandle; readonly write: FileHandle }[]
+
+  private constructor(ends: readonly { readonly read: FileHandle; readonly write: FileHandle }[]) {
+    this.#ends = ends
+  }
+
+  /** Contract: rejects with ResourceBusy, with nothing left. `mkfifo` is the path of that program. */
+  static async open(count: number, mkfifo: string): Promise<Fifos> {
+    if (count === 0) return new Fifos([])
+    const folder = await mkdtemp(join(tmpdir(), 'bulkhead-pipe-'))
+    const ends: { read: FileHandle; write: FileHandle }[] = []
+    try {
+      const paths = Array.from({ length: count }, (_, index) => join(folder, String(index)))
+      await run(mkfifo, ['-m', '600', '--', ...paths], { env: {}, timeout: MAKE_MS, killSignal: 'SIGKILL' })
+      for (const path of paths) ends.push(await openEnds(path))
+      return new Fifos(ends)
+    } catch (error) {
+      await new Fifos(ends).close()
+      throw new BulkheadError('ResourceBusy', 'No pipe between commands could be made. Try again later.', { cause: error })
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  /** What the command after that place reads from. */
+  readEnd(index: number): number | undefined {
+    return this.#ends[index]?.read.fd
+  }
+
+  writeEnd(index: number): number | undefined {
+    return this.#ends[index]?.write.fd
+  }
+
+  /** Once the commands have their own: the end of each is seen by the other only when nobody else holds it. */
+  async close(): Promise<void> {
+    await Promise.all(this.#ends.flatMap(({ read, write }) => [read, write]).map((end) => end.close().catch(() => undefined)))
+  }
+}
+
+/** An open waits for the other end, so the first one does not wait, and stands in until there are two that read and write as usual. */
+async function openEnds(path: string): Promise<{ readonly read: FileHandle; readonly write: FileHandle }> {
+  const standIn = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const write = await open(path, constants.O_WRONLY)
+    return { write, read: await open(path, constants.O_RDONLY) }
+  } finally {
+    await standIn.close()
+  }
+}

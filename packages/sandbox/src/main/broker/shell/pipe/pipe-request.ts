@@ -1,0 +1,95 @@
+import type { CompartmentTool, Json } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+import { textArgument } from '../../capability.ts'
+import type { CallSecrets } from '../../secrets/call-secrets.ts'
+import { COMMAND_CHARS, INPUT_CHARS, judgeRequest, readArguments } from '../request.ts'
+
+const STAGES = 32
+const MAX_TIMEOUT_MS = 3_600_000
+
+export type StageTarget = 'out' | 'err' | 'nothing' | { readonly path: string; readonly append: boolean }
+
+export interface StageRequest {
+  readonly cmd: string
+  readonly args: readonly string[]
+  readonly input: string | { readonly path: string } | undefined
+  readonly stdout: StageTarget
+  readonly stderr: StageTarget
+}
+
+export interface PipeRequest {
+  readonly stages: readonly StageRequest[]
+  readonly cwd: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly wall: 'read' | 'work' | undefined
+}
+
+/** What a compartment asks to be run in a pipe. Contract: throws InputInvalid for what is not one. */
+export function readPipeRequest(given: readonly Json[]): PipeRequest {
+  const stages = given[0]
+  const options = given[1] ?? {}
+  if (!Array.isArray(stages) || stages.length === 0 || stages.length > STAGES) {
+    throw invalid(`its commands are not a list of 1 to ${STAGES}`)
+  }
+  if (!isJsonObject(options)) throw invalid('its options are not an object')
+  const { cwd, timeoutMs, wall } = options
+  if (isGiven(wall) && wall !== 'read' && wall !== 'work') throw invalid('its wall is neither read nor work')
+  if (isGiven(timeoutMs) && !(Number.isInteger(timeoutMs) && timeoutMs as number >= 1 && timeoutMs as number <= MAX_TIMEOUT_MS)) {
+    throw invalid(`its timeoutMs is not a number from 1 to ${MAX_TIMEOUT_MS}`)
+  }
+  return {
+    stages: stages.map(readStage),
+    cwd: isGiven(cwd) ? textArgument([cwd], 0, 'The working folder') : undefined,
+    timeoutMs: isGiven(timeoutMs) ? timeoutMs as number : undefined,
+    wall: isGiven(wall) ? wall : undefined,
+  }
+}
+
+/** Contract: throws CapabilityDenied unless the grant allows every one of the commands. */
+export function judgePipe(tool: Pick<CompartmentTool, 'name' | 'grant'>, { stages }: PipeRequest): void {
+  for (const stage of stages) judgeRequest(tool, stage)
+}
+
+export function withStageSecrets(request: PipeRequest, secrets: CallSecrets): PipeRequest {
+  return {
+    ...request,
+    stages: request.stages.map((stage) => {
+      const filled = (text: string): string => secrets.inText(text, stage.cmd)
+      return { ...stage, args: stage.args.map(filled), input: typeof stage.input === 'string' ? filled(stage.input) : stage.input }
+    }),
+  }
+}
+
+function readStage(given: Json, index: number): StageRequest {
+  if (!isJsonObject(given)) throw invalid('a command of it is not an object')
+  const { input } = given
+  if (isGiven(input) && index > 0) throw invalid('only its first command has an input of its own')
+  return {
+    cmd: textArgument([given.cmd ?? null], 0, 'The name of a command', COMMAND_CHARS),
+    args: readArguments(given.args ?? []),
+    input: isGiven(input) ? readInput(input) : undefined,
+    stdout: readTarget(given.stdout, 'out'),
+    stderr: readTarget(given.stderr, 'err'),
+  }
+}
+
+function readInput(given: Json): StageRequest['input'] {
+  return isJsonObject(given) ? { path: readPath(given.path) } : textArgument([given], 0, 'The input of a command', INPUT_CHARS)
+}
+
+function readTarget(given: Json | undefined, usual: 'out' | 'err'): StageTarget {
+  if (!isGiven(given)) return usual
+  if (given === 'out' || given === 'err' || given === 'nothing') return given
+  if (!isJsonObject(given)) throw invalid('an output goes to none of the places there are')
+  return { path: readPath(given.path), append: given.append === true }
+}
+
+function readPath(given: Json | undefined): string {
+  const path = textArgument([given ?? null], 0, 'The path of a file')
+  if (/\/\.?$/.test(path)) throw invalid(`"${path}" ends in a slash, which names a folder and no file`)
+  return path
+}
+
+const isGiven = <T extends Json>(value: T | undefined | null): value is T => value !== undefined && value !== null
+
+const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The commands cannot be run: ${why}.`)

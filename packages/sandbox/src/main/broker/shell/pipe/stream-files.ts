@@ -1,0 +1,87 @@
+import { constants } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import { BulkheadError } from '@bulkhead/contract'
+import type { OpenCall } from '../../capability.ts'
+import { notRegular } from '../../fs/file-fault.ts'
+import { FileScope } from '../../fs/file-scope.ts'
+import type { PipeRequest, StageTarget } from './pipe-request.ts'
+
+const SAFE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
+
+/** The files that commands read from and write to, opened by the host and judged like any other. To be closed. */
+export class StreamFiles {
+  readonly #workspace: string
+  readonly #call: OpenCall
+  readonly #folder: string | undefined
+  readonly #open = new Map<string, FileHandle>()
+
+  constructor(workspace: string, call: OpenCall, folder: string | undefined) {
+    this.#workspace = workspace
+    this.#call = call
+    this.#folder = folder
+  }
+
+  /** Contract: rejects with CapabilityDenied outside the grant, before any file is emptied. */
+  async openAll({ stages }: PipeRequest): Promise<void> {
+    for (const { input } of stages) {
+      if (typeof input === 'object') await this.#keep(inputKey(input.path), () => this.#openToRead(input.path))
+    }
+    const targets = stages.flatMap(({ stdout, stderr }) => [stdout, stderr]).filter((target) => typeof target === 'object')
+    for (const target of targets) await this.#keep(outputKey(target), () => this.#openToWrite(target))
+    for (const target of targets) if (!target.append) await this.#open.get(outputKey(target))!.truncate(0)
+  }
+
+  input(path: string): number {
+    return this.#open.get(inputKey(path))!.fd
+  }
+
+  output(target: Extract<StageTarget, object>): number {
+    return this.#open.get(outputKey(target))!.fd
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((handle) => handle.close().catch(() => undefined)))
+  }
+
+  async #keep(key: string, opening: () => Promise<FileHandle>): Promise<void> {
+    if (!this.#open.has(key)) this.#open.set(key, await opening())
+  }
+
+  async #openToRead(path: string): Promise<FileHandle> {
+    const scope = this.#scope('fs.read')
+    const place = await scope.locate(this.#fromFolder(path))
+    return scope.inFolder(place, async (folder, name) => proved(await open(folder.at(name), constants.O_RDONLY | SAFE), path))
+  }
+
+  async #openToWrite({ path, append }: Extract<StageTarget, object>): Promise<FileHandle> {
+    const scope = this.#scope('fs.write')
+    const place = await scope.locate(this.#fromFolder(path))
+    const flags = constants.O_WRONLY | constants.O_CREAT | SAFE | (append ? constants.O_APPEND : 0)
+    return scope.inFolder(place, async (folder, name) => {
+      const handle = await proved(await open(folder.at(name), flags, 0o666), path)
+      // What else goes by another name is not the file that was judged.
+      if ((await handle.stat()).nlink === 1) return handle
+      await handle.close()
+      throw new BulkheadError('CapabilityDenied', `"${path}" is a file of several names, and is not written to by a redirection.`)
+    })
+  }
+
+  #scope(power: 'fs.read' | 'fs.write'): FileScope {
+    const { read, write, roots } = this.#call.tool.grant.fs
+    return new FileScope(power, power === 'fs.read' ? read : write, this.#workspace, { ...(roots !== undefined && { roots }) })
+  }
+
+  #fromFolder(path: string): string {
+    return path.startsWith('/') || this.#folder === undefined ? path : `${this.#folder}/${path}`
+  }
+}
+
+async function proved(handle: FileHandle, path: string): Promise<FileHandle> {
+  if ((await handle.stat()).isFile()) return handle
+  await handle.close()
+  throw notRegular(path)
+}
+
+const inputKey = (path: string): string => `< ${path}`
+const outputKey = ({ path, append }: Extract<StageTarget, object>): string => `${append ? '>>' : '>'} ${path}`

@@ -1,0 +1,36 @@
+import type { CompartmentTool } from '@bulkhead/contract'
+import { ANY_COMMAND } from '@bulkhead/contract'
+import { cleanEnvironment } from './environment.ts'
+import { Executables } from './executable.ts'
+import type { OffLimits } from './off-limits.ts'
+
+/** What a tool's commands are found in, what they find themselves, and how much of their output is kept. */
+export interface Surroundings {
+  readonly executables: Executables
+  readonly outputBytes: number
+  environment(marker: string): NodeJS.ProcessEnv
+}
+
+/** Of whoever runs the host: for a tool that may run every command, in the name of that person. */
+export interface OperatorSurroundings {
+  /** Absolute folders where commands are looked for, and what they find in PATH. */
+  readonly path: readonly string[]
+  /** Everything else that they find in their environment. */
+  readonly env: Readonly<Record<string, string>>
+  /** Kept of each of the two streams, in bytes. */
+  readonly outputBytes?: number
+}
+
+export const cleanSurroundings = (path: readonly string[], outputBytes: number, offLimits: OffLimits): Surroundings => ({
+  executables: new Executables(path, offLimits), outputBytes, environment: (marker) => cleanEnvironment(path, marker),
+})
+
+export const operatorSurroundings = (
+  { path, env, outputBytes = 1024 * 1024 }: OperatorSurroundings, offLimits: OffLimits,
+): Surroundings => ({
+  executables: new Executables(path, offLimits),
+  outputBytes,
+  environment: (marker) => ({ ...cleanEnvironment(path, marker), ...env, PATH: path.join(':') }),
+})
+
+export const runsAnyCommand = ({ grant }: Pick<CompartmentTool, 'grant'>): boolean => grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Executables } from './executable.ts'
+import type { Argv } from './launcher.ts'
+
+export type WallKind = 'read' | 'work'
+
+/** Where people keep what opens other doors. */
+const KEY_STORES = ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.password-store', '.mozilla']
+const KEY_FILES = ['.netrc', '.npmrc', '.pypirc', '.git-credentials', '.pgpass', '.bash_history', '.zsh_history']
+/** Who may talk to it, rules the machine. */
+const DOORS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
+const TRIAL_MS = 10_000
+
+export interface WallOptions {
+  readonly workspace: string
+  /** Those of the system. */
+  readonly executables: Executables
+  /** The home folder of whoever runs the host. */
+  readonly home: string | undefined
+}
+
+/** A sandbox of the operating system around commands, where it works. Whether it does is found out once, by doing it. */
+export class Wall {
+  readonly #options: WallOptions
+  readonly #prefixes = new Map<WallKind, Promise<Argv>>()
+
+  constructor(options: WallOptions) {
+    this.#options = options
+  }
+
+  /** What stands before a command; nothing where there is no such sandbox. Never rejects. */
+  prefix(kind: WallKind): Promise<Argv> {
+    const known = this.#prefixes.get(kind)
+    if (known !== undefined) return known
+    const proven = this.#prove(kind).catch(() => [])
+    this.#prefixes.set(kind, proven)
+    return proven
+  }
+
+  async #prove(kind: WallKind): Promise<Argv> {
+    const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
+    const prefix = [bwrap!.path, ...this.#args(kind), '--']
+    return await succeeds([...prefix, trial!.path]) ? prefix : []
+  }
+
+  #args(kind: WallKind): Argv {
+    const { workspace, home } = this.#options
+    const real = realpathSync(workspace)
+    const inHome = (names: readonly string[]): string[] => home === undefined ? [] : names.map((name) => join(home, name)).filter((path) => existsSync(path))
+    return [
+      '--unshare-all', ...(kind === 'work' ? ['--share-net'] : []), '--die-with-parent',
+      '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp',
+      ...inHome(KEY_STORES).flatMap((path) => ['--tmpfs', path]),
+      ...[...inHome(KEY_FILES), ...DOORS.filter((path) => existsSync(path))].flatMap((path) => ['--ro-bind', '/dev/null', path]),
+      kind === 'work' ? '--bind' : '--ro-bind', real, real,
+    ]
+  }
+}
+
+function succeeds([file = '', ...args]: Argv): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { cwd: '/', env: {}, stdio: 'ignore', timeout: TRIAL_MS, killSignal: 'SIGKILL' })
+    child.once('error', () => resolve(false))
+    child.once('exit', (code) => resolve(code === 0))
+  })
+}

@@ -1,0 +1,41 @@
+import type { CompartmentRequest, Json } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { judgeOffers } from '../src/main/load.ts'
+
+const request = {
+  extension: { id: 'sample', version: '1.0.0', layer: 'global' },
+  tools: [{ name: 'run', grant: {}, inputSchema: { type: 'object' }, requires: {} }],
+} as unknown as CompartmentRequest
+
+const offering = (...names: readonly string[]): Json => ({ tools: names.map((name) => ({ name })), phases: [] })
+
+function refusalOf(reply: Json): string {
+  try {
+    judgeOffers(reply, request)
+  } catch (error) {
+    return String((error as Error).message)
+  }
+  throw new Error('nothing was refused')
+}
+
+it('names what one side has and the other has not', () => {
+  expect(refusalOf(offering('jump', 'fly'))).toBe(
+    'The code of sample is not what its manifest says: the manifest declares run, which the code does not offer; '
+    + 'the code offers jump, fly, which the manifest does not declare. Make both name the same.',
+  )
+})
+
+it('repeats no more than a few of the names code makes up', () => {
+  const names = Array.from({ length: 10_000 }, (_, n) => `t${n}`)
+  expect(refusalOf(offering('run', ...names))).toContain('the code offers t0, t1, t2, t3, t4 and 9995 more, which')
+})
+
+it('repeats no name that a tool cannot have', () => {
+  const refusal = refusalOf(offering('run', `\u001b[2J${'x'.repeat(1_000_000)}`))
+  expect(refusal).toContain('the code offers (not a possible name), which')
+  expect(refusal.length).toBeLessThan(300)
+})
+
+it('takes what is the same', () => {
+  expect(judgeOffers(offering('run'), request)).toEqual({ phases: new Set(), approvalKeys: new Set() })
+})

@@ -1,0 +1,93 @@
+import type { CompartmentServices, ExtensionModule, InteractionRequest } from '@bulkhead/contract'
+import { PLACEMENTS } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { codeOf, invocation, newSandbox, refusal, requestOf, toolOf } from './fixture.ts'
+import type { RequestOptions } from './fixture.ts'
+
+const tools = [toolOf('run', { capabilities: ['interact'] })]
+/** Signs in while it is initialised, and tells later what it got. */
+const signingIn = (init: string): string => `
+  let token = null
+  export default {
+    async init(context) { ${init} },
+    async activate(context) { token = token ?? String('interact' in context) },
+    tools: { run: { execute: () => token } },
+  }`
+const byDeviceCode = signingIn(`
+  await context.interact.deviceCode({ url: 'https://example.com/device', code: 'AB-12', expiresAt: '2030-01-01T00:00:00.000Z' })
+  token = await context.interact.password('Token?')`)
+
+async function requestIn(options: RequestOptions) {
+  const request = requestOf(options)
+  if (options.placement !== 'inline' || typeof options.source !== 'string') return request
+  const url = `data:text/javascript,${encodeURIComponent(options.source)}#${Math.random()}`
+  const { default: module } = await import(url) as { default: ExtensionModule }
+  return { ...request, code: { kind: 'module', module } } as typeof request
+}
+
+describe.each(PLACEMENTS)('the phases in the placement %s', (placement) => {
+  it('let init sign in through the host, by a device code and a password', async () => {
+    const asked: (readonly [string | null, InteractionRequest])[] = []
+    const interact: CompartmentServices['interact'] = async (callId, request) => {
+      asked.push([callId, request])
+      return { status: 'accepted', value: request.kind === 'Auth.Password' ? 'hunter2' : true }
+    }
+    const session = await newSandbox().open(await requestIn({ placement, source: byDeviceCode, tools, services: { interact } }))
+    await session.lifecycle('init')
+    await session.lifecycle('activate')
+    expect(asked).toEqual([
+      [null, { kind: 'Auth.DeviceCode', url: 'https://example.com/device', code: 'AB-12', expiresAt: '2030-01-01T00:00:00.000Z' }],
+      [null, { kind: 'Auth.Password', prompt: 'Token?' }],
+    ])
+    expect(await session.call(invocation())).toBe('hunter2')
+  })
+
+  it('stop the time of init while a person is asked, and only then', async () => {
+    const limits = { phaseMs: 600 }
+    let answered = 0
+    const interact: CompartmentServices['interact'] = async () => {
+      // Longer than the phase may take: a person's time is not the extension's.
+      await new Promise<void>((resolve) => { setTimeout(resolve, 900) })
+      answered++
+      return { status: 'accepted', value: 'x' }
+    }
+    const source = signingIn('token = await context.interact.password("Token?")')
+    const session = await newSandbox().open(await requestIn({ placement, source, tools, limits, services: { interact } }))
+    await session.lifecycle('init')
+    expect(answered).toBe(1)
+    const hanging = signingIn('await context.interact.password("Token?"); await new Promise(() => {})')
+    const stuck = await newSandbox().open(await requestIn({ placement, source: hanging, tools, limits, services: { interact } }))
+    expect(await codeOf(stuck.lifecycle('init'))).toBe('LifecycleTimeout')
+  })
+
+  it('give init nobody to ask where no tool may, and no other phase at all', async () => {
+    const services: Partial<CompartmentServices> = { interact: async () => ({ status: 'accepted', value: 'x' }) }
+    const source = signingIn('token = String("interact" in context)')
+    const session = await newSandbox().open(await requestIn({ placement, source, services }))
+    await session.lifecycle('init')
+    await session.lifecycle('activate')
+    expect(await session.call(invocation())).toBe('false')
+    const other = await newSandbox().open(await requestIn({ placement, source: signingIn(''), tools, services }))
+    await other.lifecycle('init')
+    await other.lifecycle('activate')
+    expect(await other.call(invocation())).toBe('false')
+  })
+
+  it('refuse an asker that outlives init, and take its question back', async () => {
+    let signal: AbortSignal | undefined
+    const interact: CompartmentServices['interact'] = (_callId, _request, given) => {
+      signal = given
+      return new Promise((_resolve, reject) => { given.addEventListener('abort', () => reject(given.reason as Error)) })
+    }
+    const source = `
+      let kept
+      export default {
+        init(context) { kept = context.interact; kept.ask('Still there?').catch(() => {}); return new Promise((done) => setTimeout(done, 50)) },
+        tools: { run: { execute: () => kept.ask('And now?') } },
+      }`
+    const session = await newSandbox().open(await requestIn({ placement, source, tools, services: { interact } }))
+    await session.lifecycle('init')
+    expect(signal?.aborted).toBe(true)
+    expect(await refusal(session.call(invocation()))).toMatchObject({ message: expect.stringContaining('outside a tool call') })
+  })
+})

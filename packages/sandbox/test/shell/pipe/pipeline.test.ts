@@ -1,0 +1,187 @@
+import { linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Grant } from '@bulkhead/contract'
+import { ANY_COMMAND, BulkheadError } from '@bulkhead/contract'
+import { ShellGround } from '../shell-ground.ts'
+
+let ground = new ShellGround()
+beforeEach(async () => {
+  await ground.clear()
+  ground = new ShellGround()
+})
+afterAll(() => ground.clear())
+
+const everything = (): Partial<Grant> => ({
+  shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [ground.workspace], write: [ground.workspace] },
+})
+const opened = () => ground.open(everything())
+const inWorkspace = (name: string): string => readFileSync(join(ground.workspace, name), 'utf8')
+
+describe('commands in a pipe', () => {
+  it('each reads what the one before writes', async () => {
+    const { shell } = opened()
+    const result = await shell.pipe([
+      { cmd: 'printf', args: ['b\\na\\nb\\n'] }, { cmd: 'sort' }, { cmd: 'uniq', args: ['-c'] },
+    ])
+    expect(result).toEqual({
+      exits: Array(3).fill({ exitCode: 0, signal: null }), stdout: '      1 a\n      2 b\n', stderr: '', truncated: false, timedOut: false,
+    })
+  })
+
+  it('one that writes without end stops when its reader has enough', async () => {
+    const { shell } = opened()
+    const { stdout, exits } = await shell.pipe([{ cmd: 'yes' }, { cmd: 'head', args: ['-n', '2'] }])
+    expect(stdout).toBe('y\ny\n')
+    expect(exits).toEqual([{ exitCode: null, signal: 'SIGPIPE' }, { exitCode: 0, signal: null }])
+  })
+
+  it('carries more than is kept, and every byte of it', async () => {
+    const { shell } = opened()
+    const { stdout } = await shell.pipe([
+      { cmd: 'head', args: ['-c', '20000000', '/dev/zero'] }, { cmd: 'tr', args: ['\\0', '\\377'] }, { cmd: 'wc', args: ['-c'] },
+    ])
+    expect(stdout.trim()).toBe('20000000')
+  })
+
+  it('tells how each ended, and what all of them complained about', async () => {
+    const { shell } = opened()
+    ground.sh('fails', 'echo "$1 failed" >&2; exit "$1"')
+    const { exits, stderr } = await shell.pipe([{ cmd: 'fails', args: ['3'] }, { cmd: 'fails', args: ['4'] }])
+    expect(exits.map(({ exitCode }) => exitCode)).toEqual([3, 4])
+    expect(stderr).toBe('3 failed\n4 failed\n')
+  })
+
+  it('hands words on as they are, whatever a shell would make of them', async () => {
+    const { shell } = opened()
+    ground.node('words', 'console.log(JSON.stringify(process.argv.slice(2)))')
+    const args = ['$(id)', '`id`', '; ls', '*', '', "'", '"$@"', '-c', '\n', '2>&1']
+    for (const stderr of ['err', 'out'] as const) {
+      const { stdout } = await shell.pipe([{ cmd: 'words', args, stderr }])
+      expect(JSON.parse(stdout)).toEqual(args)
+    }
+  })
+
+  it('refuses all when one is not granted, or not there', async () => {
+    const { shell } = ground.open({ shell: [{ cmd: 'echo', args: [{ rest: true }] }, { cmd: 'missing' }] })
+    await expect(shell.pipe([{ cmd: 'echo', args: ['a', 'b'] }, { cmd: 'cat' }])).rejects.toMatchObject({ code: 'CapabilityDenied' })
+    await expect(shell.pipe([{ cmd: 'echo' }, { cmd: 'missing' }])).rejects.toMatchObject({ code: 'NotFound' })
+    await expect(shell.pipe([])).rejects.toMatchObject({ code: 'InputInvalid' })
+  })
+})
+
+describe('outputs that go elsewhere', () => {
+  const both = 'echo out; echo err >&2'
+  it.each([
+    ['as usual', {}, 'out\n', 'err\n'],
+    ['both to the result', { stderr: 'out' }, 'out\nerr\n', ''],
+    ['both to the errors', { stdout: 'err' }, '', 'out\nerr\n'],
+    ['exchanged', { stdout: 'err', stderr: 'out' }, 'err\n', 'out\n'],
+    ['nowhere', { stdout: 'nothing', stderr: 'nothing' }, '', ''],
+    ['errors alone', { stdout: 'nothing', stderr: 'out' }, 'err\n', ''],
+  ] as const)('%s', async (_, where, stdout, stderr) => {
+    const { shell } = opened()
+    ground.sh('both', both)
+    expect(await shell.pipe([{ cmd: 'both', ...where }])).toMatchObject({ stdout, stderr })
+    if (where !== undefined && !('stdout' in where)) {
+      expect(await shell.pipe([{ cmd: 'both', ...where }, { cmd: 'cat' }])).toMatchObject({ stdout, stderr })
+    }
+  })
+
+  it('into files, emptied or appended to, in the folder the commands start in', async () => {
+    const { shell } = opened()
+    ground.sh('both', both)
+    mkdirSync(join(ground.workspace, 'sub'))
+    writeFileSync(join(ground.workspace, 'sub/out'), 'something that was longer before\n')
+    await shell.pipe([{ cmd: 'both', stdout: { path: 'out' }, stderr: { path: 'log', append: true } }], { cwd: 'sub' })
+    await shell.pipe([{ cmd: 'both', stdout: { path: 'sub/out', append: true }, stderr: 'nothing' }])
+    await shell.pipe([{ cmd: 'both', stdout: { path: 'all' }, stderr: { path: 'all' } }])
+    await shell.pipe([{ cmd: 'both', stdout: { path: 'only' }, stderr: 'out' }, { cmd: 'tr', args: ['a-z', 'A-Z'], stdout: { path: 'errors' } }])
+    expect([inWorkspace('sub/out'), inWorkspace('sub/log'), inWorkspace('all')]).toEqual(['out\nout\n', 'err\n', 'out\nerr\n'])
+    expect([inWorkspace('only'), inWorkspace('errors')]).toEqual(['out\n', 'ERR\n'])
+  })
+
+  it('reads a text or a file', async () => {
+    const { shell } = opened()
+    writeFileSync(join(ground.workspace, 'in'), 'from a file')
+    expect((await shell.pipe([{ cmd: 'cat', input: 'a text' }])).stdout).toBe('a text')
+    expect((await shell.pipe([{ cmd: 'cat', input: { path: 'in' } }])).stdout).toBe('from a file')
+    expect((await shell.pipe([{ cmd: 'cat' }])).stdout).toBe('')
+  })
+
+  it.each(['../outside', '/etc/passwd', 'link', 'up/x', 'twin', '.', '/proc/self/mem'])('not to or from %s', async (path) => {
+    const { shell } = opened()
+    const outside = join(ground.root, 'outside')
+    writeFileSync(outside, 'precious')
+    symlinkSync(outside, join(ground.workspace, 'link'))
+    symlinkSync(ground.root, join(ground.workspace, 'up'))
+    linkSync(outside, join(ground.workspace, 'twin'))
+    writeFileSync(join(ground.workspace, 'kept'), 'kept')
+    await expect(shell.pipe([{ cmd: 'echo', stdout: { path: 'kept' }, stderr: { path } }])).rejects.toMatchObject({
+      code: expect.stringMatching(/CapabilityDenied|InputInvalid/) as string,
+    })
+    if (path !== 'twin') {
+      await expect(shell.pipe([{ cmd: 'cat', input: { path } }])).rejects.toMatchObject({ code: expect.stringMatching(/CapabilityDenied|InputInvalid/) as string })
+    }
+    expect([readFileSync(outside, 'utf8'), inWorkspace('kept')]).toEqual(['precious', 'kept'])
+  })
+})
+
+describe('the end', () => {
+  it('by a deadline of its own keeps what was written', async () => {
+    const { shell } = opened()
+    ground.sh('slow', 'echo begun; exec sleep 600')
+    const result = await shell.pipe([{ cmd: 'slow' }, { cmd: 'cat' }], { timeoutMs: 1_500 })
+    expect(result).toMatchObject({ timedOut: true, stdout: 'begun\n' })
+    expect(result.exits[0]).toEqual({ exitCode: null, signal: 'SIGTERM' })
+  })
+
+  it('by cancelling takes all of them, and what they started', async () => {
+    const lines = await ground.lifelines()
+    ground.node('first', lines.hold('first'))
+    ground.node('second', `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(lines.hold('grandchild'))}], { detached: true, stdio: 'inherit' }); ${lines.hold('second')}`)
+    const { shell, cancel, capability } = opened()
+    const running = shell.pipe([{ cmd: 'first' }, { cmd: 'second' }])
+    const all = await Promise.all(['first', 'second', 'grandchild'].map((label) => lines.of(label)))
+    const reason = new BulkheadError('ToolCancelled', 'enough')
+    cancel(reason)
+    await expect(running).rejects.toBe(reason)
+    await capability.close()
+    await Promise.all(all.map(({ died }) => died))
+  })
+
+  it('does not wait for a grandchild that holds the pipe', async () => {
+    const lines = await ground.lifelines()
+    const child = JSON.stringify(lines.hold('holder'))
+    ground.node('leaves', `const child = require('node:child_process').spawn(process.execPath, ['-e', ${child}], { detached: true, stdio: 'inherit' }); child.unref(); console.log('left')`)
+    const { shell } = opened()
+    expect(await shell.pipe([{ cmd: 'leaves' }])).toMatchObject({ stdout: 'left\n', exits: [{ exitCode: 0 }] })
+  })
+})
+
+describe('a wall of the system', () => {
+  // A machine may have none; then commands run without, which is all that can be said there.
+  const probe = async (kind: 'read' | 'work'): Promise<readonly string[]> => {
+    const outside = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-outside-')))
+    ground.sh('probe', `
+      echo x > inside 2>/dev/null && echo inside
+      echo x > ${outside}/file 2>/dev/null && echo outside
+      [ "$(ls /proc/sys/net/ipv4/conf 2>/dev/null | wc -l)" -gt 3 ] && echo network
+      exit 0`)
+    try {
+      const { stdout } = await ground.open(everything(), { path: [ground.bin, '/usr/bin', '/bin'] }).shell.pipe([{ cmd: 'sh', args: ['-c', readFileSync(join(ground.bin, 'probe'), 'utf8')] }], { wall: kind })
+      return stdout.trim().split('\n').filter((line) => line !== '')
+    } finally {
+      rmSync(outside, { recursive: true })
+    }
+  }
+
+  it('lets nothing be written, or the workspace alone', async () => {
+    const [none, read, work] = [await probe('work').catch(() => []), await probe('read'), await probe('work')]
+    expect(none).toEqual(work)
+    const walled = !read.includes('inside')
+    if (walled) expect([read, work.includes('inside'), work.includes('outside')]).toEqual([[], true, false])
+    else expect(read).toContain('outside')
+  })
+})

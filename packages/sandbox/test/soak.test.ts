@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import type { SoakReport } from '../soak/run.ts'
+
+const main = fileURLToPath(new URL('../soak/main.ts', import.meta.url))
+const CALLS = 300
+
+it('settles every call once through crashes, cancels, deadlines and kills, and leaves nothing behind', { timeout: 120_000 }, async () => {
+  // So short a warm-up is not enough for the allocator: the long form holds memory to a tenth.
+  const argv = ['--no-warnings', main, '--calls', String(CALLS), '--compartments', '6', '--warmUp', '150', '--os', 'off', '--growth', '1.5']
+  // One that fails prints its report too, with the seed to do it again.
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: 110_000 }).catch((error: { stdout: string }) => error)
+  const { settled, opened, killed, ends, faults } = JSON.parse(stdout) as SoakReport
+  expect(faults, stdout).toEqual([])
+  expect(settled).toBe(CALLS)
+  expect(opened).toBeGreaterThan(6)
+  expect(ends['answered']).toBeGreaterThan(CALLS / 4)
+  for (const way of ['ToolExecutionFailed', 'ToolCancelled', 'ExecutionTimeout']) expect(ends[way], way).toBeGreaterThan(0)
+  expect(killed + (ends['CompartmentCrashed'] ?? 0) + (ends['CompartmentKilled'] ?? 0)).toBeGreaterThan(0)
+})

@@ -1,0 +1,75 @@
+import { DatabaseSync } from 'node:sqlite'
+import { hash } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import { verifyAudit } from '../../src/index.ts'
+import { StoreFolder } from './store-folder.ts'
+
+let folders = new AsyncDisposableStack()
+const newFolder = () => folders.use(new StoreFolder())
+afterEach(async () => {
+  await folders.disposeAsync()
+  folders = new AsyncDisposableStack()
+})
+
+/** A store with ten records that a stranger then had his hands on, while no host was there. */
+async function tampered(sql: string, then?: (database: DatabaseSync) => void) {
+  const folder = newFolder()
+  const before = await folder.open()
+  for (let n = 1; n <= 10; n++) await before.append({ n, text: `record ${n}` })
+  const { last, link } = await before.auditSpan()
+  await before.close()
+  using database = new DatabaseSync(folder.file)
+  database.exec(sql)
+  then?.(database)
+  const store = await folder.open()
+  return { store, noted: { position: last, link } }
+}
+
+describe('the chain of the audit', () => {
+  it.each<[what: string, sql: string, position: number]>([
+    ['a changed record', `UPDATE audit SET record = '{"n":4,"text":"other"}' WHERE position = 4`, 4],
+    ['a record that is no JSON any more', `UPDATE audit SET record = '{"n":4' WHERE position = 4`, 4],
+    ['a changed link', `UPDATE audit SET link = '${'f'.repeat(64)}' WHERE position = 5`, 5],
+    ['a record taken out', 'DELETE FROM audit WHERE position = 6', 6],
+    ['a record taken out, and the others moved up', 'DELETE FROM audit WHERE position = 6; UPDATE audit SET position = position - 1 WHERE position > 6', 6],
+    ['the first taken out', 'DELETE FROM audit WHERE position = 1', 1],
+    ['the last taken out', 'DELETE FROM audit WHERE position = 10', 10],
+    ['all taken out', 'DELETE FROM audit', 1],
+    [
+      'two that changed places',
+      'UPDATE audit SET position = 99 WHERE position = 3; UPDATE audit SET position = 3 WHERE position = 7; UPDATE audit SET position = 7 WHERE position = 99',
+      3,
+    ],
+    ['a record put in', `INSERT INTO audit SELECT 11, record, link FROM audit WHERE position = 10`, 11],
+    ['an end that was forgotten', 'DELETE FROM audit_end', 11],
+  ])('shows %s', async (_, sql, position) => {
+    const { store } = await tampered(sql)
+    expect(await verifyAudit(store)).toMatchObject({ ok: false, position, reason: expect.any(String) })
+  })
+
+  it('holds when nothing was touched, and goes on', async () => {
+    const { store, noted } = await tampered('')
+    await store.append('later')
+    expect(await verifyAudit(store, noted)).toMatchObject({ ok: true, records: 11, last: 11 })
+  })
+
+  it('that was made anew from beginning to end shows only against a link that was noted elsewhere', async () => {
+    const { store, noted } = await tampered(`UPDATE audit SET record = '"forged"' WHERE position = 2`, (database) => {
+      let link = '0'.repeat(64)
+      for (const { position, record } of database.prepare('SELECT position, record FROM audit ORDER BY position').all()) {
+        link = hash('sha256', `${link} ${Number(position)} ${String(record)}`)
+        database.prepare('UPDATE audit SET link = ? WHERE position = ?').run(link, Number(position))
+      }
+      database.prepare('UPDATE audit_end SET link = ?').run(link)
+    })
+    expect(await verifyAudit(store)).toMatchObject({ ok: true })
+    expect(await verifyAudit(store, noted)).toMatchObject({ ok: false, position: 10 })
+  })
+
+  it('is one chain, however many hosts write it', async () => {
+    const folder = newFolder()
+    const stores = await Promise.all([folder.open(), folder.open(), folder.open()])
+    await Promise.all(Array.from({ length: 300 }, (_, n) => stores[n % 3]!.append(n)))
+    expect(await verifyAudit(stores[0]!)).toMatchObject({ ok: true, records: 300 })
+  })
+})

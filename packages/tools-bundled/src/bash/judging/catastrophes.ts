@@ -1,0 +1,37 @@
+import type { Word } from '../reading/plan.ts'
+import { baseName } from './wrappers.ts'
+
+/** Folders whose loss is the loss of the machine or of somebody's work. */
+const PRECIOUS = /^(?:\/|\/\*|\/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library)(?:\/\*?)?|~|~\/\*?|\$\{?HOME\}?(?:\/\*?)?|"\$\{?HOME\}?"(?:\/\*?)?)$/
+const DEVICE = /^\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|mem|kmem)/
+
+const has = (args: readonly string[], long: string, letter: string): boolean =>
+  args.some((arg) => arg === long || (/^-[A-Za-z]+$/.test(arg) && arg.toLowerCase().includes(letter)))
+
+type Rule = (args: readonly string[]) => string | undefined
+
+const destroysFolder: Rule = (args) => {
+  const precious = args.find((arg) => PRECIOUS.test(arg))
+  return precious !== undefined && has(args, '--recursive', 'r') ? `it would change everything below ${precious}` : undefined
+}
+const endsMachine: Rule = () => 'it would stop this machine'
+const formats: Rule = () => 'it would format a disk'
+
+/** What is never run, whoever asks: nobody does these by way of an assistant on purpose. */
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ['rm', destroysFolder], ['chmod', destroysFolder], ['chown', destroysFolder], ['chgrp', destroysFolder], ['shred', (args) => args.some((arg) => DEVICE.test(arg)) ? 'it would overwrite a disk' : undefined],
+  ['dd', (args) => args.some((arg) => arg.startsWith('of=') && DEVICE.test(arg.slice(3))) ? 'it would overwrite a disk' : undefined],
+  ['mkfs', formats], ['mkswap', formats], ['wipefs', formats],
+  ['shutdown', endsMachine], ['reboot', endsMachine], ['halt', endsMachine], ['poweroff', endsMachine],
+])
+
+export function catastropheOf([program, ...args]: readonly Word[]): string | undefined {
+  const name = baseName(program?.text ?? '')
+  const rule = RULES.get(name) ?? (name.startsWith('mkfs.') ? formats : undefined)
+  return rule?.(args.map(({ text }) => text))
+}
+
+/** A function that calls itself twice, beside itself. */
+export const isForkBomb = (text: string): boolean => /([\w:.]+)\s*\(\s*\)\s*\{[^}]*\1\s*\|\s*\1\s*&/.test(text)
+
+export const overwritesDevice = (path: string): boolean => DEVICE.test(path)

@@ -1,0 +1,32 @@
+import type { ArgumentsReading, CallSubject } from '@bulkhead/contract'
+
+/** What is gathered while a command is judged. */
+export class Findings {
+  readonly #subjects = new Map<string, Set<string>>()
+  readonly #asks = new Map<string, boolean>()
+  readonly #denies = new Set<string>()
+
+  subject(key: string, names: readonly string[]): void {
+    const known = this.#subjects.get(key) ?? new Set()
+    for (const name of names) if (name !== key) known.add(name)
+    this.#subjects.set(key, known)
+  }
+
+  /** `fresh`: nothing that was approved before answers it. */
+  ask(reason: string, fresh = false): void {
+    this.#asks.set(reason, fresh || this.#asks.get(reason) === true)
+  }
+
+  deny(reason: string): void {
+    this.#denies.add(reason)
+  }
+
+  reading(key: string): ArgumentsReading {
+    return {
+      key,
+      subjects: [...this.#subjects].map(([subject, names]): CallSubject => ({ key: subject, names: [...names] })),
+      asks: [...this.#asks].map(([reason, fresh]) => ({ reason, fresh })),
+      denies: [...this.#denies],
+    }
+  }
+}

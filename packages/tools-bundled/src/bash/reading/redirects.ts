@@ -1,0 +1,69 @@
+import type { HereDoc, Redirection, Word as WordNode } from 'unbash'
+import { NeedsShell } from './needs-shell.ts'
+import type { Source, Stage, Target } from './plan.ts'
+import { readWord } from './word.ts'
+
+export type Streams = Pick<Stage, 'stdout' | 'stderr'> & { readonly stdin?: Source }
+
+/** Goes through redirections from left to right, as a shell does. Contract: throws NeedsShell. */
+export function readRedirects(redirects: readonly Redirection[]): Streams {
+  let stdin: Source | undefined
+  let stdout: Target = 'out'
+  let stderr: Target = 'err'
+  for (const redirect of redirects) {
+    const descriptor = descriptorOf(redirect)
+    if (redirect.type === 'HereDoc' || redirect.type === 'HereString') {
+      if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for the descriptor ${descriptor}`)
+      stdin = { text: redirect.type === 'HereDoc' ? hereText(redirect) : `${plainText(redirect.target)}\n` }
+      continue
+    }
+    const { operator } = redirect
+    const path = plainText(redirect.target)
+    if (operator === '<') {
+      if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for the descriptor ${descriptor}`)
+      stdin = path === '/dev/null' ? { text: '' } : { file: path }
+    } else if (operator === '&>' || operator === '&>>' || (operator === '>&' && descriptor === undefined && !/^(?:\d+|-|\d+-)$/.test(path))) {
+      stdout = fileTarget(path, operator === '&>>')
+      stderr = stdout
+    } else if (operator === '>' || operator === '>>' || operator === '>|') {
+      const target = fileTarget(path, operator === '>>')
+      if (descriptor === undefined || descriptor === 1) stdout = target
+      else if (descriptor === 2) stderr = target
+      else throw new NeedsShell(`output of the descriptor ${descriptor}`)
+    } else if (operator === '>&' && (path === '1' || path === '2')) {
+      const target: Target = path === '1' ? stdout : stderr
+      if (descriptor === undefined || descriptor === 1) stdout = target
+      else if (descriptor === 2) stderr = target
+      else throw new NeedsShell(`output of the descriptor ${descriptor}`)
+    } else {
+      throw new NeedsShell(`the redirection ${operator}${path}`)
+    }
+  }
+  return stdin === undefined ? { stdout, stderr } : { stdin, stdout, stderr }
+}
+
+function fileTarget(path: string, append: boolean): Target {
+  if (path === '') throw new NeedsShell('a redirection to a file without a name')
+  return path === '/dev/null' ? 'nothing' : { file: path, append }
+}
+
+function descriptorOf({ descriptor }: Redirection): number | undefined {
+  if (descriptor?.type === 'FileDescriptorVariable') throw new NeedsShell('a descriptor in a variable')
+  return descriptor?.value
+}
+
+function plainText(node: WordNode | undefined): string {
+  if (node === undefined) throw new NeedsShell('a redirection without a target')
+  const { text, pattern } = readWord(node)
+  if (pattern !== undefined) throw new NeedsShell('a pattern as the target of a redirection')
+  return text
+}
+
+function hereText({ operator, delimiter, body }: HereDoc): string {
+  const { text, parts } = body
+  // In a text that is not quoted, a back-slash before some characters goes away.
+  if (delimiter?.quoted !== true && (parts?.some(({ type }) => type !== 'Literal') === true || /[\\$`]/.test(text))) {
+    throw new NeedsShell('a text in which the shell puts values')
+  }
+  return operator === '<<-' ? text.replaceAll(/^\t+/gm, '') : text
+}

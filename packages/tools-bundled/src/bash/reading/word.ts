@@ -1,0 +1,71 @@
+import type { Word as WordNode, WordPart } from 'unbash'
+import { NeedsShell } from './needs-shell.ts'
+import type { PatternPart, Word } from './plan.ts'
+
+/** As in an assignment, and in front of a word: there a shell puts a home folder in its place. */
+const TILDE = /(?:^|[=:])~/
+/** The escapes that mean the same wherever they are read. */
+const PLAIN_ANSI_C = /^\$'(?:[^\\']|\\[nt\\'"])*'$/
+const SIMPLE_SET = /^\[([!^]?)([A-Za-z0-9_.]+(?:-[A-Za-z0-9]+)*)\]$/
+
+/** A word that means the same without a shell. Contract: throws NeedsShell for every other. */
+export function readWord(node: WordNode): Word {
+  const { parts } = node
+  if (parts === undefined) {
+    if (TILDE.test(node.text)) throw new NeedsShell('~ stands for a home folder')
+    return { text: node.value }
+  }
+  const read = parts.map((part, index) => readPart(part, index === 0 ? '' : parts[index - 1]!.text))
+  const text = read.map((part) => part.text).join('')
+  return read.some(({ wild }) => wild !== undefined)
+    ? { text, pattern: read.map((part) => part.wild ?? { kind: 'text', text: part.text }) }
+    : { text }
+}
+
+interface ReadPart {
+  readonly text: string
+  readonly wild?: PatternPart
+}
+
+function readPart(part: WordPart, before: string): ReadPart {
+  switch (part.type) {
+    case 'Literal':
+      if (TILDE.test(before === '' ? part.text : `${before.at(-1)!}${part.text}`.replace(/^[^=:]/, '.'))) {
+        throw new NeedsShell('~ stands for a home folder')
+      }
+      return { text: part.value }
+    case 'SingleQuoted':
+      return { text: part.value }
+    case 'DoubleQuoted':
+      return { text: part.parts.map((inner) => readPart(inner, '"').text).join('') }
+    case 'AnsiCQuoted':
+      if (!PLAIN_ANSI_C.test(part.text)) throw new NeedsShell("$'…' with escapes of its own")
+      return { text: part.value }
+    case 'Glob':
+      return { text: part.text, wild: readGlob(part.kind, part.text) }
+    case 'SimpleExpansion':
+    case 'ParameterExpansion':
+      throw new NeedsShell(`the variable ${part.text}`)
+    case 'CommandExpansion':
+      throw new NeedsShell('a command whose output becomes part of another')
+    case 'ProcessSubstitution':
+      throw new NeedsShell('a command that stands for a file')
+    case 'ArithmeticExpansion':
+      throw new NeedsShell('arithmetic')
+    case 'BraceExpansion':
+      throw new NeedsShell('braces that stand for several words')
+    case 'ExtendedGlob':
+    case 'LocaleString':
+      throw new NeedsShell(`the form ${part.text}`)
+    default:
+      throw new NeedsShell('a form that is not known here')
+  }
+}
+
+function readGlob(kind: 'star' | 'question' | 'bracket', text: string): PatternPart {
+  if (kind === 'star') return { kind: 'star' }
+  if (kind === 'question') return { kind: 'any' }
+  const [, negation, chars] = SIMPLE_SET.exec(text) ?? []
+  if (chars === undefined) throw new NeedsShell(`the pattern ${text}`)
+  return { kind: 'set', chars, negated: negation !== '' }
+}

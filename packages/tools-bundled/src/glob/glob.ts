@@ -1,0 +1,59 @@
+import { defineExtension, type ManifestInput } from '@bulkhead/contract'
+import { BUNDLED } from '../bundled-extension.ts'
+import { ownFolderKey } from '../folder-key.ts'
+import { splitPattern } from './split-pattern.ts'
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    pattern: {
+      type: 'string', minLength: 1, maxLength: 1024,
+      description: 'Such as **/*.ts or src/*.{js,jsx}: * and ? stay inside one name, ** crosses folders, {a,b} is either, [ab] is one of these.',
+    },
+    path: { type: 'string', minLength: 1, description: 'The folder to look in. Default: the workspace.' },
+  },
+  required: ['pattern'],
+  additionalProperties: false,
+} as const
+
+const REQUIRES = { fs: { read: ['{workspace}'] } }
+
+const manifest = {
+  ...BUNDLED,
+  id: 'glob',
+  tools: [{
+    name: 'glob',
+    label: 'Find files',
+    description: 'Finds files by the pattern of their path, the newest first. Files that ignore files name are left out, unless the pattern begins with their folder. '
+      + 'At most 1000 paths are shown; `total` says how many there are.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: true,
+    mode: 'read',
+    kind: 'search',
+    idempotent: true,
+    maxEntries: 1000,
+    maxOutput: '256KB',
+  }],
+} satisfies ManifestInput
+
+/** Found at most, so that what is beyond the model's share can be kept in a file. */
+const LIMIT = 10_000
+
+export const glob = {
+  manifest,
+  module: defineExtension({
+    tools: {
+      glob: {
+        input: INPUT_SCHEMA,
+        requires: REQUIRES,
+        async execute(args, { fs }) {
+          const { pattern, path } = splitPattern(args.pattern, args.path)
+          const { paths, total } = await fs.find(pattern, { path, limit: LIMIT })
+          return { paths, total }
+        },
+        deriveApprovalKey: (args) => ownFolderKey(splitPattern(args.pattern, args.path).path),
+      },
+    },
+  }),
+}

@@ -1,0 +1,39 @@
+import type { ManifestInput } from '@bulkhead/contract'
+import { BUNDLED } from '../bundled-extension.ts'
+
+export const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    pattern: { type: 'string', minLength: 1, maxLength: 10000, description: 'A regular expression in the syntax of ripgrep.' },
+    path: { type: 'string', minLength: 1, description: 'The folder or file to search. Default: the workspace.' },
+    glob: { type: 'string', minLength: 1, maxLength: 1024, description: 'Only files whose path matches, such as *.ts or src/**/*.{js,jsx}.' },
+    type: { type: 'string', minLength: 1, maxLength: 64, description: 'Only files of this type, such as ts, py or rust.' },
+    ignore_case: { type: 'boolean', description: 'Whether upper and lower case are the same.' },
+    context: { type: 'integer', minimum: 0, maximum: 100, description: 'Lines to show before and after each match.' },
+    multiline: { type: 'boolean', description: 'Whether a match may cross lines.' },
+    output_mode: { enum: ['content', 'files', 'count'], description: 'The matching lines, only the files, or how many lines in each. Default: content.' },
+  },
+  required: ['pattern'],
+  additionalProperties: false,
+} as const
+
+export const REQUIRES = { fs: { read: ['{workspace}'] } }
+
+export const manifest = {
+  ...BUNDLED,
+  id: 'grep',
+  tools: [{
+    name: 'grep',
+    label: 'Search in files',
+    description: 'Searches the text files of the workspace for a regular expression, in the order of their paths. Binary files and what ignore files name are left out. '
+      + 'At most 200 matches are shown; `total` says how many there are.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: true,
+    mode: 'read',
+    kind: 'search',
+    idempotent: true,
+    maxEntries: 200,
+    maxOutput: '256KB',
+  }],
+} satisfies ManifestInput

@@ -1,0 +1,39 @@
+import { isJsonObject } from '@bulkhead/contract'
+
+/** What the head of a SKILL.md says of it. */
+export interface SkillHead {
+  readonly name: string
+  readonly description: string
+}
+
+/** The head lies in here; what is longer is no skill. */
+export const HEAD_BYTES = 16 * 1024
+
+const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+const HEAD = /^\ufeff?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/
+
+/** The head, or in a few words what is wrong with it. */
+export async function readHead(text: string, folder: string): Promise<SkillHead | string> {
+  const written = HEAD.exec(text)?.[1]
+  if (written === undefined) return 'it does not begin with a head between two lines of ---'
+  const head = await parseHead(written)
+  if (!isJsonObject(head)) return 'its head is not YAML with names and values'
+  const { name, description } = head
+  if (typeof name !== 'string' || name.length > 64 || !NAME.test(name)) return 'its name is not of 1 to 64 letters a-z, digits and single hyphens'
+  if (name !== folder) return `its name is not that of its folder, ${folder}`
+  if (typeof description !== 'string' || description === '' || description.length > 1024) return 'its description is not of 1 to 1024 characters'
+  return { name, description }
+}
+
+async function parseHead(text: string): Promise<unknown> {
+  // Loaded when there is a skill: the host starts without it.
+  const { parse } = await import('yaml')
+  try {
+    return parse(text, { maxAliasCount: 0, schema: 'core' })
+  } catch {
+    return undefined
+  }
+}
+
+/** What follows the head. */
+export const bodyOf = (text: string): string => text.replace(HEAD, '')

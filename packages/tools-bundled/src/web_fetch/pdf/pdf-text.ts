@@ -1,0 +1,34 @@
+import { Worker } from 'node:worker_threads'
+import { messageOf, ToolError } from '@bulkhead/contract'
+
+const DEADLINE_MS = 15_000
+const HEAP_MB = 256
+
+export interface PdfText {
+  readonly pages: readonly string[]
+  readonly title?: string
+}
+
+/** The text of a PDF, read in a thread of its own. Contract: rejects with ToolExecutionFailed, or with the signal's reason. */
+export async function pdfText(bytes: Uint8Array, signal: AbortSignal, deadlineMs = DEADLINE_MS): Promise<PdfText> {
+  signal.throwIfAborted()
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    workerData: { bytes }, env: {}, stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<PdfText>()
+  const cancel = (): void => reject(signal.reason as Error)
+  const late = setTimeout(() => reject(unreadable(`it took longer than ${deadlineMs / 1000} seconds`)), deadlineMs)
+  signal.addEventListener('abort', cancel, { once: true })
+  worker.once('message', resolve)
+  worker.once('error', (error) => reject(unreadable(messageOf(error))))
+  worker.once('exit', () => reject(unreadable('it ended early')))
+  try {
+    return await promise
+  } finally {
+    clearTimeout(late)
+    signal.removeEventListener('abort', cancel)
+    await worker.terminate()
+  }
+}
+
+const unreadable = (why: string): ToolError => new ToolError('ToolExecutionFailed', `The PDF could not be read: ${why}.`)

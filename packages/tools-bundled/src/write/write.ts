@@ -1,0 +1,48 @@
+import { defineExtension, type ManifestInput } from '@bulkhead/contract'
+import { BUNDLED } from '../bundled-extension.ts'
+import { folderKey } from '../folder-key.ts'
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    path: { type: 'string', minLength: 1, description: 'Path of the file, relative to the workspace or absolute inside it.' },
+    content: { type: 'string', description: 'All that the file shall hold.' },
+  },
+  required: ['path', 'content'],
+  additionalProperties: false,
+} as const
+
+const REQUIRES = { fs: { write: ['{workspace}'] } }
+
+const manifest = {
+  ...BUNDLED,
+  id: 'write',
+  tools: [{
+    name: 'write',
+    label: 'Write',
+    description: 'Writes a file of the workspace as a whole: makes it, with the folders it lies in, or replaces what it holds. To change a part of a file, use `edit`.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: true,
+    mode: 'safe_write',
+    kind: 'edit',
+    idempotent: true,
+  }],
+} satisfies ManifestInput
+
+export const write = {
+  manifest,
+  module: defineExtension({
+    tools: {
+      write: {
+        input: INPUT_SCHEMA,
+        requires: REQUIRES,
+        async execute({ path, content }, { fs }) {
+          const { bytes, created } = await fs.write(path, content)
+          return { path, bytes, created }
+        },
+        deriveApprovalKey: ({ path }) => folderKey(path),
+      },
+    },
+  }),
+}

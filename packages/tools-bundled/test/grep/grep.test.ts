@@ -1,0 +1,83 @@
+import { chmod, symlink, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { grep } from '../../src/grep/grep.ts'
+import { toolSession } from '../tool-session.ts'
+
+describe('grep', () => {
+  const tool = toolSession(grep)
+
+  it('finds lines, files and counts', async () => {
+    await tool.put('g/a.ts', 'import x\nconst a = 1\n')
+    await tool.put('g/b.py', 'import os\nimport sys\n')
+    expect(await tool.call({ pattern: '^import', path: 'g' })).toEqual({
+      matches: [
+        { path: 'g/a.ts', line: 1, text: 'import x' }, { path: 'g/b.py', line: 1, text: 'import os' }, { path: 'g/b.py', line: 2, text: 'import sys' },
+      ],
+      total: 3,
+    })
+    expect(await tool.call({ pattern: '^import', path: 'g', output_mode: 'files' })).toEqual({ files: ['g/a.ts', 'g/b.py'], total: 2 })
+    expect(await tool.call({ pattern: '^import', path: 'g', output_mode: 'count' }))
+      .toEqual({ counts: [{ path: 'g/a.ts', count: 1 }, { path: 'g/b.py', count: 2 }], total: 3 })
+    expect(await tool.call({ pattern: 'IMPORT', path: 'g', ignore_case: true, type: 'py', context: 1 })).toEqual({
+      matches: [
+        { path: 'g/b.py', line: 1, text: 'import os', after: ['import sys'] }, { path: 'g/b.py', line: 2, text: 'import sys', before: ['import os'] },
+      ],
+      total: 2,
+    })
+    expect(await tool.call({ pattern: 'x\\nconst', path: 'g', multiline: true, glob: '*.ts' }))
+      .toEqual({ matches: [{ path: 'g/a.ts', line: 1, text: 'import x\nconst a = 1' }], total: 1 })
+  })
+
+  it('passes over a gigabyte of nothing, links that go round and folders it may not read', async () => {
+    await tool.put('odd/huge')
+    await truncate(join(tool.workspace, 'odd/huge'), 1024 ** 3)
+    await tool.put('odd/locked/a', 'needle')
+    await chmod(join(tool.workspace, 'odd/locked'), 0)
+    await symlink('.', join(tool.workspace, 'odd/self'))
+    await symlink('/etc', join(tool.workspace, 'odd/etc'))
+    await tool.put('odd/crlf', 'a needle\r\n')
+    const { matches } = await tool.call({ pattern: 'needle$', path: 'odd', glob: '{crlf,huge}' })
+    await chmod(join(tool.workspace, 'odd/locked'), 0o700)
+    expect(matches).toEqual([{ path: 'odd/crlf', line: 1, text: 'a needle' }])
+  })
+
+  it.each([
+    ['a broken expression', { pattern: '[' }, 'InputInvalid', /unclosed/], ['an unknown type', { pattern: 'a', type: 'klingon' }, 'InputInvalid', /type/],
+    ['outside', { pattern: 'a', path: '/etc' }, 'CapabilityDenied', /outside/], ['nothing there', { pattern: 'a', path: 'none' }, 'NotFound', /none/],
+    ['an option as a type', { pattern: 'a', type: 'ts --pre=sh' }, 'InputInvalid', /type/],
+  ])('refuses %s', async (_, args, code, message) => {
+    expect(await tool.refusal(args)).toMatchObject({ code, message: expect.stringMatching(message) })
+  })
+
+  it('agrees with reading every line, over random trees', async () => {
+    const line = fc.constantFrom('a', 'ab', 'b a', '', 'é', 'xab')
+    const file = fc.array(line, { maxLength: 6 })
+    const pattern = fc.constantFrom('a', '^a', 'b$', 'a|é', '[xé]', '.', '^$', 'ab?')
+    await fc.assert(fc.asyncProperty(fc.array(file, { minLength: 1, maxLength: 6 }), pattern, fc.boolean(), async (files, text, crlf) => {
+      const end = crlf ? '\r\n' : '\n'
+      for (const [index, lines] of Array.from({ length: 6 }, (_, i) => files[i] ?? []).entries()) {
+        await tool.put(`random/d${index % 2}/f${index}`, lines.map((one) => one + end).join(''))
+      }
+      const expected = files.flatMap((lines, index) => lines.flatMap((one, at) =>
+        new RegExp(text, 'u').test(one) ? [{ path: `random/d${index % 2}/f${index}`, line: at + 1, text: one }] : []))
+        .toSorted((one, other) => (one.path === other.path ? one.line - other.line : one.path < other.path ? -1 : 1))
+      expect(await tool.call({ pattern: text, path: 'random' }), text).toEqual({ matches: expected, total: expected.length })
+    }), { numRuns: 40 })
+  })
+
+  it('ends when it is cancelled', async () => {
+    await tool.put('slow')
+    await truncate(join(tool.workspace, 'slow'), 256 * 1024 ** 3)
+    const cancel = new AbortController()
+    const searching = tool.call({ pattern: 'needle', path: 'slow' }, cancel.signal)
+    cancel.abort(new Error('enough'))
+    await expect(searching).rejects.toThrow('enough')
+  })
+
+  it('is asked for by what it searches', async () => {
+    expect(await tool.key({ pattern: 'a' })).toBe('.')
+    expect(await tool.key({ pattern: 'a', path: './src/' })).toBe('src')
+  })
+})

@@ -1,0 +1,79 @@
+import { BulkheadError, type InteractionRequest, type InteractionResponse, type Json } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { NOBODY_THERE, question } from '../../src/question/question.ts'
+import { toolSession } from '../tool-session.ts'
+
+describe('question', () => {
+  const asked: InteractionRequest[] = []
+  let answer: (request: InteractionRequest, signal: AbortSignal) => Promise<InteractionResponse>
+  const accept = (...values: Json[]) => {
+    asked.length = 0
+    answer = async () => ({ status: 'accepted', value: values.shift()! })
+  }
+  const tool = toolSession(question, {
+    interact: async (_, request, signal) => {
+      asked.push(request)
+      return answer(request, signal)
+    },
+  })
+
+  it('asks one after the other and gives a list for each', async () => {
+    accept('blue', 'Postgres', ['a', 'c'])
+    const options = [{ label: 'Postgres', description: 'the one we have' }, { label: 'SQLite' }]
+    expect(await tool.call({
+      questions: [
+        { question: 'Which colour?' }, { question: 'Which store?', header: 'Store', options },
+        { question: 'Which?', options: [{ label: 'a' }, { label: 'b' }, { label: 'c' }], multi_select: true },
+      ],
+    })).toEqual({ answers: [['blue'], ['Postgres'], ['a', 'c']] })
+    expect(asked).toEqual([
+      { kind: 'Ask', prompt: 'Which colour?' },
+      { kind: 'Select', prompt: 'Store: Which store?', options, multiple: false },
+      { kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b' }, { label: 'c' }], multiple: true },
+    ])
+  })
+
+  it('refuses with one text where nobody can be asked', async () => {
+    answer = () => Promise.reject(new BulkheadError('InteractionUnavailable', 'Nobody is there.'))
+    expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ code: 'InteractionUnavailable', message: NOBODY_THERE })
+    expect(NOBODY_THERE).toBe('Nobody can be asked here. Go on with your best guess, and say what you assumed.')
+  })
+
+  it('hands on that a person did not answer', async () => {
+    answer = async () => ({ status: 'rejected', reason: 'not now' })
+    expect(await tool.refusal({ questions: [{ question: 'Now?' }] })).toMatchObject({ code: 'ApprovalDenied', message: 'not now' })
+    answer = async () => ({ status: 'timeout' })
+    expect((await tool.refusal({ questions: [{ question: 'Now?' }] })).code).toBe('InteractionTimeout')
+  })
+
+  it('does not offer two answers that look the same', async () => {
+    accept('a')
+    expect((await tool.refusal({ questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'a' }] }] })).code).toBe('InputInvalid')
+    expect(asked).toEqual([])
+  })
+
+  it('takes its question back when it is cancelled', async () => {
+    const cancel = new AbortController()
+    const withdrawn = Promise.withResolvers<unknown>()
+    answer = (_, signal) => new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        withdrawn.resolve(signal.reason)
+        reject(signal.reason as Error)
+      })
+      cancel.abort(new Error('enough'))
+    })
+    await expect(tool.call({ questions: [{ question: 'Still there?' }] }, cancel.signal)).rejects.toThrow('enough')
+    expect(await withdrawn.promise).toMatchObject({ message: 'enough' })
+  })
+
+  it('has one key', async () => {
+    expect(await tool.key({ questions: [] })).toBe('interactive')
+  })
+})
+
+describe('question without a person', () => {
+  const tool = toolSession(question)
+  it('refuses with the same text', async () => {
+    expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ message: NOBODY_THERE })
+  })
+})

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { createTask, type AgentRequest, type AgentRunner } from '../../src/task/task.ts'
+import { sessionMemory } from '../memory.ts'
+import { toolSession } from '../tool-session.ts'
+
+describe('task', () => {
+  const requests: AgentRequest[] = []
+  let run: AgentRunner
+  const tool = toolSession(createTask((request, signal) => {
+    requests.push(request)
+    return run(request, signal)
+  }), { session: sessionMemory() })
+
+  it('hands the task on and returns what it came to', async () => {
+    run = async ({ prompt }) => ({ output: `did: ${prompt}` })
+    expect(await tool.call({ subagent_type: 'explorer', prompt: 'look', metadata: { a: 1 } })).toEqual({ output: 'did: look' })
+    expect(requests.at(-1)).toEqual({
+      type: 'explorer', prompt: 'look', background: false, metadata: { a: 1 }, sessionId: 'session-1', callId: expect.stringMatching(/^c\d+$/),
+    })
+  })
+
+  it('does not wait for one in the background', async () => {
+    run = async () => ({ sessionId: 'child' })
+    expect(await tool.call({ subagent_type: 'a', prompt: 'go', background: true })).toEqual({ session_id: 'child' })
+    expect((await tool.refusal({ subagent_type: 'a', prompt: 'go' })).code).toBe('ToolExecutionFailed')
+  })
+
+  it('tells what went wrong, and ends with its call', async () => {
+    run = () => Promise.reject(new Error('the model is gone'))
+    expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'ToolExecutionFailed', message: 'the model is gone' })
+    const cancel = new AbortController()
+    const told = Promise.withResolvers<void>()
+    run = (_, signal) => new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        told.resolve()
+        reject(signal.reason as Error)
+      })
+      cancel.abort(new Error('enough'))
+    })
+    await expect(tool.call({ subagent_type: 'a', prompt: 'go' }, cancel.signal)).rejects.toThrow('enough')
+    await told.promise
+  })
+
+  it('is asked for by the kind of agent', async () => {
+    expect(await tool.key({ subagent_type: 'explorer', prompt: 'x' })).toBe('explorer')
+  })
+})
+
+describe('task without anyone to run it', () => {
+  const tool = toolSession(createTask(), { session: sessionMemory() })
+  it('is refused by its code', async () => {
+    expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'CapabilityUnavailable', message: /no sub-agents/ })
+  })
+})

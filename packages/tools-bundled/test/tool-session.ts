@@ -1,0 +1,68 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import {
+  compileGrant, DEFAULT_LIMITS, manifestSchema, type BulkheadError, type CompartmentServices, type Json, type JsonObject,
+} from '@bulkhead/contract'
+import { createSandbox } from '@bulkhead/sandbox'
+import { afterAll, beforeAll } from 'vitest'
+import type { BundledExtension } from '../src/index.ts'
+
+export interface ToolSession {
+  readonly workspace: string
+  readonly userData: string
+  call(args: JsonObject, signal?: AbortSignal): Promise<JsonObject>
+  /** The error a call was refused with. */
+  refusal(args: JsonObject, signal?: AbortSignal): Promise<Pick<BulkheadError, 'code' | 'message' | 'data'>>
+  key(args: JsonObject): Promise<string>
+  /** Folders on the way are made. */
+  put(path: string, content?: string | Uint8Array): Promise<void>
+}
+
+/** One bundled tool, inline in a real sandbox over a workspace of its own, for every test of the file or block. */
+export function toolSession(bundled: BundledExtension, services: Partial<CompartmentServices> = {}): ToolSession {
+  const [workspace, userData] = [0, 1].map(() => realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tool-')))) as [string, string]
+  const manifest = manifestSchema.parse(bundled.manifest)
+  const tool = manifest.tools[0]!.name
+  const sandbox = createSandbox({ workspace })
+  const opened = Promise.withResolvers<Awaited<ReturnType<typeof sandbox.open>>>()
+  let calls = 0
+
+  beforeAll(async () => {
+    opened.resolve(await sandbox.open({
+      extension: { id: manifest.id, version: manifest.version, layer: 'bundled' },
+      placement: 'inline',
+      code: { kind: 'module', module: bundled.module },
+      tools: manifest.tools.map(({ name, requires, inputSchema }) => ({
+        name, inputSchema, requires: requires as JsonObject,
+        grant: compileGrant(requires, { workspace: [workspace], 'user-data': [userData] }),
+      })),
+      config: {},
+      limits: DEFAULT_LIMITS,
+      services: { log: () => {}, env: new Map(), envDeclared: new Set(), ...services },
+    }))
+    await (await opened.promise).lifecycle('init')
+  })
+  afterAll(async () => {
+    await sandbox.close()
+    for (const folder of [workspace, userData]) rmSync(folder, { recursive: true, force: true })
+  })
+
+  const call = async (args: JsonObject, signal = new AbortController().signal): Promise<Json> =>
+    (await opened.promise).call({ callId: `c${++calls}`, tool, args, signal })
+  return {
+    workspace,
+    userData,
+    call: (args, signal) => call(args, signal) as Promise<JsonObject>,
+    refusal: (args, signal) => call(args, signal).then(
+      (value) => { throw new Error(`not refused: ${JSON.stringify(value)}`) },
+      (error: unknown) => error as BulkheadError,
+    ),
+    key: async (args) => (await opened.promise).deriveApprovalKey(tool, args, new AbortController().signal),
+    async put(path, content = '') {
+      await mkdir(dirname(join(workspace, path)), { recursive: true })
+      await writeFile(join(workspace, path), content)
+    },
+  }
+}
