@@ -42,7 +42,7 @@ export interface FolderProof {
   readonly digests: (() => ReadonlyMap<string, string>) | null
 }
 
-const isMetadata = (path: string): boolean => path === MANIFEST_FILE || path === PACKAGE_FILE || !isCovered(path)
+export const isMetadata = (path: string): boolean => path === MANIFEST_FILE || path === PACKAGE_FILE || !isCovered(path)
 
 export async function proveFolder(located: Located, terms: Terms, index: PackageIndex): Promise<FolderProof> {
   await terms.pace.breathe()

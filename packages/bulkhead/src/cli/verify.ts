@@ -21,7 +21,8 @@ Exit code: 0 when all of it is what it should be, 1 when something is not.`,
     const { values, positionals } = readOptions(args, {})
     const [path, ...more] = positionals
     if (more.length > 0) throw new UsageError('Name one folder or tarball after "verify", or nothing.')
-    const options = loaderOptions(homeFolder(values.home))
+    // What is remembered of earlier starts is what is being verified.
+    const { cache: _, ...options } = loaderOptions(homeFolder(values.home))
     return answering(values.json, async () => {
       if (path === undefined) return verifyInstalled(values, createLoader(options))
       // Here a bare word can only be a path.

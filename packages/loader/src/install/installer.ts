@@ -1,17 +1,19 @@
 import { join } from 'node:path'
-import { BulkheadError, manifestSchema, MANIFEST_FILE, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
+import { BulkheadError, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
 import { gt } from 'semver'
-import { toolDigests } from '../digest.ts'
-import { readRegularFile } from '../files/read-file.ts'
+import { packageDigest } from '../digest.ts'
+import { coveredFiles } from '../files/integrity-file.ts'
+import { readPackage } from '../files/read-package.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
-import { parseStrictJson } from '../json/strict-json.ts'
 import { createLoader } from '../loader.ts'
 import { installedFolder, isInstalled } from '../lock/installed-folders.ts'
 import { lockEntryOf } from '../lock/lock-entry.ts'
 import { settle, type Settings } from '../options.ts'
+import { Pace } from '../pace.ts'
+import { isMetadata } from '../pipeline.ts'
 import { packagePolicy } from '../policy/package-policy.ts'
 import { Registry } from '../registry/registry.ts'
-import { obtain } from './candidate.ts'
+import { obtain, type Candidate } from './candidate.ts'
 import { findConflict } from './conflict.ts'
 import { parseInstallSpec } from './install-spec.ts'
 import { LayerFiles } from './layer-files.ts'
@@ -53,7 +55,7 @@ export class Installer {
     const { extension, warnings, terms } = await proveCandidate(candidate, this.#settings, layer, layer === 'project' ? this.#root : null)
     const before = this.#files.lock().get(extension.id) ?? null
     await this.#refuseConflicts(extension, before)
-    const comparison = compare(before, before === null ? null : this.#manifestOf(extension.id, before), extension)
+    const comparison = compare(before, before === null ? null : await this.#manifestOf(extension.id, before), extension)
     const signedBy = extension.signer === undefined ? null : candidate.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
     const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, layer, extension.id))
     return Object.freeze({
@@ -94,20 +96,20 @@ export class Installer {
   }
 
   /** What was accepted, if it is still there as it was: its definitions are what the new ones are compared with. */
-  #manifestOf(id: string, before: LockEntry): Manifest | null {
+  async #manifestOf(id: string, before: LockEntry): Promise<Manifest | null> {
     if (!isInstalled(before)) return null
-    const file = readRegularFile(join(installedFolder(this.#root, id, before.root), MANIFEST_FILE), { maxBytes: this.#settings.limits.manifestBytes })
-    const json = file.ok ? parseStrictJson(file.bytes) : undefined
-    const manifest = json?.ok ? manifestSchema.safeParse(json.value) : undefined
-    if (!manifest?.success) return null
-    const digests = [...toolDigests(manifest.data)]
-    const same = digests.length === Object.keys(before.tools).length && digests.every(([name, digest]) => before.tools[name] === digest)
-    return same ? manifest.data : null
+    const location = installedFolder(this.#root, id, before.root)
+    const read = await readPackage(location, this.#settings.limits, new Pace(), isMetadata)
+    if (!read.ok || packageDigest(coveredFiles(read.value.digests)) !== before.root) return null
+    const candidate: Candidate = { source: before.source, location, contents: read.value, attested: before.signer, version: null, warnings: [] }
+    const proven = await proveCandidate(candidate, this.#settings, this.#options.layer, null).catch(() => null)
+    return proven?.extension.manifest ?? null
   }
 
   /** Installing must take nothing away: two of one layer with one name are both refused when they are loaded. */
   async #refuseConflicts(extension: ExtensionDescriptor, before: LockEntry | null): Promise<void> {
-    const { loader, workspace, layer } = this.#options
+    const { loader: { cache: _, ...loader }, workspace, layer } = this.#options
+    // Without what is remembered: nothing is written before somebody agreed.
     const report = await createLoader(loader).load({ workspace, trust: layer === 'project' ? 'once' : 'declined' })
     const replaced = before !== null && isInstalled(before) ? installedFolder(this.#root, extension.id, before.root) : extension.location
     const others = report.extensions.filter(({ location }) => location !== replaced)

@@ -1,12 +1,12 @@
-import { BulkheadError, MANIFEST_FILE, manifestSchema, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
+import { BulkheadError, manifestSchema, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
 import { sha512 } from '../digest.ts'
 import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
 import { proveCandidate } from '../install/prove-candidate.ts'
-import { parseStrictJson } from '../json/strict-json.ts'
 import { settle, type LoaderOptions } from '../options.ts'
 import { Pace } from '../pace.ts'
+import { manifestText } from '../stages/manifest-text.ts'
 import { writeTarball } from '../tar/write-tarball.ts'
 import { integrityText } from './integrity-text.ts'
 import { isNeverPacked, packedPaths } from './packed-files.ts'
@@ -42,7 +42,7 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
 
   const bundled = skipped.includes('node_modules')
   if (bundled) {
-    const main = mainOf(files)
+    const main = mainOf(folder, files)
     if (bundle === undefined) throw new BulkheadError('ModuleNotFound', 'The folder has dependencies installed and nothing to bundle them with.')
     files.set(main, Buffer.from(await bundle(main)))
   }
@@ -60,12 +60,12 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
 const contentsOf = (files: ReadonlyMap<string, Uint8Array>): PackageContents =>
   ({ bytes: files, digests: new Map([...files].map(([path, content]) => [path, sha512(content)])) })
 
-function mainOf(files: ReadonlyMap<string, Uint8Array>): string {
-  const bytes = files.get(MANIFEST_FILE)
-  const json = bytes === undefined ? undefined : parseStrictJson(bytes)
-  const manifest = json?.ok ? manifestSchema.safeParse(json.value) : undefined
-  if (!manifest?.success) throw new BulkheadError('ShapeInvalid', `The folder has no ${MANIFEST_FILE} that can be read.`)
+function mainOf(folder: string, files: ReadonlyMap<string, Uint8Array>): string {
+  const written = manifestText({ layer: 'global', location: folder, part: '' }, contentsOf(files))
+  if (!written.ok) throw new BulkheadError(written.faults[0]!.code, written.faults[0]!.message)
+  const manifest = manifestSchema.safeParse(written.value.json)
+  if (!manifest.success) throw new BulkheadError('ShapeInvalid', `The manifest is not of the declared form: ${visibleText(manifest.error.message)}`)
   const main = manifest.data.main.slice(2)
-  if (!files.has(main)) throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(main)}, which ${MANIFEST_FILE} names as main.`)
+  if (!files.has(main)) throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(main)}, which the manifest names as main.`)
   return main
 }
