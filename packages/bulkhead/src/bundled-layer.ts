@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { ConfigFile, ToolDefinition } from '@bulkhead/contract'
 import type { Host, Session } from '@bulkhead/host'
 import { createBundledExtensions, ToolShelf, type AgentRunner, type BundledExtension } from '@bulkhead/tools-bundled'
+import { userFolder } from './loader-options.ts'
 
 export interface BundledLayerOptions {
   /** Runs sub-agents for the tool `task`, which is refused without it. */
@@ -26,7 +27,7 @@ export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions
     extensions: ({ search, skills = {} }) => createBundledExtensions({
       runAgent, fetchHosts, search,
       catalog: { tools: () => attached?.tools() ?? [], found: (sessionId, names) => shelf.found(sessionId, names) },
-      skills: { userFolder: join(home, 'skills'), paths: skills.paths },
+      skills: { userFolder: join(userFolder(home), 'skills'), paths: skills.paths },
     }).filter(({ manifest }) => skills.enabled !== false || manifest.id !== 'skill'),
     attach(host) {
       attached = host

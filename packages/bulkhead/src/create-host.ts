@@ -4,7 +4,7 @@ import { createLoader } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
-import { homeFolder, loaderOptions } from './loader-options.ts'
+import { homeFolder, loaderOptions, userFolder } from './loader-options.ts'
 import { canonicalFolder, openPlace, type PlaceOptions } from './open-place.ts'
 import { operatorSurroundings } from './operator-surroundings.ts'
 import { createProcessOwner } from './process-owner.ts'
@@ -46,7 +46,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const operator = operatorSurroundings(env)
   const sandboxes = new Set<Sandbox>()
   const enter = async (folder: string, trust: ProjectTrust | undefined) => {
-    const entered = await openPlace(loader, folder, trust, { ...options, operator })
+    const entered = await openPlace(loader, folder, trust, { ...options, operator, home })
     sandboxes.add(entered.sandbox)
     return entered
   }
@@ -57,7 +57,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     ...place, store, argumentsReaders,
     sidecar: createSidecar(),
     owner: createProcessOwner(),
-    userData: home,
+    userData: userFolder(home),
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),

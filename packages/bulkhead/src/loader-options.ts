@@ -11,6 +11,9 @@ export const TRUST_ROOT_FILE = 'trust-root.json'
 
 export const homeFolder = (home: string | undefined): string => resolve(home ?? join(homedir(), '.bulkhead'))
 
+/** What {user-data} stands for. Apart from all that the host itself goes by: a tool may be granted to write there. */
+export const userFolder = (home: string): string => join(home, 'data')
+
 /** How the loader is made, for a host and for whoever installs what that host will load. */
 export function loaderOptions(
   home: string, projectFolder?: string, bundled: LoaderOptions['bundled'] = createBundledExtensions(),

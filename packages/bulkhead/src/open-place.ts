@@ -21,9 +21,9 @@ export interface PlaceOptions {
 /** One workspace with what was found for it and where it runs. Rejects with ProjectPathInvalid. */
 export async function openPlace(
   loader: Loader, folder: string, decided: ProjectTrust | undefined,
-  options: PlaceOptions & { readonly operator: OperatorSurroundings },
+  options: PlaceOptions & { readonly operator: OperatorSurroundings; readonly home: string },
 ): Promise<Place> {
-  const { interactor, watch, config, operator } = options
+  const { interactor, watch, config, operator, home } = options
   const workspace = await canonicalFolder(folder)
   const decide = async (): Promise<TrustOutcome> =>
     decided === undefined ? decideTrust(loader, workspace, interactor) : { trust: decided, diagnostics: [] }
@@ -44,7 +44,7 @@ export async function openPlace(
     : watch || undefined
   return {
     workspace, report,
-    sandbox: createSandbox({ workspace, operator, ...report.config.merged.sandbox }),
+    sandbox: createSandbox({ workspace, operator, kept: [await realpath(home).catch(() => home)], ...report.config.merged.sandbox }),
     source: { load: reload, ...(watching ? { watch: watching } : {}) },
   }
 }

@@ -96,7 +96,7 @@ describe('the tools that ship with the host', () => {
   })
 
   it('load skills of the project and of the user, unless the configuration says no', async () => {
-    for (const [path, body] of [['.agents/skills/one', 'of the project'], ['home/skills/one', 'hidden'], ['home/skills/two', 'of the user']] as const) {
+    for (const [path, body] of [['.agents/skills/one', 'of the project'], ['home/data/skills/one', 'hidden'], ['home/data/skills/two', 'of the user']] as const) {
       mkdirSync(join(folder, path), { recursive: true })
       writeFileSync(join(folder, path, 'SKILL.md'), `---\nname: ${path.split('/').at(-1)}\ndescription: d\n---\n${body}\n`)
     }

@@ -1,7 +1,6 @@
 import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import { Broker } from './broker/broker.ts'
-import type { OperatorSurroundings } from './broker/shell/surroundings.ts'
+import { Broker, type BrokerOptions } from './broker/broker.ts'
 import { inlinePeer } from './inline-peer.ts'
 import { judgeError, LOAD_CODES } from './judged-error.ts'
 import { judgeOffers, loadRequest } from './load.ts'
@@ -16,10 +15,10 @@ export type OpenRequest = CompartmentRequest & { readonly signal: AbortSignal }
 
 /** From a request to a running session. Rejects with the reason and leaves nothing behind. */
 export async function openCompartment(
-  request: OpenRequest, workspace: string, pools: Pools, operator?: OperatorSurroundings,
+  request: OpenRequest, workspace: string, pools: Pools, options?: BrokerOptions,
 ): Promise<CompartmentSession> {
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
-  const broker = new Broker(request, workspace, operator)
+  const broker = new Broker(request, workspace, options)
   const peer = await place(request, broker, pools).catch((error: unknown) => {
     throw BulkheadError.from(error, 'CompartmentStartFailed')
   })

@@ -18,6 +18,8 @@ export interface SandboxOptions extends PoolOptions {
   readonly idleMs?: number
   /** What commands of a tool that may run every one are found in and find. Absent: no more than those of any other tool. */
   readonly operator?: OperatorSurroundings
+  /** Folders of the host's own, canonical: no tool reaches into them, whatever pattern covers them, unless it begins there. */
+  readonly kept?: readonly string[]
 }
 
 export interface PooledSandbox extends Sandbox {
@@ -31,7 +33,7 @@ export interface PooledSandbox extends Sandbox {
 }
 
 /** Places for code of extensions, all of them ended by `close`. */
-export function createSandbox({ workspace, idleMs, operator, ...options }: SandboxOptions): PooledSandbox {
+export function createSandbox({ workspace, idleMs, operator, kept, ...options }: SandboxOptions): PooledSandbox {
   const pools = createPools(options)
   const sessions = new Set<CompartmentSession>()
   const opening = new Set<Promise<unknown>>()
@@ -39,7 +41,7 @@ export function createSandbox({ workspace, idleMs, operator, ...options }: Sandb
 
   const openOne = (request: CompartmentRequest): Promise<CompartmentSession> => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    return openCompartment({ ...request, signal }, workspace, pools, operator)
+    return openCompartment({ ...request, signal }, workspace, pools, { operator, kept })
   }
   const openSpread = (request: CompartmentRequest): Promise<CompartmentSession> =>
     (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)

@@ -25,7 +25,7 @@ function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: Worl
   const root = paths.read(workspace, '/')
   const disk = new FoldingDisk('path' in root ? root.path : '', tree, folding, aliases)
   const judge = new PathJudge({
-    power: 'fs.read', platform, paths, disk, workspace, roots: [workspace],
+    power: 'fs.read', platform, paths, disk, workspace, roots: [workspace], kept: [],
     patterns: patterns.map((pattern) => (pattern === '' ? workspace : `${workspace}/${pattern}`)),
   })
   return {
@@ -204,7 +204,7 @@ describe('what is looked at', () => {
       real: (path) => unlessBad(path, (good) => disk.real(good)),
     }
     const judge = new PathJudge({
-      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'],
+      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], kept: [],
       patterns: ['/good/**', '/bad/**'],
     })
     expect((await judge.locate('a.txt', 'covers')).real).toBe('/good/a.txt')

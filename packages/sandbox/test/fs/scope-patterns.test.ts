@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EXACT } from '../../src/main/broker/fs/name-folding.ts'
+import { EXACT, type NameFolding } from '../../src/main/broker/fs/name-folding.ts'
 import { POSIX_PATHS, WINDOWS_PATHS } from '../../src/main/broker/fs/path-model.ts'
 import { rootPatterns, ScopePatterns } from '../../src/main/broker/fs/scope-patterns.ts'
 
@@ -24,7 +24,7 @@ describe('the root of a pattern', () => {
 describe('patterns together', () => {
   const scope = (...patterns: string[]): ScopePatterns => {
     const rooted = rootPatterns(patterns, ['/ws'], POSIX_PATHS)
-    return new ScopePatterns(rooted.map((pattern) => ({ ...pattern, folding: EXACT })), POSIX_PATHS)
+    return new ScopePatterns(rooted.map((pattern) => ({ ...pattern, folding: EXACT })), POSIX_PATHS.special)
   }
 
   it('cover what any of them covers, and lead where any of them leads', () => {
@@ -39,14 +39,23 @@ describe('patterns together', () => {
   })
 
   it('have nothing of the kernel unless their root lies there', () => {
-    const everything = new ScopePatterns([{ root: '/', rest: '**', folding: EXACT }], POSIX_PATHS)
+    const everything = new ScopePatterns([{ root: '/', rest: '**', folding: EXACT }], POSIX_PATHS.special)
     for (const path of ['/proc', '/proc/self/mem', '/dev/null', '/sys']) {
       expect(everything.match(path)).toEqual({ covers: false, leads: false })
     }
     expect(everything.match('/processes').covers).toBe(true)
-    const shared = new ScopePatterns([{ root: '/dev/shm/ws', rest: '**', folding: EXACT }], POSIX_PATHS)
+    const shared = new ScopePatterns([{ root: '/dev/shm/ws', rest: '**', folding: EXACT }], POSIX_PATHS.special)
     expect(shared.match('/dev/shm/ws/a').covers).toBe(true)
     expect(shared.match('/dev/null').covers).toBe(false)
+  })
+
+  it('have nothing of what the host keeps, in any spelling, unless their root lies there', () => {
+    const home = (folding: NameFolding) => new ScopePatterns([{ root: '/home/me', rest: '**', folding }], ['/home/me/.bulkhead'])
+    expect(home(EXACT).match('/home/me/.bulkhead/config.json').covers).toBe(false)
+    expect(home(EXACT).match('/home/me/.bulkheads').covers).toBe(true)
+    expect(home({ case: true, normal: true }).match('/home/me/.BulkHead/config.json').covers).toBe(false)
+    const own = new ScopePatterns([{ root: '/home/me/.bulkhead/data', rest: '**', folding: EXACT }], ['/home/me/.bulkhead'])
+    expect(own.match('/home/me/.bulkhead/data/mine').covers).toBe(true)
   })
 
   it('cover no path that an independent reading of them does not', () => {

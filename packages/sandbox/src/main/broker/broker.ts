@@ -19,6 +19,11 @@ import { updateCapability } from './update.ts'
 
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
 
+export interface BrokerOptions {
+  readonly operator?: OperatorSurroundings | undefined
+  readonly kept?: readonly string[] | undefined
+}
+
 /** The phase `init` under way. */
 export interface OpenInit {
   readonly signal: AbortSignal
@@ -45,14 +50,14 @@ export class Broker {
 
   constructor(
     { tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string,
-    operator?: OperatorSurroundings,
+    { operator, kept }: BrokerOptions = {},
   ) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets) : undefined
     this.#units = [
-      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace)] : []),
+      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, kept ? { kept } : {})] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
       ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator })] : []),

@@ -16,6 +16,8 @@ import type { Reach } from './scope-patterns.ts'
 export interface FileScopeOptions {
   /** Folders whose links are followed because whoever runs the host chose them. Default: the workspace. */
   readonly roots?: readonly string[]
+  /** Folders of the host's own, which no pattern covers unless it begins in them. Default: none. */
+  readonly kept?: readonly string[]
   readonly platform?: NodeJS.Platform
   readonly disk?: Disk
   readonly holding?: Holding
@@ -32,11 +34,11 @@ export class FileScope {
   readonly #judge: PathJudge
 
   constructor(power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {}) {
-    const { platform = process.platform, roots = [workspace] } = options
+    const { platform = process.platform, roots = [workspace], kept = [] } = options
     this.#paths = pathsOf(platform)
     this.#disk = options.disk ?? systemDisk(this.#paths)
     this.#holding = options.holding ?? systemHolding(platform)
-    this.#judge = new PathJudge({ power, patterns, roots, workspace, platform, paths: this.#paths, disk: this.#disk })
+    this.#judge = new PathJudge({ power, patterns, roots, workspace, kept, platform, paths: this.#paths, disk: this.#disk })
   }
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */

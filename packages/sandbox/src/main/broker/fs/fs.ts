@@ -20,6 +20,8 @@ import { Watches } from './watches.ts'
 import { removeFile, writeFile } from './write-file.ts'
 
 export interface FsOptions {
+  /** Folders of the host's own. */
+  readonly kept?: readonly string[]
   readonly globLimits?: Partial<GlobLimits>
   readonly watchLimits?: Partial<WatchLimits>
 }
@@ -39,7 +41,7 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
     if (known !== undefined) return known
     const { read, write, roots } = grant.fs
     const scope = (power: 'fs.read' | 'fs.write', patterns: readonly string[]): FileScope =>
-      new FileScope(power, patterns, workspace, { ...(roots !== undefined && { roots }) })
+      new FileScope(power, patterns, workspace, { kept: options.kept ?? [], ...(roots !== undefined && { roots }) })
     const scopes = { read: scope('fs.read', read), write: scope('fs.write', write) }
     compiled.set(grant, scopes)
     return scopes

@@ -31,6 +31,8 @@ export interface JudgeParts {
   readonly roots: readonly string[]
   /** What relative paths start from. */
   readonly workspace: string
+  /** Folders of the host's own, which no pattern covers unless it begins in them. */
+  readonly kept: readonly string[]
   readonly platform: NodeJS.Platform
   readonly paths: PathModel
   readonly disk: Disk
@@ -151,12 +153,13 @@ export class PathJudge {
   async #compile(find: (root: string) => Promise<RealRoot>): Promise<Compiled> {
     const roots = await Promise.all(this.#rootPaths.map(find))
     if (this.#compiled !== undefined && roots.every((root, index) => root === this.#compiled?.roots[index])) return this.#compiled
-    const { paths } = this.#parts
+    const { paths, kept } = this.#parts
+    const special = [...paths.special, ...kept]
     const placed = this.#patterns.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! }))
     this.#compiled = {
       roots,
-      written: new ScopePatterns(placed.map(({ written, rest, folding }) => ({ root: written, rest, folding })), paths),
-      real: new ScopePatterns(placed.map(({ real, rest, folding }) => ({ root: real, rest, folding })), paths),
+      written: new ScopePatterns(placed.map(({ written, rest, folding }) => ({ root: written, rest, folding })), special),
+      real: new ScopePatterns(placed.map(({ real, rest, folding }) => ({ root: real, rest, folding })), special),
     }
     return this.#compiled
   }

@@ -46,16 +46,17 @@ export class ScopePatterns {
   readonly #tests: readonly ((path: string, segments: readonly string[]) => GlobMatch)[]
   readonly #roots: readonly ((path: string) => boolean)[]
 
-  constructor(patterns: readonly PlacedPattern[], { special }: PathModel) {
+  /** `special`: folders that are nobody's, unless the root of a pattern lies in them. */
+  constructor(patterns: readonly PlacedPattern[], special: readonly string[]) {
     this.#roots = patterns.map(({ root, folding }) => {
       const folder = foldNames(root, folding)
       return (path) => liesIn(foldNames(path, folding), folder)
     })
     this.#tests = patterns.map(({ root, rest, folding }) => {
       const test = compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
-      const refused = special.filter((folder) => !liesIn(root, folder))
+      const refused = special.map((folder) => foldNames(folder, folding)).filter((folder) => !liesIn(foldNames(root, folding), folder))
       return (path, segments) => {
-        if (refused.some((folder) => liesIn(path, folder))) return NOWHERE
+        if (refused.length > 0 && isInOne(foldNames(path, folding), refused)) return NOWHERE
         return test(folding === EXACT ? segments : pathSegments(foldNames(path, folding)))
       }
     })
@@ -77,5 +78,7 @@ export class ScopePatterns {
     return { covers: false, leads }
   }
 }
+
+const isInOne = (path: string, folders: readonly string[]): boolean => folders.some((folder) => liesIn(path, folder))
 
 const liesIn = (path: string, folder: string): boolean => path === folder || path.startsWith(joinNames(folder, ''))

@@ -1,0 +1,39 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost } from '../src/index.ts'
+import { writeExtension } from './extension-folder.ts'
+
+/** The workspace is the person's home, as it often is, with the host's own folder in it. */
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'bulkhead-own-'))
+  mkdirSync(join(home, '.bulkhead'))
+  writeFileSync(join(home, '.bulkhead/config.json'), '{"mode":"ask"}')
+})
+afterEach(() => rmSync(home, { recursive: true }))
+
+const WRITER = `export default { tools: {
+  put: { execute: ({ path }, runtime) => runtime.fs.write(path, '{"mode":"yolo"}') },
+  get: { execute: ({ path }, runtime) => runtime.fs.readText(path) },
+} }`
+const requires = { fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] } }
+
+it('no tool reaches what the host itself goes by, however much it was granted', async () => {
+  writeExtension(join(home, '.bulkhead'), { id: 'writer', tools: [{ name: 'put', requires }, { name: 'get', requires }] }, WRITER)
+  const host = await createHost({ workspace: home, home: join(home, '.bulkhead'), config: { isolation: { global: 'thread' } } })
+  const session = await host.openSession({ mode: 'yolo' })
+  const run = async (name: string, path: string) => {
+    const outcome = await session.call({ id: `${name} ${path}`, name, arguments: { path } })
+    return outcome.type === 'output' ? 'done' : outcome.error.code
+  }
+  for (const path of ['.bulkhead/config.json', '.bulkhead/bulkhead.lock', '.bulkhead/tools/x/index.js', `${home}/.bulkhead/x`, './x/../.bulkhead/y']) {
+    expect(await run('put', path), path).toBe('CapabilityDenied')
+  }
+  expect(await run('get', '.bulkhead/config.json')).toBe('CapabilityDenied')
+  expect(await run('put', 'notes.txt')).toBe('done')
+  expect(await run('put', `${home}/.bulkhead/data/mine.json`)).toBe('done')
+  await host.close()
+  expect(readFileSync(join(home, '.bulkhead/config.json'), 'utf8')).toBe('{"mode":"ask"}')
+})
