@@ -4,8 +4,9 @@ import type { KnownUse } from './option-list.ts'
 
 const ALONE = '! ( ) , -a -and -daystart -depth -empty -executable -false -ignore_readdir_race -ls -mount -nogroup -noleaf -not '
   + '-nouser -o -or -print -print0 -prune -quit -readable -true -writable -xdev'
-const WITH_A_WORD = '-amin -atime -cmin -ctime -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth '
-  + '-mindepth -mmin -mtime -name -newermt -path -perm -printf -regex -regextype -size -type -uid -used -user -wholename -xtype'
+const WITH_A_WORD = '-amin -atime -cmin -ctime -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname '
+  + '-maxdepth -mindepth -mmin -mtime -name -newermt -path -perm -printf -regex -regextype -size -type -uid -used -user '
+  + '-wholename -xtype'
 
 /** Tests and actions of `find` that only look and print, with how many words each takes. */
 const EXPRESSIONS: ReadonlyMap<string, number> = new Map([

@@ -3,14 +3,15 @@ import { wordList } from '../reading/word-list.ts'
 import type { KnownUse, OptionList } from './option-list.ts'
 import { knownUse } from './option-list.ts'
 
-const DIFF = '-p -u -s -w -b -M -C -z --patch --no-patch --stat --stat= --numstat --shortstat --name-only --name-status --summary '
-  + '--cached --staged --color --color= --no-color --word-diff --word-diff= --check --raw --minimal --patience --histogram '
-  + '--ignore-all-space --ignore-space-change --exit-code --quiet --no-renames --find-renames --merge-base --full-index --abbrev '
+const DIFF = '-p -u -s -w -b -M -C -z --patch --no-patch --stat --stat= --numstat --shortstat --name-only --name-status '
+  + '--summary --cached --staged --color --color= --no-color --word-diff --word-diff= --check --raw --minimal --patience '
+  + '--histogram --ignore-all-space --ignore-space-change --exit-code --quiet --no-renames --find-renames --merge-base --full-index --abbrev '
   + '--abbrev= --compact-summary'
 const DIFF_VALUES = '-U --unified --diff-filter -S -G'
 const LOG = `${DIFF} --oneline --graph --all --decorate --decorate= --no-decorate --merges --no-merges --first-parent --reverse `
   + '--follow --branches --tags --remotes --date-order --topo-order --abbrev-commit --no-abbrev-commit --left-right --no-walk'
-const LOG_VALUES = `${DIFF_VALUES} -n --max-count --skip --since --after --until --before --author --grep --format --pretty --date -L`
+const LOG_VALUES = `${DIFF_VALUES} -n --max-count --skip --since --after --until --before --author --grep --format --pretty `
+  + '--date -L'
 
 const reads = (flags: string, values: string, operands: 'paths' | 'none', numbers = false): OptionList => ({
   flags: wordList(flags), values: Object.fromEntries(wordList(values).map((name) => [name, 'text'])), operands, numbers,
@@ -37,7 +38,8 @@ const SUBCOMMANDS: ReadonlyMap<string, OptionList> = new Map([
   )],
   ['rev-list', reads('--count --all --no-merges --first-parent --left-right', '-n --max-count --since', 'paths', true)],
   ['ls-files', reads(
-    '-c -d -m -o -s -u -z -t --cached --deleted --modified --others --stage --unmerged --exclude-standard --error-unmatch --full-name',
+    '-c -d -m -o -s -u -z -t --cached --deleted --modified --others --stage --unmerged --exclude-standard --error-unmatch '
+      + '--full-name',
     '-x --exclude', 'paths',
   )],
   ['ls-tree', reads('-r -d -t -l -z --name-only --full-tree --full-name', '', 'paths')],

@@ -8,7 +8,8 @@ function reads(letters: string, words: string, takesText: string, shape: Shape, 
   return {
     flags: [...Array.from(letters, (letter) => `-${letter}`), ...wordList(words)],
     values: Object.fromEntries([
-      ...wordList(takesText).map((name) => [name, 'text'] as const), ...wordList(takesPath).map((name) => [name, 'path'] as const),
+      ...wordList(takesText).map((name) => [name, 'text'] as const),
+      ...wordList(takesPath).map((name) => [name, 'path'] as const),
     ]),
     ...shape,
   }

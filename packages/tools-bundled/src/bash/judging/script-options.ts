@@ -39,7 +39,8 @@ export function optionScripts(name: string, args: readonly Word[]): Wrapped | un
 /** Subcommands of git that run a command of theirs. */
 const RUNNING = /^(?:submodule foreach|bisect run)$/
 const EXECUTING: ReadonlySet<string> = new Set(wordList(
-  '-x --exec --extcmd --upload-pack --receive-pack -O --open-files-in-pager --tree-filter --index-filter --msg-filter --env-filter',
+  '-x --exec --extcmd --upload-pack --receive-pack -O --open-files-in-pager --tree-filter --index-filter --msg-filter '
+    + '--env-filter',
 ))
 
 /** What git was told to run: by its configuration, by an option, or by a subcommand that is made for it. */

@@ -7,7 +7,8 @@ import { gitScripts, optionScripts } from './script-options.ts'
 
 type Reader = (args: readonly Word[], name: string) => Wrapped | undefined
 
-const form = (flags = '', values = '', operands = 0): PrefixForm => ({ flags: wordList(flags), values: wordList(values), operands })
+const form = (flags = '', values = '', operands = 0): PrefixForm =>
+  ({ flags: wordList(flags), values: wordList(values), operands })
 
 /** Programs that change how a command runs and not what it does. */
 const TRANSPARENT: ReadonlyMap<string, PrefixForm> = new Map([
@@ -43,8 +44,9 @@ const OPAQUE: ReadonlyMap<string, PrefixForm> = new Map([
   ['exec', form('-c -l', '-a')],
   ['command', form('-p -v -V')],
   ['npx', form('-y --yes --no -q --no-install', '-p --package')],
-  ...wordList('valgrind unbuffer rlwrap fakeroot dbus-run-session catchsegv tini dumb-init busybox toybox prlimit bunx uvx cross-env')
-    .map((name) => [name, form()] as const),
+  ...wordList(
+    'valgrind unbuffer rlwrap fakeroot dbus-run-session catchsegv tini dumb-init busybox toybox prlimit bunx uvx cross-env',
+  ).map((name) => [name, form()] as const),
 ])
 
 /** Programs whose first word says that a command follows. */
@@ -55,7 +57,8 @@ const SUBCOMMANDS: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Those whose options are too many, or that run a text on another machine or in another world. */
 const ELSEWHERE: ReadonlySet<string> = new Set(wordList(
-  'ssh docker podman kubectl nerdctl lxc vagrant bwrap firejail proot gdb lldb expect start-stop-daemon runuser entr screen tmux at batch',
+  'ssh docker podman kubectl nerdctl lxc vagrant bwrap firejail proot gdb lldb expect start-stop-daemon runuser entr screen tmux '
+    + 'at batch',
 ))
 
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([

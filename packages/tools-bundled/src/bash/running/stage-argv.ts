@@ -33,7 +33,8 @@ function programAndArguments({ assignments }: Stage, argv: readonly string[]): r
   const program = argv[0]!
   if (assignments.length === 0 && !program.includes('/')) return argv
   if (program.includes('=')) {
-    throw new ToolError('InputInvalid', `The program "${program}" has a = in its name and cannot be run by a path or with variables.`)
+    const why = `The program "${program}" has a = in its name.`
+    throw new ToolError('InputInvalid', `${why} It cannot be run by a path or with variables.`)
   }
   return ['env', '--', ...assignments.map(([name, value]) => `${name}=${value}`), ...argv]
 }
