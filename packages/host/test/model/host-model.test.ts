@@ -9,6 +9,7 @@ import { Subject, type Ground } from './subject.ts'
 
 /** Everything happens in this thread, so that after one round of its loop nothing is under way. */
 class TwinGround implements Ground {
+  readonly isInstant = true
   readonly sandbox = new TwinSandbox(new Map())
 
   get alive(): number {

@@ -10,6 +10,7 @@ import { Subject, type Ground } from './subject.ts'
 
 /** Real threads and processes, each seen from when it was asked for until nothing of it is left. */
 class RealGround implements Ground {
+  readonly isInstant = false
   readonly sandbox: PooledSandbox
   readonly #open = new Map<CompartmentSession, string>()
 

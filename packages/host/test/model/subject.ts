@@ -9,6 +9,8 @@ import { KINDS, type Kind, type Model } from './model.ts'
 export interface Ground {
   readonly sandbox: Sandbox
   readonly alive: number
+  /** Whether ending a compartment takes no time: where it does, a clock that jumps makes it late. */
+  readonly isInstant: boolean
   /** Every compartment of the extension dies, with CompartmentCrashed. */
   crash(id: string): Promise<void>
   /** Runs the check until it holds, or gives up and lets it throw. */
@@ -157,7 +159,7 @@ export class Subject {
   }
 
   get suppressed(): readonly EventOf<'SuppressedError'>[] {
-    return this.#world.eventsOf('SuppressedError')
+    return this.#ground.isInstant ? this.#world.eventsOf('SuppressedError') : []
   }
 
   #sketches(): readonly ExtensionSketch[] {
