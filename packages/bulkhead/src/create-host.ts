@@ -1,36 +1,27 @@
-import { realpath } from 'node:fs/promises'
-import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Sandbox, type Store } from '@bulkhead/contract'
-import {
-  createHost as createHostCore, type Host as CoreHost, type Place, type SmokeCheck, type SwitchReport,
-} from '@bulkhead/host'
+import type { ProjectTrust, Sandbox, Store } from '@bulkhead/contract'
+import { createHost as createHostCore, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
-import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder, loaderOptions } from './loader-options.ts'
-import { decideTrust } from './project-trust.ts'
+import { canonicalFolder, openPlace, type PlaceOptions } from './open-place.ts'
+import { createProcessOwner } from './process-owner.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
 
-export interface CreateHostOptions extends BundledLayerOptions {
+export interface CreateHostOptions extends BundledLayerOptions, PlaceOptions {
   /** The folder the tools work on, and the place of the project layer. */
   readonly workspace: string
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
   readonly home?: string
   /** Name of the project layer's folder in the workspace. Default: `.bulkhead`. */
   readonly projectFolder?: string
-  /** Whether the project layer may be read. Default: the interactor is asked; without one it is declined. */
+  /** Whether the project layer may be read. Default: what was said before, else the interactor is asked; without one it is declined. */
   readonly trust?: ProjectTrust
-  /** Whom to ask about trust, and what an extension asks that starts without a call. Sessions name their own. */
-  readonly interactor?: Interactor
-  /** Calls back when files of the layers may have changed; the host then reloads. Returns its disposer. */
-  readonly watch?: (onChange: () => void) => () => void
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
   readonly smokeCheck?: SmokeCheck
-  /** Where state and project approvals are kept. Closed with the host. Default: one that forgets. */
+  /** Where state, approvals, paused calls and the audit are kept. Closed with the host. Default: one that forgets. */
   readonly store?: Store
-  /** Goes over every configuration file. */
-  readonly config?: ConfigFile
   /** Where declared environment variables are looked up. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -51,21 +42,18 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const bundled = createBundledLayer(options, home)
   const loader = createLoader(loaderOptions(home, options.projectFolder, bundled.extensions))
   const sandboxes = new Set<Sandbox>()
-  const openPlace = async (folder: string, decided: ProjectTrust | undefined): Promise<Place> => {
-    const workspace = await canonicalFolder(folder)
-    const trust = decided ?? await decideTrust(loader, workspace, options.interactor)
-    const load = () => loader.load({ workspace, trust, ...(options.config ? { overrides: options.config } : {}) })
-    const report = await load()
-    const sandbox = createSandbox({ workspace, ...report.config.merged.sandbox })
-    sandboxes.add(sandbox)
-    return { workspace, report, sandbox, source: { load, ...(options.watch ? { watch: options.watch } : {}) } }
+  const enter = async (folder: string, trust: ProjectTrust | undefined) => {
+    const entered = await openPlace(loader, folder, trust, options)
+    sandboxes.add(entered.sandbox)
+    return entered
   }
-  const place = await openPlace(options.workspace, options.trust)
+  const place = await enter(options.workspace, options.trust)
   let { sandbox } = place
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
     ...place, store,
     sidecar: createSidecar(),
+    owner: createProcessOwner(),
     userData: home,
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
     ...(options.interactor ? { interactor: options.interactor } : {}),
@@ -85,7 +73,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     unregister: (id, layer) => host.unregister(id, layer),
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
-    openSession: (session) => host.openSession(session),
+    async openSession(session = {}) {
+      const { workspace } = session
+      return host.openSession(workspace === undefined ? session : { ...session, workspace: await canonicalFolder(workspace) })
+    },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     pausedCalls: () => host.pausedCalls(),
     forgetPaused: (id) => host.forgetPaused(id),
@@ -94,7 +85,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     on: (listener) => host.on(listener),
     metrics: () => host.metrics(),
     async switchWorkspace(folder, { trust } = {}) {
-      const next = await openPlace(folder, trust)
+      const next = await enter(folder, trust)
       const left = sandbox
       const switched = await host.switchWorkspace(next).catch(async (refused: unknown) => {
         await next.sandbox.close()
@@ -114,13 +105,5 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
       await store.close()
       return closed
     },
-  }
-}
-
-async function canonicalFolder(path: string): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch (error) {
-    throw new BulkheadError('ProjectPathInvalid', `The workspace "${path}" cannot be opened: ${messageOf(error)}`, { cause: error })
   }
 }

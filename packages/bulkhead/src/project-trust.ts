@@ -1,18 +1,54 @@
-import type { Interactor, Loader, ProjectTrust } from '@bulkhead/contract'
+import type { Diagnostic, Interactor, Loader, ProjectTrust, TrustDecision, TrustStanding } from '@bulkhead/contract'
 
-/** Asks once, before anything of the project is read. No layer: nothing to ask. Nobody to ask: declined. */
-export async function decideTrust(loader: Loader, workspace: string, interactor: Interactor | undefined): Promise<ProjectTrust> {
-  if (!await loader.hasProjectLayer(workspace)) return 'once'
-  if (!interactor) return 'declined'
+/** What a load is told of the project, with what the record of trusted projects has to say for itself. */
+export interface TrustOutcome {
+  readonly trust: ProjectTrust
+  readonly projectDigest?: string
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+const SUMMARIES: Readonly<Record<'unknown' | 'changed', string>> = {
+  unknown: 'This project brings tools and settings of its own. They are read and their tools offered only if you trust it.',
+  changed: 'This project brings tools and settings of its own. You trusted it, and they have changed since.',
+}
+
+/** What was said before counts; else somebody is asked, before anything of the project is read. Nobody to ask: declined. */
+export async function decideTrust(loader: Loader, workspace: string, interactor: Interactor | undefined): Promise<TrustOutcome> {
+  const { standing, diagnostics } = await loader.trust.standing(workspace)
+  switch (standing.kind) {
+    case 'nothing':
+      return { trust: 'once', diagnostics }
+    case 'declined':
+      return { trust: 'declined', diagnostics }
+    case 'trusted':
+      return { trust: 'trusted', projectDigest: standing.digest, diagnostics }
+    case 'once':
+      if (await loader.trust.takeUp(workspace)) return { trust: 'once', projectDigest: standing.digest, diagnostics }
+      return { ...await ask(loader, workspace, interactor, 'unknown'), diagnostics }
+    default:
+      return { ...await ask(loader, workspace, interactor, standing.kind), diagnostics }
+  }
+}
+
+async function ask(
+  loader: Loader, workspace: string, interactor: Interactor | undefined, why: keyof typeof SUMMARIES & TrustStanding['kind'],
+): Promise<Omit<TrustOutcome, 'diagnostics'>> {
+  if (!interactor) return { trust: 'declined' }
   const answer = await interactor.interact({
     correlationId: 'trust',
     issuedAt: new Date().toISOString(),
     source: 'bulkhead',
-    request: {
-      kind: 'trustProject',
-      path: workspace,
-      summary: 'This project brings tools and settings of its own. They are read and their tools offered only if you trust it.',
-    },
+    request: { kind: 'trustProject', path: workspace, summary: SUMMARIES[why] },
   }, new AbortController().signal)
-  return answer.status === 'accepted' && answer.value === true ? 'once' : 'declined'
+  const decision = answer.status === 'accepted' ? readDecision(answer.value) : undefined
+  if (decision === 'declined') await loader.trust.decide(workspace, 'declined')
+  if (decision !== 'trusted') return { trust: decision ?? 'declined' }
+  const { digest } = await loader.trust.decide(workspace, 'trusted')
+  return { trust: 'trusted', ...(digest !== null && { projectDigest: digest }) }
+}
+
+/** A plain yes is good for this once. Anything that is not an answer is no decision either. */
+function readDecision(value: unknown): Exclude<TrustDecision, 'revoked'> | undefined {
+  if (value === true) return 'once'
+  return value === 'trusted' || value === 'once' || value === 'declined' ? value : undefined
 }

@@ -16,6 +16,8 @@ const strangerPlacement = z.enum(['thread', 'process'])
 const toolName = z.string().regex(TOOL_NAME_PATTERN, 'a letter, then up to 63 letters, digits, _ or -')
 const envName = z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')
 const secretName = envName.describe('Name of an environment variable. Values are never written here.')
+const packageName = z.string().max(214)
+  .regex(/^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/, 'the name of an npm package, such as weather or @acme/weather')
 const policyLevel = z.enum(['require', 'warn', 'off'])
 const positive = z.int().positive()
 const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
@@ -161,7 +163,7 @@ export const configFileSchema = z.strictObject({
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
   extensions: z.record(z.string().regex(EXTENSION_ID_PATTERN, 'an extension id'), extensionConfig).optional()
     .describe('What the operator says of extensions, by id.'),
-  packages: z.array(z.string().min(1).max(214)).optional().describe('npm packages in node_modules to load extensions from.'),
+  packages: z.array(packageName).optional().describe('npm packages in node_modules to load extensions from.'),
   isolation: perLayer(placement, strangerPlacement).optional().describe('Where code of each layer runs.'),
   policy: policy.optional().describe('What packages must prove before they are used.'),
   mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name.'),

@@ -32,6 +32,7 @@ export const ERRORS = Object.freeze({
   ConfigInvalid: row('Validation', 'caller', once, 'A configuration file or value is not of the documented form.', 'Correct the key at the given path.'),
   ConfigSchemaViolation: row('Validation', 'caller', once, 'The configuration given to an extension or tool does not satisfy its configSchema.', 'Correct the value at the given path, or remove it.'),
   RequirementInvalid: row('Validation', 'extension', once, 'A requirement uses an unknown variable or a pattern that cannot be compiled.', 'Use {workspace}, {ad-hoc} or {user-data}, and the documented pattern forms.'),
+  TextSuspicious: row('Validation', 'extension', once, 'A text that models are told has characters that cannot be seen, or reads like orders to them.', 'Read the text as it is shown; use the extension only if you know why it says so.'),
   RegistrationConflict: row('Validation', 'extension', once, 'Two extensions of one layer claim the same id or tool name; both are refused.', 'Rename or disable one of them.'),
   LockedIdRedefined: row('Validation', 'extension', once, 'A tool takes a locked name with another input schema or more powers.', 'Give the tool a name of its own.'),
   DependencyMissing: row('Validation', 'extension', once, 'An extension depends on one that is not there.', 'Install or enable the missing extension.'),
@@ -54,6 +55,7 @@ export const ERRORS = Object.freeze({
   ProjectPathInvalid: row('Validation', 'caller', once, 'The workspace is not a folder that can be opened.', 'Pass the path of an existing folder.'),
   TrustStoreUnavailable: row('Session', 'host', again, 'The record of trusted projects cannot be read or written.', 'Check the permissions of the folder named in the message.'),
   TrustEntryInvalid: row('Validation', 'host', once, 'An entry in the record of trusted projects is malformed and was not honoured.', 'Remove the entry and decide again.'),
+  TrustScopeViolation: row('Validation', 'host', once, 'The record of trusted projects would lie inside a project, which could then trust itself.', 'Keep the folder of the global layer outside the project.'),
   AllowlistWithoutMode: row('Validation', 'caller', once, 'Allowlist entries are configured but no layer sets the mode to allowlist.', 'Set mode to allowlist, or remove the entries.'),
 
   // A call, before it reaches a tool.

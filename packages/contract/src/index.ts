@@ -54,8 +54,10 @@ export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAc
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
   ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust,
-  ResolvedConfig, TrustRootReport,
+  ResolvedConfig, TrustRootReport, WatchRequest,
 } from './ports/loader.ts'
+export { TRUST_DECISIONS } from './ports/project-trust.ts'
+export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
 export { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'

@@ -9,6 +9,7 @@ export type InteractionRequest =
   | { readonly kind: 'Auth.DeviceCode'; readonly url: string; readonly code: string; readonly expiresAt: string }
   | { readonly kind: 'Auth.Password'; readonly prompt: string }
   | { readonly kind: 'grantStageTool'; readonly tool: string; readonly stage: string; readonly argsDigest: string }
+  /** Answered with trusted, once, declined, or false for not now. */
   | { readonly kind: 'trustProject'; readonly path: string; readonly summary: string }
 
 export const INTERACTION_KINDS = [

@@ -5,11 +5,11 @@ describe('the table of errors', () => {
   it('has exactly these codes', () => {
     expect(Object.keys(ERRORS)).toEqual([
       'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'ConfigInvalid',
-      'ConfigSchemaViolation', 'RequirementInvalid', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
+      'ConfigSchemaViolation', 'RequirementInvalid', 'TextSuspicious', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
       'DependencyCycle', 'IntegrityFailed', 'IntegrityTokenMissing', 'SignatureInvalid', 'PackageUnsafe',
       'DuplicateJsonKey', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'LockInvalid', 'LockMismatch',
       'UpdateRefused', 'InstallSourceUnavailable', 'InstallBusy', 'InstallFailed', 'ProjectTrustRequired',
-      'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'AllowlistWithoutMode', 'ToolNotRegistered',
+      'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'TrustScopeViolation', 'AllowlistWithoutMode', 'ToolNotRegistered',
       'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',
       'WatchdogDenied', 'GuardDenied', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed',
       'CommandRejected', 'SubagentDepthExceeded', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',

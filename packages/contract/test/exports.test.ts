@@ -11,7 +11,7 @@ describe('what others may import', () => {
       'ENV_NAME_PATTERN', 'ERRORS', 'EXTENSION_ID_PATTERN', 'INTERACTION_KINDS', 'JSON_LIMITS', 'LAYERS', 'LIFECYCLE',
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
       'POWERS', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
-      'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'ToolError',
+      'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',

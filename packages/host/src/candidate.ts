@@ -31,9 +31,8 @@ export interface CandidateSources
 }
 
 /** All of an extension's tools or none: throws the first fault, with its place in the manifest in `data.path`. */
-export function prepareCandidate(found: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
+export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
   const { settings, validators, sandbox, events, clock } = sources
-  const descriptor = keepingBytes(found)
   const { manifest } = descriptor
   const { stateSlot } = manifest
   const grants = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => grantOf(tool.requires, sources)))
@@ -62,24 +61,6 @@ export function prepareCandidate(found: ExtensionDescriptor, generation: number,
   const tools = manifest.tools.map((tool, index) => located(`/tools/${index}`, () =>
     compileTool({ manifest: tool, descriptor, grant: grants[index]!, extension }, validators, settings)))
   return { descriptor, generation, extension, tools, fingerprint: fingerprintOf(descriptor, settings) }
-}
-
-/**
- * Once its bytes were read they are kept: what runs can be started again, and brought back after a reload that failed, when
- * the files are others by then.
- */
-function keepingBytes(descriptor: ExtensionDescriptor): ExtensionDescriptor {
-  const { code } = descriptor
-  if (code.kind !== 'files') return descriptor
-  let read: ReturnType<typeof code.readFiles> | undefined
-  const readFiles = () => {
-    read ??= code.readFiles().catch((thrown: unknown) => {
-      read = undefined
-      throw thrown
-    })
-    return read
-  }
-  return { ...descriptor, code: { kind: 'files', readFiles } }
 }
 
 export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {

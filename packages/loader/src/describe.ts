@@ -3,22 +3,21 @@ import { bundledDigest, capabilityDigest, packageDigest, toolDigests } from './d
 import type { Terms, Vouched } from './extension.ts'
 import { coveredFiles } from './files/integrity-file.ts'
 import { readVerifiedFiles } from './files/verified-files.ts'
+import type { LoaderLimits } from './limits.ts'
 
 /** What is known of an extension that has passed every stage. Its bytes are read again when its code is needed. */
 export function describe(vouched: Vouched, { coreVersion, limits }: Terms): ExtensionDescriptor {
-  const { layer, location, manifest, origin, integrity, signer } = vouched
-  const files = origin.kind === 'files' ? coveredFiles(origin.contents.digests) : undefined
-  const code: ExtensionCode = origin.kind === 'module'
-    ? { kind: 'module', module: origin.module }
-    : { kind: 'files', readFiles: () => readVerifiedFiles(manifest.id, location, coveredFiles(origin.contents.digests), limits) }
+  const { layer, location, manifest, origin, integrity, signer, knownDigests } = vouched
+  const code = origin.kind === 'module'
+    ? { kind: 'module' as const, module: origin.module } : filesOf(manifest.id, location, origin.evidence.digests, limits)
   return Object.freeze({
     id: manifest.id,
     version: manifest.version,
     layer,
     location,
     manifest,
-    digests: Object.freeze({
-      package: files === undefined ? bundledDigest(manifest, coreVersion) : packageDigest(files),
+    digests: knownDigests ?? Object.freeze({
+      package: origin.kind === 'module' ? bundledDigest(manifest, coreVersion) : packageDigest(coveredFiles(origin.evidence.digests())),
       capability: capabilityDigest(manifest),
       tools: toolDigests(manifest),
     }),
@@ -27,3 +26,8 @@ export function describe(vouched: Vouched, { coreVersion, limits }: Terms): Exte
     code: Object.freeze(code),
   })
 }
+
+/** Keeps nothing of the package but how to get at its digests. */
+const filesOf = (
+  id: string, location: string, digests: () => ReadonlyMap<string, string>, limits: LoaderLimits,
+): ExtensionCode => ({ kind: 'files', readFiles: () => readVerifiedFiles(id, location, coveredFiles(digests()), limits) })

@@ -7,7 +7,7 @@ import { findNameFault } from './files/portable-name.ts'
 import type { Fault } from './result.ts'
 
 /** Below the root of a layer. */
-const TOOLS_FOLDER = 'tools'
+export const TOOLS_FOLDER = 'tools'
 
 export interface Discovery {
   readonly found: readonly Located[]
@@ -33,7 +33,7 @@ export function discover(layer: Layer, root: string, maxExtensions: number): Dis
   const found: Located[] = []
   const refused: Discovery['refused'][number][] = []
   for (const { name, kind } of listing.entries) {
-    const located: Located = { layer, location: join(tools, name) }
+    const located: Located = { layer, location: join(tools, name), part: `${TOOLS_FOLDER}/${name}` }
     const nameFault = kind === 'folder' ? findNameFault(name) : undefined
     const refuse = (what: string, cure: string) =>
       refused.push({ located, fault: unusable(located.location, `"${visibleText(name)}" ${what}.`, cure) })

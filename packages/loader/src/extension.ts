@@ -1,42 +1,57 @@
 import type {
-  ExtensionModule, ExtensionSigner, IntegrityStatus, Json, Layer, Manifest, ResolvedConfig,
+  ExtensionDigests, ExtensionModule, ExtensionSigner, IntegrityStatus, Json, JsonObject, Layer, Manifest, ResolvedConfig,
 } from '@bulkhead/contract'
-import type { PackageContents } from './files/read-package.ts'
+import type { PackageEvidence } from './evidence.ts'
 import type { LoaderLimits } from './limits.ts'
 import type { LayerLocks } from './lock/layer-lock.ts'
 import type { Pace } from './pace.ts'
-import type { SchemaCompiler } from './schema/schema-compiler.ts'
 import type { SchemaFault } from './schema/schema-rules.ts'
+import type { SchemaCourt } from './schema/schema-court.ts'
 import type { PackageSignatures } from './signature/package-signatures.ts'
 
 /** A folder that may hold an extension. Nothing of it has been opened. */
 export interface Located {
   readonly layer: Layer
   readonly location: string
+  /** What it is called inside its layer, such as tools/weather. */
+  readonly part: string
   /** Set where it is known before anything is read. */
   readonly id?: string
 }
 
 /** Where the code of an extension comes from. */
 export type Origin =
-  | { readonly kind: 'files'; readonly contents: PackageContents }
+  | { readonly kind: 'files'; readonly evidence: PackageEvidence }
   | { readonly kind: 'module'; readonly module: ExtensionModule }
+
+/** Where a manifest is written: a file of its own, or a member of one that says other things too. */
+export interface ManifestPlace {
+  readonly file: string
+  /** JSON Pointer inside the file. */
+  readonly pointer: string
+}
 
 /** Its manifest has been read as data, and may say anything. */
 export interface Written extends Located {
   readonly origin: Origin
+  readonly manifestAt: ManifestPlace
   readonly json: Json
 }
 
 /** The manifest is of the declared form. */
 export interface Shaped extends Located {
   readonly origin: Origin
+  readonly manifestAt: ManifestPlace
   readonly manifest: Manifest
 }
 
 /** Its schemas compile, and its configuration can be checked. */
 export interface Compiled extends Shaped {
-  readonly checkConfig: (value: Json) => SchemaFault | undefined
+  /** What is wrong with a configuration that says nothing, or null. */
+  readonly emptyConfigFault: SchemaFault | null
+  readonly checkConfig: (value: JsonObject) => Promise<SchemaFault | undefined>
+  /** Where they have been taken before. */
+  readonly knownDigests?: ExtensionDigests
 }
 
 /** Somebody has said what the bytes should be, or nobody has. */
@@ -51,7 +66,7 @@ export interface Terms {
   readonly coreVersion: string
   readonly config: ResolvedConfig
   readonly limits: LoaderLimits
-  readonly schemas: SchemaCompiler
+  readonly schemas: SchemaCourt
   readonly signatures: PackageSignatures
   readonly locks: LayerLocks
   readonly pace: Pace

@@ -25,6 +25,8 @@ export interface LoaderLimits {
   readonly patternChars: number
   /** Subschemas that apply to one and the same value once references are followed. */
   readonly inPlaceSubschemas: number
+  /** Milliseconds for compiling one schema, and for checking one configuration with it. */
+  readonly schemaMs: number
   /** Subschemas of all schemas of one manifest. */
   readonly subschemasPerExtension: number
 }
@@ -44,5 +46,6 @@ export const LOADER_LIMITS: LoaderLimits = {
   subschemas: 1_000,
   patternChars: 1_024,
   inPlaceSubschemas: 2_000,
+  schemaMs: 5_000,
   subschemasPerExtension: 4_000,
 }

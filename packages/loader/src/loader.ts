@@ -1,30 +1,40 @@
-import type { Layer, Loader, LoadReport, LoadRequest } from '@bulkhead/contract'
+import { CONFIG_FILE, LOCK_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
-import { discover } from './discover.ts'
 import type { Located, Terms } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
+import { inOrder } from './in-order.ts'
 import { settle, type BundledExtension, type LoaderOptions, type Settings } from './options.ts'
-import { discoverInstalled } from './lock/installed-folders.ts'
-import { lockOf, NO_LOCK, readLayerLock } from './lock/layer-lock.ts'
 import { Pace } from './pace.ts'
-import { proveBundled, proveFolder } from './pipeline.ts'
-import { findProjectFault, locateProjectLayer } from './project-layer.ts'
+import { placed, proveBundled, proveFolder } from './pipeline.ts'
+import { locksOf, placesOf, type OpenProject, type Place } from './places.ts'
+import { changedSince, findProjectFault, locateProjectLayer } from './project-layer.ts'
 import { register } from './register/register.ts'
-import { SchemaCompiler } from './schema/schema-compiler.ts'
+import type { Fault } from './result.ts'
+import { SchemaCourt } from './schema/schema-court.ts'
 import { PackageSignatures } from './signature/package-signatures.ts'
 import { reportMaterial } from './signature/trust-material.ts'
 import { Tally } from './tally.ts'
+import { lockDigest } from './trust/project-digest.ts'
+import { createTrustLedger } from './trust/trust-ledger.ts'
+import { PackageIndex } from './warm/package-index.ts'
+import { watchLayers } from './watch/watch.ts'
+
+/** So many are read while the schemas of others are being compiled. */
+const AT_ONCE = 32
 
 /** The loader port over folders. Throws ConfigInvalid for options that cannot be used. */
 export function createLoader(options: LoaderOptions): Loader {
   const settings = settle(options)
-  const tools: Tools = {
-    schemas: new SchemaCompiler(settings.limits), signatures: new PackageSignatures(settings.trustRoot),
-  }
+  const tools: Tools = { schemas: new SchemaCourt(settings.limits), signatures: new PackageSignatures(settings.trustRoot) }
   return {
     load: (request) => load(request, settings, tools),
     hasProjectLayer: async (workspace) => locateProjectLayer(workspace, settings).kind === 'folder',
+    trust: createTrustLedger(settings),
+    watch(request, onChange) {
+      locateProjectLayer(request.workspace, settings)
+      return watchLayers(request, settings, onChange)
+    },
   }
 }
 
@@ -32,46 +42,74 @@ export function createLoader(options: LoaderOptions): Loader {
 type Tools = Pick<Terms, 'schemas' | 'signatures'>
 
 async function load(request: LoadRequest, settings: Settings, tools: Tools): Promise<LoadReport> {
-  const { workspace, trust, overrides } = request
-  const project = locateProjectLayer(workspace, settings)
-  const projectFault = findProjectFault(project, trust)
-  const projectRoot = project.kind === 'folder' && projectFault === undefined ? project.root : null
+  const layer = locateProjectLayer(request.workspace, settings)
+  const fault = findProjectFault(layer, request.trust)
+  if (layer.kind !== 'folder' || fault !== undefined) return (await gather(request, settings, tools, null, fault)).report
+  const project = { workspace: request.workspace, root: layer.root }
+  const { report, projectDigest } = await gather(request, settings, tools, project, undefined)
+  if (request.projectDigest === undefined || request.projectDigest === projectDigest) return report
+  return (await gather(request, settings, tools, null, changedSince(layer.root))).report
+}
 
-  const { config, diagnostics: configDiagnostics } = resolveConfig(settings, projectRoot, overrides)
-  const roots = new Map<Layer, string | null>([['global', settings.globalRoot], ['project', projectRoot]])
-  const locks = new Map([...roots].map(([layer, root]) => [layer, root === null ? NO_LOCK : readLayerLock(root, settings.limits)]))
+interface Gathered {
+  readonly report: LoadReport
+  /** Of what was read of the project. */
+  readonly projectDigest: string
+}
+
+/** Everything of every layer; of the project only where it is given. */
+async function gather(
+  { overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null, projectFault: Fault | undefined,
+): Promise<Gathered> {
+  const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(settings, project?.root ?? null, overrides)
+  const locks = locksOf(settings, project)
   const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...tools, locks, pace: new Pace() }
   const tally = new Tally()
   tally.diagnostics.push(...configDiagnostics)
+  tally.addProjectPart(CONFIG_FILE, projectFileDigest)
+  tally.addProjectPart(LOCK_FILE, project === null ? null : lockDigest(project, settings))
   if (projectFault !== undefined) {
     // To decline is a decision, not a fault.
     const severity = projectFault.stage === 'trust' ? 'warning' : 'error'
-    tally.diagnostics.push(diagnose({ layer: 'project', extensionId: null, location: project.root }, projectFault, severity))
+    const location = projectFault.location ?? ''
+    tally.diagnostics.push(diagnose({ layer: 'project', extensionId: null, location }, projectFault, severity))
   }
 
-  for (const [index, bundled] of settings.bundled(config.merged).entries()) {
-    const located = locateBundled(bundled, index)
-    tally.add(located, await proveBundled(bundled, located, terms))
-  }
-  for (const [layer, root] of roots) {
-    if (root === null) continue
-    const own = discover(layer, root, settings.limits.extensions)
-    for (const { found, refused, faults } of [own, discoverInstalled(layer, root, lockOf(locks, layer))]) {
-      tally.diagnostics.push(...faults.map((fault) => diagnose({ layer, extensionId: null, location: root }, fault)))
-      for (const { located, fault } of refused) tally.add(located, { kind: 'refused', id: idOfFolder(located), faults: [fault] })
-      for (const located of found) tally.add(located, await proveFolder(located, terms))
-    }
-  }
+  await addBundled(tally, settings, terms)
+  for (const place of placesOf(settings, project, config.layers, locks)) await addPlace(tally, place, settings, terms)
 
-  const { admitted, refused } = register(tally.proven, tally.bundledTools)
-  tally.diagnostics.push(...[...refused].map(([extension, fault]) =>
-    diagnose({ layer: extension.layer, extensionId: extension.id, location: extension.location }, fault)))
-  return Object.freeze({
+  const { admitted, refused } = register(tally.proven, tally.bundledTools, tally.absent)
+  tally.diagnostics.push(...[...refused].flatMap(([extension, fault]) => placed([fault], tally.manifestAt(extension)).map((at) =>
+    diagnose({ layer: extension.layer, extensionId: extension.id, location: extension.location }, at))))
+  const report = Object.freeze({
     config, extensions: Object.freeze([...admitted]), diagnostics: Object.freeze([...withFallbacks(tally.diagnostics, admitted)]),
     trustRoot: reportMaterial(settings.trustRoot),
   })
+  return { report, projectDigest: tally.projectDigest }
+}
+
+async function addBundled(tally: Tally, settings: Settings, terms: Terms): Promise<void> {
+  const index = PackageIndex.open(settings.cache, settings.cacheKey, 'bundled')
+  const located = settings.bundled(terms.config.merged).map((bundled, at) => ({ bundled, located: locateBundled(bundled, at) }))
+  const proofs = inOrder(located, AT_ONCE, (one) => proveBundled(one.bundled, one.located, terms, index))
+  for await (const [one, proof] of proofs) tally.add(one.located, proof)
+  index.save()
+}
+
+async function addPlace(tally: Tally, { layer, root, discovery }: Place, settings: Settings, terms: Terms): Promise<void> {
+  const { found, refused, faults } = discovery
+  tally.diagnostics.push(...faults.map((fault) => diagnose({ layer, extensionId: null, location: root }, fault)))
+  for (const { located, fault } of refused) {
+    tally.addFolder(located, { proof: { kind: 'refused', id: idOfFolder(located), faults: [fault] }, digests: null })
+  }
+  const index = PackageIndex.open(settings.cache, settings.cacheKey, root)
+  const proofs = inOrder(found, AT_ONCE, (located) => proveFolder(located, terms, index))
+  for await (const [located, proof] of proofs) tally.addFolder(located, proof)
+  index.save()
 }
 
 /** For people: a bundled extension stands nowhere, so it is named. */
-const locateBundled = ({ manifest }: BundledExtension, index: number): Located =>
-  ({ layer: 'bundled', location: `bundled:${idOfManifest(manifest) ?? index}` })
+function locateBundled({ manifest }: BundledExtension, index: number): Located {
+  const name = `bundled:${idOfManifest(manifest) ?? index}`
+  return { layer: 'bundled', location: name, part: name }
+}

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
-import { BulkheadError, type ConfigFile, type ExtensionModule, type Json } from '@bulkhead/contract'
+import { BulkheadError, canonicalJson, CONTRACT_VERSION, type ConfigFile, type ExtensionModule, type Json } from '@bulkhead/contract'
 import { valid } from 'semver'
+import { sha512 } from './digest.ts'
 import { LOADER_LIMITS, type LoaderLimits } from './limits.ts'
 import { PUBLIC_GOOD_ROOT } from './signature/public-good/trusted-root.ts'
 import type { TrustMaterial } from './signature/trust-material.ts'
@@ -22,12 +23,19 @@ export interface LoaderOptions {
     readonly global: string | null
     /** Name of the folder below a workspace. `.stud` works as it is. */
     readonly projectFolder?: string
+    /** The folder whose node_modules has the packages that the embedder names. Default: that of the global layer. */
+    readonly packages?: string
   }
   /** Some are made by what the configuration says. */
   readonly bundled: readonly BundledExtension[] | ((config: ConfigFile) => readonly BundledExtension[])
   /** What holds where no file says otherwise. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
+  /**
+   * The folder to remember in what was found out, so that what has not changed is not read again. Default: nothing is remembered,
+   * and nothing is written.
+   */
+  readonly cache?: string
   /** A sigstore trusted root, as JSON, in place of the public one that ships with the loader. */
   readonly trustRoot?: Json
   /** What reports say of `trustRoot`: where it is from, and the day it was published or fetched. */
@@ -38,6 +46,10 @@ export interface Settings {
   readonly coreVersion: string
   readonly globalRoot: string | null
   readonly projectFolder: string
+  readonly packagesRoot: string | null
+  readonly cache: string | null
+  /** What is remembered counts for this loader and for those like it. */
+  readonly cacheKey: string
   readonly bundled: (config: ConfigFile) => readonly BundledExtension[]
   readonly defaults: ConfigFile
   readonly limits: LoaderLimits
@@ -48,20 +60,22 @@ const GIVEN = { source: 'given by the host', date: null }
 
 /** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
 export function settle(options: LoaderOptions): Settings {
-  const { coreVersion, roots, bundled, defaults = {}, limits = {}, trustRoot, trustRootSource = GIVEN } = options
-  const { global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
+  const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
+  const { global: globalRoot, projectFolder = PROJECT_FOLDER, packages: packagesRoot = globalRoot } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
-  if (globalRoot !== null && !isAbsolute(globalRoot)) {
-    throw wrong('/roots/global', `"${globalRoot}" must be an absolute path, or null.`)
+  const folders = [['/roots/global', globalRoot], ['/roots/packages', packagesRoot], ['/cache', cache]] as const
+  for (const [path, folder] of folders) {
+    if (folder !== null && !isAbsolute(folder)) throw wrong(path, `"${folder}" must be an absolute path, or null.`)
   }
   if (!/^[^/\\\0]+$/.test(projectFolder) || projectFolder === '.' || projectFolder === '..') {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
   }
+  const limits = { ...LOADER_LIMITS, ...options.limits }
+  const trustRoot: TrustMaterial = options.trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: options.trustRoot }
+  const cacheKey = sha512(canonicalJson({ coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json }))
   return {
-    coreVersion, globalRoot, projectFolder, defaults,
+    coreVersion, globalRoot, projectFolder, packagesRoot, cache, cacheKey, defaults, limits, trustRoot,
     bundled: typeof bundled === 'function' ? bundled : () => bundled,
-    limits: { ...LOADER_LIMITS, ...limits },
-    trustRoot: trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: trustRoot },
   }
 }
 

@@ -1,12 +1,14 @@
-import { MANIFEST_FILE, messageOf, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
+import { canonicalJson, MANIFEST_FILE, messageOf, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
 import { ownMember } from './config/own-member.ts'
 import { describe } from './describe.ts'
-import type { Located, Shaped, Terms, Vouched, Written } from './extension.ts'
+import { sha512 } from './digest.ts'
+import type { Compiled, Located, ManifestPlace, Shaped, Terms, Vouched, Written } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { isCovered } from './files/integrity-file.ts'
 import { readPackage, type PackageContents } from './files/read-package.ts'
+import { SIGNATURE_FILE } from './files/signature-file.ts'
 import type { BundledExtension } from './options.ts'
-import { next, type Fault, type StageResult } from './result.ts'
+import { next, nextAsync, type Fault, type Passed, type StageResult } from './result.ts'
 import { approvalKeys } from './stages/approval-keys.ts'
 import { configured } from './stages/configured.ts'
 import { contractVersion } from './stages/contract-version.ts'
@@ -14,42 +16,72 @@ import { integrity } from './stages/integrity.ts'
 import { locked } from './stages/locked.ts'
 import { mainFile } from './stages/main-file.ts'
 import { manifestForm } from './stages/manifest-form.ts'
-import { manifestText, manifestValue } from './stages/manifest-text.ts'
+import { manifestText, manifestValue, OWN_FILE, PACKAGE_FILE } from './stages/manifest-text.ts'
 import { requiredCoreVersion } from './stages/required-core-version.ts'
 import { requirements } from './stages/requirements.ts'
 import { schemas } from './stages/schemas.ts'
 import { signature } from './stages/signature.ts'
+import { texts } from './stages/texts.ts'
 import { toolNames } from './stages/tool-names.ts'
+import type { PackageIndex } from './warm/package-index.ts'
+import { knownOf, recall, recallGiven } from './warm/recall.ts'
 
 /** What became of one extension before it is seen beside the others. */
 export type Proof =
-  | { readonly kind: 'proven'; readonly descriptor: ExtensionDescriptor; readonly warnings: readonly Fault[] }
+  | {
+    readonly kind: 'proven'; readonly descriptor: ExtensionDescriptor; readonly manifestAt: ManifestPlace
+    readonly warnings: readonly Fault[]
+  }
   | { readonly kind: 'refused'; readonly id: string | null; readonly faults: readonly Fault[] }
   /** The configuration says no. Nothing is wrong with it as far as it was looked at. */
   | { readonly kind: 'disabled'; readonly manifest: Manifest }
 
-const isMetadata = (path: string): boolean => path === MANIFEST_FILE || !isCovered(path)
+/** `digests` are of every file that was read, and null where the folder could not be read whole. */
+export interface FolderProof {
+  readonly proof: Proof
+  readonly digests: (() => ReadonlyMap<string, string>) | null
+}
 
-export function proveFolder(located: Located, terms: Terms): Promise<Proof> {
-  return guarded(located, async () => {
+const isMetadata = (path: string): boolean => path === MANIFEST_FILE || path === PACKAGE_FILE || !isCovered(path)
+
+export async function proveFolder(located: Located, terms: Terms, index: PackageIndex): Promise<FolderProof> {
+  await terms.pace.breathe()
+  const found = index.find(located.location)
+  if (found !== undefined) {
+    const proof = await guarded(located, () => admit(recall(located, found, terms), terms))
+    return { proof, digests: found.digests }
+  }
+  const readAt = Date.now()
+  let digests: FolderProof['digests'] = null
+  const proof = await guarded(located, async () => {
     const contents = await readPackage(located.location, terms.limits, terms.pace, isMetadata)
-    const written = next(contents, (read) => manifestText(located, read))
-    return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
+    if (!contents.ok) return { kind: 'refused', id: idOfFolder(located), faults: contents.faults }
+    const read = contents.value
+    digests = () => read.digests
+    return prove(manifestText(located, read), located, terms, (vouched, descriptor, warnings) => {
+      // A signature that nobody looked at is nothing to remember.
+      if (read.digests.has(SIGNATURE_FILE) && vouched.signer === undefined) return
+      index.keep(located.location, read, knownOf(vouched, descriptor, warnings), readAt)
+    })
   })
+  return { proof, digests }
 }
 
 /** A package that is in memory and nowhere else yet. `located` says where it came from. */
-export function proveContents(located: Located, contents: PackageContents, terms: Terms): Promise<Proof> {
-  return guarded(located, async () => {
-    const written = manifestText(located, contents)
-    return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfFolder(located), faults: written.faults }
-  })
-}
+export const proveContents = (located: Located, contents: PackageContents, terms: Terms): Promise<Proof> =>
+  guarded(located, () => prove(manifestText(located, contents), located, terms))
 
-export function proveBundled({ manifest, module }: BundledExtension, located: Located, terms: Terms): Promise<Proof> {
+export function proveBundled(
+  { manifest, module }: BundledExtension, located: Located, terms: Terms, index: PackageIndex,
+): Promise<Proof> {
   return guarded(located, async () => {
     const written = manifestValue(located, manifest, module)
-    return written.ok ? prove(written.value, terms) : { kind: 'refused', id: idOfManifest(manifest), faults: written.faults }
+    if (!written.ok) return { kind: 'refused', id: idOfManifest(manifest), faults: written.faults }
+    const digest = sha512(canonicalJson(written.value.json))
+    const found = index.findGiven(located.location, digest)
+    if (found !== undefined) return admit(recallGiven(written.value, found, terms), terms)
+    return prove(written, located, terms, (vouched, descriptor, warnings) =>
+      index.keepGiven(located.location, digest, knownOf(vouched, descriptor, warnings)))
   })
 }
 
@@ -63,34 +95,57 @@ async function guarded(located: Located, work: () => Promise<Proof>): Promise<Pr
   }
 }
 
-/** The stages in their order. The first that refuses ends it. */
-async function prove(written: Written, terms: Terms): Promise<Proof> {
-  const shaped = shape(written)
-  if (!shaped.ok) return { kind: 'refused', id: idOfManifest(written.json) ?? idOfFolder(written), faults: shaped.faults }
-  const { manifest } = shaped.value
-  if (ownMember(terms.config.merged.extensions, manifest.id)?.enabled === false) return { kind: 'disabled', manifest }
+type Remember = (vouched: Vouched, descriptor: ExtensionDescriptor, warnings: readonly Fault[]) => void
 
-  const vouched = await vouch(shaped.value, terms)
-  if (!vouched.ok) return { kind: 'refused', id: manifest.id, faults: vouched.faults }
-  const accepted = next(vouched, (value) => locked(describe(value, terms), terms))
-  if (!accepted.ok) return { kind: 'refused', id: manifest.id, faults: accepted.faults }
-  return { kind: 'proven', descriptor: accepted.value, warnings: accepted.warnings }
+/** The stages in their order. The first that refuses ends it. */
+async function prove(written: StageResult<Written>, located: Located, terms: Terms, remember?: Remember): Promise<Proof> {
+  if (!written.ok) return { kind: 'refused', id: idOfFolder(located), faults: written.faults }
+  const { json, manifestAt } = written.value
+  const shaped = next(written, shape)
+  if (!shaped.ok) return { kind: 'refused', id: idOfManifest(json) ?? idOfFolder(located), faults: placed(shaped.faults, manifestAt) }
+  const { manifest } = shaped.value
+  if (isDisabled(manifest, terms)) return { kind: 'disabled', manifest }
+  const compiled = await nextAsync(shaped, (value) => compile(value, terms))
+  if (!compiled.ok) return { kind: 'refused', id: manifest.id, faults: placed(compiled.faults, manifestAt) }
+  return admit(compiled, terms, (vouched, descriptor) => remember?.(vouched, descriptor, compiled.warnings))
 }
 
 function shape(written: Written): StageResult<Shaped> {
   const formed = manifestForm(written)
-  const named = next(formed, toolNames)
+  const told = next(formed, texts)
+  const named = next(told, toolNames)
   const bounded = next(named, requirements)
   const keyed = next(bounded, approvalKeys)
   return next(keyed, mainFile)
 }
 
-async function vouch(shaped: Shaped, terms: Terms): Promise<StageResult<Vouched>> {
+async function compile(shaped: Shaped, terms: Terms): Promise<StageResult<Compiled>> {
   const spoken = contractVersion(shaped)
   const hosted = next(spoken, (value) => requiredCoreVersion(value, terms))
-  const compiled = hosted.ok ? await schemas(hosted.value, terms) : hosted
-  const settled = next(compiled, (value) => configured(value, terms))
-  const intact = next(settled, (value) => integrity(value, terms))
-  const signed = intact.ok ? await signature(intact.value, terms) : intact
-  return next(intact, () => signed)
+  return nextAsync(hosted, (value) => schemas(value, terms))
 }
+
+/** What the configuration has to say, which may be different every time. */
+async function admit(
+  compiled: Passed<Compiled>, terms: Terms,
+  remember?: (vouched: Vouched, descriptor: ExtensionDescriptor) => void,
+): Promise<Proof> {
+  const { manifest, manifestAt } = compiled.value
+  if (isDisabled(manifest, terms)) return { kind: 'disabled', manifest }
+  const settled = await nextAsync(compiled, (value) => configured(value, terms))
+  const intact = next(settled, (value) => integrity(value, terms))
+  const vouched = await nextAsync(intact, (value) => signature(value, terms))
+  if (!vouched.ok) return { kind: 'refused', id: manifest.id, faults: placed(vouched.faults, manifestAt) }
+  const accepted = next(vouched, (value) => locked(describe(value, terms), terms))
+  if (!accepted.ok) return { kind: 'refused', id: manifest.id, faults: accepted.faults }
+  remember?.(vouched.value, accepted.value)
+  return { kind: 'proven', descriptor: accepted.value, manifestAt, warnings: placed(accepted.warnings, manifestAt) }
+}
+
+const isDisabled = ({ id }: Manifest, { config }: Terms): boolean => ownMember(config.merged.extensions, id)?.enabled === false
+
+/** A stage knows the manifest and not where it stands. */
+export const placed = (faults: readonly Fault[], { file, pointer }: ManifestPlace): readonly Fault[] =>
+  pointer === OWN_FILE.pointer ? faults : faults.map((fault) =>
+    fault.path === '' || fault.file !== undefined || fault.location !== undefined
+      ? fault : { ...fault, file, path: pointer + fault.path })

@@ -50,6 +50,13 @@ export function findProjectFault(layer: ProjectLayer, trust: ProjectTrust): Faul
   }
 }
 
+/** Somebody trusted it with other content than it has by the time it is read. */
+export const changedSince = (root: string): Fault => ({
+  stage: 'trust', code: 'ProjectTrustRequired', path: '', location: root,
+  message: 'The project has changed since it was trusted; nothing of it is used.',
+  cure: 'Look at what has changed, then trust it again.',
+})
+
 function isSameFolder(stat: Stats, other: string | null): boolean {
   if (other === null) return false
   try {

@@ -16,11 +16,17 @@ export interface Fault {
 }
 
 /** What a stage returns. Contract: a stage never throws for what it is shown. */
+export interface Passed<T> {
+  readonly ok: true
+  readonly value: T
+  readonly warnings: readonly Fault[]
+}
+
 export type StageResult<T> =
-  | { readonly ok: true; readonly value: T; readonly warnings: readonly Fault[] }
+  | Passed<T>
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
-export const pass = <T>(value: T, warnings: readonly Fault[] = []): StageResult<T> => ({ ok: true, value, warnings })
+export const pass = <T>(value: T, warnings: readonly Fault[] = []): Passed<T> => ({ ok: true, value, warnings })
 export const refuse = (...faults: readonly [Fault, ...Fault[]]): StageResult<never> => ({ ok: false, faults })
 
 /** Hands what one stage has made to the next. A refusal goes straight to the end. */
@@ -28,6 +34,14 @@ export function next<From, To>(result: StageResult<From>, stage: (value: From) =
   if (!result.ok) return result
   const following = stage(result.value)
   return following.ok ? pass(following.value, [...result.warnings, ...following.warnings]) : following
+}
+
+export async function nextAsync<From, To>(
+  result: StageResult<From>, stage: (value: From) => Promise<StageResult<To>>,
+): Promise<StageResult<To>> {
+  if (!result.ok) return result
+  const following = await stage(result.value)
+  return next(result, () => following)
 }
 
 /** For checks that look at everything before they answer. */

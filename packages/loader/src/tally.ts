@@ -1,7 +1,10 @@
 import type { Diagnostic, ExtensionDescriptor, ToolManifest } from '@bulkhead/contract'
 import { diagnose } from './diagnose.ts'
-import type { Located } from './extension.ts'
-import type { Proof } from './pipeline.ts'
+import { packageDigest } from './digest.ts'
+import type { Located, ManifestPlace } from './extension.ts'
+import type { FolderProof, Proof } from './pipeline.ts'
+import { OWN_FILE } from './stages/manifest-text.ts'
+import { projectDigest, type ProjectPart } from './trust/project-digest.ts'
 
 /** What has become of everything that was found, while it is being gone through. */
 export class Tally {
@@ -10,16 +13,45 @@ export class Tally {
   /** The tools that ship with the host by name, also those of an extension that is switched off: their names stay locked. */
   readonly bundledTools = new Map<string, ToolManifest>()
 
+  /** Why extensions that were found are not among the proven, by id. */
+  readonly absent = new Map<string, string>()
+  readonly #places = new Map<ExtensionDescriptor, ManifestPlace>()
+  readonly #projectParts: ProjectPart[] = []
+
+  /** What of the project has been seen so far. */
+  get projectDigest(): string {
+    return projectDigest(this.#projectParts)
+  }
+
+  manifestAt(extension: ExtensionDescriptor): ManifestPlace {
+    return this.#places.get(extension) ?? OWN_FILE
+  }
+
+  addProjectPart(name: string, digest: string | null): void {
+    this.#projectParts.push({ name, digest })
+  }
+
+  addFolder(located: Located, { proof, digests }: FolderProof): void {
+    if (located.layer === 'project') this.addProjectPart(located.part, digests === null ? null : packageDigest(digests()))
+    this.add(located, proof)
+  }
+
   add({ layer, location }: Located, proof: Proof): void {
     const subject = (extensionId: string | null) => ({ layer, location, extensionId })
     if (proof.kind === 'refused') {
       this.diagnostics.push(...proof.faults.map((fault) => diagnose(subject(proof.id), fault)))
+      const [first] = proof.faults
+      if (proof.id !== null && first !== undefined) this.absent.set(proof.id, `was refused itself (${first.code})`)
       return
     }
     const { manifest } = proof.kind === 'proven' ? proof.descriptor : proof
     if (layer === 'bundled') for (const tool of manifest.tools) this.bundledTools.set(tool.name, tool)
-    if (proof.kind === 'disabled') return
+    if (proof.kind === 'disabled') {
+      this.absent.set(manifest.id, 'is switched off by the configuration')
+      return
+    }
     this.proven.push(proof.descriptor)
+    this.#places.set(proof.descriptor, proof.manifestAt)
     this.diagnostics.push(...proof.warnings.map((fault) => diagnose(subject(manifest.id), fault, 'warning')))
   }
 }

@@ -85,12 +85,6 @@ describe('what deserves a look', () => {
     ])
     expect((await home.load({}, 'trusted', { mode: 'allowlist' })).diagnostics).toEqual([])
   })
-
-  test('keys that nothing acts on', async () => {
-    using home = new HomeFixture()
-    home.write(configOf(home.globalRoot), { packages: ['some-package'] })
-    expect((await home.load()).diagnostics.map(({ severity, path }) => [severity, path])).toEqual([['warning', '/packages']])
-  })
 })
 
 describe('the configuration of an extension', () => {

@@ -2,7 +2,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import type { Diagnostic, Json, ProjectTrust } from '@bulkhead/contract'
+import type { Diagnostic, Json, ProjectTrust, TrustStanding } from '@bulkhead/contract'
 
 export interface ConfinedRequest {
   readonly global: string | null
@@ -14,6 +14,7 @@ export interface ConfinedReport {
   readonly loaded: readonly string[]
   readonly diagnostics: readonly Diagnostic[]
   readonly hasProjectLayer: boolean
+  readonly standing: TrustStanding['kind']
   /** Function and path of every call on node:fs. */
   readonly calls: readonly (readonly [string, string])[]
   /** What Node refused, also where the refusal was caught. */
@@ -55,8 +56,9 @@ process.once('message', (request: ConfinedRequest) => {
     })
     calls.length = 0
     const hasProjectLayer = await loader.hasProjectLayer(request.workspace)
+    const { standing } = await loader.trust.standing(request.workspace)
     const { extensions, diagnostics } = await loader.load({ workspace: request.workspace, trust: request.trust })
-    const report: ConfinedReport = { loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, calls, denials }
+    const report: ConfinedReport = { loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, standing: standing.kind, calls, denials }
     process.send!(report, () => process.disconnect?.())
   })()
 })

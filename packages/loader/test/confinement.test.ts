@@ -21,12 +21,15 @@ interface Confinement {
   /** Runs once the child stands and its permissions are fixed. */
   readonly prepare?: () => void
   readonly request: ConfinedRequest
+  /** Whether it may start the thread that schemas are compiled in. */
+  readonly threads?: boolean
   /** Where the system's own record of touched paths goes, when this machine can make one. */
   readonly trace?: string
 }
 
-async function loadConfined({ readable, prepare, request, trace }: Confinement): Promise<ConfinedReport> {
-  const node = [process.execPath, '--permission', ...[repository, ...readable].map((path) => `--allow-fs-read=${path}`), child]
+async function loadConfined({ readable, prepare, request, threads, trace }: Confinement): Promise<ConfinedReport> {
+  const rights = [...[repository, ...readable].map((path) => `--allow-fs-read=${path}`), ...(threads ? ['--allow-worker', '--no-warnings'] : [])]
+  const node = [process.execPath, '--permission', ...rights, child]
   const [command, ...args] = trace === undefined ? node : [tracer, '-f', '-e', 'trace=file,process,network', '-o', trace, ...node]
   const running = spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: {} })
   const exited = once(running, 'exit') as Promise<[number | null]>
@@ -57,7 +60,7 @@ describe('a project that is not trusted', () => {
     }
     return loadConfined(
       {
-        readable: [workspace, root], prepare, request: { global: null, workspace, trust }, ...(trace !== undefined && { trace }),
+        readable: [workspace, root, home.globalRoot], prepare, request: { global: home.globalRoot, workspace, trust }, ...(trace !== undefined && { trace }),
       },
     )
   }
@@ -67,7 +70,7 @@ describe('a project that is not trusted', () => {
     const { root } = placesIn(home)
     const trace = tracerWorks ? join(home.base, 'trace') : undefined
     const report = await visit(home, 'declined', trace)
-    expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, denials: [] })
+    expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, standing: 'unknown', denials: [] })
     expect(report.diagnostics).toMatchObject([
       {
         severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null, location: root,
@@ -75,11 +78,11 @@ describe('a project that is not trusted', () => {
       },
     ])
     const touched = report.calls.filter(([, path]) => path.startsWith(root))
-    expect(touched).toEqual([['lstatSync', root], ['lstatSync', root]])
+    expect(touched).toEqual([['lstatSync', root], ['lstatSync', root], ['lstatSync', root]])
 
     if (trace !== undefined) {
       const lines = readFileSync(trace, 'utf8').split('\n').filter((line) => line.includes(`"${root}`))
-      expect(lines.length).toBeGreaterThanOrEqual(2)
+      expect(lines.length).toBeGreaterThanOrEqual(3)
       for (const line of lines) expect(line).toMatch(new RegExp(`(?:statx|newfstatat|lstat)\\([^"]*"${root}",`))
     }
   })
@@ -94,6 +97,9 @@ describe('a project that is not trusted', () => {
   })
 })
 
+/** Node itself asks for the inspector with every thread, and does without. */
+const denied = ({ denials }: ConfinedReport): readonly string[] => denials.filter((denial) => !denial.startsWith('inspector'))
+
 describe('loading', () => {
   test('runs nothing, writes nothing, starts nothing and reaches nobody', async () => {
     using home = new HomeFixture()
@@ -107,8 +113,9 @@ describe('loading', () => {
     home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })
     const trace = tracerWorks ? join(home.base, 'trace') : undefined
     const request: ConfinedRequest = { global: home.globalRoot, workspace: home.workspace, trust: 'trusted' }
-    const report = await loadConfined({ readable: [home.base], request, ...(trace !== undefined && { trace }) })
-    expect(report).toMatchObject({ loaded: ['weather', 'other'], denials: [] })
+    const report = await loadConfined({ readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }) })
+    expect(report).toMatchObject({ loaded: ['weather', 'other'] })
+    expect(denied(report)).toEqual([])
     expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid', 'IntegrityTokenMissing'])
     const outside = report.calls.filter(([, path]) => !path.startsWith(home.base))
     expect(outside).toEqual([])
@@ -131,8 +138,9 @@ describe('loading', () => {
     const request: ConfinedRequest = {
       global: home.globalRoot, workspace: home.workspace, trust: 'trusted', trustRoot: sigstore.trustRoot,
     }
-    const report = await loadConfined({ readable: [home.base], request, ...(trace !== undefined && { trace }) })
-    expect(report).toMatchObject({ loaded: ['weather'], diagnostics: [], denials: [] })
+    const report = await loadConfined({ readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }) })
+    expect(report).toMatchObject({ loaded: ['weather'], diagnostics: [] })
+    expect(denied(report)).toEqual([])
     if (trace !== undefined) {
       const lines = readFileSync(trace, 'utf8').split('\n')
       expect(lines.filter((line) => /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/.test(line))).toHaveLength(1)

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createLoader } from '../src/index.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
+import { mutate, mutation, replacement, replaceMember } from './mutations.ts'
 
 const manifest = manifestOf({
   configSchema: { type: 'object', additionalProperties: false, properties: { unit: { type: 'string', pattern: '^[cf]$' } } },
@@ -27,44 +28,6 @@ const config = JSON.stringify(
     policy: { integrity: { global: 'warn' } },
   },
 )
-
-type Mutation = { readonly at: number; readonly remove: number; readonly insert: Uint8Array }
-const mutation: fc.Arbitrary<Mutation> = fc.record({
-  at: fc.nat(10_000), remove: fc.oneof(fc.constant(0), fc.constant(1), fc.nat(60)),
-  insert: fc.oneof(
-    fc.uint8Array({ maxLength: 6 }),
-    fc.constantFrom(
-      ...'{}[]":,0-'.split(''), 'null', 'true', '1e999', '"__proto__":{},', '"\\ud800"', '\\u0000', '\u{feff}', '{"$ref":"#"}',
-      '"$async":true,', '"pattern":"(a+)+$",', '[[[[[[',
-    )
-      .map((part) => new TextEncoder().encode(part)),
-  ),
-})
-
-function mutate(source: string, mutations: readonly Mutation[]): Uint8Array {
-  return mutations.reduce<Uint8Array>((bytes, { at, remove, insert }) => {
-    const start = at % (bytes.length + 1)
-    return Buffer.concat([bytes.subarray(0, start), insert, bytes.subarray(start + remove)])
-  }, new TextEncoder().encode(source))
-}
-
-/** Any JSON value in the place of any member. */
-const replacement = fc.tuple(fc.nat(), fc.jsonValue({ maxDepth: 4 }))
-function replaceMember(value: unknown, pick: number, by: unknown): unknown {
-  const places: [Record<string, unknown>, string][] = []
-  const copy = structuredClone(value)
-  const walk = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return
-    for (const key of Object.keys(node)) {
-      places.push([node as Record<string, unknown>, key])
-      walk((node as Record<string, unknown>)[key])
-    }
-  }
-  walk(copy)
-  const [holder, key] = places[pick % places.length]!
-  holder[key] = by
-  return copy
-}
 
 function expectSound(report: LoadReport): void {
   expect(report.extensions.length + report.diagnostics.filter(({ severity }) => severity === 'error').length).toBeGreaterThan(0)

@@ -4,6 +4,7 @@ import type { Manifest } from '../manifest.ts'
 import type { Layer } from '../names.ts'
 import type { IntegrityStatus } from '../tool-definition.ts'
 import type { ExtensionModule } from '../authoring/extension.ts'
+import type { TrustLedger } from './project-trust.ts'
 
 /** A proven extension: data only, nothing of it has run. */
 export interface ExtensionDescriptor {
@@ -69,6 +70,8 @@ export interface LoadRequest {
   readonly workspace: string
   /** Whether the project layer may be read at all. */
   readonly trust: ProjectTrust
+  /** What was trusted. A project that is something else by the time it is read is not used. Default: whatever it is. */
+  readonly projectDigest?: string
   /** Goes over every file. */
   readonly overrides?: ConfigFile
 }
@@ -94,5 +97,15 @@ export interface Loader {
   load(request: LoadRequest): Promise<LoadReport>
   /** Whether the workspace has a layer of its own that must be trusted first. Opens nothing below its folder. */
   hasProjectLayer(workspace: string): Promise<boolean>
+  /** Who is trusted. */
+  readonly trust: TrustLedger
+  /**
+   * Calls back once after each storm of changes to what a load would read, with the layers that changed; until the returned
+   * disposer is called. Watch first and load then, so that nothing is missed between. Throws ProjectPathInvalid.
+   */
+  watch(request: WatchRequest, onChange: (layers: readonly Layer[]) => void): () => void
 }
+
+/** As for a load: of a project that is declined only the coming and going of its folder is noticed. */
+export type WatchRequest = Pick<LoadRequest, 'workspace' | 'trust'>
 

@@ -165,6 +165,7 @@ export class HostSession implements Session {
     const sources = { ...this.#sources, onClose: (ended: HostSession) => this.#subagents.delete(ended) }
     const subagent = new HostSession(options, sources, this)
     this.#subagents.add(subagent)
+    if (!options.background) this.#turn?.owns(subagent)
     return subagent
   }
 

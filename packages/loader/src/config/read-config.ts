@@ -1,4 +1,5 @@
 import { CONFIG_FILE, isJsonObject, type ErrorCode, type JsonObject } from '@bulkhead/contract'
+import { sha512 } from '../digest.ts'
 import { readRegularFile, type ReadOptions } from '../files/read-file.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import type { Fault } from '../result.ts'
@@ -6,6 +7,8 @@ import type { Fault } from '../result.ts'
 export interface WrittenConfig {
   readonly value: JsonObject
   readonly faults: readonly Fault[]
+  /** Of the bytes of the file; null where there is none, or none that can be read. */
+  readonly digest: string | null
 }
 
 /**
@@ -18,13 +21,17 @@ const UNTIL_THEN = 'Until it can be read its rules are not known, so tools are s
 /** A configuration file as data. One that is not there says nothing. */
 export function readConfigFile(path: string, options: ReadOptions): WrittenConfig {
   const file = readRegularFile(path, options)
-  if (!file.ok) return file.problem === 'missing' ? { value: {}, faults: [] } : unreadable('', file.message)
+  if (!file.ok) return file.problem === 'missing' ? { value: {}, faults: [], digest: null } : unreadable(null, '', file.message)
+  const digest = sha512(file.bytes)
   const parsed = parseStrictJson(file.bytes)
-  if (!parsed.ok) return unreadable(parsed.path, parsed.message, parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid')
-  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [] } : unreadable('', 'must hold an object')
+  if (!parsed.ok) return unreadable(digest, parsed.path, parsed.message, parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid')
+  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [], digest } : unreadable(digest, '', 'must hold an object')
 }
 
-const unreadable = (path: string, what: string, code: ErrorCode = 'ConfigInvalid'): WrittenConfig => ({
+const unreadable = (
+  digest: string | null, path: string, what: string, code: ErrorCode = 'ConfigInvalid',
+): WrittenConfig => ({
   value: UNREADABLE,
+  digest,
   faults: [{ stage: 'configSchema', code, path, message: `${CONFIG_FILE} ${what}. ${UNTIL_THEN}` }],
 })

@@ -21,6 +21,8 @@ interface Source {
 export interface ConfigResolution {
   readonly config: ResolvedConfig
   readonly diagnostics: readonly Diagnostic[]
+  /** Of the project's own file. */
+  readonly projectFileDigest: string | null
 }
 
 /**
@@ -45,6 +47,7 @@ export function resolveConfig(
   const validated = sources.map((source) => ({ source, ...validateConfig(source.written.value) }))
   const layers = validated.map(({ source: { layer, location }, config }): LayerConfig => deepFreeze({ layer, location, config }))
   return {
+    projectFileDigest: sources.find(({ layer }) => layer === 'project')?.written.digest ?? null,
     config: Object.freeze({ merged: mergeConfigs(layers.map(({ config }) => config)), layers: Object.freeze(layers) }),
     diagnostics: [
       ...validated.flatMap(({ source, faults }) =>
@@ -58,9 +61,9 @@ export function resolveConfig(
 function given(config: ConfigFile): WrittenConfig {
   const passed = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
   const fault = findJsonFault(passed)
-  if (fault === undefined) return { value: JSON.parse(JSON.stringify(passed)) as JsonObject, faults: [] }
+  if (fault === undefined) return { value: JSON.parse(JSON.stringify(passed)) as JsonObject, faults: [], digest: null }
   const message = `The configuration has a value that ${fault.message}.`
-  return { value: {}, faults: [{ stage: 'configSchema', code: 'ConfigInvalid', path: fault.path, message }] }
+  return { value: {}, digest: null, faults: [{ stage: 'configSchema', code: 'ConfigInvalid', path: fault.path, message }] }
 }
 
 /** A diagnostic has a layer; the embedder stands with the host it ships. */

@@ -1,6 +1,7 @@
-import { opendirSync, type Dirent } from 'node:fs'
+import { lstatSync, opendirSync, readdirSync, type Dirent } from 'node:fs'
 import { messageOf } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
+import { stampOf, type Stamp } from './stamp.ts'
 
 export interface FolderEntry {
   readonly name: string
@@ -8,15 +9,17 @@ export interface FolderEntry {
 }
 
 export type FolderListing =
-  | { readonly ok: true; readonly entries: readonly FolderEntry[] }
+  | { readonly ok: true; readonly entries: readonly FolderEntry[]; readonly stamp: Stamp }
   | { readonly ok: false; readonly problem: 'missing' | 'too-many' | 'unreadable'; readonly message: string }
 
 /** Lists a folder in byte order, and stops at a folder that has more entries than may be. Contract: never throws. */
 export function listFolder(path: string, maxEntries: number): FolderListing {
   const entries: FolderEntry[] = []
+  let stamp: Stamp
   try {
-    using folder = opendirSync(path)
-    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+    // Before the listing: whatever is added during it then shows in another stamp.
+    stamp = stampOf(lstatSync(path))
+    for (const entry of entriesOf(path, stamp)) {
       if (entries.length === maxEntries) return { ok: false, problem: 'too-many', message: `has more than ${maxEntries} entries` }
       entries.push({ name: entry.name, kind: kindOf(entry) })
     }
@@ -25,7 +28,20 @@ export function listFolder(path: string, maxEntries: number): FolderListing {
       ? { ok: false, problem: 'missing', message: 'does not exist' }
       : { ok: false, problem: 'unreadable', message: `cannot be listed: ${messageOf(error)}` }
   }
-  return { ok: true, entries: entries.toSorted((left, right) => byteOrder(left.name, right.name)) }
+  return { ok: true, stamp, entries: entries.toSorted((left, right) => byteOrder(left.name, right.name)) }
+}
+
+/** A folder of this size has a few thousand entries at most, which are quicker listed all at once. */
+const SMALL_FOLDER_BYTES = 64 * 1024
+
+function* entriesOf(path: string, [size]: Stamp): Generator<Dirent> {
+  // Where folders have no size, nobody knows how many entries there are.
+  if (size > 0 && size <= SMALL_FOLDER_BYTES) {
+    yield* readdirSync(path, { withFileTypes: true })
+    return
+  }
+  using folder = opendirSync(path)
+  for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) yield entry
 }
 
 function kindOf(entry: Dirent): FolderEntry['kind'] {

@@ -8,4 +8,7 @@ export function findNameFault(name: string): string | undefined {
 }
 
 /** Two names with one folded form are one file where the file system ignores case or composes accents. */
-export const foldName = (path: string): string => path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')
+export const foldName = (path: string): string => isAscii(path)
+  ? path.toLowerCase() : path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')
+
+const isAscii = (text: string): boolean => /^[\u0020-\u007e]*$/.test(text)

@@ -7,8 +7,9 @@ import { pass, refuse, type StageResult } from '../result.ts'
 import { listFolder } from './folder-entries.ts'
 import { INTEGRITY_FILE } from './integrity-file.ts'
 import { findNameFault, foldName } from './portable-name.ts'
-import { readRegularFile } from './read-file.ts'
+import { FileHasher, readRegularFile } from './read-file.ts'
 import { SIGNATURE_FILE } from './signature-file.ts'
+import type { Stamp } from './stamp.ts'
 
 /** Every file of a package by its path, `/` between segments. */
 export interface PackageContents {
@@ -17,6 +18,15 @@ export interface PackageContents {
   readonly bytes: ReadonlyMap<string, Uint8Array>
 }
 
+/** What was read from a folder, with what it looked like then. */
+export interface FolderContents extends PackageContents {
+  /** Of every file, and of every folder as it was before it was listed; the folder of the package itself is ''. */
+  readonly fileStamps: ReadonlyMap<string, Stamp>
+  readonly folderStamps: ReadonlyMap<string, Stamp>
+}
+
+const hasher = new FileHasher()
+
 /**
  * Reads and hashes everything below a folder: nothing is skipped, so nothing can hide. Links, special files, names that
  * collide or cannot be carried, and whatever is beyond the limits refuse the whole package. Only whoever packs one skips
@@ -24,9 +34,11 @@ export interface PackageContents {
  */
 export async function readPackage(
   folder: string, limits: LoaderLimits, pace: Pace, keep: (path: string) => boolean, skip: (path: string) => boolean = () => false,
-): Promise<StageResult<PackageContents>> {
+): Promise<StageResult<FolderContents>> {
   const digests = new Map<string, string>()
   const bytes = new Map<string, Uint8Array>()
+  const fileStamps = new Map<string, Stamp>()
+  const folderStamps = new Map<string, Stamp>()
   const namesByFold = new Map<string, string>()
   let entriesLeft = limits.files
   let bytesLeft = limits.packageBytes
@@ -34,6 +46,7 @@ export async function readPackage(
   const folders = ['']
   for (let parent = folders.pop(); parent !== undefined; parent = folders.pop()) {
     const listing = listFolder(join(folder, parent), entriesLeft)
+    if (listing.ok) folderStamps.set(parent, listing.stamp)
     if (!listing.ok && listing.problem === 'too-many') return unsafe('', `holds more than ${limits.files} files and folders`)
     if (!listing.ok) return unsafe(parent, listing.message)
     entriesLeft -= listing.entries.length
@@ -54,16 +67,18 @@ export async function readPackage(
         folders.push(path)
         continue
       }
-      const file = readRegularFile(join(folder, path), { maxBytes: boundOf(path, limits) })
+      const options = { maxBytes: boundOf(path, limits) }
+      const file = keep(path) ? readRegularFile(join(folder, path), options) : hasher.digest(join(folder, path), options)
       if (!file.ok) return unsafe(path, file.message)
-      bytesLeft -= file.bytes.length
+      bytesLeft -= 'bytes' in file ? file.bytes.length : file.size
       if (bytesLeft < 0) return unsafe('', `holds more than ${limits.packageBytes} bytes`)
-      digests.set(path, sha512(file.bytes))
-      if (keep(path)) bytes.set(path, file.bytes)
+      digests.set(path, 'bytes' in file ? sha512(file.bytes) : file.digest)
+      fileStamps.set(path, file.stamp)
+      if ('bytes' in file) bytes.set(path, file.bytes)
       await pace.breathe()
     }
   }
-  return pass({ digests, bytes })
+  return pass({ digests, bytes, fileStamps, folderStamps })
 }
 
 /** How large a file may be: those that are parsed are held to less. */

@@ -5,7 +5,7 @@ import type { LayerLock } from '../lock/layer-lock.ts'
 import type { Settings } from '../options.ts'
 import { Pace } from '../pace.ts'
 import { proveContents } from '../pipeline.ts'
-import { SchemaCompiler } from '../schema/schema-compiler.ts'
+import { SchemaCourt } from '../schema/schema-court.ts'
 import { PackageSignatures } from '../signature/package-signatures.ts'
 import type { Candidate } from './candidate.ts'
 
@@ -19,7 +19,7 @@ export interface ProvenCandidate {
 export async function proveCandidate(candidate: Candidate, settings: Settings, layer: Layer, projectRoot: string | null): Promise<ProvenCandidate> {
   const { source, attested, location, contents, version } = candidate
   const terms = termsFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
-  const proof = await proveContents({ layer, location }, contents, terms)
+  const proof = await proveContents({ layer, location, part: location }, contents, terms)
   if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.manifest.id}" disabled: enable it first.`)
   if (proof.kind === 'refused') {
     const [first] = proof.faults
@@ -37,6 +37,6 @@ function termsFor(settings: Settings, layer: Layer, projectRoot: string | null, 
   const { config } = resolveConfig(settings, projectRoot, undefined)
   return {
     coreVersion, config, limits, pace: new Pace(), locks: new Map([[layer, lock]]),
-    schemas: new SchemaCompiler(limits), signatures: new PackageSignatures(trustRoot),
+    schemas: new SchemaCourt(limits), signatures: new PackageSignatures(trustRoot),
   }
 }

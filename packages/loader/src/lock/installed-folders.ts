@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Layer, LockEntry } from '@bulkhead/contract'
 import type { Discovery } from '../discover.ts'
 import type { Located } from '../extension.ts'
@@ -26,7 +26,8 @@ export function discoverInstalled(layer: Layer, root: string, lock: LayerLock): 
   const refused: Discovery['refused'][number][] = []
   for (const [id, entry] of lock.entries) {
     if (!isInstalled(entry)) continue
-    const located: Located = { layer, location: installedFolder(root, id, entry.root), id }
+    const location = installedFolder(root, id, entry.root)
+    const located: Located = { layer, location, part: `${INSTALLED_FOLDER}/${basename(location)}`, id }
     const stat = isThere ? lookAt(located.location) : 'nothing'
     if (stat === 'folder') found.push(located)
     else refused.push({

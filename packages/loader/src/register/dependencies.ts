@@ -2,13 +2,16 @@ import type { ExtensionDescriptor } from '@bulkhead/contract'
 import type { Fault } from '../result.ts'
 import type { RegistrationRule } from './rule.ts'
 
-/** Every dependency is there: in the same layer, or admitted below it. A layer cannot lean on one above. */
-export const missingDependencies = (below: ReadonlyMap<string, ExtensionDescriptor>): RegistrationRule => (candidates) => {
+/** Every dependency is there: in the same layer, or admitted below it. A layer cannot lean on one above. `why` says why one is not. */
+export const missingDependencies = (
+  below: ReadonlyMap<string, ExtensionDescriptor>, why: (id: string) => string,
+): RegistrationRule => (candidates) => {
   const ids = new Set([...below.keys(), ...candidates.map(({ id }) => id)])
   return new Map(candidates.flatMap((candidate) => {
     const index = candidate.manifest.dependsOn.findIndex((id) => !ids.has(id))
     if (index < 0) return []
-    const message = `The extension "${candidate.id}" depends on "${candidate.manifest.dependsOn[index]}", which is not loaded.`
+    const missing = candidate.manifest.dependsOn[index]!
+    const message = `The extension "${candidate.id}" depends on "${missing}", which ${why(missing)}.`
     return [[candidate, fault('DependencyMissing', index, message)] as const]
   }))
 }

@@ -1,9 +1,10 @@
-import { LAYERS, type ExtensionDescriptor, type ToolManifest } from '@bulkhead/contract'
+import { LAYERS, layerRank, type ExtensionDescriptor, type ToolManifest } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
 import type { Fault } from '../result.ts'
 import { sameId, sameToolName } from './conflicts.ts'
 import { circularDependencies, missingDependencies } from './dependencies.ts'
 import { lockedTools } from './locked-tools.ts'
+import { lockedLookAlikes, lookAlikes } from './look-alikes.ts'
 import type { RegistrationRule } from './rule.ts'
 
 export interface Registration {
@@ -14,14 +15,26 @@ export interface Registration {
 
 /**
  * Looks at proven extensions beside each other, layer by layer from the bottom: whatever a layer brings, it takes
- * nothing away from those below. `bundled` are the tools that ship with the host, also where they are switched off.
+ * nothing away from those below. `bundled` are the tools that ship with the host, also where they are switched off;
+ * `absent` says why an extension that was found is not among the proven.
  */
-export function register(proven: readonly ExtensionDescriptor[], bundled: ReadonlyMap<string, ToolManifest>): Registration {
+export function register(
+  proven: readonly ExtensionDescriptor[], bundled: ReadonlyMap<string, ToolManifest>, absent: ReadonlyMap<string, string> = new Map(),
+): Registration {
   const admitted: ExtensionDescriptor[] = []
   const refused = new Map<ExtensionDescriptor, Fault>()
   for (const layer of LAYERS) {
     const below = new Map(admitted.map((extension) => [extension.id, extension]))
-    const rules = [sameId, sameToolName, lockedTools(bundled), missingDependencies(below), circularDependencies(below)]
+    const why = (id: string): string => {
+      const above = proven.find((extension) => extension.id === id && layerRank(extension.layer) > layerRank(layer))
+      if (above !== undefined) return `is only in the ${above.layer} layer, and the ${layer} layer cannot lean on that`
+      const fault = [...refused].find(([extension]) => extension.id === id)?.[1]
+      return fault === undefined ? absent.get(id) ?? 'is not there' : `was refused itself (${fault.code})`
+    }
+    const rules = [
+      sameId, sameToolName, lockedLookAlikes, lockedTools(bundled), lookAlikes(admitted), missingDependencies(below, why),
+      circularDependencies(below),
+    ]
     const candidates = proven.filter((extension) => extension.layer === layer)
     admitted.push(...admit(candidates, rules, refused).toSorted((left, right) => byteOrder(left.id, right.id)))
   }

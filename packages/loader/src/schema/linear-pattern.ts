@@ -24,6 +24,19 @@ export const linearEngine = Object.assign((source: string): Pattern => {
 
 /** Why a pattern cannot be used, or undefined. It must be valid JSON Schema, and linear where values are checked with it. */
 export function findPatternFault(source: string, checksValues: boolean): string | undefined {
+  const key = `${checksValues} ${source}`
+  if (!faults.has(key)) {
+    if (faults.size >= REMEMBERED) faults.clear()
+    faults.set(key, judge(source, checksValues))
+  }
+  return faults.get(key)
+}
+
+/** The same few patterns stand in most schemas. */
+const faults = new Map<string, string | undefined>()
+const REMEMBERED = 1_000
+
+function judge(source: string, checksValues: boolean): string | undefined {
   const invalid = thrownBy(() => new RegExp(source, 'u'))
   if (invalid !== undefined || !checksValues) return invalid
   const unsupported = thrownBy(() => compile(source))

@@ -1,10 +1,14 @@
-import { canonicalJson, messageOf, pointerStep, type Json, type JsonObject } from '@bulkhead/contract'
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { messageOf, pointerStep, type Json, type JsonObject } from '@bulkhead/contract'
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
-import { sha512 } from '../digest.ts'
 import type { LoaderLimits } from '../limits.ts'
 import { linearEngine } from './linear-pattern.ts'
 import { reviewSchema, type SchemaFault } from './schema-rules.ts'
+
+/** Whether a schema can be used, and if not, why. */
+export type SchemaVerdict =
+  | { readonly ok: true; readonly subschemas: number }
+  | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
 export type CompiledSchema =
   | { readonly ok: true; readonly subschemas: number; validate(value: Json): SchemaFault | undefined }
@@ -17,62 +21,66 @@ const FORMATS = [
 ] as const
 const formatNames: ReadonlySet<string> = new Set(FORMATS)
 
-/** So many verdicts are kept; loading again, and the many schemas that are alike, cost nothing. */
-const REMEMBERED = 4_096
+const OPTIONS: Options = {
+  strict: true,
+  // Idioms of honest schemas: `oneOf` over `required`, open tuples, `["string", "null"]`.
+  strictRequired: false,
+  strictTuples: false,
+  allowUnionTypes: true,
+  allowMatchingProperties: true,
+  allErrors: false,
+  logger: false,
+  // Both keep the time of compiling linear in the size of the schema.
+  inlineRefs: false,
+  code: { optimize: false, regExp: linearEngine },
+}
 
-/** Compiles JSON Schemas of strangers under limits. Contract: neither compiling nor validating throws. */
+/** Compiles JSON Schemas of strangers under limits. Contract: nothing throws, whatever the schema and the value. */
 export class SchemaCompiler {
-  readonly #limits: LoaderLimits
-  readonly #ajv: Ajv2020
-  readonly #verdicts = new Map<string, CompiledSchema>()
+  readonly limits: LoaderLimits
+  readonly #compiler = withFormats(new Ajv2020(OPTIONS))
+  // Writes the code of a validator and leaves it at that: most schemas are never used here, and making a function of the
+  // code is most of the time.
+  readonly #drafter = withFormats(new Ajv2020(
+    { ...OPTIONS, meta: false, validateSchema: false, messages: false, code: { ...OPTIONS.code, process: () => 'return function () {}' } },
+  ))
 
   constructor(limits: LoaderLimits) {
-    this.#limits = limits
-    this.#ajv = new Ajv2020({
-      strict: true,
-      // Idioms of honest schemas: `oneOf` over `required`, open tuples, `["string", "null"]`.
-      strictRequired: false,
-      strictTuples: false,
-      allowUnionTypes: true,
-      allowMatchingProperties: true,
-      allErrors: false,
-      logger: false,
-      // Both keep the time of compiling linear in the size of the schema.
-      inlineRefs: false,
-      code: { optimize: false, regExp: linearEngine },
-    })
-    ajvFormats.default(this.#ajv, [...FORMATS])
-    // The meta-schema names it.
-    this.#ajv.addFormat('regex', true)
+    this.limits = limits
   }
 
-  /** `checksValues` is false for a schema that is only told to a model: its patterns never run. */
-  compile(schema: JsonObject, checksValues = true): CompiledSchema {
-    const key = sha512(`${checksValues} ${canonicalJson(schema)}`)
-    const known = this.#verdicts.get(key)
-    if (known !== undefined) return known
-    const verdict = this.#compile(schema, checksValues, key)
-    if (this.#verdicts.size >= REMEMBERED) this.#verdicts.delete(this.#verdicts.keys().next().value!)
-    this.#verdicts.set(key, verdict)
-    return verdict
+  /** Whether the schema compiles. `checksValues` is false for one that is only told to a model: its patterns never run. */
+  inspect(schema: JsonObject, checksValues = true): SchemaVerdict {
+    const verdict = this.#make(this.#drafter, schema, checksValues)
+    return verdict.ok ? { ok: true, subschemas: verdict.subschemas } : verdict
   }
 
-  #compile(schema: JsonObject, checksValues: boolean, key: string): CompiledSchema {
-    const { faults, subschemas } = reviewSchema(schema, this.#limits, formatNames, checksValues)
+  compile(schema: JsonObject): CompiledSchema {
+    return this.#make(this.#compiler, schema, true)
+  }
+
+  #make(ajv: Ajv2020, schema: JsonObject, checksValues: boolean): CompiledSchema {
+    const { faults, subschemas } = reviewSchema(schema, this.limits, formatNames, checksValues)
     const [first, ...others] = faults
     if (first !== undefined) return { ok: false, faults: [first, ...others] }
     // An id of our own: strangers' ids would meet in one registry, and `#` must mean this schema.
-    const named = { ...schema, $id: `urn:bulkhead:${key}` }
+    const named = { ...schema, $id: 'urn:bulkhead:schema' }
     try {
-      if (!this.#ajv.validateSchema(named)) return refused(this.#ajv.errors?.[0])
-      const validator = this.#ajv.compile<Json>(named)
+      if (!this.#compiler.validateSchema(named)) return refused(this.#compiler.errors?.[0])
+      const validator = ajv.compile<Json>(named)
       return { ok: true, subschemas, validate: (value) => run(validator, value) }
     } catch (error) {
       return { ok: false, faults: [{ path: '', message: `cannot be compiled: ${messageOf(error)}` }] }
     } finally {
-      this.#ajv.removeSchema(named)
+      ajv.removeSchema(named)
     }
   }
+}
+
+function withFormats(ajv: Ajv2020): Ajv2020 {
+  ajvFormats.default(ajv, [...FORMATS])
+  // The meta-schema names it.
+  return ajv.addFormat('regex', true)
 }
 
 function refused(error: ErrorObject | undefined): CompiledSchema {

@@ -6,7 +6,7 @@ import { passUnless, refuse, type Fault, type StageResult } from '../result.ts'
 import type { SchemaFault } from '../schema/schema-rules.ts'
 
 /** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
-export function configured(compiled: Compiled, { config }: Terms): StageResult<Compiled> {
+export async function configured(compiled: Compiled, { config }: Terms): Promise<StageResult<Compiled>> {
   const { manifest: { id, tools, stateSlot }, location, checkConfig } = compiled
   const spread = ownMember(config.merged.extensions, id)?.compartments ?? 1
   if (spread > 1 && stateSlot !== null) {
@@ -14,14 +14,16 @@ export function configured(compiled: Compiled, { config }: Terms): StageResult<C
     return refuse(violation(config, ['extensions', id, 'compartments'], what, location))
   }
   const ofExtension: JsonObject = ownMember(config.merged.extensions, id)?.config ?? {}
-  const fault = checkConfig(ofExtension)
+  const fault = await checkConfig(ofExtension)
   if (fault !== undefined) return refuse(violation(config, ['extensions', id, 'config'], fault, location))
 
-  return passUnless(tools.flatMap(({ name }): Fault[] => {
+  const faults: Fault[] = []
+  for (const { name } of tools) {
     const ofTool = ownMember(config.merged.tools, name) as JsonObject | undefined
-    const toolFault = ofTool === undefined ? undefined : checkConfig({ ...ofExtension, ...ofTool })
-    return toolFault === undefined ? [] : [violation(config, ['tools', name], toolFault, location)]
-  }), compiled)
+    const toolFault = ofTool === undefined ? undefined : await checkConfig({ ...ofExtension, ...ofTool })
+    if (toolFault !== undefined) faults.push(violation(config, ['tools', name], toolFault, location))
+  }
+  return passUnless(faults, compiled)
 }
 
 function violation(config: ResolvedConfig, steps: readonly string[], fault: SchemaFault, extension: string): Fault {

@@ -1,8 +1,7 @@
 import {
-  contractCompatible, CONTRACT_VERSION, isJsonObject, MANIFEST_FILE, manifestSchema, visibleText, type Json,
+  contractCompatible, CONTRACT_VERSION, isJsonObject, manifestSchema, visibleText, type Json,
 } from '@bulkhead/contract'
 import type { Shaped, Written } from '../extension.ts'
-import { deepFreeze } from '../freeze.ts'
 import { placeIssues, pointerOf } from '../json/schema-issues.ts'
 import { pass, type StageResult } from '../result.ts'
 
@@ -11,16 +10,17 @@ const MAX_FAULTS = 20
 
 /** The manifest against its schema, defaults filled in. */
 export function manifestForm(written: Written): StageResult<Shaped> {
-  const { layer, location, origin, json } = written
+  const { json, ...rest } = written
   const parsed = manifestSchema.safeParse(json)
-  if (parsed.success) return pass({ layer, location, origin, manifest: deepFreeze(parsed.data) })
+  if (parsed.success) return pass({ ...rest, manifest: parsed.data })
   const newer = cureForOtherContract(json)
+  const { manifestAt: { file, pointer }, origin } = rest
   return {
     ok: false,
     faults: placeIssues(parsed.error.issues).slice(0, MAX_FAULTS).map(({ steps, message }) => ({
-      stage: 'shape', code: 'ShapeInvalid', path: pointerOf(steps),
+      stage: 'shape', code: 'ShapeInvalid', path: pointer + pointerOf(steps),
       message: `${visibleText(pointerOf(steps)) || 'The manifest'} ${message}.`,
-      ...(origin.kind === 'files' && { file: MANIFEST_FILE }), ...(newer !== undefined && { cure: newer }),
+      ...(origin.kind === 'files' && { file }), ...(newer !== undefined && { cure: newer }),
     })),
   }
 }

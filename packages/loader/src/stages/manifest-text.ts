@@ -1,24 +1,36 @@
-import { findJsonFault, MANIFEST_FILE, type ExtensionModule, type Json } from '@bulkhead/contract'
-import type { Located, Written } from '../extension.ts'
+import { findJsonFault, isJsonObject, MANIFEST_FILE, type ExtensionModule, type Json } from '@bulkhead/contract'
+import { evidenceOf } from '../evidence.ts'
+import type { Located, ManifestPlace, Written } from '../extension.ts'
 import type { PackageContents } from '../files/read-package.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import { pass, refuse, type StageResult } from '../result.ts'
 
+export const PACKAGE_FILE = 'package.json'
+/** The member of package.json that is a manifest where there is no file of its own. */
+const PACKAGE_KEY = 'bulkhead'
+
+export const OWN_FILE: ManifestPlace = { file: MANIFEST_FILE, pointer: '' }
+const IN_PACKAGE_FILE: ManifestPlace = { file: PACKAGE_FILE, pointer: `/${PACKAGE_KEY}` }
+
 /** The manifest of a folder, from bytes to data. */
 export function manifestText(located: Located, contents: PackageContents): StageResult<Written> {
   const bytes = contents.bytes.get(MANIFEST_FILE)
-  if (bytes === undefined) {
-    return refuse({
-      stage: 'shape', code: 'ShapeInvalid', path: '', message: `The folder has no ${MANIFEST_FILE}.`,
-      cure: `Add a ${MANIFEST_FILE}, or move the folder elsewhere.`,
-    })
-  }
+  if (bytes === undefined) return manifestInPackageFile(located, contents)
   const parsed = parseStrictJson(bytes)
-  if (parsed.ok) return pass({ ...located, origin: { kind: 'files', contents }, json: parsed.value })
-  return refuse({
-    stage: 'shape', code: parsed.duplicateKey ? 'DuplicateJsonKey' : 'ShapeInvalid', path: parsed.path, file: MANIFEST_FILE,
-    message: `${MANIFEST_FILE} ${parsed.message}.`,
-  })
+  return parsed.ok ? written(located, contents, OWN_FILE, parsed.value) : unreadable(MANIFEST_FILE, parsed)
+}
+
+/** npm knows the version already, so the member need not repeat it. */
+function manifestInPackageFile(located: Located, contents: PackageContents): StageResult<Written> {
+  const bytes = contents.bytes.get(PACKAGE_FILE)
+  if (bytes === undefined) return none(`The folder has no ${MANIFEST_FILE}.`)
+  const parsed = parseStrictJson(bytes)
+  if (!parsed.ok) return unreadable(PACKAGE_FILE, parsed)
+  const member = isJsonObject(parsed.value) ? parsed.value[PACKAGE_KEY] : undefined
+  if (member === undefined) return none(`The folder has no ${MANIFEST_FILE}, and its ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
+  const { version } = parsed.value as { readonly version?: Json }
+  const json = isJsonObject(member) && version !== undefined ? { version, ...member } : member
+  return written(located, contents, IN_PACKAGE_FILE, json)
 }
 
 /** The manifest of a bundled extension, which is data already; copied, so that freezing it does not reach the giver. */
@@ -28,5 +40,20 @@ export function manifestValue(located: Located, manifest: unknown, module: Exten
     const message = `The manifest has a value that ${fault.message}.`
     return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message })
   }
-  return pass({ ...located, origin: { kind: 'module', module }, json: JSON.parse(JSON.stringify(manifest)) as Json })
+  const json = JSON.parse(JSON.stringify(manifest)) as Json
+  return pass({ ...located, origin: { kind: 'module', module }, manifestAt: OWN_FILE, json })
 }
+
+const written = (located: Located, contents: PackageContents, manifestAt: ManifestPlace, json: Json): StageResult<Written> =>
+  pass({ ...located, origin: { kind: 'files', evidence: evidenceOf(contents) }, manifestAt, json })
+
+const none = (message: string): StageResult<never> => refuse({
+  stage: 'shape', code: 'ShapeInvalid', path: '', message,
+  cure: `Add a ${MANIFEST_FILE}, or move the folder elsewhere.`,
+})
+
+const unreadable = (
+  file: string, { path, message, duplicateKey }: Extract<ReturnType<typeof parseStrictJson>, { ok: false }>,
+): StageResult<never> => refuse(
+  { stage: 'shape', code: duplicateKey ? 'DuplicateJsonKey' : 'ShapeInvalid', path, file, message: `${file} ${message}.` },
+)

@@ -2,6 +2,7 @@ import { isJsonObject, withCommonConfig, type JsonObject } from '@bulkhead/contr
 import type { Compiled, Shaped, Terms } from '../extension.ts'
 import { pass, refuse, type Fault, type StageResult } from '../result.ts'
 import type { SchemaFault } from '../schema/schema-rules.ts'
+import type { SchemaCourt } from '../schema/schema-court.ts'
 
 interface DeclaredSchema {
   readonly path: string
@@ -13,25 +14,41 @@ interface DeclaredSchema {
 const MAX_FAULTS = 20
 
 /** Every JSON Schema of the manifest compiles, each within its limits and all together within theirs. */
-export async function schemas(shaped: Shaped, { schemas: compiler, limits, pace }: Terms): Promise<StageResult<Compiled>> {
+export async function schemas(shaped: Shaped, { schemas: compiler, limits }: Terms): Promise<StageResult<Compiled>> {
   const { configSchema } = shaped.manifest
+  const declared = [...declaredSchemas(shaped)]
   if (configSchema['properties'] !== undefined && !isJsonObject(configSchema['properties'])) {
     return refuse(invalid('/configSchema', '/properties', 'must have an object of properties'))
   }
-  const config = compiler.compile(withCommonConfig(configSchema))
+  const full = withCommonConfig(configSchema)
+  const [config, ...verdicts] = await Promise.all([
+    compiler.inspect(full), ...declared.map(({ schema, checksValues }) => compiler.inspect(schema, checksValues)),
+  ])
   if (!config.ok) return refuseAll('/configSchema', config.faults)
   let left = limits.subschemasPerExtension - config.subschemas
-  for (const { path, schema, checksValues } of declaredSchemas(shaped)) {
-    const compiled = compiler.compile(schema, checksValues)
-    await pace.breathe()
-    if (!compiled.ok) return refuseAll(path, compiled.faults)
-    left -= compiled.subschemas
+  for (const [index, verdict] of verdicts.entries()) {
+    const { path } = declared[index]!
+    if (!verdict.ok) return refuseAll(path, verdict.faults)
+    left -= verdict.subschemas
     if (left < 0) {
       return refuse(invalid(path, '', `and those before it have more than ${limits.subschemasPerExtension} subschemas together`))
     }
   }
-  return pass({ ...shaped, checkConfig: (value) => config.validate(value) })
+  const emptyConfigFault = needsNothing(full) ? null : await compiler.check(full, {}) ?? null
+  return pass(compiledWith(shaped, emptyConfigFault, compiler))
 }
+
+/** The check asks no thread for the configuration that most extensions have. */
+export const compiledWith = (shaped: Shaped, emptyConfigFault: SchemaFault | null, compiler: SchemaCourt): Compiled => ({
+  ...shaped,
+  emptyConfigFault,
+  checkConfig: async (value) => Object.keys(value).length === 0
+    ? emptyConfigFault ?? undefined : compiler.check(withCommonConfig(shaped.manifest.configSchema), value),
+})
+
+/** Only properties, none of them required: then nothing can be wrong with an empty object. */
+const needsNothing = (schema: JsonObject): boolean => Object.keys(schema).every((keyword) => HARMLESS.has(keyword))
+const HARMLESS: ReadonlySet<string> = new Set(['$schema', 'type', 'properties', 'additionalProperties', 'title', 'description'])
 
 function* declaredSchemas({ manifest }: Shaped): Generator<DeclaredSchema> {
   if (manifest.stateSlot !== null) yield { path: '/stateSlot/schema', schema: manifest.stateSlot.schema, checksValues: true }

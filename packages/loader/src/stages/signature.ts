@@ -1,7 +1,7 @@
 import type { ExtensionSigner } from '@bulkhead/contract'
 import { packageDigest } from '../digest.ts'
 import type { Terms, Vouched } from '../extension.ts'
-import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
+import { coveredFiles } from '../files/integrity-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
 import { attestedSigner, lockOf } from '../lock/layer-lock.ts'
 import { packagePolicy } from '../policy/package-policy.ts'
@@ -18,20 +18,15 @@ export async function signature(vouched: Vouched, terms: Terms): Promise<StageRe
   const { signature: level, pin } = packagePolicy(terms, layer, id)
   if (level === 'off' && pin === undefined) return pass(vouched)
 
-  const bytes = origin.kind === 'files' ? origin.contents.bytes : undefined
-  const bundle = bytes?.get(SIGNATURE_FILE)
-  if (bundle === undefined) {
+  const verification = await (origin.kind === 'files' ? origin.evidence.signature(terms.signatures) : undefined)
+  if (verification === undefined) {
     const attested = origin.kind === 'module' ? undefined : attestedSigner(
-      lockOf(terms.locks, layer), layer, id, () => packageDigest(coveredFiles(origin.contents.digests)))
+      lockOf(terms.locks, layer), layer, id, () => packageDigest(coveredFiles(origin.evidence.digests())))
     if (attested !== undefined) return signedBy(attested, pin, vouched)
     if (pin !== undefined) return refuse(missing(`The policy pins who signs "${id}", and it is not signed.`))
     const unsigned = missing(`The policy for the ${layer} layer asks for a signature, and the package has no ${SIGNATURE_FILE}.`)
     return level === 'require' ? refuse(unsigned) : pass(vouched, level === 'warn' ? [unsigned] : [])
   }
-  const integrityFile = bytes?.get(INTEGRITY_FILE)
-  if (integrityFile === undefined) return refuse(invalid({ step: 'subject', message: `is there and ${INTEGRITY_FILE} is not` }))
-
-  const verification = await terms.signatures.verify(bundle, integrityFile)
   await terms.pace.breathe()
   return verification.ok ? signedBy(verification.value, pin, vouched) : refuse(invalid(verification.fault))
 }

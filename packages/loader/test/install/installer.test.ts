@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
+import { createLoader } from '../../src/index.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { archive, entry } from '../tar/archive-fixture.ts'
 import { folderOf, install, installerFor, packageFiles, tarballOf } from './install-fixture.ts'
@@ -182,4 +183,33 @@ describe('a registry that lies', () => {
     expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('nothing'))).toBe('InstallSourceUnavailable')
     expect(await codeOf(installerFor(home, { registry: { url: 'http://registry.example' } }).plan('weather'))).toBe('InstallSourceInvalid')
   })
+})
+
+describe('trust in a project', () => {
+  test('is bound to its lock and to what is installed there', async () => {
+    using home = new HomeFixture()
+    const loader = createLoader(home.options())
+    home.write(join(home.projectRoot, 'config.json'), {})
+    const digestNow = async () => (await loader.trust.decide(home.workspace, 'trusted')).digest
+    const empty = await digestNow()
+    await install(installerFor(home, { layer: 'project' }), folderOf(home, packageFiles()))
+    const installed = await digestNow()
+    expect(installed).not.toBe(empty)
+    const request = { workspace: home.workspace, trust: 'trusted' as const, projectDigest: installed! }
+    expect((await loader.load(request)).extensions.map(({ id }) => id)).toEqual(['weather'])
+    const lock = join(home.projectRoot, 'bulkhead.lock')
+    writeFileSync(lock, readFileSync(lock, 'utf8').replace('"by": "ann"', '"by": "bob"'))
+    expect((await loader.load(request)).extensions).toEqual([])
+    expect(await digestNow()).not.toBe(installed)
+  })
+})
+
+test('what is remembered of earlier starts does not outlive the lock', async () => {
+  using home = new HomeFixture()
+  const cached = { cache: join(home.base, 'cache') }
+  await install(installerFor(home), home.extension(home.globalRoot, 'weather'))
+  for (const _ of [1, 2]) expect((await home.loadAsItIs(cached)).extensions).toHaveLength(1)
+  const lock = join(home.globalRoot, 'bulkhead.lock')
+  writeFileSync(lock, readFileSync(lock, 'utf8').replace(/"root": "(.)/, (_, digit: string) => `"root": "${digit === '0' ? '1' : '0'}`))
+  expect((await home.loadAsItIs(cached)).diagnostics.map(({ code }) => code)).toEqual(['LockMismatch'])
 })

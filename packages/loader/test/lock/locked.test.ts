@@ -116,7 +116,7 @@ describe('a lock that cannot be read', () => {
     home.write(lock, typeof change === 'string' ? change : change(text))
     const report = await home.loadAsItIs()
     expect(report.extensions.map(({ id }) => id)).toEqual(['storms'])
-    expect(seen(report)).toEqual([['error', 'lock', 'LockInvalid', 'weather'], ['error', 'lock', 'LockInvalid', null]])
+    expect(seen(report)).toEqual([['error', 'lock', 'LockInvalid', null], ['error', 'lock', 'LockInvalid', 'weather']])
   })
 })
 

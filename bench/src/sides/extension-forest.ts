@@ -1,0 +1,84 @@
+import { hash, randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { ManifestInput } from '@bulkhead/contract'
+import { INTEGRITY_FILE } from '@bulkhead/loader'
+
+export const FILES_PER_EXTENSION = 5
+/** What a tool with its dependencies bundled has: one large module, one smaller, and a page to read. */
+const SIZES = { 'index.js': 120_000, 'lib/chunk.js': 60_000, 'README.md': 4_000 } as const
+/** Longer than any clock of a file system ticks: what is younger is not remembered. */
+const SETTLE_MS = 200
+
+/** A global layer with many extensions, each of files and schemas of its own. */
+export interface Forest {
+  readonly count: number
+  readonly globalRoot: string
+  readonly workspace: string
+  readonly cache: string
+}
+
+/** The sides of a subject share one forest: planted with the first, gone with the last. */
+export function forestOf(count: number): { open(): Promise<Forest>; close(): Promise<void> } {
+  let users = 0
+  let planted: Promise<Forest> | undefined
+  return {
+    open: () => {
+      users++
+      planted ??= plant(count)
+      return planted
+    },
+    close: async () => {
+      const forest = planted
+      if (--users > 0 || forest === undefined) return
+      planted = undefined
+      await rm(dirname((await forest).globalRoot), { recursive: true, force: true })
+    },
+  }
+}
+
+async function plant(count: number): Promise<Forest> {
+  const base = await mkdtemp(join(tmpdir(), 'bulkhead-forest-'))
+  const forest = { count, globalRoot: join(base, 'home'), workspace: join(base, 'work'), cache: join(base, 'cache') }
+  await mkdir(forest.workspace)
+  for (let index = 0; index < count; index++) await plantOne(join(forest.globalRoot, 'tools', `ext-${index}`), index)
+  await wait(SETTLE_MS)
+  return forest
+}
+
+async function plantOne(folder: string, index: number): Promise<void> {
+  const files = new Map<string, string>([
+    ['bulkhead.json', JSON.stringify(manifestOf(index))],
+    ...Object.entries(SIZES).map(([path, size]) => [path, `// ${randomBytes(size / 2).toString('hex')}`] as const),
+  ])
+  files.set(INTEGRITY_FILE, integrityOf(files))
+  await mkdir(join(folder, 'lib'), { recursive: true })
+  for (const [path, text] of files) await writeFile(join(folder, path), text)
+}
+
+function manifestOf(index: number): ManifestInput {
+  return {
+    kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: `ext-${index}`, version: '1.0.0',
+    tools: [{
+      name: `tool_${index}`, description: `Tells something about a city, number ${index}.`,
+      inputSchema: {
+        type: 'object', additionalProperties: false, required: ['city', 'days'],
+        properties: {
+          city: { type: 'string', minLength: 1, maxLength: 100 + index, description: 'The city.' },
+          days: { type: 'integer', minimum: 0, maximum: 10 },
+          unit: { enum: ['c', 'f'] },
+          tags: { type: 'array', items: { type: 'string', pattern: '^[a-z]+$' }, maxItems: 10 },
+        },
+      },
+      requires: { net: { hosts: [`api-${index}.example`] } },
+    }],
+  }
+}
+
+function integrityOf(files: ReadonlyMap<string, string>): string {
+  const digests = new Map([...files].map(([path, text]) => [path, hash('sha512', text, 'hex')]))
+  const root = hash('sha512', [...digests.keys()].toSorted().map((path) => `${path}\0${digests.get(path)}\n`).join(''), 'hex')
+  return JSON.stringify({ algorithm: 'sha512', files: Object.fromEntries(digests), root })
+}

@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { forestOf } from '../src/sides/extension-forest.ts'
+import { loadingSides } from '../src/sides/loading.ts'
+
+describe('loading', () => {
+  it('is done for real by every side, alone and again', async () => {
+    for (const side of loadingSides(3)) {
+      const runner = await side.start()
+      expect([side.name, await runner.run(0), await runner.run(1)]).toEqual([side.name, side.answer(), side.answer()])
+      await runner.stop()
+    }
+  })
+
+  it('leaves no forest behind', async () => {
+    const forest = forestOf(1)
+    const [first, second] = [await forest.open(), await forest.open()]
+    expect(second).toBe(first)
+    await forest.close()
+    expect(existsSync(first.globalRoot)).toBe(true)
+    await forest.close()
+    expect(existsSync(first.globalRoot)).toBe(false)
+  })
+})

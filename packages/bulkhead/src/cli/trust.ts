@@ -1,0 +1,76 @@
+import { resolve } from 'node:path'
+import { styleText } from 'node:util'
+import { visibleText, type Diagnostic, type Loader, type TrustDecision, type TrustRecord } from '@bulkhead/contract'
+import { createLoader } from '@bulkhead/loader'
+import { homeFolder, loaderOptions } from '../loader-options.ts'
+import type { Command } from './command.ts'
+import { readOptions } from './host-options.ts'
+import { table } from './table.ts'
+import { UsageError } from './usage-error.ts'
+
+const DECISIONS = { decline: 'declined', once: 'once', revoke: 'revoked' } as const satisfies Record<string, TrustDecision>
+
+export const trust: Command = {
+  usage: 'bulkhead trust [PATH] [--decline | --once | --revoke | --list] [--json] [--home DIR]',
+  details: `  PATH        the project (default: this folder)
+  --decline   its own tools and settings are never read
+  --once      they are used by the next start, and by no other
+  --revoke    takes back whatever was said
+  --list      what was said of which projects; says nothing of its own
+  --json      print JSON
+  --home DIR  the folder of the global layer, where the record is (default: ~/.bulkhead)
+
+Without one of these the project is trusted as it is now: when its tools or settings change, it asks again.`,
+
+  async run(args) {
+    const { values, positionals } = readOptions(args, {
+      decline: { type: 'boolean' }, once: { type: 'boolean' }, revoke: { type: 'boolean' }, list: { type: 'boolean' },
+    })
+    const asked = (['decline', 'once', 'revoke', 'list'] as const).filter((name) => values[name])
+    if (asked.length > 1) throw new UsageError(`One thing at a time: ${asked.map((name) => `--${name}`).join(' and ')} contradict each other.`)
+    if (values['trust-project']) throw new UsageError('--trust-project is for commands that read the project; this one says whether they may.')
+    if (positionals.length > 1) throw new UsageError(`One project at a time: "${positionals.slice(1).join(' ')}" is too much.`)
+    const loader = createLoader(loaderOptions(homeFolder(values.home)))
+    const [what] = asked
+    if (what === 'list') return list(loader, values.json === true)
+    const path = resolve(positionals[0] ?? values.workspace ?? '.')
+    const record = await loader.trust.decide(path, what === undefined ? 'trusted' : DECISIONS[what])
+    process.stdout.write(values.json ? `${JSON.stringify(record, null, 2)}\n` : `${sentence(record)}\n`)
+    return 0
+  },
+}
+
+async function list(loader: Loader, json: boolean): Promise<number> {
+  const { records, diagnostics } = await loader.trust.list()
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ records, diagnostics }, null, 2)}\n`)
+    return 0
+  }
+  process.stdout.write(records.length === 0 ? 'Nothing was said of any project.\n' : table(
+    ['DECISION', 'SINCE', 'CONTENT', 'PROJECT'],
+    records.map(({ decision, decidedAt, digest, path }) => [decision, decidedAt, digest?.slice(0, 12) ?? '-', path]),
+  ))
+  for (const diagnostic of diagnostics) process.stderr.write(complaint(diagnostic))
+  return 0
+}
+
+function sentence({ decision, path, digest }: TrustRecord): string {
+  const project = styleText('bold', visibleText(path))
+  switch (decision) {
+    case 'trusted':
+      return `${project} is trusted as it is now (${digest?.slice(0, 12)}); when it changes, it asks again.`
+    case 'once':
+      return `${project} is trusted as it is now (${digest?.slice(0, 12)}), for the next start only.`
+    case 'declined':
+      return `${project} is declined: nothing of its own tools and settings is read.`
+    case 'revoked':
+      return `${project} is as if nothing had been said of it.`
+  }
+}
+
+const complaint = ({ severity, code, location, message, cure }: Diagnostic): string => [
+  `${styleText(severity === 'error' ? 'red' : 'yellow', severity)} ${code}: ${visibleText(message)}`,
+  `  where: ${visibleText(location)}`,
+  `  cure:  ${visibleText(cure)}`,
+  '',
+].join('\n')

@@ -1,0 +1,98 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { InteractionResponse, Interactor, TrustRecord } from '@bulkhead/contract'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { trust } from '../src/cli/trust.ts'
+import { UsageError } from '../src/cli/usage-error.ts'
+import { createHost } from '../src/index.ts'
+import { bulkhead } from './command.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-trust-')))
+  writeExtension(join(folder, '.bulkhead'), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default { tools: { greet: { execute: () => 1 } } }')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const home = () => join(folder, 'home/.bulkhead')
+/** Whether a host that starts now offers the project's tool, without anybody to ask. */
+const offers = async (): Promise<boolean> => {
+  const host = await createHost({ workspace: folder, home: home() })
+  try {
+    return host.tools().some(({ name }) => name === 'greet')
+  } finally {
+    await host.close()
+  }
+}
+
+describe('bulkhead trust', () => {
+  it('trusts the project until it changes', async () => {
+    expect(await offers()).toBe(false)
+    const { code, stdout } = await bulkhead(['trust'], folder)
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`${folder} is trusted as it is now`)])
+    expect([await offers(), await offers()]).toEqual([true, true])
+    writeFileSync(join(folder, '.bulkhead/config.json'), '{"mode":"yolo"}')
+    const { stdout: after } = await bulkhead(['tools'], folder)
+    expect(after).not.toContain('greeter@')
+    expect(after).toContain('ProjectTrustRequired (trust)')
+  })
+
+  it('trusts once, declines, and lists what was said', async () => {
+    expect((await bulkhead(['trust', '--once', '--json'], folder)).code).toBe(0)
+    expect([await offers(), await offers()]).toEqual([true, false])
+    const declined = JSON.parse((await bulkhead(['trust', folder, '--decline', '--json'], folder)).stdout) as TrustRecord
+    expect(declined).toMatchObject({ path: folder, decision: 'declined', digest: null })
+    writeFileSync(join(home(), 'trust.jsonl'), 'what?\n', { flag: 'a' })
+    const { stdout, stderr } = await bulkhead(['trust', '--list'], folder)
+    expect(stdout).toMatch(new RegExp(`declined +\\S+ +- +${folder}`))
+    expect(stderr).toContain('TrustEntryInvalid: Line 4')
+  })
+
+  it.each([['--once', '--decline'], ['a', 'b'], ['--trust-project']])('refuses what makes no sense: %s %s', async (...args) => {
+    await expect(trust.run(args.filter((word) => word !== undefined))).rejects.toThrow(UsageError)
+  })
+
+  it('says what cannot be done', async () => {
+    const missing = await bulkhead(['trust', join(folder, 'nowhere')], folder)
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('ProjectPathInvalid')])
+  })
+})
+
+describe('a person who is asked', () => {
+  const said = () => readFileSync(join(home(), 'trust.jsonl'), 'utf8').match(/"decision":"(\w+)"/g) ?? []
+  /** How often it was asked, and whether the project's tool was offered. */
+  const start = async (value: InteractionResponse): Promise<readonly [number, boolean]> => {
+    let asked = 0
+    const interactor: Interactor = { interact: async () => (asked++, value) }
+    const host = await createHost({ workspace: folder, home: home(), interactor })
+    try {
+      return [asked, host.tools().some(({ name }) => name === 'greet')]
+    } finally {
+      await host.close()
+    }
+  }
+
+  it('and trusts is asked again only when the project has changed', async () => {
+    expect(await start({ status: 'accepted', value: 'trusted' })).toEqual([1, true])
+    expect(await start({ status: 'rejected' })).toEqual([0, true])
+    writeFileSync(join(folder, '.bulkhead/tools/greeter/index.js'), 'export default {}')
+    expect(await start({ status: 'rejected' })).toEqual([1, false])
+    expect(said()).toEqual(['"decision":"trusted"'])
+  })
+
+  it.each([true, 'once'])('and says yes (%s) is asked at every start', async (value) => {
+    expect(await start({ status: 'accepted', value })).toEqual([1, true])
+    expect(await start({ status: 'accepted', value: false })).toEqual([1, false])
+  })
+
+  it('and declines is not asked again', async () => {
+    expect(await start({ status: 'accepted', value: 'declined' })).toEqual([1, false])
+    expect(await start({ status: 'accepted', value: true })).toEqual([0, false])
+  })
+
+  it.each(['admin', 1, null, { trusted: true }])('and answers with nonsense (%j) has trusted nothing', async (value) => {
+    expect(await start({ status: 'accepted', value })).toEqual([1, false])
+  })
+})

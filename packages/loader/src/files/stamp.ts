@@ -1,0 +1,30 @@
+import { lstatSync, type Stats } from 'node:fs'
+
+/**
+ * What a file or folder looks like from outside: size, when its bytes and when anything of it last changed, and which one it
+ * is. Nobody can set the third by will, so equal stamps are equal contents, unless they are too young.
+ */
+export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
+
+export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): Stamp => [size, mtimeMs, ctimeMs, ino]
+
+/** Whether what is there now is of that kind and has the stamp that stands there in a row of them. Contract: never throws. */
+export function hasStamp(path: string, kind: 'file' | 'folder', stamps: readonly number[], from: number): boolean {
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat === undefined || (kind === 'file' ? !stat.isFile() : !stat.isDirectory())) return false
+    return stat.size === stamps[from] && stat.mtimeMs === stamps[from + 1] && stat.ctimeMs === stamps[from + 2] && stat.ino === stamps[from + 3]
+  } catch {
+    return false
+  }
+}
+
+/** Clocks of file systems tick: a change within the same tick leaves the stamp as it is. */
+const TICK_MS = 50
+const WHOLE_SECONDS_TICK_MS = 2_500
+
+/** Whether a change after `now` is sure to show. */
+export function isSettled([, mtimeMs, ctimeMs]: Stamp, now: number): boolean {
+  const tick = ctimeMs % 1_000 === 0 ? WHOLE_SECONDS_TICK_MS : TICK_MS
+  return Math.max(mtimeMs, ctimeMs) + tick < now
+}

@@ -1,0 +1,60 @@
+import type { Layer, LayerConfig } from '@bulkhead/contract'
+import { discover, type Discovery } from './discover.ts'
+import { discoverPackages, type PackageBase } from './discover-packages.ts'
+import { discoverInstalled } from './lock/installed-folders.ts'
+import { lockOf, readLayerLock, type LayerLocks } from './lock/layer-lock.ts'
+import type { Settings } from './options.ts'
+
+/** The project as far as it may be read: its workspace, and the root of its layer there. */
+export interface OpenProject {
+  readonly workspace: string
+  readonly root: string
+}
+
+/** A layer that strangers' extensions come from. */
+export interface Place {
+  readonly layer: Exclude<Layer, 'bundled'>
+  /** What stands for the whole of it. */
+  readonly root: string
+  readonly discovery: Discovery
+}
+
+/** Everything that may be an extension, from the lowest layer up: folders first, then what is installed, then packages that are named. */
+export function placesOf(
+  settings: Settings, project: OpenProject | null, configs: readonly LayerConfig[], locks: LayerLocks,
+): readonly Place[] {
+  const { globalRoot, packagesRoot, limits } = settings
+  const own: PackageBase = { folder: globalRoot, linksLeadOut: true }
+  const embedders: PackageBase = { folder: packagesRoot, linksLeadOut: true }
+  const bases: Readonly<Record<LayerConfig['layer'], PackageBase>> = {
+    bundled: embedders, embedder: embedders, global: own, project: { folder: project?.workspace ?? null, linksLeadOut: false },
+  }
+  const packagesOf = (layer: Place['layer']): readonly Discovery[] => configs
+    .filter((config) => (config.layer === 'project') === (layer === 'project'))
+    .map((config) => discoverPackages(layer, config, bases[config.layer]))
+  const place = (layer: Place['layer'], root: string | null): Place => ({
+    layer,
+    root: root ?? '',
+    discovery: join([
+      ...(root === null ? [] : [discover(layer, root, limits.extensions), discoverInstalled(layer, root, lockOf(locks, layer))]),
+      ...packagesOf(layer),
+    ]),
+  })
+  return [place('global', globalRoot), ...(project === null ? [] : [place('project', project.root)])]
+}
+
+/** One package may be named by two files. */
+function join(discoveries: readonly Discovery[]): Discovery {
+  const found = new Map(discoveries.flatMap((discovery) => discovery.found).map((located) => [located.location, located]))
+  return {
+    found: [...found.values()],
+    refused: discoveries.flatMap(({ refused }) => refused),
+    faults: discoveries.flatMap(({ faults }) => faults),
+  }
+}
+
+/** What was accepted in each layer that may be read. */
+export function locksOf({ globalRoot, limits }: Settings, project: OpenProject | null): LayerLocks {
+  const roots = [['global', globalRoot], ['project', project?.root ?? null]] as const
+  return new Map(roots.flatMap(([layer, root]) => root === null ? [] : [[layer, readLayerLock(root, limits)] as const]))
+}

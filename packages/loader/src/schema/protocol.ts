@@ -1,0 +1,25 @@
+import type { Json, JsonObject } from '@bulkhead/contract'
+import type { LoaderLimits } from '../limits.ts'
+import type { SchemaVerdict } from './schema-compiler.ts'
+import type { SchemaFault } from './schema-rules.ts'
+
+/** With a value: whether the value satisfies the schema. Without: whether the schema can be used. */
+export interface SchemaQuestion {
+  readonly id: number
+  readonly limits: LoaderLimits
+  readonly schema: JsonObject
+  readonly checksValues: boolean
+  readonly value?: Json
+}
+
+export interface SchemaAnswer {
+  readonly id: number
+  readonly verdict: SchemaVerdict
+  /** What is wrong with the value. */
+  readonly fault?: SchemaFault
+  /** Set when no thread could be had, which is no fault of the schema. */
+  readonly noThread?: true
+}
+
+/** The first message of the thread, before any answer. */
+export const READY = 'ready'

@@ -1,0 +1,42 @@
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/contract'
+import { sha512 } from '../digest.ts'
+import type { LoaderLimits } from '../limits.ts'
+import type { SchemaVerdict } from './schema-compiler.ts'
+import type { SchemaFault } from './schema-rules.ts'
+import { SchemaThread } from './schema-thread.ts'
+
+/** So many verdicts are kept; loading again, and the many schemas that are alike, cost nothing. */
+const REMEMBERED = 4_096
+
+/** One for all loaders of the process: it takes longer to start than most schemas take to compile. */
+const thread = new SchemaThread()
+
+/** Judges strangers' schemas by one loader's limits, each once. Contract: never rejects. */
+export class SchemaCourt {
+  readonly #limits: LoaderLimits
+  readonly #verdicts = new Map<string, Promise<SchemaVerdict>>()
+
+  constructor(limits: LoaderLimits) {
+    this.#limits = limits
+  }
+
+  /** `checksValues` is false for a schema that is only told to a model: its patterns never run. */
+  inspect(schema: JsonObject, checksValues = true): Promise<SchemaVerdict> {
+    const key = sha512(`${checksValues} ${canonicalJson(schema)}`)
+    const known = this.#verdicts.get(key)
+    if (known !== undefined) return known
+    const verdict = thread.ask({ limits: this.#limits, schema, checksValues }).then((answer) => {
+      if (answer.noThread) this.#verdicts.delete(key)
+      return answer.verdict
+    })
+    if (this.#verdicts.size >= REMEMBERED) this.#verdicts.delete(this.#verdicts.keys().next().value!)
+    this.#verdicts.set(key, verdict)
+    return verdict
+  }
+
+  /** What is wrong with the value, or with the schema. */
+  async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
+    const { verdict, fault } = await thread.ask({ limits: this.#limits, schema, checksValues: true, value })
+    return verdict.ok ? fault : verdict.faults[0]
+  }
+}

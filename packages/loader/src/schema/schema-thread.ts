@@ -1,0 +1,120 @@
+import { Worker } from 'node:worker_threads'
+import { messageOf } from '@bulkhead/contract'
+import { READY, type SchemaAnswer, type SchemaQuestion } from './protocol.ts'
+
+type Asked = Omit<SchemaQuestion, 'id'>
+type Answered = Omit<SchemaAnswer, 'id'>
+
+interface Waiting {
+  readonly question: SchemaQuestion
+  readonly settle: (answer: Answered) => void
+}
+
+/** A thread that does not come up in this time never will. */
+const START_MS = 60_000
+/** After so long without a question the thread is ended; the next question starts another. */
+const IDLE_MS = 5_000
+
+/**
+ * Has strangers' schemas compiled, and values checked with them, in a thread of its own without any rights but to read its
+ * modules. A schema that takes longer than it may, or takes the thread down, is at fault by that; those behind it are
+ * compiled in the next thread. The thread starts with the first question and keeps no process alive that has nothing to ask.
+ */
+export class SchemaThread {
+  /** In the order they were asked, which is the order they are answered. */
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #ready = false
+  #timer: NodeJS.Timeout | undefined
+  #next = 0
+
+  /** Contract: never rejects, and resolves in bounded time. */
+  ask(asked: Asked): Promise<Answered> {
+    const { promise, resolve } = Promise.withResolvers<Answered>()
+    const question = { id: this.#next++, ...asked }
+    this.#waiting.set(question.id, { question, settle: resolve })
+    if (this.#worker === undefined) this.#start()
+    else if (this.#ready) this.#worker.postMessage(question)
+    if (this.#waiting.size === 1) this.#watch()
+    return promise
+  }
+
+  #start(): void {
+    let worker: Worker
+    try {
+      worker = new Worker(new URL('./thread.ts', import.meta.url), {
+        env: {}, execArgv: ['--permission', '--allow-fs-read=*'], resourceLimits: { maxOldGenerationSizeMb: 512 },
+      })
+    } catch (error) {
+      this.#giveUp(`no thread can be started: ${messageOf(error).replace(/\.$/, '')}`)
+      return
+    }
+    this.#worker = worker
+    let reason = 'its thread ended'
+    worker.on('message', (message: SchemaAnswer | typeof READY) => {
+      if (this.#worker === worker) this.#hear(message)
+    })
+    worker.on('error', (error) => void (reason = messageOf(error)))
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#end(`cannot be compiled: ${reason}`)
+    })
+    this.#watch()
+  }
+
+  #hear(message: SchemaAnswer | typeof READY): void {
+    if (message === READY) {
+      this.#ready = true
+      for (const { question } of this.#waiting.values()) this.#worker?.postMessage(question)
+    } else {
+      const { id, ...answer } = message
+      this.#waiting.get(id)?.settle(answer)
+      this.#waiting.delete(id)
+    }
+    this.#watch()
+  }
+
+  /** Times whoever is first in line, or how long there is nobody. */
+  #watch(): void {
+    clearTimeout(this.#timer)
+    if (this.#worker === undefined) return
+    const [first] = this.#waiting.values()
+    if (first === undefined) {
+      this.#worker.unref()
+      this.#timer = setTimeout(() => void this.#drop()?.terminate(), IDLE_MS).unref()
+      return
+    }
+    this.#worker.ref()
+    const ms = this.#ready ? first.question.limits.schemaMs : START_MS
+    this.#timer = setTimeout(() => this.#end(`takes longer than ${ms} ms to compile`), ms)
+  }
+
+  /** The first in line is to blame, unless the thread never came up; the others go on in another. */
+  #end(message: string): void {
+    const wasReady = this.#ready
+    void this.#drop()?.terminate()
+    if (!wasReady) {
+      this.#giveUp(message)
+      return
+    }
+    const [first] = this.#waiting.values()
+    if (first !== undefined) this.#refuse(first, message)
+    if (this.#waiting.size > 0) this.#start()
+  }
+
+  #giveUp(message: string): void {
+    for (const waiting of [...this.#waiting.values()]) this.#refuse(waiting, `cannot be checked, since ${message}`, true)
+  }
+
+  #refuse({ question, settle }: Waiting, message: string, noThread = false): void {
+    this.#waiting.delete(question.id)
+    settle({ verdict: { ok: false, faults: [{ path: '', message }] }, ...(noThread && { noThread }) })
+  }
+
+  #drop(): Worker | undefined {
+    clearTimeout(this.#timer)
+    const worker = this.#worker
+    this.#worker = undefined
+    this.#ready = false
+    return worker
+  }
+}

@@ -1,0 +1,20 @@
+/** The thread that strangers' schemas are compiled in. Whoever started it ends it when an answer takes too long. */
+import { isDeepStrictEqual } from 'node:util'
+import { parentPort } from 'node:worker_threads'
+import { READY, type SchemaAnswer, type SchemaQuestion } from './protocol.ts'
+import { SchemaCompiler } from './schema-compiler.ts'
+
+let compiler: SchemaCompiler | undefined
+
+function answer({ id, limits, schema, checksValues, value }: SchemaQuestion): SchemaAnswer {
+  // Nearly always the same limits; making a compiler costs a few milliseconds.
+  if (compiler === undefined || !isDeepStrictEqual(compiler.limits, limits)) compiler = new SchemaCompiler(limits)
+  if (value === undefined) return { id, verdict: compiler.inspect(schema, checksValues) }
+  const compiled = compiler.compile(schema)
+  if (!compiled.ok) return { id, verdict: compiled }
+  const fault = compiled.validate(value)
+  return { id, verdict: { ok: true, subschemas: compiled.subschemas }, ...(fault !== undefined && { fault }) }
+}
+
+parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(answer(question)))
+parentPort?.postMessage(READY)

@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { CONFIG_FILE, LOCK_FILE } from '@bulkhead/contract'
+import { readConfigFile } from '../config/read-config.ts'
+import { validateConfig } from '../config/validate-config.ts'
+import { packageDigest } from '../digest.ts'
+import { FileHasher } from '../files/read-file.ts'
+import { readPackage } from '../files/read-package.ts'
+import type { Settings } from '../options.ts'
+import { Pace } from '../pace.ts'
+import { locksOf, placesOf, type OpenProject } from '../places.ts'
+import { PackageIndex } from '../warm/package-index.ts'
+
+/** One thing of a project that would be used: its configuration, or one extension. */
+export interface ProjectPart {
+  readonly name: string
+  /** null for what is not there or cannot be used as it is. */
+  readonly digest: string | null
+}
+
+/** Over one line for each part, as that of a package is over its files. What trust in a project is bound to. */
+export const projectDigest = (parts: readonly ProjectPart[]): string =>
+  packageDigest(new Map(parts.map(({ name, digest }) => [name, digest ?? 'none'])))
+
+/** Reads everything of a project that would be used, and nothing else of it. Only ever for one that somebody trusts. */
+export async function measureProject(project: OpenProject, settings: Settings): Promise<string> {
+  const { limits } = settings
+  const location = join(project.root, CONFIG_FILE)
+  const written = readConfigFile(location, { maxBytes: limits.manifestBytes })
+  const { config } = validateConfig(written.value)
+  const parts: ProjectPart[] = [
+    { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(project, settings) },
+  ]
+  const pace = new Pace()
+  const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)
+  const bare = { ...settings, globalRoot: null }
+  for (const { layer, discovery } of placesOf(bare, project, [{ layer: 'project', location, config }], locksOf(bare, project))) {
+    if (layer !== 'project') continue
+    parts.push(...discovery.refused.map(({ located: { part } }) => ({ name: part, digest: null })))
+    for (const located of discovery.found) {
+      const digests = index.find(located.location)?.digests() ?? await digestsOf(located.location, limits, pace)
+      parts.push({ name: located.part, digest: digests === null ? null : packageDigest(digests) })
+    }
+  }
+  return projectDigest(parts)
+}
+
+/** What was accepted says which packages count, and in whose name. */
+export function lockDigest({ root }: OpenProject, { limits }: Settings): string | null {
+  const file = new FileHasher().digest(join(root, LOCK_FILE), { maxBytes: limits.lockBytes })
+  return file.ok ? file.digest : null
+}
+
+async function digestsOf(folder: string, limits: Settings['limits'], pace: Pace): Promise<ReadonlyMap<string, string> | null> {
+  const contents = await readPackage(folder, limits, pace, () => false)
+  return contents.ok ? contents.value.digests : null
+}

@@ -1,0 +1,86 @@
+import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync, type Stats } from 'node:fs'
+import { dirname } from 'node:path'
+import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { findForeignHand } from '../files/foreign-hand.ts'
+import { readDescriptor } from '../files/read-file.ts'
+import { parseEntry, writeEntry, type TrustEntry } from './trust-entry.ts'
+
+/** In the folder of the global layer. */
+export const TRUST_FILE = 'trust.jsonl'
+const MAX_BYTES = 16 * 1024 * 1024
+const LF = 0x0a
+
+export interface BrokenLine {
+  /** From 1. */
+  readonly line: number
+  readonly message: string
+}
+
+export interface TrustLines {
+  readonly lines: readonly (TrustEntry | BrokenLine)[]
+  /** Why nothing could be read, in words that go on after the name of the file. */
+  readonly unavailable?: string
+}
+
+export const isBroken = (line: TrustEntry | BrokenLine): line is BrokenLine => 'line' in line
+
+/** Every line in order. A record that is not there says nothing. Contract: never throws. */
+export function readTrustFile(file: string): TrustLines {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { lines: [] }
+    return { lines: [], unavailable: `cannot be opened: ${messageOf(error)}` }
+  }
+  try {
+    const foreign = findForeignHand(fstatSync(descriptor))
+    if (foreign !== undefined) return { lines: [], unavailable: foreign }
+    const read = readDescriptor(descriptor, MAX_BYTES)
+    return read.ok ? { lines: split(read.bytes) } : { lines: [], unavailable: read.message }
+  } catch (error) {
+    return { lines: [], unavailable: `cannot be read: ${messageOf(error)}` }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Adds one line, whole or not at all as far as any reader can tell. Throws TrustStoreUnavailable. */
+export function appendTrustEntry(file: string, entry: TrustEntry): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    const descriptor = openSync(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
+    try {
+      const stat = fstatSync(descriptor)
+      const foreign = findForeignHand(stat)
+      if (foreign !== undefined) throw new Error(`it ${foreign}`)
+      // One write at the end of the file: others who add at the same time come before or after it, never in between.
+      writeSync(descriptor, (endsInLine(descriptor, stat) ? '' : '\n') + writeEntry(entry))
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    throw new BulkheadError('TrustStoreUnavailable', `The record "${file}" cannot be written: ${messageOf(error)}.`, { cause: error })
+  }
+}
+
+/** A line that was cut short, by a full disk or a fall of the machine, must not take the next one with it. */
+function endsInLine(descriptor: number, { size }: Stats): boolean {
+  const last = new Uint8Array(1)
+  return size === 0 || (readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] === LF)
+}
+
+function split(bytes: Uint8Array): readonly (TrustEntry | BrokenLine)[] {
+  const lines: (TrustEntry | BrokenLine)[] = []
+  let line = 1
+  for (let start = 0; start < bytes.length; line++) {
+    const end = bytes.indexOf(LF, start)
+    const text = bytes.subarray(start, end < 0 ? bytes.length : end)
+    start += text.length + 1
+    if (text.length === 0) continue
+    const entry = end < 0 ? 'was cut short' : parseEntry(text)
+    lines.push(typeof entry === 'string' ? { line, message: entry } : entry)
+  }
+  return lines
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import {
+  BulkheadError, type Diagnostic, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport, type TrustStanding,
+} from '@bulkhead/contract'
+import { byteOrder } from '../byte-order.ts'
+import { diagnose } from '../diagnose.ts'
+import type { Settings } from '../options.ts'
+import type { OpenProject } from '../places.ts'
+import { locateProjectLayer, type ProjectLayer } from '../project-layer.ts'
+import { lastWords, type LastWord } from './last-words.ts'
+import { measureProject } from './project-digest.ts'
+import { appendTrustEntry, isBroken, readTrustFile, TRUST_FILE, type TrustLines } from './trust-file.ts'
+
+/** The record of trusted projects in the folder of the global layer. */
+export function createTrustLedger(settings: Settings): TrustLedger {
+  const file = settings.globalRoot === null ? null : join(settings.globalRoot, TRUST_FILE)
+  const read = (): TrustLines => file === null ? { lines: [] } : readTrustFile(file)
+
+  /** Where the workspace really is, and what it has of its own. */
+  const open = (workspace: string): { readonly path: string; readonly layer: ProjectLayer } => {
+    const layer = locateProjectLayer(workspace, settings)
+    const path = realpathSync(workspace)
+    return { path, layer: layer.kind === 'folder' ? { kind: 'folder', root: join(path, settings.projectFolder) } : layer }
+  }
+
+  const standing = async (workspace: string): Promise<TrustReport> => {
+    const { path, layer } = open(workspace)
+    const lines = read()
+    const diagnostics = file === null ? [] : report(file, lines)
+    if (layer.kind !== 'folder') return { standing: { kind: 'nothing' }, diagnostics }
+    // A record that the project brings along would be the project's own word.
+    if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
+    return { standing: await stand(lastWords(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
+  }
+
+  const decide = async (workspace: string, decision: TrustDecision): Promise<TrustRecord> => {
+    const { path, layer } = open(workspace)
+    if (file === null) {
+      throw new BulkheadError('TrustStoreUnavailable', 'There is no folder of the global layer to keep the record in.')
+    }
+    if (isInside(join(path, settings.projectFolder), file)) throw inside(file, path)
+    const binds = decision === 'trusted' || decision === 'once'
+    if (binds && layer.kind !== 'folder') {
+      const what = layer.kind === 'none' ? 'has no tools or settings of its own' : `has a "${settings.projectFolder}" that ${layer.what}`
+      throw new BulkheadError('ProjectPathInvalid', `There is nothing to trust: "${path}" ${what}.`, { data: { workspace: path } })
+    }
+    const digest = binds ? await measureProject({ workspace: path, root: layer.root }, settings) : null
+    const record: TrustRecord = Object.freeze({ path, decision, decidedAt: new Date().toISOString(), digest })
+    appendTrustEntry(file, { ...record, id: randomUUID() })
+    return record
+  }
+
+  const takeUp = async (workspace: string): Promise<boolean> => {
+    const { path } = open(workspace)
+    const id = randomUUID()
+    if (file === null) return false
+    appendTrustEntry(file, { path, decision: 'used', decidedAt: new Date().toISOString(), digest: null, id })
+    return lastWords(read().lines).get(path)?.usedBy === id
+  }
+
+  const list: TrustLedger['list'] = async () => {
+    const lines = read()
+    const records = [...lastWords(lines.lines).values()].filter(isStanding).map(({ record }) => record)
+    return {
+      records: records.toSorted((one, other) => byteOrder(one.path, other.path)),
+      diagnostics: file === null ? [] : report(file, lines),
+    }
+  }
+  return { standing, decide, takeUp, list }
+}
+
+const isStanding = ({ record, usedBy }: LastWord): boolean => record.decision !== 'revoked' && usedBy === undefined
+
+/** Reads the project only where somebody trusted it before. */
+async function stand(word: LastWord | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
+  if (word === undefined || !isStanding(word)) return { kind: 'unknown' }
+  const { decision, decidedAt: since, digest } = word.record
+  if (decision === 'declined' || decision === 'revoked' || digest === null) return { kind: 'declined', since }
+  return await measureProject(project, settings) === digest ? { kind: decision, since, digest } : { kind: 'changed', since }
+}
+
+function report(file: string, { lines, unavailable }: TrustLines): readonly Diagnostic[] {
+  const subject = { layer: 'global', extensionId: null, location: file } as const
+  if (unavailable !== undefined) {
+    const message = `The record of trusted projects ${unavailable}; no project counts as trusted.`
+    return [diagnose(subject, { stage: 'trust', code: 'TrustStoreUnavailable', path: '', message })]
+  }
+  return lines.filter(isBroken).map(({ line, message }) => diagnose(subject, {
+    stage: 'trust', code: 'TrustEntryInvalid', path: '',
+    message: `Line ${line} of the record of trusted projects ${message}; trust that was given before it must be given again.`,
+    cure: 'Remove the line, and decide again about the projects that ask.',
+  }, 'warning'))
+}
+
+/** Whether the file lies below the folder, whose path is canonical, wherever links lead. */
+function isInside(folder: string, file: string): boolean {
+  const way = relative(folder, canonical(dirname(file)))
+  return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+}
+
+/** What is not there yet will be where its nearest parent is. */
+function canonical(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(canonical(parent), relative(parent, path))
+  }
+}
+
+const inside = (file: string, path: string): BulkheadError => new BulkheadError(
+  'TrustScopeViolation', `The record "${file}" lies inside the project "${path}" that it would speak of.`, { data: { file, path } },
+)

@@ -1,0 +1,223 @@
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BulkheadError, type TrustLedger, type TrustStanding } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { createLoader } from '../../src/index.ts'
+import { HomeFixture, manifestOf } from '../home-fixture.ts'
+
+/** A project with one extension and a configuration, and who remembers what was said of it. */
+class TrustFixture extends HomeFixture {
+  readonly file = join(this.globalRoot, 'trust.jsonl')
+  readonly extensionAt = this.extension(this.projectRoot, 'weather')
+  readonly configAt = this.write(join(this.projectRoot, 'config.json'), { mode: 'ask' })
+
+  /** As every start of a host has it: nothing is kept but what is on disk. */
+  get ledger(): TrustLedger {
+    return createLoader(this.options()).trust
+  }
+
+  async standing(): Promise<TrustStanding> {
+    return (await this.ledger.standing(this.workspace)).standing
+  }
+}
+
+const codeOf = (work: Promise<unknown>): Promise<string> => work.then(() => 'resolved', (error: unknown) => BulkheadError.from(error).code)
+
+describe('what was said of a project', () => {
+  test('is nothing at first', async () => {
+    using home = new TrustFixture()
+    expect(await home.ledger.standing(home.workspace)).toEqual({ standing: { kind: 'unknown' }, diagnostics: [] })
+    expect(existsSync(home.file)).toBe(false)
+  })
+
+  test('needs nothing said where it has no layer of its own', async () => {
+    using home = new TrustFixture()
+    rmSync(home.projectRoot, { recursive: true })
+    expect(await home.standing()).toEqual({ kind: 'nothing' })
+    expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('ProjectPathInvalid')
+    expect((await home.ledger.decide(home.workspace, 'declined')).decision).toBe('declined')
+  })
+
+  test('trusted lasts, with what was trusted', async () => {
+    using home = new TrustFixture()
+    const { digest, decidedAt } = await home.ledger.decide(home.workspace, 'trusted')
+    expect(digest).toMatch(/^[0-9a-f]{128}$/)
+    expect(await home.standing()).toEqual({ kind: 'trusted', since: decidedAt, digest })
+    expect(await home.standing()).toEqual({ kind: 'trusted', since: decidedAt, digest })
+  })
+
+  test('declined lasts, whatever the project becomes, and reads nothing', async () => {
+    using home = new TrustFixture()
+    const { digest, decidedAt } = await home.ledger.decide(home.workspace, 'declined')
+    expect(digest).toBe(null)
+    home.write(home.configAt, { mode: 'yolo' })
+    expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt })
+  })
+
+  test('once is for one start, also when two begin together', async () => {
+    using home = new TrustFixture()
+    await home.ledger.decide(home.workspace, 'once')
+    expect(await home.standing()).toMatchObject({ kind: 'once' })
+    const starts = Array.from({ length: 5 }, () => home.ledger.takeUp(home.workspace))
+    expect((await Promise.all(starts)).filter(Boolean)).toHaveLength(1)
+    expect(await home.standing()).toEqual({ kind: 'unknown' })
+    await home.ledger.decide(home.workspace, 'once')
+    expect(await home.ledger.takeUp(home.workspace)).toBe(true)
+    expect(await home.ledger.takeUp(home.workspace)).toBe(false)
+  })
+
+  test('can be taken back', async () => {
+    using home = new TrustFixture()
+    for (const decision of ['trusted', 'declined'] as const) {
+      await home.ledger.decide(home.workspace, decision)
+      await home.ledger.decide(home.workspace, 'revoked')
+      expect(await home.standing()).toEqual({ kind: 'unknown' })
+    }
+  })
+
+  test('is said of where the project really is, by whatever way it was reached', async () => {
+    using home = new TrustFixture()
+    const way = join(home.base, 'way')
+    symlinkSync(home.workspace, way)
+    expect((await home.ledger.decide(way, 'trusted')).path).toBe(home.workspace)
+    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+  })
+
+  test('is not said of a copy elsewhere, nor of a project inside', async () => {
+    using home = new TrustFixture()
+    await home.ledger.decide(home.workspace, 'trusted')
+    const inner = join(home.workspace, 'vendor')
+    home.extension(join(inner, '.bulkhead'), 'weather')
+    expect((await home.ledger.standing(inner)).standing).toEqual({ kind: 'unknown' })
+  })
+
+  test('is listed, the last word of each', async () => {
+    using home = new TrustFixture()
+    const other = join(home.base, 'a project')
+    mkdirSync(other)
+    await home.ledger.decide(home.workspace, 'declined')
+    await home.ledger.decide(home.workspace, 'trusted')
+    await home.ledger.decide(other, 'declined')
+    const { records, diagnostics } = await home.ledger.list()
+    expect(records.map(({ path, decision }) => [path, decision])).toEqual([[other, 'declined'], [home.workspace, 'trusted']])
+    expect(diagnostics).toEqual([])
+    await home.ledger.decide(other, 'revoked')
+    expect((await home.ledger.list()).records).toHaveLength(1)
+  })
+})
+
+describe('a trusted project that has changed asks again', () => {
+  const changes: readonly (readonly [string, (home: TrustFixture) => void])[] = [
+    ['code', (home) => void home.write(join(home.extensionAt, 'index.js'), 'export default []')],
+    ['a manifest', (home) => void home.write(join(home.extensionAt, 'bulkhead.json'), manifestOf({ version: '1.4.1' }))],
+    ['a new file', (home) => void home.write(join(home.extensionAt, 'lib/more.js'), '')],
+    ['a new extension', (home) => void home.extension(home.projectRoot, 'other')],
+    ['one extension less', (home) => rmSync(home.extensionAt, { recursive: true })],
+    ['an extension of another name', (home) => {
+      rmSync(home.extensionAt, { recursive: true })
+      home.extension(home.projectRoot, 'storms', manifestOf())
+    }],
+    ['a link that is refused', (home) => symlinkSync('/etc/passwd', join(home.extensionAt, 'passwd'))],
+    ['settings', (home) => void home.write(home.configAt, { mode: 'yolo' })],
+    ['settings that are gone', (home) => rmSync(home.configAt)],
+  ]
+
+  test.each(changes)('%s', async (_, change) => {
+    using home = new TrustFixture()
+    const { digest } = await home.ledger.decide(home.workspace, 'trusted')
+    change(home)
+    expect(await home.standing()).toMatchObject({ kind: 'changed' })
+    // And a load that was told what was trusted does not use it, however late it changed.
+    const { extensions, diagnostics, config } = await createLoader(home.options())
+      .load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })
+    expect([extensions, config.merged]).toEqual([[], {}])
+    expect(diagnostics).toMatchObject([{ severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', location: home.projectRoot }])
+    await home.ledger.decide(home.workspace, 'trusted')
+    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+  })
+
+  test('and what nobody would use may change', async () => {
+    using home = new TrustFixture()
+    const { digest } = await home.ledger.decide(home.workspace, 'trusted')
+    home.write(join(home.workspace, 'README.md'), 'new')
+    home.write(join(home.projectRoot, 'notes.txt'), 'new')
+    home.write(join(home.projectRoot, 'tools', '.cache', 'x'), 'new')
+    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    const { extensions, diagnostics } = await createLoader(home.options())
+      .load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })
+    expect([extensions.length, diagnostics]).toEqual([1, []])
+  })
+})
+
+describe('the record', () => {
+  test('is only added to, readable by its owner alone', async () => {
+    using home = new TrustFixture()
+    let before = ''
+    for (const decision of ['trusted', 'declined', 'once', 'revoked'] as const) {
+      await home.ledger.decide(home.workspace, decision)
+      const now = readFileSync(home.file, 'utf8')
+      expect(now.startsWith(before) && now.length > before.length).toBe(true)
+      before = now
+    }
+    expect(before.split('\n').filter(Boolean).map((line) => (JSON.parse(line) as { decision: string }).decision))
+      .toEqual(['trusted', 'declined', 'once', 'revoked'])
+    expect(statSync(home.file).mode & 0o777).toBe(0o600)
+  })
+
+  const broken: readonly (readonly [string, string])[] = [
+    ['half a line', '{"version":1,"id":"a"'],
+    ['no JSON', 'trusted /home\n'],
+    ['another version', '{"version":2}\n'],
+    ['a decision that is none', '{"version":1,"id":"a","path":"/p","decision":"admin","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n'],
+    ['trust without content', '{"version":1,"id":"a","path":"/p","decision":"trusted","decidedAt":"2026-01-01T00:00:00Z","digest":null}\n'],
+    ['a key twice', '{"version":1,"version":1}\n'],
+    ['bytes that are not UTF-8', '\u0000\uFFFD\n'],
+  ]
+  test.each(broken)('with %s loses that line, asks again for trust before it, and keeps refusals', async (_, text) => {
+    using home = new TrustFixture()
+    const refused = join(home.base, 'refused')
+    home.extension(join(refused, '.bulkhead'), 'weather')
+    await home.ledger.decide(refused, 'declined')
+    await home.ledger.decide(home.workspace, 'trusted')
+    appendFileSync(home.file, text)
+    const report = await home.ledger.standing(home.workspace)
+    expect(report.standing).toEqual({ kind: 'unknown' })
+    expect(report.diagnostics).toMatchObject([{ severity: 'warning', stage: 'trust', code: 'TrustEntryInvalid', location: home.file }])
+    expect(report.diagnostics[0]!.message).toContain('Line 3')
+    expect((await home.ledger.standing(refused)).standing).toMatchObject({ kind: 'declined' })
+    await home.ledger.decide(home.workspace, 'trusted')
+    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+  })
+
+  test.each([0o666, 0o620])('that others can write (%o) is not believed, and not added to', async (mode) => {
+    using home = new TrustFixture()
+    await home.ledger.decide(home.workspace, 'trusted')
+    chmodSync(home.file, mode)
+    const { standing, diagnostics } = await home.ledger.standing(home.workspace)
+    expect(standing).toEqual({ kind: 'unknown' })
+    expect(diagnostics).toMatchObject([{ severity: 'error', code: 'TrustStoreUnavailable' }])
+    expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('TrustStoreUnavailable')
+  })
+
+  test('that cannot be a file trusts nobody', async () => {
+    using home = new TrustFixture()
+    mkdirSync(home.file)
+    expect((await home.ledger.standing(home.workspace)).diagnostics).toMatchObject([{ code: 'TrustStoreUnavailable' }])
+    expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('TrustStoreUnavailable')
+    expect(await codeOf(createLoader(home.options({ roots: { global: null } })).trust.decide(home.workspace, 'trusted')))
+      .toBe('TrustStoreUnavailable')
+  })
+
+  test.each(['there', 'behind a link'])('inside the project (%s) is neither believed nor written', async (where) => {
+    using home = new TrustFixture()
+    const hidden = join(home.projectRoot, 'home')
+    await home.ledger.decide(home.workspace, 'trusted')
+    mkdirSync(hidden)
+    writeFileSync(join(hidden, 'trust.jsonl'), readFileSync(home.file), { mode: 0o600 })
+    const global = where === 'there' ? hidden : join(home.base, 'link')
+    if (where !== 'there') symlinkSync(hidden, global)
+    const { trust } = createLoader(home.options({ roots: { global } }))
+    expect((await trust.standing(home.workspace)).standing).toEqual({ kind: 'unknown' })
+    expect(await codeOf(trust.decide(home.workspace, 'trusted'))).toBe('TrustScopeViolation')
+  })
+})

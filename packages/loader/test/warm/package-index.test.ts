@@ -1,0 +1,171 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LoadReport } from '@bulkhead/contract'
+import { describe, expect, test, vi } from 'vitest'
+import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
+import { PackageFixture } from '../signature/signed-package.ts'
+
+const files = { 'index.js': 'export default {}', 'lib/a.js': 'export const a = 1', 'data/b.json': '{}' }
+
+class WarmFixture extends HomeFixture {
+  readonly cache = join(this.base, 'cache')
+
+  warm(over: Parameters<HomeFixture['load']>[0] = {}, trust: Parameters<HomeFixture['load']>[1] = 'trusted',
+    overrides: Parameters<HomeFixture['load']>[2] = {}): Promise<LoadReport> {
+    return this.load({ cache: this.cache, ...over }, trust, overrides)
+  }
+
+  /** Loads until all is remembered: what was written a moment ago is not. */
+  async remember(over: Parameters<HomeFixture['load']>[0] = {}): Promise<void> {
+    const count = (await this.warm(over)).extensions.length
+    await vi.waitUntil(async () => {
+      await this.warm(over)
+      return this.remembered() === count
+    }, { timeout: 20_000, interval: 20 })
+  }
+
+  remembered(): number {
+    return this.files().reduce((sum, file) => sum + (JSON.parse(readFileSync(file, 'utf8').split('\n')[1]!) as unknown[]).length, 0)
+  }
+
+  files(): readonly string[] {
+    return !existsSync(this.cache) ? [] : readdirSync(this.cache).map((name) => join(this.cache, name))
+  }
+}
+
+/** Reads like a report, without what is made anew each time. */
+const told = ({ extensions, diagnostics, config }: LoadReport) => JSON.parse(JSON.stringify({
+  extensions: extensions.map(({ code, digests, ...rest }) => ({ ...rest, kind: code.kind, digests: { ...digests, tools: [...digests.tools] } })),
+  diagnostics, config,
+})) as unknown
+
+describe('what is remembered', () => {
+  test('says what reading says, for every layer', async () => {
+    using home = new WarmFixture()
+    const bundled = [{ manifest: manifestOf({ id: 'own', tools: [toolOf({ name: 'own' })] }), module: emptyModule }]
+    home.extension(home.globalRoot, 'weather', manifestOf(), files)
+    new PackageFixture('packed').install(home, undefined)
+    home.extension(home.projectRoot, 'storms', manifestOf({ id: 'storms', dependsOn: ['weather'] }), files)
+    await home.remember({ bundled })
+    const warm = await home.warm({ bundled })
+    expect(told(warm)).toEqual(told(await home.load({ bundled }, 'trusted', {})))
+    expect(warm.extensions.map(({ id, integrity }) => [id, integrity]))
+      .toEqual([['own', 'bundled'], ['packed', 'verified'], ['weather', 'unpinned'], ['storms', 'unpinned']])
+    expect(Object.isFrozen(warm.extensions[2]!.manifest.tools[0]!.inputSchema)).toBe(true)
+  })
+
+  test('is not the bytes: they are read when they are needed, and compared', async () => {
+    using home = new WarmFixture()
+    const at = home.extension(home.globalRoot, 'weather', manifestOf(), files)
+    await home.remember()
+    const { extensions: [extension] } = await home.warm()
+    if (extension?.code.kind !== 'files') throw new Error('not a folder')
+    expect([...(await extension.code.readFiles()).keys()].toSorted()).toEqual(['bulkhead.json', 'data/b.json', 'index.js', 'lib/a.js'])
+    writeFileSync(join(at, 'index.js'), 'export default []')
+    await expect(extension.code.readFiles()).rejects.toMatchObject({ code: 'IntegrityFailed' })
+  })
+
+  test('does not say what the configuration says: that may change at every start', async () => {
+    using home = new WarmFixture()
+    const configSchema = { type: 'object', additionalProperties: false, properties: { unit: { enum: ['c', 'f'] } } } as const
+    home.extension(home.globalRoot, 'weather', manifestOf({ configSchema: configSchema as never }), files)
+    await home.remember()
+    const codes = async (config: Parameters<HomeFixture['load']>[2]) => {
+      const { extensions, diagnostics } = await home.warm({}, 'trusted', config)
+      return [extensions.length, ...diagnostics.map(({ code }) => code)]
+    }
+    expect(await codes({})).toEqual([1])
+    expect(await codes({ extensions: { weather: { config: { unit: 'k' } } } })).toEqual([0, 'ConfigSchemaViolation'])
+    expect(await codes({ extensions: { weather: { config: { unit: 'c' } } } })).toEqual([1])
+    expect(await codes({ extensions: { weather: { enabled: false } } })).toEqual([0])
+    expect(await codes({ policy: { integrity: { global: 'require' } } })).toEqual([0, 'IntegrityTokenMissing'])
+    expect(await codes({ policy: { signature: { global: 'require' } } })).toEqual([0, 'SignatureInvalid'])
+  })
+
+  test('counts only for a host of the same version and the same limits', async () => {
+    using home = new WarmFixture()
+    home.extension(home.globalRoot, 'weather', manifestOf({ requiredCoreVersion: '^1.0.0' }), files)
+    await home.remember()
+    expect((await home.warm({ coreVersion: '2.0.0' })).diagnostics).toMatchObject([{ code: 'RequiredCoreVersionMismatch' }])
+    expect((await home.warm({ limits: { files: 2 } })).diagnostics).toMatchObject([{ code: 'PackageUnsafe' }])
+  })
+})
+
+describe('a change is noticed:', () => {
+  const changes: readonly (readonly [string, (at: string, home: WarmFixture) => void])[] = [
+    ['other bytes of the same length', (at) => writeFileSync(join(at, 'lib/a.js'), 'export const a = 2')],
+    ['other bytes, with the old time set back', (at) => {
+      const { atime, mtime } = statSync(join(at, 'lib/a.js'))
+      writeFileSync(join(at, 'lib/a.js'), 'export const a = 2')
+      utimesSync(join(at, 'lib/a.js'), atime, mtime)
+    }],
+    ['a file more', (at) => writeFileSync(join(at, 'lib/c.js'), '')],
+    ['a file less', (at) => rmSync(join(at, 'data/b.json'))],
+    ['a file of another name', (at) => renameSync(join(at, 'lib/a.js'), join(at, 'lib/b.js'))],
+    ['a folder more', (at) => mkdirSync(join(at, 'empty'))],
+    ['another folder in its place', (at, home) => {
+      renameSync(at, join(home.base, 'old'))
+      home.extension(home.globalRoot, 'weather', manifestOf(), { ...files, 'lib/a.js': 'export const a = 2' })
+    }],
+    ['a link to the same bytes', (at, home) => {
+      renameSync(join(at, 'lib/a.js'), join(home.base, 'a.js'))
+      symlinkSync(join(home.base, 'a.js'), join(at, 'lib/a.js'))
+    }],
+    ['a folder that becomes a link', (at, home) => {
+      renameSync(join(at, 'lib'), join(home.base, 'lib'))
+      symlinkSync(join(home.base, 'lib'), join(at, 'lib'))
+    }],
+  ]
+  test.each(changes)('%s', async (_, change) => {
+    using home = new WarmFixture()
+    const at = home.extension(home.globalRoot, 'weather', manifestOf(), files)
+    await home.remember()
+    const before = told(await home.warm())
+    change(at, home)
+    const after = told(await home.warm())
+    expect(after).toEqual(told(await home.load({}, 'trusted', {})))
+    if (_ !== 'a folder more') expect(after).not.toEqual(before)
+  })
+
+  test('an extension that is gone is forgotten', async () => {
+    using home = new WarmFixture()
+    rmSync(home.extension(home.globalRoot, 'weather', manifestOf(), files), { recursive: true, force: true })
+    home.extension(home.globalRoot, 'storms', manifestOf({ id: 'storms' }), files)
+    await home.remember()
+    rmSync(join(home.globalRoot, 'tools/storms'), { recursive: true })
+    expect((await home.warm()).extensions).toEqual([])
+    expect(home.remembered()).toBe(0)
+  })
+})
+
+describe('a record that is', () => {
+  const spoiled: readonly (readonly [string, (file: string) => void])[] = [
+    ['damaged', (file) => writeFileSync(file, readFileSync(file, 'utf8').replaceAll('forecast', 'fore_ast'))],
+    ['cut short', (file) => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 300))],
+    ['empty', (file) => writeFileSync(file, '')],
+    ['open to others', (file) => {
+      writeFileSync(file, readFileSync(file, 'utf8'))
+      chmodSync(file, 0o666)
+    }],
+    ['a folder', (file) => {
+      rmSync(file)
+      mkdirSync(file)
+    }],
+  ]
+  test.each(spoiled)('%s is as good as none', async (_, spoil) => {
+    using home = new WarmFixture()
+    home.extension(home.globalRoot, 'weather', manifestOf({ tools: [toolOf()] }), files)
+    await home.remember()
+    for (const file of home.files()) spoil(file)
+    const { extensions, diagnostics } = await home.warm()
+    expect([extensions[0]?.manifest.tools[0]?.name, diagnostics]).toEqual(['forecast', []])
+  })
+
+  test('nowhere to be written costs nothing but time', async () => {
+    using home = new WarmFixture()
+    home.extension(home.globalRoot, 'weather', manifestOf(), files)
+    writeFileSync(home.cache, 'a file')
+    expect((await home.warm()).extensions).toHaveLength(1)
+    expect((await home.warm()).extensions).toHaveLength(1)
+  })
+})

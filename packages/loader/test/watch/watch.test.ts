@@ -1,0 +1,119 @@
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Layer, ProjectTrust } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { createLoader } from '../../src/index.ts'
+import { HomeFixture, manifestOf } from '../home-fixture.ts'
+
+/** Changes as they come, each awaited; whatever nobody awaited is left over. */
+class Watching implements Disposable {
+  readonly seen: (readonly Layer[])[] = []
+  readonly #waiting: (() => void)[] = []
+  readonly #stop: () => void
+
+  constructor(home: HomeFixture, trust: ProjectTrust = 'trusted') {
+    this.#stop = createLoader(home.options()).watch({ workspace: home.workspace, trust }, (layers) => {
+      this.seen.push(layers)
+      this.#waiting.shift()?.()
+    })
+  }
+
+  async after(change: () => void): Promise<readonly Layer[]> {
+    const next = new Promise<void>((resolve) => void this.#waiting.push(resolve))
+    change()
+    await next
+    return this.seen.at(-1)!
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop()
+  }
+}
+
+describe('a change is told, with its layer:', () => {
+  const changes: readonly (readonly [string, Layer, (home: HomeFixture, at: string) => void])[] = [
+    ['other code', 'global', (_, at) => writeFileSync(join(at, 'index.js'), 'export default []')],
+    ['code deep inside', 'global', (_, at) => writeFileSync(join(at, 'lib/deep/a.js'), '2')],
+    ['a new extension', 'global', (home) => void home.extension(home.globalRoot, 'storms')],
+    ['one less', 'global', (_, at) => rmSync(at, { recursive: true })],
+    ['another in its place', 'global', (home, at) => {
+      renameSync(at, join(home.base, 'old'))
+      home.extension(home.globalRoot, 'weather', manifestOf({ version: '2.0.0' }))
+    }],
+    ['settings', 'global', (home) => void home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })],
+    ['settings of the project', 'project', (home) => void home.write(join(home.projectRoot, 'config.json'), { mode: 'ask' })],
+    ['an extension of the project', 'project', (home) => void home.extension(home.projectRoot, 'storms')],
+    ['a project that has no layer any more', 'project', (home) => rmSync(home.projectRoot, { recursive: true })],
+  ]
+  test.each(changes)('%s', async (_, layer, change) => {
+    using home = new HomeFixture()
+    const at = home.extension(home.globalRoot, 'weather', manifestOf(), { 'index.js': '', 'lib/deep/a.js': '1' })
+    home.write(join(home.projectRoot, 'tools', 'readme'), '')
+    using watching = new Watching(home)
+    expect(await watching.after(() => change(home, at))).toEqual([layer])
+  })
+
+  test('a package that a configuration names', async () => {
+    using home = new HomeFixture()
+    home.write(join(home.globalRoot, 'config.json'), { packages: ['weather'] })
+    const main = home.write(join(home.globalRoot, 'node_modules/weather/index.js'), '')
+    using watching = new Watching(home)
+    expect(await watching.after(() => appendFileSync(main, 'x'))).toEqual(['global'])
+  })
+
+  test('a layer that comes to be, and what comes into it', async () => {
+    using home = new HomeFixture()
+    using watching = new Watching(home)
+    expect(await watching.after(() => mkdirSync(home.projectRoot))).toEqual(['project'])
+    expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
+    expect(await watching.after(() => writeFileSync(join(home.projectRoot, 'tools/weather/index.js'), 'x'))).toEqual(['project'])
+  })
+})
+
+test('a storm is one event', async () => {
+  using home = new HomeFixture()
+  using watching = new Watching(home)
+  await watching.after(() => {
+    for (let index = 0; index < 50; index++) home.extension(home.globalRoot, `ext-${index}`, manifestOf({ id: `ext-${index}` }))
+  })
+  expect(await watching.after(() => home.write(join(home.globalRoot, 'config.json'), {}))).toEqual(['global'])
+  expect(watching.seen).toHaveLength(2)
+})
+
+test('what no load would read calls nobody', async () => {
+  using home = new HomeFixture()
+  home.extension(home.globalRoot, 'weather')
+  using watching = new Watching(home)
+  home.write(join(home.globalRoot, 'trust.jsonl'), '')
+  home.write(join(home.globalRoot, 'cache/x.json'), '')
+  home.write(join(home.workspace, 'src/main.ts'), '')
+  expect(await watching.after(() => home.write(join(home.globalRoot, 'config.json'), {}))).toEqual(['global'])
+  expect(watching.seen).toHaveLength(1)
+})
+
+test('of a project that is declined only its coming and going is told', async () => {
+  using home = new HomeFixture()
+  home.extension(home.projectRoot, 'weather')
+  using watching = new Watching(home, 'declined')
+  home.extension(home.projectRoot, 'storms')
+  expect(await watching.after(() => home.write(join(home.globalRoot, 'config.json'), {}))).toEqual(['global'])
+  expect(await watching.after(() => rmSync(home.projectRoot, { recursive: true }))).toEqual(['project'])
+  expect(watching.seen).toHaveLength(2)
+})
+
+test('nothing is told once it is over', async () => {
+  using home = new HomeFixture()
+  const over = new Watching(home)
+  using watching = new Watching(home)
+  over[Symbol.dispose]()
+  await watching.after(() => home.write(join(home.globalRoot, 'config.json'), {}))
+  expect(over.seen).toEqual([])
+})
+
+test('a workspace that is not there is refused', () => {
+  using home = new HomeFixture()
+  const { watch } = createLoader(home.options())
+  expect(() => watch({ workspace: join(home.base, 'nowhere'), trust: 'trusted' }, () => {})).toThrow(
+    expect.objectContaining({ code: 'ProjectPathInvalid' }),
+  )
+})
