@@ -42,9 +42,9 @@ export interface Subject<Name extends string = string> {
   readonly compares: string
   readonly sides: readonly Side<Name>[]
   readonly modes: readonly Mode[]
-  readonly goals: readonly Goal<NoInfer<Name>>[]
-  /** Where a turn takes long: fewer than usual, rounded up to whole cycles as those are. */
+  /** Fewer than usual, where one turn takes so long that a few say enough; rounded up to whole cycles as those are. */
   readonly rounds?: number
+  readonly goals: readonly Goal<NoInfer<Name>>[]
 }
 
 export function measuresOf(mode: Mode): Measure[] {

@@ -1,18 +1,17 @@
-import { realpath } from 'node:fs/promises'
-import { BulkheadError, messageOf, type ConfigFile, type Interactor, type ProjectTrust, type Sandbox, type Store } from '@bulkhead/contract'
-import {
-  createHost as createHostCore, type Host as CoreHost, type Place, type SmokeCheck, type SwitchReport,
-} from '@bulkhead/host'
+import type { ProjectTrust, Sandbox, Store } from '@bulkhead/contract'
+import { createHost as createHostCore, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
-import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
+import { argumentsReaders } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder, loaderOptions } from './loader-options.ts'
-import { openProject } from './project-trust.ts'
+import { canonicalFolder, openPlace, type PlaceOptions } from './open-place.ts'
+import { operatorSurroundings } from './operator-surroundings.ts'
+import { createProcessOwner } from './process-owner.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
 
-export interface CreateHostOptions extends BundledLayerOptions {
+export interface CreateHostOptions extends BundledLayerOptions, PlaceOptions {
   /** The folder the tools work on, and the place of the project layer. */
   readonly workspace: string
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
@@ -21,16 +20,10 @@ export interface CreateHostOptions extends BundledLayerOptions {
   readonly projectFolder?: string
   /** Whether the project layer may be read. Default: what was said before, else the interactor is asked; without one it is declined. */
   readonly trust?: ProjectTrust
-  /** Whom to ask about trust, and what an extension asks that starts without a call. Sessions name their own. */
-  readonly interactor?: Interactor
-  /** true: files of the layers are watched, and the host reloads when they change. Or who calls back then; returns its disposer. */
-  readonly watch?: true | ((onChange: () => void) => () => void)
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
   readonly smokeCheck?: SmokeCheck
-  /** Where state and project approvals are kept. Closed with the host. Default: one that forgets. */
+  /** Where state, approvals, paused calls and the audit are kept. Closed with the host. Default: one that forgets. */
   readonly store?: Store
-  /** Goes over every configuration file. */
-  readonly config?: ConfigFile
   /** Where declared environment variables are looked up. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -50,22 +43,20 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
   const loader = createLoader(loaderOptions(home, options.projectFolder, bundled.extensions))
+  const operator = operatorSurroundings(env)
   const sandboxes = new Set<Sandbox>()
-  const openPlace = async (folder: string, decided: ProjectTrust | undefined): Promise<Place> => {
-    const workspace = await canonicalFolder(folder)
-    const project = await openProject(loader, { workspace, decided, interactor: options.interactor, overrides: options.config })
-    const report = await project.load()
-    const sandbox = createSandbox({ workspace, ...report.config.merged.sandbox })
-    sandboxes.add(sandbox)
-    const watch = options.watch === true ? project.watch : options.watch
-    return { workspace, report, sandbox, source: { load: project.load, ...(watch ? { watch } : {}) } }
+  const enter = async (folder: string, trust: ProjectTrust | undefined) => {
+    const entered = await openPlace(loader, folder, trust, { ...options, operator })
+    sandboxes.add(entered.sandbox)
+    return entered
   }
-  const place = await openPlace(options.workspace, options.trust)
+  const place = await enter(options.workspace, options.trust)
   let { sandbox } = place
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
-    ...place, store,
+    ...place, store, argumentsReaders,
     sidecar: createSidecar(),
+    owner: createProcessOwner(),
     userData: home,
     env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
     ...(options.interactor ? { interactor: options.interactor } : {}),
@@ -85,7 +76,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     unregister: (id, layer) => host.unregister(id, layer),
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
-    openSession: (session) => host.openSession(session),
+    async openSession(session = {}) {
+      const { workspace } = session
+      return host.openSession(workspace === undefined ? session : { ...session, workspace: await canonicalFolder(workspace) })
+    },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     pausedCalls: () => host.pausedCalls(),
     forgetPaused: (id) => host.forgetPaused(id),
@@ -94,7 +88,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     on: (listener) => host.on(listener),
     metrics: () => host.metrics(),
     async switchWorkspace(folder, { trust } = {}) {
-      const next = await openPlace(folder, trust)
+      const next = await enter(folder, trust)
       const left = sandbox
       const switched = await host.switchWorkspace(next).catch(async (refused: unknown) => {
         await next.sandbox.close()
@@ -114,13 +108,5 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
       await store.close()
       return closed
     },
-  }
-}
-
-async function canonicalFolder(path: string): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch (error) {
-    throw new BulkheadError('ProjectPathInvalid', `The workspace "${path}" cannot be opened: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -1,7 +1,12 @@
 export { createHost, type CreateHostOptions, type Host } from './create-host.ts'
-export { createTerminalInteractor } from './terminal-interactor.ts'
+export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
+export { createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhead/host'
 export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
+export type {
+  CallAllOptions, CancelReason, ExecutionStrategy, InterruptedCall, PausedCall, PermissionRequired, ProgrammaticInteractor,
+  Steering, SubagentOptions, Turn,
+} from '@bulkhead/host'
 export type {
   ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseJson, type Json } from '@bulkhead/contract'
-import type { LoaderOptions } from '@bulkhead/loader'
+import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions } from '@bulkhead/tools-bundled'
 import { CORE_VERSION } from './version.ts'
 
@@ -17,8 +17,8 @@ export function loaderOptions(
 ): LoaderOptions {
   return {
     coreVersion: CORE_VERSION, bundled,
+    roots: { global: home, projectFolder: projectFolder ?? PROJECT_FOLDER },
     cache: join(home, 'cache'),
-    roots: { global: home, projectFolder: projectFolder ?? '.bulkhead' },
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }
 }

@@ -1,9 +1,7 @@
-import type {
-  ConfigFile, Diagnostic, Interactor, Loader, LoadReport, ProjectTrust, TrustDecision, TrustStanding,
-} from '@bulkhead/contract'
+import type { Diagnostic, Interactor, Loader, ProjectTrust, TrustDecision, TrustStanding } from '@bulkhead/contract'
 
 /** What a load is told of the project, with what the record of trusted projects has to say for itself. */
-interface TrustOutcome {
+export interface TrustOutcome {
   readonly trust: ProjectTrust
   readonly projectDigest?: string
   readonly diagnostics: readonly Diagnostic[]
@@ -12,43 +10,6 @@ interface TrustOutcome {
 const SUMMARIES: Readonly<Record<'unknown' | 'changed', string>> = {
   unknown: 'This project brings tools and settings of its own. They are read and their tools offered only if you trust it.',
   changed: 'This project brings tools and settings of its own. You trusted it, and they have changed since.',
-}
-
-/** What a host asks for, of one workspace. */
-export interface ProjectRequest {
-  readonly workspace: string
-  /** What whoever embeds the host says; else it is found out. */
-  readonly decided: ProjectTrust | undefined
-  readonly interactor: Interactor | undefined
-  readonly overrides: ConfigFile | undefined
-}
-
-export interface OpenedProject {
-  /** Every load uses what was decided; a project that was trusted and has changed since asks again. */
-  load(): Promise<LoadReport>
-  watch(onChange: () => void): () => void
-}
-
-export async function openProject(
-  loader: Loader, { workspace, decided, interactor, overrides }: ProjectRequest,
-): Promise<OpenedProject> {
-  let outcome: TrustOutcome = decided === undefined
-    ? await decideTrust(loader, workspace, interactor) : { trust: decided, diagnostics: [] }
-  const loadOnce = async (): Promise<LoadReport> => {
-    const { diagnostics, ...trust } = outcome
-    const report = await loader.load({ workspace, ...trust, ...(overrides && { overrides }) })
-    return { ...report, diagnostics: [...diagnostics, ...report.diagnostics] }
-  }
-  return {
-    async load() {
-      const report = await loadOnce()
-      const changed = outcome.projectDigest !== undefined && report.diagnostics.some(({ code }) => code === 'ProjectTrustRequired')
-      if (!changed) return report
-      outcome = await decideTrust(loader, workspace, interactor)
-      return loadOnce()
-    },
-    watch: (onChange) => loader.watch({ workspace, trust: outcome.trust }, onChange),
-  }
 }
 
 /** What was said before counts; else somebody is asked, before anything of the project is read. Nobody to ask: declined. */

@@ -1,12 +1,17 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import type { Sidecar } from '@bulkhead/host'
 
 /** Where results go that are too long for a model: one folder per session, readable by this user alone, removed with it. */
-export function createSidecar() {
+export function createSidecar(): Required<Sidecar> {
   const folders = new Map<string, Promise<string>>()
+  const over = new Set<string>()
 
   const folderOf = (sessionId: string): Promise<string> => {
+    // A result that comes after its session would make a folder nobody removes.
+    if (over.has(sessionId)) return Promise.reject(new BulkheadError('SessionCancelled', 'The session is closed.'))
     const known = folders.get(sessionId) ?? mkdtemp(join(tmpdir(), 'bulkhead-'))
     folders.set(sessionId, known)
     return known
@@ -24,6 +29,7 @@ export function createSidecar() {
     async discard(sessionId: string): Promise<void> {
       const folder = folders.get(sessionId)
       folders.delete(sessionId)
+      over.add(sessionId)
       if (folder) await rm(await folder, { recursive: true, force: true })
     },
   }

@@ -31,3 +31,25 @@ it('a tool finds its state again after the host was closed, where the store reme
   expect(await countOnce(true)).toBe(2)
   expect(await countOnce(false)).toBe(1)
 })
+
+const NAMED = `export default {
+  migrateState: ({ slotVersion, data }) => ({ slotVersion: '2', data: { count: data, from: slotVersion } }),
+  tools: { count: { async execute(_, runtime) {
+    const state = await runtime.state.read()
+    await runtime.state.write({ ...state, count: state.count + 1 })
+    return runtime.state.read()
+  } } },
+}`
+
+it('a new version of an extension brings the state of the old one with it', async () => {
+  const home = join(folder, 'home')
+  const slot = { slotVersion: '1', schema: { type: 'integer' } }
+  writeExtension(home, { id: 'counter', stateSlot: slot, tools: [{ name: 'count' }] }, COUNTER)
+  expect(await countOnce(true)).toBe(1)
+  const next = { slotVersion: '2', schema: { type: 'object', required: ['count'] }, driftPolicy: 'migrate' } as const
+  writeExtension(home, { id: 'counter', version: '2.0.0', stateSlot: next, tools: [{ name: 'count' }] }, NAMED)
+  expect(await countOnce(true)).toEqual({ count: 2, from: '1' })
+  expect(await countOnce(true)).toEqual({ count: 3, from: '1' })
+  writeExtension(home, { id: 'counter', stateSlot: slot, tools: [{ name: 'count' }] }, COUNTER)
+  expect(await countOnce(true)).toMatch(/of version 2 and the extension has 1|SlotDriftRejected/)
+})

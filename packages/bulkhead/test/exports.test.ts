@@ -3,7 +3,10 @@ import { expect, it } from 'vitest'
 import * as bulkhead from '../src/index.ts'
 
 it('exports exactly this', () => {
-  expect(Object.keys(bulkhead).toSorted()).toEqual(['CORE_VERSION', 'createHost', 'createTerminalInteractor', 'openSqliteStore'])
+  expect(Object.keys(bulkhead).toSorted()).toEqual([
+    'CORE_VERSION', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
+    'openSqliteStore',
+  ])
 })
 
 it('has the version of its package', () => {

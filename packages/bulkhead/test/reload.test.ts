@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createHost, type Host } from '../src/index.ts'
+import { createHost, type CreateHostOptions, type Host } from '../src/index.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -17,7 +17,7 @@ const CALLS = { name: 'say', idempotent: true } as const
 const code = (text: string) => `export default { tools: { say: { execute: () => '${text}' } } }`
 const write = (workspace: string, text: string, source = code(text)) =>
   writeExtension(join(workspace, '.bulkhead'), { id: 'speaker', version: '1.0.0', tools: [CALLS] }, source)
-const open = async (workspace: string, watch?: (onChange: () => void) => () => void) =>
+const open = async (workspace: string, watch?: NonNullable<CreateHostOptions['watch']>) =>
   createHost({ workspace, home: join(folder, 'home'), trust: 'once', ...(watch ? { watch } : {}) })
 const said = async (from: Host) => {
   const session = await from.openSession({ mode: 'yolo' })
@@ -69,6 +69,23 @@ it('reloads once when it is told of a storm of changes', async () => {
   expect(reloads).toBe(1)
   await host.close()
   expect(watching).toBe(false)
+})
+
+it('watches real files: a storm of edits is one reload, and nothing is watched after the end', async () => {
+  write(folder, 'first')
+  host = await open(folder, true)
+  expect(await said(host)).toBe('first')
+  let reloads = 0
+  const reloaded = Promise.withResolvers<void>()
+  host.on((event) => {
+    if (event.type !== 'ExtensionReloaded') return
+    reloads++
+    reloaded.resolve()
+  })
+  for (let i = 0; i <= 100; i++) write(folder, `edit ${i}`)
+  await reloaded.promise
+  expect(await said(host)).toBe('edit 100')
+  expect(reloads).toBe(1)
 })
 
 it('switches from one project to another, with their layers and their files', async () => {

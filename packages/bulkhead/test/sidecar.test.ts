@@ -15,6 +15,7 @@ it('keeps long results per session, for this user alone, and removes them with i
   await sidecar.discard('s1')
   expect(existsSync(path)).toBe(false)
   expect(existsSync(other)).toBe(true)
+  await expect(sidecar.save('s1', 'c3', 'too late')).rejects.toMatchObject({ code: 'SessionCancelled' })
   await sidecar.discard('s2')
   expect(existsSync(dirname(other))).toBe(false)
 })

@@ -36,7 +36,7 @@ const given = (grant: Grant, use: Use) => ({
   read: pathMatches(grant.fs.read, use.path),
   write: pathMatches(grant.fs.write, use.path),
   host: hostMatches(grant.net.hosts, use.host),
-  shell: grant.shell.some((command) => command.cmd === use.cmd && matchArguments(command.args, use.args)),
+  shell: grant.shell.some((command) => (command.cmd === use.cmd || command.cmd === '*') && matchArguments(command.args, use.args)),
   capability: grant.capabilities.includes(use.capability),
 })
 const within = (narrow: ReturnType<typeof given>, wide: ReturnType<typeof given>) =>

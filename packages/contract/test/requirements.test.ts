@@ -85,7 +85,7 @@ describe('the schema of a set', () => {
     ['nothing', {}],
     ['everything', {
       fs: { read: ['**'], write: ['out'] }, net: { hosts: ['api.example.com', '*.example.com', 'localhost:8080', '*', '[::1]:8080'] },
-      shell: [{ cmd: 'git' }, { cmd: 'g++', args: ['x', { wildcard: true }, { prefix: '--' }] }],
+      shell: [{ cmd: 'git' }, { cmd: 'g++', args: ['x', { wildcard: true }, { prefix: '--' }] }, { cmd: '*', args: ['x', { rest: true }] }],
       capabilities: ['interact', 'tools.call'],
     }],
   ])('takes %s', (_, value) => {
@@ -101,6 +101,7 @@ describe('the schema of a set', () => {
     ['a star inside a host', { net: { hosts: ['a.*.example'] } }, 'net.hosts.0'],
     ['a command with a path', { shell: [{ cmd: '/bin/sh' }] }, 'shell.0.cmd'],
     ['a command with a space', { shell: [{ cmd: 'git log' }] }, 'shell.0.cmd'],
+    ['a rest that is not last', { shell: [{ cmd: 'a', args: [{ rest: true }, 'x'] }] }, 'shell.0.args'],
     ['a wildcard that is false', { shell: [{ cmd: 'a', args: [{ wildcard: false }] }] }, 'shell.0.args.0'],
     ['an unknown capability', { capabilities: ['root'] }, 'capabilities.0'],
   ])('refuses %s', (_, value, path) => {

@@ -81,6 +81,28 @@ describe('a verdict', () => {
   })
 })
 
+describe('a key with other names', () => {
+  const listing: RuleQuestion = { tool: 'bash', approvalKey: 'ls', names: ['ls -la src', 'timeout 5 ls -la src'], touches: [{ capability: 'shell.run', subject: '* …' }] }
+  it.each<[string, Short[], string | undefined]>([
+    ['is forbidden by any of them', [['bash', 'timeout *', 'deny']], 'deny'],
+    ['is asked about by any of them', [['bash', 'ls -la*', 'ask']], 'ask'],
+    ['is allowed by itself', [['bash', 'ls', 'allow']], 'allow'],
+    ['is not allowed by another', [['bash', 'ls -la*', 'allow']], undefined],
+    ['is allowed against a wide deny', [['bash', '*', 'deny'], ['bash', 'ls', 'allow']], 'allow'],
+    ['is forbidden by a longer name against an allow', [['bash', 'ls', 'allow'], ['bash', 'ls -la*', 'deny']], 'deny'],
+    ['is what a rule on commands speaks of', [['shell.run', 'timeout 5 *', 'deny']], 'deny'],
+    ['is not all that a rule on commands could', [['shell.run', 'rm *', 'deny']], undefined],
+  ])('%s', (_, short, action) => {
+    expect(judgeRules(rules(...short), listing)?.action).toBe(action)
+  })
+
+  it('is no path', () => {
+    const program: RuleQuestion = { tool: 'bash', approvalKey: 'ls/evil', names: [], touches: [] }
+    expect(judgeRules(rules(['bash', 'ls', 'allow']), program)).toBeUndefined()
+    expect(judgeRules(rules(['bash', 'ls*', 'deny']), program)?.action).toBe('deny')
+  })
+})
+
 describe('a denial', () => {
   const anyRule: fc.Arbitrary<ScopedRule> = fc.record({
     permission: fc.constantFrom('bash', 'ba*', 'shell.run', 'fs.read', '*'),

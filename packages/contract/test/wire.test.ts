@@ -20,7 +20,7 @@ it('lets a compartment ask exactly this of the broker, each with its power', () 
     'fs.search': 'fs.read', 'fs.watch': 'fs.read',
     'fs.watch.next': 'fs.read',
     'fs.write': 'fs.write', 'fs.edit': 'fs.write', 'fs.remove': 'fs.write', 'net.fetch': 'net', 'net.read': 'net',
-    'shell.run': 'shell',
+    'shell.run': 'shell', 'shell.pipe': 'shell',
     'env.get': 'env', 'secrets.handle': 'secrets', 'state.read': 'state', 'state.write': 'state', 'interact': 'interact', 'tools.call': 'tools',
     'session.read': 'session', 'session.write': 'session',
     'progress': null, 'update': null, 'log': null,
@@ -31,5 +31,5 @@ it('lets a compartment ask exactly this of the broker, each with its power', () 
 
 it('has exactly these placements and collections', () => {
   expect(PLACEMENTS).toEqual(['inline', 'thread', 'process'])
-  expect(STORE_COLLECTIONS).toEqual(['state', 'approval', 'paused', 'trust'])
+  expect(STORE_COLLECTIONS).toEqual(['state', 'approval', 'paused', 'trust', 'call'])
 })

@@ -1,6 +1,7 @@
 import {
-  BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, type CompartmentTool, type Diagnostic,
-  type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet, type VariableValues,
+  BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, withCommonConfig, type CompartmentTool,
+  type Diagnostic, type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet,
+  type VariableValues,
 } from '@bulkhead/contract'
 import { Extension, type ExtensionParts } from './extension.ts'
 import { arrange } from './placement.ts'
@@ -31,15 +32,15 @@ export interface CandidateSources
 }
 
 /** All of an extension's tools or none: throws the first fault, with its place in the manifest in `data.path`. */
-export function prepareCandidate(found: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
+export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
   const { settings, validators, sandbox, events, clock } = sources
-  const descriptor = keepingBytes(found)
   const { manifest } = descriptor
   const { stateSlot } = manifest
   const grants = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => grantOf(tool.requires, sources)))
+  const arrangement = arrange(descriptor, settings)
+  checkConfig(descriptor, arrangement.config, validators)
   const running = new RunningCalls()
   const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
-  const arrangement = arrange(descriptor, settings)
   const extension: Extension = new Extension({
     descriptor,
     generation,
@@ -64,24 +65,6 @@ export function prepareCandidate(found: ExtensionDescriptor, generation: number,
   return { descriptor, generation, extension, tools, fingerprint: fingerprintOf(descriptor, settings) }
 }
 
-/**
- * Once its bytes were read they are kept: what runs can be started again, and brought back after a reload that failed, when
- * the files are others by then.
- */
-function keepingBytes(descriptor: ExtensionDescriptor): ExtensionDescriptor {
-  const { code } = descriptor
-  if (code.kind !== 'files') return descriptor
-  let read: ReturnType<typeof code.readFiles> | undefined
-  const readFiles = () => {
-    read ??= code.readFiles().catch((thrown: unknown) => {
-      read = undefined
-      throw thrown
-    })
-    return read
-  }
-  return { ...descriptor, code: { kind: 'files', readFiles } }
-}
-
 export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {
   const { digests, version, integrity, manifest } = descriptor
   const ofTools = manifest.tools.map(({ name }) => settings.tool(name).timeoutMs ?? null)
@@ -89,6 +72,16 @@ export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Setting
   return canonicalJson([
     digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools, ceiling,
   ] as unknown as Json)
+}
+
+/** Whoever proved the package may not have known the configuration. Nothing is compiled where there is nothing to check. */
+function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, config: JsonObject, validators: Validators): void {
+  if (Object.keys(config).length === 0 && !('required' in configSchema)) return
+  const check = located('/configSchema', () => validators.compile(withCommonConfig(configSchema)))
+  const fault = check(config)
+  if (!fault) return
+  const message = `The configuration of "${id}" at "${fault.path}" ${fault.message}.`
+  throw new BulkheadError('ConfigSchemaViolation', message, { data: { path: fault.path } })
 }
 
 /** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */

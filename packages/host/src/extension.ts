@@ -1,12 +1,13 @@
 import {
   BulkheadError, type Clock, type CompartmentEnd, type CompartmentServices, type CompartmentSession, type CompartmentTool,
-  type ExtensionDescriptor, type Json, type LifecyclePhase, type LifecycleState, type Sandbox, type StoredState,
+  type ExtensionDescriptor, type Json, type LifecycleState, type Sandbox, type StoredState,
 } from '@bulkhead/contract'
 import { settlesWithin } from './bounded-wait.ts'
 import type { EventBus } from './events.ts'
 import { Holds } from './holds.ts'
 import type { Interactions } from './interaction/interactions.ts'
 import { Lifecycle } from './lifecycle.ts'
+import { runPhase } from './phase.ts'
 import type { Arrangement } from './placement.ts'
 import { Restarts } from './restarts.ts'
 import type { RunningCalls } from './running-calls.ts'
@@ -150,11 +151,12 @@ export class Extension {
     try {
       compartment = await this.#open()
       this.#goOn()
-      await this.#phase(compartment, 'init')
+      await runPhase('init', compartment, this.#parts)
       this.#goOn()
       this.#lifecycle.signal('initialised')
       this.#lifecycle.signal('activate')
-      await this.#phase(compartment, 'activate')
+      await runPhase('activate', compartment, this.#parts)
+      this.#goOn()
       if (this.#dead.has(compartment)) {
         throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" ended while it was activated.`)
       }
@@ -190,25 +192,6 @@ export class Extension {
     this.#opening = undefined
     void compartment.ended.then((end) => this.#ended(compartment, end))
     return compartment
-  }
-
-  async #phase(compartment: CompartmentSession, phase: LifecyclePhase): Promise<void> {
-    const { events, clock } = this.#parts
-    const extensionId = this.descriptor.id
-    const began = clock.monotonic()
-    const end = (error: BulkheadError | undefined) => events.emit({
-      type: 'LifecyclePhaseEnd', extensionId, phase, durationMs: clock.monotonic() - began,
-      ok: error === undefined, errorCode: error?.code ?? null, message: error?.message ?? '',
-    })
-    events.emit({ type: 'LifecyclePhaseStart', extensionId, phase })
-    try {
-      await compartment.lifecycle(phase)
-      end(undefined)
-    } catch (thrown) {
-      const error = BulkheadError.from(thrown, 'LifecycleFailure')
-      end(error)
-      throw error
-    }
   }
 
   #ended(compartment: CompartmentSession, end: CompartmentEnd): void {
@@ -271,21 +254,23 @@ export class Extension {
     return drained ? fault : this.#stuck('had calls running that did not end')
   }
 
-  /** Its own farewell: a failing phase is reported and does not keep it alive. */
+  /** Its own farewell, both parts of it: a failing phase is reported and does not keep it alive. */
   async #takeDown(compartment: CompartmentSession): Promise<BulkheadError | undefined> {
-    if (this.#compartment !== compartment) return undefined
-    try {
-      await this.#phase(compartment, 'deactivate')
-      this.#lifecycle.signal('drained')
-      await this.#phase(compartment, 'dispose')
-      return undefined
-    } catch (thrown) {
-      // It may have died meanwhile, which has moved the state already.
-      if (this.#compartment === compartment) this.#lifecycle.signal('fail')
-      return BulkheadError.from(thrown)
-    } finally {
-      this.#compartment = undefined
+    // One that has died meanwhile has moved the state already, and has nothing to say.
+    const isThere = () => this.#compartment === compartment
+    let fault: BulkheadError | undefined
+    for (const phase of ['deactivate', 'dispose'] as const) {
+      if (!isThere()) return fault
+      try {
+        await runPhase(phase, compartment, this.#parts)
+        if (phase === 'deactivate' && isThere()) this.#lifecycle.signal('drained')
+      } catch (thrown) {
+        fault ??= BulkheadError.from(thrown)
+        if (isThere() && this.state !== 'failed') this.#lifecycle.signal('fail')
+      }
     }
+    if (isThere()) this.#compartment = undefined
+    return fault
   }
 
   #stuck(what: string): BulkheadError {

@@ -1,16 +1,15 @@
 import {
-  BulkheadError, type ArgumentsReader, type Clock, type Diagnostic, type EventListener, type ExtensionDescriptor, type Interactor,
-  type Layer, type Store, type ToolListing,
+  BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type ExtensionDescriptor, type Layer,
+  type ToolListing,
 } from '@bulkhead/contract'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import { statusOf, type ExtensionStatus } from './extension-status.ts'
-import type { Sidecar } from './host-context.ts'
+import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
 import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
-import type { SmokeCheck } from './reload/smoke-check.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
 import { HostSession } from './sessions/host-session.ts'
@@ -18,97 +17,9 @@ import type { Session } from './sessions/session.ts'
 import { Workflows } from './sessions/workflows.ts'
 import type { StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
-import { OpenCalls, type InterruptedCall, type Owner } from './journal/open-calls.ts'
+import { OpenCalls, type InterruptedCall } from './journal/open-calls.ts'
 import type { PausedCall } from './interaction/paused-calls.ts'
 import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
-
-export interface HostOptions extends Place {
-  readonly store: Store
-  readonly clock?: Clock
-  /** The folder {user-data} stands for. */
-  readonly userData: string
-  /** Looked up for declared names only. */
-  readonly env: (name: string) => string | undefined
-  readonly sidecar?: Sidecar
-  /** Who writes to the store, where several processes share it. Default: this host alone. */
-  readonly owner?: Owner
-  /** Who is asked by an extension that is started by nobody's call: an eager one, or one that is reloaded. */
-  readonly interactor?: Interactor
-  /** What a new generation must pass besides starting, before it takes over from one that runs. */
-  readonly smokeCheck?: SmokeCheck
-  /** Readers of the arguments of locked tools, by name, whoever implements them. */
-  readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
-  /** How long running calls may go on when they must end. */
-  readonly drainMs?: number
-}
-
-export interface Host {
-  tools(): readonly ToolListing[]
-  /** What answers to the name, with its origin and generation. */
-  tool(name: string): ToolListing | undefined
-  /** Every extension that is loaded, hidden ones and those that are being let go too. */
-  extensions(): readonly ExtensionStatus[]
-  /** The loader's and the registry's own: what is not offered, and why. */
-  readonly diagnostics: readonly Diagnostic[]
-  /** Offers more extensions. What is wrong with one of them becomes a diagnostic. Rejects with HostClosed. */
-  register(extensions: readonly ExtensionDescriptor[]): Promise<void>
-  /**
-   * Takes back one, of the layer that answers unless another is named; what it hid is offered again. It ends when the turns
-   * that know it and its calls have. Resolves with whether there was one.
-   */
-  unregister(id: string, layer?: Layer): Promise<boolean>
-  /** Takes back all. */
-  clear(): Promise<void>
-  /**
-   * Brings what is offered to what there is now, without losing a call. Rejects, and changes nothing, with what the source
-   * rejects with, ExtensionNotFound, or HostClosed; what is wrong with one extension is in the report.
-   */
-  reload(request?: ReloadRequest): Promise<ReloadReport>
-  /**
-   * From here on the host works in another folder. Sessions that are open stay in theirs, with its tools and rules, and what
-   * they no longer need is unloaded when the last of them has closed.
-   */
-  switchWorkspace(place: Place): Promise<SwitchReport>
-  /**
-   * Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that
-   * make no sense.
-   */
-  openSession(options?: SessionOptions): Promise<Session>
-  /**
-   * What is called from within `work`, in whichever session and however late, draws on a budget of its own: the async
-   * context carries it. Without limits, those of the configuration.
-   */
-  runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value
-  /** Calls that wait for an answer, or have one and wait to go on; `session.resume` does. Rejects with StoreUnavailable. */
-  pausedCalls(): Promise<readonly PausedCall[]>
-  /** Gives a paused call up. Rejects with StoreUnavailable. */
-  forgetPaused(id: string): Promise<void>
-  /** Calls that were open when a host of this store ended, each closed with an error outcome. Never rejects. */
-  interruptedCalls(): Promise<readonly InterruptedCall[]>
-  /** Resolves when everything that happened so far is in the store. Rejects with StoreUnavailable when the audit of some of it is not. */
-  flush(): Promise<void>
-  /** Returns what ends the subscription. */
-  on(listener: EventListener): () => void
-  /** What became of the calls so far, by tool. */
-  metrics(): readonly ToolMetrics[]
-  /**
-   * Lets running calls end, cancels what is left, stops extensions in reverse order. Never rejects; idempotent.
-   * Sandbox and store stay open: whoever opened them closes them.
-   */
-  close(): Promise<CloseReport>
-}
-
-export interface CloseReport extends StopReport {
-  /** Calls that had to be cancelled. */
-  readonly cancelledCalls: number
-}
-
-export interface SwitchReport {
-  /** Sessions that stay in the folder that was left. */
-  readonly sessionsLeft: number
-  /** Resolves when nothing of that folder runs any more: then its sandbox can be closed. */
-  readonly unloaded: Promise<StopReport>
-}
 
 const DRAIN_MS = 5_000
 
@@ -169,7 +80,11 @@ class ToolHost implements Host {
   }
 
   register(extensions: readonly ExtensionDescriptor[]): Promise<void> {
-    return this.#change(({ context: { registry } }) => registry.register(extensions))
+    return this.#change(({ context: { registry }, reloader }) => {
+      const unwanted = registry.register(extensions)
+      reloader.setApart(extensions)
+      return unwanted
+    })
   }
 
   async unregister(id: string, layer?: Layer): Promise<boolean> {

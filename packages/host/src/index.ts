@@ -1,5 +1,5 @@
 export { createHost } from './host.ts'
-export type { CloseReport, Host, HostOptions, SwitchReport } from './host.ts'
+export type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
 export type { Place } from './workspace.ts'
 export type { ExtensionStatus } from './extension-status.ts'
 export type { ReloadChange, ReloadReport, ReloadRequest, ReportSource } from './reload/reload-report.ts'

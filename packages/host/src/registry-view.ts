@@ -1,7 +1,7 @@
 import type { ToolListing } from '@bulkhead/contract'
 import type { Composition, Offer } from './composition.ts'
 import type { Extension } from './extension.ts'
-import { OfferedTools } from './offered-tools.ts'
+import { OfferedTools, type Present } from './offered-tools.ts'
 import type { Settings } from './settings.ts'
 
 /** The registry of one moment. Never changes: what is loaded later makes another. */
@@ -10,8 +10,7 @@ export class RegistryView {
   readonly offered: OfferedTools
   readonly #composition: Composition
 
-  /** `now`: what is offered when it is asked. */
-  constructor(composition: Composition, settings: Settings, now: () => Composition['offers']) {
+  constructor(composition: Composition, settings: Settings, now: () => Present) {
     this.offered = new OfferedTools(composition.offers, settings, now)
     this.#composition = composition
   }

@@ -5,6 +5,7 @@ import {
 import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
 import { compose, type Composition } from './composition.ts'
 import type { Extension } from './extension.ts'
+import { keepingBytes } from './kept-bytes.ts'
 import type { OfferedTools } from './offered-tools.ts'
 import { RegistryView } from './registry-view.ts'
 import type { Settings } from './settings.ts'
@@ -64,15 +65,21 @@ export class Registry {
     return this.#present.unprepared
   }
 
-  /** Adds all, then decides once who is offered. Never throws for what it is given: a fault becomes a diagnostic. */
+  /**
+   * Adds all, then decides once who is offered. What is wrong with one of them becomes a diagnostic. Throws, and changes
+   * nothing, where one that is offered now would have to go.
+   */
   register(descriptors: readonly ExtensionDescriptor[]): readonly Extension[] {
     const { candidates, unprepared, settings } = this.#present
     this.learnLocked(descriptors)
     const enabled = descriptors.filter(({ id }) => settings.extension(id).enabled !== false)
     const prepared = enabled.map((descriptor) => this.prepare(descriptor, settings))
-    return this.commit(this.propose(
+    const proposal = this.propose(
       [...candidates, ...prepared.filter(isCandidate)], [...unprepared, ...prepared.filter(isUnprepared)], settings,
-    ))
+    )
+    const harmed = proposal.composition.refused.find(({ candidate }) => this.#view.serves(candidate.extension))
+    if (harmed) throw harmed.error
+    return this.commit(proposal)
   }
 
   /** What it hid is offered again. Returns the extensions that are no longer wanted, in the order to stop them. */
@@ -95,7 +102,12 @@ export class Registry {
     }
   }
 
-  prepare(descriptor: ExtensionDescriptor, settings: Settings): Candidate | Unprepared {
+  prepare(found: ExtensionDescriptor, settings: Settings): Candidate | Unprepared {
+    return this.prepareAgain(keepingBytes(found), settings)
+  }
+
+  /** With the bytes it had. */
+  prepareAgain(descriptor: ExtensionDescriptor, settings: Settings): Candidate | Unprepared {
     try {
       const lookUp: CandidateSources['lookUp'] = (id, asker) => this.#lookUp(id, asker)
       return prepareCandidate(descriptor, ++this.#generation, { ...this.#sources, settings, lookUp })
@@ -175,7 +187,8 @@ export class Registry {
   }
 
   #viewOf({ composition, settings }: Proposal): RegistryView {
-    return new RegistryView(composition, settings, () => this.#present.composition.offers)
+    const now = () => ({ offers: this.#present.composition.offers, settings: this.#present.settings })
+    return new RegistryView(composition, settings, now)
   }
 
   /** One that is being tried out finds those it is tried out with. */
@@ -185,7 +198,7 @@ export class Registry {
   }
 
   #again(candidate: Candidate, settings: Settings): Candidate {
-    const prepared = this.prepare(candidate.descriptor, settings)
+    const prepared = this.prepareAgain(candidate.descriptor, settings)
     return isCandidate(prepared) ? prepared : candidate
   }
 }

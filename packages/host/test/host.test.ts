@@ -111,6 +111,33 @@ test.each(['deactivate', 'dispose'] as const)('a failing %s is reported and does
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
 })
 
+test('a failing deactivate does not cost it its dispose', async () => {
+  const log: string[] = []
+  const world = createWorld({
+    extensions: [{ phases: { deactivate: () => { throw new Error('no') }, dispose: () => { log.push('disposed') } } }],
+  })
+  await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
+  expect((await world.host.close()).faults).toMatchObject([{ error: { message: 'no' } }])
+  expect(log).toEqual(['disposed'])
+})
+
+test('one that is stopped in the middle of activating does not come to life afterwards', async () => {
+  const clock = new ManualClock()
+  const gate = Promise.withResolvers<void>()
+  const world = createWorld({ clock, drainMs: 100, extensions: [{ phases: { activate: () => gate.promise } }] })
+  const session = await world.host.openSession(yolo)
+  const waiting = session.call({ id: 'c', ...echo })
+  await flush()
+  const closing = world.host.close()
+  await clock.advance(1_000)
+  expect(await closing).toMatchObject({ stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleTimeout' } }] })
+  expect(verdictOf(await waiting)).toBe('HostClosed')
+  gate.resolve()
+  await flush()
+  expect(world.sandbox.alive).toEqual([])
+  expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
+})
+
 test('what would not stop is named', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, drainMs: 100 })
@@ -199,4 +226,19 @@ test('an operator sees why an extension failed and how long it rests', async () 
   expect(world.eventsOf('LifecyclePhaseEnd').at(-1)).toMatchObject({
     phase: 'init', ok: false, errorCode: 'LifecycleFailure', message: 'no licence',
   })
+})
+
+test('what an embedder registers stays through reloads, and cannot push out what is offered', async () => {
+  const world = createWorld()
+  const { descriptor } = sketchExtension({ id: 'bridge', tools: { remote: {} } })
+  await world.host.register([descriptor])
+  expect((await world.host.reload()).changes).toEqual([])
+  world.find({ extensions: [] })
+  await world.host.reload()
+  expect(world.host.tools().map(({ name }) => name)).toEqual(['remote'])
+  const rival = sketchExtension({ id: 'rival', tools: { remote: {} } }).descriptor
+  await expect(world.host.register([rival])).rejects.toMatchObject({ code: 'RegistrationConflict' })
+  await expect(world.host.register([descriptor])).rejects.toMatchObject({ code: 'RegistrationConflict' })
+  expect(world.host.tool('remote')?.extension).toBe('bridge')
+  expect(world.host.diagnostics).toEqual([])
 })

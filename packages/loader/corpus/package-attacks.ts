@@ -148,7 +148,7 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
   manifest(249, 'a field of a tool that is not known', withTool({ trusted: true }), 'ShapeInvalid'),
   manifest(249, 'a prototype', written().replace('{', '{"__proto__":{"trusted":true},'), 'ShapeInvalid'),
   manifest(250, 'every capability', withTool({ requires: { capabilities: ['*'] } }), 'ShapeInvalid'),
-  manifest(250, 'every command', withTool({ requires: { shell: [{ cmd: '*' }] } }), 'ShapeInvalid'),
+  manifest(250, 'every command', withTool({ requires: { shell: [{ cmd: '*' }] } }), 'RequirementInvalid'),
   manifest(250, 'every file there is', withTool({ requires: { fs: { read: ['/**'] } } }), 'RequirementInvalid'),
   manifest(250, 'a variable that is every variable', withTool({ requires: { fs: { read: ['{*}/**'] } } }), 'RequirementInvalid'),
   manifest(250, 'every environment variable', manifestOf({ env: ['*'] }), 'ShapeInvalid'),

@@ -1,3 +1,6 @@
+import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
+import { bash } from './bash/bash.ts'
+import { readBashArguments } from './bash/judging/read-arguments.ts'
 import type { BundledExtension } from './bundled-extension.ts'
 import { edit } from './edit/edit.ts'
 import { glob } from './glob/glob.ts'
@@ -7,16 +10,16 @@ import { read } from './read/read.ts'
 import { createSkill, type SkillOptions } from './skill/skill.ts'
 import { createTask, type AgentRunner } from './task/task.ts'
 import { todo } from './todo/todo.ts'
-import { createToolSearch, type ToolCatalog } from './tool_search/tool_search.ts'
-import { createWebFetch } from './web_fetch/web_fetch.ts'
-import type { SearchConfig } from './web_search/provider.ts'
-import { createWebSearch } from './web_search/web_search.ts'
+import { createToolSearch, type ToolCatalog } from './tool-search/tool-search.ts'
+import { createWebFetch } from './web-fetch/web-fetch.ts'
+import type { SearchConfig } from './web-search/provider.ts'
+import { createWebSearch } from './web-search/web-search.ts'
 import { write } from './write/write.ts'
 
 export type { BundledExtension }
 export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
-export type { SearchedTool, ToolCatalog } from './tool_search/tool_search.ts'
-export { SHELF_THRESHOLD, ToolShelf } from './tool_search/tool-shelf.ts'
+export type { SearchedTool, ToolCatalog } from './tool-search/tool-search.ts'
+export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-shelf.ts'
 
 /** What whoever embeds the host has, and tools need. A tool whose part is missing says so when it is called. */
 export interface BundledOptions {
@@ -34,10 +37,13 @@ export interface BundledOptions {
 
 /** Every tool that ships with the host. */
 export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
-  read, write, edit, glob, grep, todo, question,
+  read, write, edit, glob, grep, bash, todo, question,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search),
 ]
 
 /** The same where nothing is known of whoever embeds the host. */
 export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()
+
+/** For the host: what calls of these tools stand for, whoever implements them. */
+export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map([['bash', readBashArguments]])

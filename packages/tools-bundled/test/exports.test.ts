@@ -2,5 +2,6 @@ import { expect, it } from 'vitest'
 import * as tools from '../src/index.ts'
 
 it('exports exactly this', () => {
-  expect(Object.keys(tools).toSorted()).toEqual(['SHELF_THRESHOLD', 'ToolShelf', 'bundledExtensions', 'createBundledExtensions'])
+  expect(Object.keys(tools).toSorted())
+    .toEqual(['SHELF_THRESHOLD', 'ToolShelf', 'argumentsReaders', 'bundledExtensions', 'createBundledExtensions'])
 })

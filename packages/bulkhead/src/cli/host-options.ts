@@ -2,7 +2,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { messageOf, type Store } from '@bulkhead/contract'
 import type { CreateHostOptions } from '../create-host.ts'
 import { storeFile } from '../store-file.ts'
-import { createTerminalInteractor } from '../terminal-interactor.ts'
+import { createTerminalInteractor } from '../terminal/terminal-interactor.ts'
 import { UsageError } from './usage-error.ts'
 
 const COMMON = {

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
-import { createLoader, Installer, type RegistryOptions } from '@bulkhead/loader'
+import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
 import { homeFolder, loaderOptions } from '../loader-options.ts'
 import { decideTrust } from '../project-trust.ts'
 import { terminal } from './host-options.ts'
@@ -29,13 +29,17 @@ export async function openInstaller(values: InstallerValues): Promise<{ readonly
   const workspace = folderOf(values.workspace ?? process.cwd())
   const loader = loaderOptions(homeFolder(values.home))
   const layer = values.project ? 'project' as const : 'global' as const
-  const mayRead = layer !== 'project' || values['trust-project'] || (await decideTrust(createLoader(loader), workspace, terminal())).trust !== 'declined'
-  if (!mayRead) {
+  if (layer === 'project' && !values['trust-project'] && !await isTrusted(loader, workspace)) {
     throw new BulkheadError('ProjectTrustRequired', `${workspace} has tools or settings of its own and is not trusted; nothing was read or written.`)
   }
   const progress = createProgress('fetching')
   const registry = registryOf(values.registry, progress)
   return { installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...(registry && { registry }) }), progress }
+}
+
+async function isTrusted(loader: LoaderOptions, workspace: string): Promise<boolean> {
+  const { trust } = await decideTrust(createLoader(loader), workspace, terminal())
+  return trust !== 'declined'
 }
 
 function registryOf(given: string | undefined, progress: Progress): RegistryOptions | undefined {

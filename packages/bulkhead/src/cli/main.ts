@@ -5,9 +5,9 @@ import { UsageError } from './usage-error.ts'
 /** Each is loaded when it is wanted: help and wrong usage answer at once. */
 const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
   ['tools', { summary: 'lists the tools of this folder, where they come from and what they may do', load: async () => (await import('./tools.ts')).tools }],
-  ['trust', { summary: 'says whether the tools and settings that a project brings may be used', load: async () => (await import('./trust.ts')).trust }],
   ['explain', { summary: 'says what would become of a call, who decides it, and what would change that', load: async () => (await import('./explain.ts')).explain }],
   ['audit', { summary: 'shows what was decided and done, and proves that nobody changed it since', load: async () => (await import('./audit.ts')).audit }],
+  ['trust', { summary: 'says whether the tools and settings that a project brings may be used', load: async () => (await import('./trust.ts')).trust }],
   ['call', { summary: 'calls one tool and prints its outcome', load: async () => (await import('./call.ts')).call }],
   ['reload', { summary: 'tries out what a running host would take over: proves, starts and stops each extension', load: async () => (await import('./reload.ts')).reload }],
   ['install', { summary: 'installs a folder, a tarball or an npm package, after showing what it is and may do', load: async () => (await import('./install.ts')).install }],

@@ -185,6 +185,8 @@ export interface PipeOptions {
    * write to the workspace alone. Where it cannot, they run without.
    */
   readonly wall?: 'read' | 'work'
+  /** Whoever watches the call does not see what they write while they run. */
+  readonly quiet?: boolean
 }
 export interface PipeResult {
   /** Of each command, in order. */

@@ -21,9 +21,11 @@ export function readValue(request: InteractionRequest, value: unknown): Json {
       throw malformed('with something that is not a text')
     case 'Confirm':
     case 'grantStageTool':
-    case 'trustProject':
       if (typeof value === 'boolean') return value
       throw malformed('with something that is neither yes nor no')
+    case 'trustProject':
+      if (typeof value === 'boolean' || value === 'once' || value === 'trusted' || value === 'declined') return value
+      throw malformed('with something that is no decision about trust')
     case 'Select':
       return readChoice(request, value)
     case 'Auth.DeviceCode':

@@ -3,7 +3,7 @@ export const BUCKET_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200, 
 
 /** How long things took, in a fixed amount of memory. */
 export class Histogram {
-  readonly #counts = new Array<number>(BUCKET_BOUNDS.length + 1).fill(0)
+  readonly #counts = Array.from({ length: BUCKET_BOUNDS.length + 1 }, () => 0)
   #count = 0
   #sum = 0
   #max = 0

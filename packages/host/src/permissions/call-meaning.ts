@@ -21,7 +21,8 @@ export interface CallMeaning {
   readonly verdicts: readonly Verdict[]
 }
 
-export const meaningByKey = (approvalKey: string): CallMeaning => ({ approvalKey, subjects: [{ key: approvalKey }], verdicts: [] })
+export const meaningByKey = (approvalKey: string): CallMeaning =>
+  ({ approvalKey, subjects: [{ key: approvalKey }], verdicts: [] })
 
 /** Told by the host's own reader where there is one for this name; else by a template or by the tool. */
 export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning | Promise<CallMeaning> {

@@ -1,4 +1,4 @@
-import { intersectGrant, type Grant, type ShellRequirement } from '@bulkhead/contract'
+import { intersectGrant, type ArgPattern, type Grant, type ShellRequirement } from '@bulkhead/contract'
 
 /** A grant for people, one line for each thing in it. */
 export function describeGrant(grant: Grant): readonly string[] {
@@ -13,7 +13,12 @@ export function describeGrant(grant: Grant): readonly string[] {
 
 /** A command as a pattern: `*` stands for what is left open. */
 export function commandLine({ cmd, args = [] }: ShellRequirement): string {
-  return [cmd, ...args.map((arg) => typeof arg === 'string' ? arg : 'prefix' in arg ? `${arg.prefix}*` : 'rest' in arg ? '…' : '*')].join(' ')
+  return [cmd, ...args.map(argumentText)].join(' ')
+}
+
+function argumentText(arg: ArgPattern): string {
+  if (typeof arg === 'string') return arg
+  return 'prefix' in arg ? `${arg.prefix}*` : 'rest' in arg ? '…' : '*'
 }
 
 /** What of a grant lies outside another, one line for each. Compared as grants: two things may read alike. */

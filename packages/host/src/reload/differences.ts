@@ -17,13 +17,15 @@ export interface Comparison {
   readonly before: Settings
   readonly report: LoadReport
   readonly after: Settings
+  /** Layer and id of what did not come from a report, and does not go with one. */
+  readonly apart: ReadonlySet<string>
   /** Only these ids, and those as changed even where nothing about them is. */
   readonly only?: ReadonlySet<string> | undefined
 }
 
 /** Pure. What is the same is left out. */
-export function differences({ current, unprepared, before, report, after, only }: Comparison): readonly Change[] {
-  const inScope = ({ id }: ExtensionDescriptor) => !only || only.has(id)
+export function differences({ current, unprepared, before, report, after, apart, only }: Comparison): readonly Change[] {
+  const inScope = (descriptor: ExtensionDescriptor) => !apart.has(keyOf(descriptor)) && (!only || only.has(descriptor.id))
   const wanted = report.extensions.filter((descriptor) => inScope(descriptor) && after.extension(descriptor.id).enabled !== false)
   const known = new Map(current.map((candidate) => [keyOf(candidate.descriptor), candidate]))
   const hopeless = new Set(unprepared.map(({ descriptor }) => `${keyOf(descriptor)} ${descriptor.digests.package}`))

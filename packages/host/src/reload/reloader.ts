@@ -1,4 +1,6 @@
-import { BulkheadError, layerRank, type Clock, type Diagnostic, type LoadReport } from '@bulkhead/contract'
+import {
+  BulkheadError, layerRank, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport,
+} from '@bulkhead/contract'
 import { registrationDiagnostic, type Candidate } from '../candidate.ts'
 import type { EventBus } from '../events.ts'
 import type { Extension, Starter } from '../extension.ts'
@@ -45,6 +47,7 @@ export class Reloader {
   /** Why the last try to reload an extension failed, until one succeeds. */
   readonly #faults = new Map<string, Diagnostic>()
   readonly #deferred = new Set<string>()
+  readonly #apart = new Set<string>()
   #report: LoadReport
   #last: Promise<unknown> = Promise.resolve()
   /** The reload of everything that has been asked for and has not begun. */
@@ -67,12 +70,17 @@ export class Reloader {
   }
 
   reload(request: ReloadRequest = {}): Promise<ReloadReport> {
-    if (request.report || request.extensions) return this.queue(() => this.#run(request))
-    this.#next ??= this.queue(() => {
+    if (request.report || request.extensions) return this.#begin(async () => request)
+    this.#next ??= this.#begin(async () => {
       this.#next = undefined
-      return this.#run(request)
+      return request
     })
     return this.#next
+  }
+
+  /** Registered by the embedder, so that no report adds or removes it. */
+  setApart(descriptors: readonly ExtensionDescriptor[]): void {
+    for (const descriptor of descriptors) this.#apart.add(keyOf(descriptor))
   }
 
   /** After whatever changes the registry now. */
@@ -98,7 +106,14 @@ export class Reloader {
     if (this.#closed) throw this.#closed
   }
 
-  async #run(request: ReloadRequest): Promise<ReloadReport> {
+  /** What takes longer than the swap does not hold up other changes. */
+  async #begin(request: () => Promise<ReloadRequest>): Promise<ReloadReport> {
+    const round = await this.queue(async () => this.#swap(await request()))
+    await Promise.all(round.taken.filter(({ exchanged }) => exchanged).map(({ candidate, from }) => this.#exchange(round, candidate, from!)))
+    return { changes: this.#conclude(round) }
+  }
+
+  async #swap(request: ReloadRequest): Promise<Round> {
     const { registry, retirement, check, starter, clock } = this.#sources
     const report = request.report ?? await this.#load()
     this.#goOn()
@@ -106,7 +121,7 @@ export class Reloader {
     const only = request.extensions && new Set(request.extensions)
     registry.learnLocked(report.extensions)
     const { candidates: current, unprepared, settings: before } = registry
-    const found = differences({ current, unprepared, before, report, after: settings, only })
+    const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })
     for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => idOf(change) === id)) throw notFound(id)
     const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [] }
     const there = new Set(report.extensions.map(keyOf))
@@ -117,15 +132,15 @@ export class Reloader {
     const proposal = await round.attempt.prove(() => this.#goOn()).finally(() => {
       this.#attempt = undefined
     })
-    for (const { candidate, from, exchanged } of round.taken) {
+    const taken = round.taken.filter(({ candidate }) => !round.attempt.failed.has(keyOf(candidate.descriptor)))
+    for (const { candidate, from, exchanged } of taken) {
       if (from && exchanged) candidate.extension.startAfter(Promise.resolve().then(() => retirement.left(from)))
     }
     retirement.retire(registry.commit(proposal), replaced())
-    for (const { candidate } of round.taken) retirement.welcome(candidate.extension)
+    for (const { candidate } of taken) retirement.welcome(candidate.extension)
     this.#report = report
-    await Promise.all(round.taken.filter(({ exchanged }) => exchanged).map(({ candidate, from }) => this.#exchange(round, candidate, from!)))
     for (const extension of registry.eager()) extension.start(starter).catch(() => {})
-    return { changes: this.#conclude(round) }
+    return { ...round, taken }
   }
 
   #load(): Promise<LoadReport> {
@@ -173,9 +188,9 @@ export class Reloader {
     void free.then(() => {
       this.#deferred.delete(id)
       if (this.#closed) return undefined
-      return this.queue(async () => {
+      return this.#begin(async () => {
         const report = source ? await source.load() : this.#report
-        return this.#run({ report, ...(isForced ? { extensions: [id] } : {}) })
+        return { report, ...(isForced ? { extensions: [id] } : {}) }
       })
     }).catch((thrown: unknown) => {
       if (!this.#closed) events.suppressed('reload', thrown)
@@ -184,21 +199,28 @@ export class Reloader {
 
   /** The old one is on its way out; if the new one does not stand, it is brought back as it was. */
   async #exchange({ attempt }: Round, candidate: Candidate, from: Extension): Promise<void> {
-    const { registry, retirement } = this.#sources
     try {
       await prove(candidate.extension, this.#sources)
     } catch (thrown) {
       const error = BulkheadError.from(thrown)
       attempt.failed.set(keyOf(candidate.descriptor), error)
-      if (this.#closed) return
-      const { candidates, unprepared, settings } = registry
-      const ended = candidate.extension.stop(error, 0)
-      // One of a layer below has its place in the registry already.
-      const back = from.descriptor.layer === candidate.descriptor.layer ? [registry.prepare(from.descriptor, settings)] : []
-      for (const restored of back.filter(isCandidate)) restored.extension.startAfter(ended)
-      const others = candidates.filter((other) => other !== candidate)
-      retirement.retire(registry.commit(registry.propose([...others, ...back.filter(isCandidate)], unprepared, settings)), error)
+      // A host that closes has nothing to go back to.
+      await this.queue(() => this.#bringBack(from, candidate, error)).catch(() => {})
     }
+  }
+
+  #bringBack(from: Extension, failed: Candidate, error: BulkheadError): void {
+    const { registry, retirement } = this.#sources
+    const { candidates, unprepared, settings } = registry
+    // Somebody else has taken its place meanwhile.
+    if (!candidates.includes(failed)) return
+    const ended = failed.extension.stop(error, 0)
+    // One of a layer below has its place in the registry already.
+    const isBelow = from.descriptor.layer !== failed.descriptor.layer
+    const back = isBelow ? [] : [registry.prepareAgain(from.descriptor, settings)].filter(isCandidate)
+    for (const restored of back) restored.extension.startAfter(ended)
+    const others = candidates.filter((other) => other !== failed)
+    retirement.retire(registry.commit(registry.propose([...others, ...back], unprepared, settings)), error)
   }
 
   #conclude({ attempt, changes }: Round): readonly ReloadChange[] {

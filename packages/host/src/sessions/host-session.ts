@@ -75,7 +75,7 @@ export class HostSession implements Session {
         sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
         queue: outer?.interactions.queue,
       }),
-      paused: options.pause ? sources.host.paused : undefined,
+      paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
       hooks: joinHooks(outer?.hooks, options.hooks),
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
@@ -98,11 +98,12 @@ export class HostSession implements Session {
   }
 
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
-    const { paused } = this.#sources.host
+    const { paused, events } = this.#sources.host
     const { call, resumption } = await paused.claim(id, answer)
     try {
       const outcome = await this.#call(call, options, resumption)
-      if (!mustGoOn(outcome)) await paused.forget(id)
+      // The outcome is there whatever becomes of the record.
+      if (!mustGoOn(outcome)) await paused.forget(id).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
       return outcome
     } finally {
       paused.release(id)
@@ -129,7 +130,7 @@ export class HostSession implements Session {
     const scope = (turn?.scope ?? this.#cancel).begin()
     const forget = signal && onAbort(signal, () => scope.cancel(callCancelled('user', signal.reason)))
     const frame = { scope, turn: turn?.scope ?? scope, tools: this.#offered() }
-    return this.#hold(this.#runAll(calls, options, frame, { batchSize, steering }), turn, calls.length, () => {
+    return this.#hold(this.#runAll([...calls], options, frame, { batchSize, steering }), turn, calls.length, () => {
       forget?.()
       scope.end()
     })
@@ -165,6 +166,7 @@ export class HostSession implements Session {
     const sources = { ...this.#sources, onClose: (ended: HostSession) => this.#subagents.delete(ended) }
     const subagent = new HostSession(options, sources, this)
     this.#subagents.add(subagent)
+    if (!options.background) this.#turn?.owns(subagent)
     return subagent
   }
 

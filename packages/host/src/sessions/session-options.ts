@@ -28,7 +28,7 @@ export interface SessionOptions {
   readonly interactionTimeoutMs?: number
   /**
    * A question of a tool that nobody answers is kept in the store, and its call ends as `clarification_needed`; `resume`
-   * goes on with it, in this session or in one of a later host.
+   * goes on with it, in this session or in one of a later host. Default: as in the session it is a sub-agent of.
    */
   readonly pause?: boolean
   /** What becomes of a call that needs a person's word when nobody can be asked: it is denied, or the whole turn ends. */

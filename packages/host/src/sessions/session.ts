@@ -13,7 +13,7 @@ export interface CallAllOptions extends CallOptions {
 }
 
 export interface SubagentOptions extends SessionOptions {
-  /** Goes on when the turn it is opened in is cancelled. */
+  /** Goes on when the turn it is opened in ends. */
   readonly background?: boolean
 }
 
@@ -44,8 +44,8 @@ export interface Session {
   endTurn(): Promise<void>
   /**
    * A session for a sub-agent, which can do no more than this one: it lives under both policies, draws from both budgets,
-   * asks the same person unless it brings its own, and ends with this one. Rejects with SubagentDepthExceeded five deep,
-   * and as `openSession` does.
+   * asks the same person unless it brings its own, and ends with this one, and with its turn. Rejects with
+   * SubagentDepthExceeded five deep, and as `openSession` does.
    */
   openSubagent(options?: SubagentOptions): Promise<Session>
   /** Ends its turn, its calls and its sub-agents, and refuses what is to come. */

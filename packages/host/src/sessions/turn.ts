@@ -26,6 +26,7 @@ export class HostTurn implements Turn {
   readonly scope: CancelScope
   readonly offered: OfferedTools
   readonly #open = new Set<Promise<unknown>>()
+  readonly #subagents = new Set<{ close(): Promise<void> }>()
   readonly #forgetSignal: (() => void) | undefined
   #ending: Promise<void> | undefined
 
@@ -54,7 +55,12 @@ export class HostTurn implements Turn {
     void work.finally(() => this.#open.delete(work))
   }
 
-  /** Refuses calls to come, and resolves when those it has have settled. Idempotent. */
+  /** The sub-agent ends with the turn. */
+  owns(subagent: { close(): Promise<void> }): void {
+    this.#subagents.add(subagent)
+  }
+
+  /** Refuses calls to come, and resolves when those it has have settled and its sub-agents are closed. Idempotent. */
   end(): Promise<void> {
     this.#ending ??= this.#end()
     return this.#ending
@@ -63,6 +69,7 @@ export class HostTurn implements Turn {
   async #end(): Promise<void> {
     this.scope.refuse(new BulkheadError('TurnCancelled', 'The turn is over.', { data: { reason: 'parent' } }))
     while (this.#open.size > 0) await Promise.all(this.#open)
+    await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
     this.#forgetSignal?.()
     this.scope.end()
   }

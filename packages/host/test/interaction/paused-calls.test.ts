@@ -162,6 +162,36 @@ test('a password is never kept, neither asked later nor told again', async () =>
   expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['hunter2', 'Fram'] })
 })
 
+test('an outcome is told also where the store fails to forget the record', async () => {
+  const store = new MemoryStore()
+  const quiz = asking([ask('Ship?')])
+  const { execute, ...tool } = quiz.tools!['quiz']!
+  const breaking: ExtensionSketch = {
+    tools: {
+      quiz: {
+        ...tool,
+        execute: async (args, runtime) => {
+          const answers = await execute!(args, runtime)
+          store.failing = true
+          return answers
+        },
+      },
+    },
+  }
+  const { world, session } = await opened(store, breaking)
+  const id = pausedIn(await session.call(CALL))
+  expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['Fram'] })
+  expect(world.eventsOf('SuppressedError').map(({ source }) => source)).toContain('paused calls')
+})
+
+test('a sub-agent pauses as its parent does', async () => {
+  const { session } = await opened(new MemoryStore(), asking([ask('Ship?')]))
+  const subagent = await session.openSubagent()
+  expect(verdictOf(await subagent.call(CALL))).toBe('ClarificationNeeded')
+  const without = await session.openSubagent({ pause: false })
+  expect(verdictOf(await without.call(CALL))).toBe('InteractionUnavailable')
+})
+
 test('a session that does not pause fails, a paused call can be given up, and a failing store says so', async () => {
   const store = new MemoryStore()
   const { session: plain } = await opened(store, asking([ask('Ship?')]), {})

@@ -85,3 +85,33 @@ test('of which two may be loaded: a third waits until one of them has ended', as
   expect(await session.call({ id: 'c', ...echo })).toMatchObject({ data: 'v3' })
   expect(crowd()).toBe(2)
 })
+
+test('a change that breaks a rule is not begun, and the one there is goes on', async () => {
+  const alone: ExtensionSketch = { loadedCardinality: 'one' }
+  const world = createWorld({ extensions: [version(1, alone)] })
+  const session = await world.host.openSession(yolo)
+  await session.call({ id: 'a', ...echo })
+  world.find({ extensions: [version(2, { ...alone, dependsOn: ['gone'] })] })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'DependencyMissing' } }])
+  expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v1' })
+  expect(world.sandbox.requests).toHaveLength(1)
+})
+
+test('an exchange that waits for a call holds up no other change', async () => {
+  const alone: ExtensionSketch = { loadedCardinality: 'one' }
+  const gate = Promise.withResolvers<string>()
+  const other = (number: number): ExtensionSketch => ({ id: 'other', version: `${number}.0.0`, tools: { other: { execute: () => `o${number}` } } })
+  const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } }), other(1)] })
+  const session = await world.host.openSession(yolo)
+  const inFlight = session.call({ id: 'a', ...echo })
+  await flush()
+  world.find({ extensions: [version(2, alone), other(1)] })
+  const exchanging = world.host.reload()
+  await flush()
+  world.find({ extensions: [version(2, alone), other(2)] })
+  expect((await world.host.reload()).changes).toMatchObject([{ extension: 'other', result: 'reloaded' }])
+  expect(await session.call({ id: 'b', name: 'other', arguments: {} })).toMatchObject({ data: 'o2' })
+  gate.resolve('v1')
+  expect(await inFlight).toMatchObject({ data: 'v1' })
+  expect((await exchanging).changes).toMatchObject([{ extension: 'sample', result: 'reloaded' }])
+})

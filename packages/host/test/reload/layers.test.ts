@@ -89,11 +89,15 @@ test.each<[string, Partial<Parameters<World['find']>[0]>]>([
 
 test('another configuration is a change of those it speaks of', async () => {
   const other: ExtensionSketch = { id: 'other', tools: { other: {} } }
-  const world = createWorld({ extensions: [named('global'), other] })
+  const configSchema = { type: 'object', additionalProperties: false, properties: { lang: { type: 'string' } } } as const
+  const world = createWorld({ extensions: [named('global', { configSchema }), other] })
   await answer(world)
   world.find({ config: { extensions: { sample: { config: { lang: 'no' } } } } })
   expect((await world.host.reload()).changes).toMatchObject([{ extension: 'sample', result: 'reloaded' }])
   expect(world.compartment().request.config).toEqual({ lang: 'no' })
+  world.find({ config: { extensions: { sample: { config: { lang: 5 } } } } })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'failed', error: { code: 'ConfigSchemaViolation' } }])
+  expect(await answer(world)).toBe('global')
   world.find({ config: { extensions: { sample: { enabled: false } }, tools: { other: { enabled: false } } } })
   expect((await world.host.reload()).changes).toMatchObject([{ extension: 'sample', result: 'removed' }])
   expect(world.host.tools()).toEqual([])

@@ -126,3 +126,14 @@ test('a change that waits ends with the host', async () => {
   expect(world.sandbox.alive).toEqual([])
   expect(world.eventsOf('SuppressedError')).toEqual([])
 })
+
+test('what the configuration switches off is off at once, also in a turn that still lists it', async () => {
+  const world = createWorld({ extensions: [version(1)] })
+  const session = await world.host.openSession(yolo)
+  const turn = session.beginTurn()
+  expect(await said(session)).toBe('v1')
+  world.find({ config: { tools: { echo: { enabled: false } } } })
+  await world.host.reload()
+  expect(turn.tools()).toHaveLength(1)
+  expect(await said(session)).toBe('ToolsDisabled')
+})

@@ -126,6 +126,23 @@ describe('cancellation goes down, never up', () => {
     expect(verdictOf(await calls[1]!)).toBe('SessionCancelled')
   })
 
+  test('a turn that ends closes the sub-agents opened in it, when its calls have settled', async () => {
+    const world = createWorld(HANGING)
+    const session = await world.host.openSession({ mode: 'yolo' })
+    session.beginTurn()
+    const bound = await session.openSubagent({ mode: 'yolo' })
+    const background = await session.openSubagent({ mode: 'yolo', background: true })
+    const running = bound.call(echo())
+    await flush()
+    await session.endTurn()
+    expect(verdictOf(await running)).toBe('SessionCancelled')
+    expect(world.eventsOf('SessionClosed').map(({ sessionId }) => sessionId)).toEqual([bound.id])
+    const going = background.call(echo())
+    await flush()
+    session.cancel()
+    expect(verdictOf(await going)).toBe('SessionCancelled')
+  })
+
   test('a sub-agent that is cancelled leaves its parent alone, and the host closes all', async () => {
     const { world, session, subagent } = await family({ mode: 'yolo' }, { mode: 'yolo' }, { ...HANGING, drainMs: 1 })
     const [own, its] = [session.call(echo('a')), subagent.call(echo('b'))]

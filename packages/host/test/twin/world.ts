@@ -67,7 +67,7 @@ export function sketchExtension(sketch: ExtensionSketch): { descriptor: Extensio
   return { descriptor, module }
 }
 
-export interface WorldSketch extends Partial<Omit<HostOptions, 'report' | 'sandbox'>> {
+export interface WorldSketch extends Partial<Omit<HostOptions, 'report'>> {
   readonly extensions?: readonly ExtensionSketch[]
   readonly config?: ConfigFile
   readonly layers?: readonly LayerConfig[]

@@ -8,10 +8,12 @@ export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, in
 
 export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): Stamp => [size, mtimeMs, ctimeMs, ino]
 
+const QUIETLY = { throwIfNoEntry: false } as const
+
 /** Whether what is there now is of that kind and has the stamp that stands there in a row of them. Contract: never throws. */
 export function hasStamp(path: string, kind: 'file' | 'folder', stamps: readonly number[], from: number): boolean {
   try {
-    const stat = lstatSync(path, { throwIfNoEntry: false })
+    const stat = lstatSync(path, QUIETLY)
     if (stat === undefined || (kind === 'file' ? !stat.isFile() : !stat.isDirectory())) return false
     return stat.size === stamps[from] && stat.mtimeMs === stamps[from + 1] && stat.ctimeMs === stamps[from + 2] && stat.ino === stamps[from + 3]
   } catch {

@@ -6,21 +6,16 @@ import type { RegistrationRule } from './rule.ts'
  * Two names with a key in common are hard to tell apart: by case and dashes, or by characters that look alike. Names have no
  * others than Latin letters, digits, dash and underscore, so these few are all.
  */
-const keysOf = (name: string): readonly [string, string] => [
-  `case ${name.toLowerCase().replaceAll('-', '_')}`,
-  `look ${name.replaceAll(/[I1]/g, 'l').replaceAll('0', 'o').replaceAll('rn', 'm').replaceAll('vv', 'w').replaceAll('-', '_').toLowerCase()}`,
-]
-
-/** Asked again and again for the same names. */
-const known = new Map<string, readonly [string, string]>()
-const REMEMBERED = 20_000
-
-function lookAlikeKeys(name: string): readonly [string, string] {
-  const keys = known.get(name) ?? keysOf(name)
-  if (known.size >= REMEMBERED) known.clear()
-  known.set(name, keys)
-  return keys
+function lookAlikeKeys(name: string): readonly string[] {
+  if (!AMBIGUOUS.test(name)) return [name]
+  const byCase = name.toLowerCase().replaceAll('-', '_')
+  const byLook = name.replaceAll(/[I1]/g, 'l').replaceAll('0', 'o').replaceAll('rn', 'm').replaceAll('vv', 'w')
+    .replaceAll('-', '_').toLowerCase()
+  return byCase === byLook ? [byCase] : [byCase, byLook]
 }
+
+/** What a name must have to be another under a key. */
+const AMBIGUOUS = /[A-Z01-]|rn|vv/
 
 interface Claim {
   readonly claimant: ExtensionDescriptor
@@ -51,10 +46,18 @@ const idClaims = (claimant: ExtensionDescriptor): readonly Claim[] => [{ claiman
 function lookAlikesAmong(
   everyone: readonly ExtensionDescriptor[], claimsOf: typeof toolClaims, candidates: readonly ExtensionDescriptor[],
 ): ReadonlyMap<ExtensionDescriptor, Fault> {
-  const claims = everyone.flatMap(claimsOf)
-  const byKey = Map.groupBy(claims.flatMap((claim) => lookAlikeKeys(claim.name).map((key) => ({ key, claim }))), ({ key }) => key)
+  const byKey = new Map<string, Claim[]>()
+  let anyTwins = false
+  for (const claim of everyone.flatMap(claimsOf)) {
+    for (const key of lookAlikeKeys(claim.name)) {
+      const others = byKey.get(key)
+      if (others === undefined) byKey.set(key, [claim])
+      else if (others.every(({ name }) => name !== claim.name)) anyTwins = others.push(claim) > 1
+    }
+  }
+  if (!anyTwins) return new Map()
   return firstOf(candidates.flatMap(claimsOf), ({ name, claimant }) => {
-    const twin = lookAlikeKeys(name).flatMap((key) => byKey.get(key) ?? []).find(({ claim }) => claim.name !== name)?.claim
+    const twin = lookAlikeKeys(name).flatMap((key) => byKey.get(key) ?? []).find((claim) => claim.name !== name)
     if (twin === undefined) return undefined
     const place = twin.claimant === claimant ? 'the same extension' : `"${twin.claimant.id}" of the ${twin.claimant.layer} layer`
     return { code: 'RegistrationConflict', message: `The name "${name}" can hardly be told from "${twin.name}" of ${place}.` }

@@ -1,15 +1,22 @@
-import { BulkheadError, checkRequirements, type RequirementSet } from '@bulkhead/contract'
+import { ANY_COMMAND, BulkheadError, checkRequirements, type RequirementSet } from '@bulkhead/contract'
 import type { Shaped } from '../extension.ts'
 import { passUnless, type Fault, type StageResult } from '../result.ts'
 
-/** Every path pattern can be compiled, whatever its variables will stand for. */
+/** Every path pattern can be compiled, whatever its variables will stand for; and no stranger asks for every command there is. */
 export function requirements(shaped: Shaped): StageResult<Shaped> {
+  const commands = shaped.layer === 'bundled' ? [] : shaped.manifest.tools.flatMap(({ requires }, tool) =>
+    (requires.shell ?? []).flatMap(({ cmd }, index) => cmd === ANY_COMMAND ? [everyCommand(`/tools/${tool}/requires/shell/${index}/cmd`)] : []))
   const faults = shaped.manifest.tools.flatMap(({ requires }, tool) =>
     (['read', 'write'] as const).flatMap((access) =>
       (requires.fs?.[access] ?? []).flatMap((pattern, index) =>
         faultOf({ fs: { [access]: [pattern] } }, `/tools/${tool}/requires/fs/${access}/${index}`))))
-  return passUnless(faults, shaped)
+  return passUnless([...faults, ...commands], shaped)
 }
+
+const everyCommand = (path: string): Fault => ({
+  stage: 'shape', code: 'RequirementInvalid', path,
+  message: 'Only what ships with the host may ask for every command. Name the commands it runs.',
+})
 
 function faultOf(requires: RequirementSet, path: string): Fault[] {
   try {

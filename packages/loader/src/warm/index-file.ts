@@ -1,6 +1,6 @@
-import { fstatSync, closeSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync, constants } from 'node:fs'
+import { fstatSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync, constants } from 'node:fs'
 import { dirname } from 'node:path'
-import { sha512 } from '../digest.ts'
+import { crc32 } from 'node:zlib'
 import { findForeignHand } from '../files/foreign-hand.ts'
 import { readDescriptor } from '../files/read-file.ts'
 
@@ -9,7 +9,7 @@ const MAX_BYTES = 256 * 1024 * 1024
 const FORMAT = 'bulkhead-index-1'
 
 /**
- * What was written under the same key, or undefined. The first line names the form, the key and the digest of the rest: what
+ * What was written under the same key, or undefined. The first line names the form, the key, and length and sum of the rest: what
  * is damaged, of another version or open to others is as good as not there. Contract: never throws.
  */
 export function readIndexFile(file: string, key: string): unknown {
@@ -36,7 +36,8 @@ export function writeIndexFile(file: string, key: string, value: unknown): void 
   const draft = `${file}.${process.pid}.tmp`
   try {
     const payload = Buffer.from(JSON.stringify(value))
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    // Not what is above it: a home that is not there is not made by looking.
+    if (!existsSync(dirname(file))) mkdirSync(dirname(file), { mode: 0o700 })
     writeFileSync(draft, Buffer.concat([Buffer.from(headOf(key, payload)), payload]), { mode: 0o600, flag: 'wx' })
     renameSync(draft, file)
   } catch {
@@ -52,4 +53,4 @@ function discard(draft: string): void {
   }
 }
 
-const headOf = (key: string, payload: Uint8Array): string => `${FORMAT} ${key} ${sha512(payload)}\n`
+const headOf = (key: string, payload: Uint8Array): string => `${FORMAT} ${key} ${payload.length} ${crc32(payload)}\n`

@@ -1,4 +1,4 @@
-import type { PipeResult, Shell, ShellResult, ShellStage } from '@bulkhead/contract'
+import type { PipeOptions, PipeResult, Shell, ShellResult, ShellStage } from '@bulkhead/contract'
 import type { AskForCall } from './runtime.ts'
 
 /** The command part of a runtime: a name and an argument vector, as they are. */
@@ -7,9 +7,9 @@ export function shellAccess(ask: AskForCall): Shell {
     run: (cmd, args, options) =>
       ask('shell.run', cmd, args ?? [], { cwd: options?.cwd, input: options?.input }) as Promise<unknown> as Promise<ShellResult>,
     pipe: (stages, options) =>
-      ask('shell.pipe', stages.map(stageRequest), { cwd: options?.cwd, timeoutMs: options?.timeoutMs, wall: options?.wall }) as
-        Promise<unknown> as Promise<PipeResult>,
+      ask('shell.pipe', stages.map(stageRequest), optionsRequest(options)) as Promise<unknown> as Promise<PipeResult>,
   } satisfies Shell)
 }
 
 const stageRequest = ({ cmd, args = [], input, stdout, stderr }: ShellStage): object => ({ cmd, args, input, stdout, stderr })
+const optionsRequest = ({ cwd, timeoutMs, wall, quiet }: PipeOptions = {}): object => ({ cwd, timeoutMs, wall, quiet })

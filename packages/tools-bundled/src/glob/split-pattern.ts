@@ -8,6 +8,6 @@ export function splitPattern(pattern: string, path = '.'): SplitPattern {
   if (!pattern.startsWith('/')) return { pattern, path }
   const names = pattern.split('/').filter((name) => name !== '')
   const wild = names.findIndex((name) => /[*?[{]/.test(name))
-  const folders = wild < 0 ? names.length - 1 : wild
-  return { path: `/${names.slice(0, Math.max(folders, 0)).join('/')}`, pattern: names.slice(Math.max(folders, 0)).join('/') || '*' }
+  const folders = Math.max(0, wild < 0 ? names.length - 1 : wild)
+  return { path: `/${names.slice(0, folders).join('/')}`, pattern: names.slice(folders).join('/') || '*' }
 }

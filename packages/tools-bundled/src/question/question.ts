@@ -78,7 +78,8 @@ export const question = {
   }),
 }
 
-async function ask({ question: text, header, options, multi_select: several = false }: Question, interact: Interact): Promise<readonly string[]> {
+async function ask(asked: Question, interact: Interact): Promise<readonly string[]> {
+  const { question: text, header, options, multi_select: several = false } = asked
   const prompt = header === undefined ? text : `${header}: ${text}`
   if (options === undefined) return [await interact.ask(prompt)]
   if (new Set(options.map(({ label }) => label)).size < options.length) {

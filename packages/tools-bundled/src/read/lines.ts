@@ -64,9 +64,8 @@ export function linesOfText(text: string, { from, limit, maxBytes }: LineRange):
   const total = text === '' || text.endsWith('\n') ? line - 1 : line
   if (total === line && line >= from && line < from + limit) to = line
   const wanted = text.slice(start, end)
-  if (wanted.length * 3 <= maxBytes) return { text: wanted, from, to, total, cut: false }
+  if (wanted.length * 3 <= maxBytes || Buffer.byteLength(wanted) <= maxBytes) return { text: wanted, from, to, total, cut: false }
   const { read } = encoder.encodeInto(wanted, new Uint8Array(maxBytes))
-  if (read === wanted.length) return { text: wanted, from, to, total, cut: false }
   const head = wanted.slice(0, read)
   return { text: head, from, to: from + head.split('\n').length - (head.endsWith('\n') ? 2 : 1), total, cut: true }
 }

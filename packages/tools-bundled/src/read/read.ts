@@ -34,7 +34,8 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   const range: LineRange = { from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES }
   // Most files are a short text: they are asked for once, and not for what they are.
   const head = await fs.readText(path, { start: 0, end: CHUNK_BYTES }).catch(() => undefined)
-  if (head !== undefined && head.length < CHUNK_BYTES / 3 && !/[\0\ufffd]/.test(head)) return answer(path, linesOfText(head, range))
+  const isText = head !== undefined && head.length < CHUNK_BYTES / 3 && !head.includes('\0') && !head.includes('\ufffd')
+  if (isText) return answer(path, linesOfText(head, range))
 
   const size = await sizeOf(path, fs)
   const found = fileKind(await fs.read(path, { start: 0, end: SNIFF_BYTES }))

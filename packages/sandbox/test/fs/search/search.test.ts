@@ -124,6 +124,7 @@ describe('searching lines', () => {
     const { matches, total, files } = await fs.search('hit', { limit: 150, context: 2 })
     expect([total, files, matches.length]).toEqual([5_000, 50, 150])
     expect(matches.at(-1)).toEqual({ path: 'f01', line: 50, text: 'hit', before: ['hit', 'hit'], after: ['hit', 'hit'] })
+    expect((await fs.search('hit', { limit: 3, context: 1 })).matches.at(-1)).toEqual({ path: 'f00', line: 3, text: 'hit', before: ['hit'], after: ['hit'] })
   })
 
   it('shows the start of lines that are long, whatever they are made of', async () => {

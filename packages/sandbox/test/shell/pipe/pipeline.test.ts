@@ -26,7 +26,7 @@ describe('commands in a pipe', () => {
       { cmd: 'printf', args: ['b\\na\\nb\\n'] }, { cmd: 'sort' }, { cmd: 'uniq', args: ['-c'] },
     ])
     expect(result).toEqual({
-      exits: Array(3).fill({ exitCode: 0, signal: null }), stdout: '      1 a\n      2 b\n', stderr: '', truncated: false, timedOut: false,
+      exits: [1, 2, 3].map(() => ({ exitCode: 0, signal: null })), stdout: '      1 a\n      2 b\n', stderr: '', truncated: false, timedOut: false,
     })
   })
 

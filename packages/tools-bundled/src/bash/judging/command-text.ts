@@ -10,21 +10,22 @@ export function commandText(words: readonly Word[]): string {
   return words.map((word, index) => wordText(word, index === 0 ? BARE_NAME : BARE_WORD)).join(' ')
 }
 
-/** With all that is not in the words but decides what happens. */
-export function stageText({ assignments, words, stdin, stdout, stderr }: Stage): string {
+/** With all that is not in the words but decides what the command does; where its output goes is another matter. */
+export function inputText({ assignments, words, stdin }: Stage): string {
   return [
-    ...assignments.map(([name, value]) => `${name}=${quoted(value, BARE_WORD)}`),
+    ...assignments.map(([name, value]) => `${name}=${pathText(value)}`),
     commandText(words),
-    ...(stdin === undefined ? [] : ['file' in stdin ? `< ${quoted(stdin.file, BARE_WORD)}` : `<<< ${quoted(stdin.text, BARE_WORD)}`]),
-    ...targetText('>', stdout, 'out'),
-    ...targetText('2>', stderr, 'err'),
+    ...(stdin === undefined ? [] : 'file' in stdin ? ['<', pathText(stdin.file)] : ['<<<', pathText(stdin.text)]),
   ].join(' ')
 }
+
+export const stageText = (stage: Stage): string =>
+  [inputText(stage), ...targetText('>', stage.stdout, 'out'), ...targetText('2>', stage.stderr, 'err')].join(' ')
 
 function targetText(operator: string, target: Target, usual: Target): readonly string[] {
   if (target === usual) return []
   if (typeof target === 'string') return [`${operator}${target === 'nothing' ? ' /dev/null' : target === 'out' ? '&1' : '&2'}`]
-  return [`${target.append ? operator.replace('>', '>>') : operator} ${quoted(target.file, BARE_WORD)}`]
+  return [`${target.append ? operator.replace('>', '>>') : operator} ${pathText(target.file)}`]
 }
 
 export const hasControls = (text: string): boolean => CONTROL.test(text)
@@ -50,8 +51,12 @@ function wordText({ text, pattern }: Word, bare: RegExp): string {
 function quoted(text: string, bare: RegExp): string {
   if (bare.test(text)) return text
   if (!CONTROL.test(text)) return `'${text.replaceAll("'", String.raw`'\''`)}'`
-  const escaped = Array.from(text, (char) => char === '\\' || char === "'" ? `\\${char}` : CONTROL.test(char) ? codeOf(char) : char)
-  return `$'${escaped.join('')}'`
+  return `$'${Array.from(text, escaped).join('')}'`
 }
 
-const codeOf = (char: string): string => char === '\n' ? String.raw`\n` : char === '\t' ? String.raw`\t` : `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`
+function escaped(char: string): string {
+  if (char === '\\' || char === "'") return `\\${char}`
+  if (char === '\n') return String.raw`\n`
+  if (char === '\t') return String.raw`\t`
+  return CONTROL.test(char) ? `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}` : char
+}

@@ -1,10 +1,19 @@
 import type { ArgumentsReading, CallSubject } from '@bulkhead/contract'
 
+/** Commands looked at for one judgement, those inside others included. */
+const MAX_LOOKS = 300
+
 /** What is gathered while a command is judged. */
 export class Findings {
   readonly #subjects = new Map<string, Set<string>>()
   readonly #asks = new Map<string, boolean>()
   readonly #denies = new Set<string>()
+  #looks = 0
+
+  /** Counts. What has been said by then stands. */
+  mayLookAgain(): boolean {
+    return ++this.#looks <= MAX_LOOKS
+  }
 
   subject(key: string, names: readonly string[]): void {
     const known = this.#subjects.get(key) ?? new Set()

@@ -1,11 +1,11 @@
 import type { ArgumentsReading } from '@bulkhead/contract'
 import type { CommandReading, Stage, Step } from '../reading/plan.ts'
-import { readCommand } from '../reading/read-command.ts'
+import { MAX_CHARS, readCommand } from '../reading/read-command.ts'
 import { isForkBomb, overwritesDevice } from './catastrophes.ts'
-import { hasControls, pathText, stageText } from './command-text.ts'
+import { hasControls, inputText, pathText, stageText } from './command-text.ts'
 import { Findings } from './findings.ts'
 import { insidePath, type Ground } from './ground.ts'
-import { innermost, namesOf } from './judge-words.ts'
+import { innermost, namesOf, startsIn } from './judge-words.ts'
 import { isKnownProgram, readingUse, type ReadingUse } from './known-uses.ts'
 import { isHarmlessVariable } from './variables.ts'
 import { unwrap } from './wrappers.ts'
@@ -35,8 +35,8 @@ export type JudgedCommand = { readonly judgement: ArgumentsReading } & (
  */
 export function judgeCommand(text: string, ground: Ground): JudgedCommand {
   const findings = new Findings()
-  if (isForkBomb(text)) findings.deny('it would start itself over and over')
   const reading = readCommand(text)
+  if (text.length <= MAX_CHARS && isForkBomb(text)) findings.deny('it would start itself over and over')
   switch (reading.kind) {
     case 'plan': {
       const steps = placeSteps(reading.steps, ground, findings)
@@ -53,7 +53,7 @@ export function judgeCommand(text: string, ground: Ground): JudgedCommand {
     }
     case 'unread':
       findings.ask(`what it would run cannot be told: ${reading.why}`, true)
-      return { ...reading, judgement: whole('unread', text, [], ground, findings) }
+      return { ...reading, judgement: whole('unread', text, startsIn(text), ground, findings) }
   }
 }
 
@@ -76,7 +76,7 @@ function placeSteps(steps: readonly Step[], ground: Ground, findings: Findings):
 }
 
 function useOf({ assignments, words }: Stage, ground: Ground): ReadingUse | undefined {
-  if (!assignments.every(([name]) => isHarmlessVariable(name))) return undefined
+  if (!assignments.every(([name, value]) => isHarmlessVariable(name, value))) return undefined
   return readingUse(innermost(words), ground)
 }
 
@@ -85,7 +85,7 @@ function judgeStep({ stages, uses, folder }: Extract<JudgedStep, { kind: 'run' }
     const names = namesOf(stage.words, findings)
     const use = uses[index]
     // What a command reads from the one before it may be what it does.
-    const exact = stages.slice(0, index + 1).map(stageText).join(' | ')
+    const exact = [...stages.slice(0, index).map(stageText), inputText({ ...stage, words: innermost(stage.words) })].join(' | ')
     const key = use?.key ?? `${markOf(stage)}${inFolder(folder)}${exact}`
     findings.subject(key, [...names, stageText(stage)])
     for (const [operator, target] of [['>', stage.stdout], ['2>', stage.stderr]] as const) {
@@ -116,6 +116,7 @@ function planKey(steps: readonly JudgedStep[], findings: Findings): string {
   return steps.map((step, index) => {
     const before = index === 0 ? '' : step.when === 'always' ? '; ' : step.when === 'success' ? '&& ' : '|| '
     if (step.kind === 'cd') return `${before}cd ${pathText(step.path)}`
-    return `${before}${step.negated ? '! ' : ''}${index === 0 ? inFolder(step.folder) : ''}${step.stages.map(stageText).join(' | ')}`
+    const where = index === 0 ? inFolder(step.folder) : ''
+    return `${before}${step.negated ? '! ' : ''}${where}${step.stages.map(stageText).join(' | ')}`
   }).join(' ')
 }

@@ -9,9 +9,15 @@ const MAX_DEPTH = 8
 
 /** What a program is, seen through everything that only changes how it runs. */
 export function innermost(words: readonly Word[]): readonly Word[] {
-  const wrapped = unwrap(words)
-  const [inner] = wrapped?.inner ?? []
-  return wrapped?.transparent === true && inner !== undefined ? innermost(inner.words) : words
+  let at = words
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
+    const wrapped = unwrap(at)
+    const [inner] = wrapped?.inner ?? []
+    if (wrapped?.transparent !== true || inner === undefined) return at
+    at = inner.words
+  }
+  // Wrapped deeper than anybody would: it counts as what it is outside.
+  return words
 }
 
 /**
@@ -19,8 +25,8 @@ export function innermost(words: readonly Word[]): readonly Word[] {
  * What is found on the way to be never done, or not to be told, goes to the findings.
  */
 export function namesOf(words: readonly Word[], findings: Findings, depth = 0): readonly string[] {
-  if (depth > MAX_DEPTH) {
-    findings.ask('commands are wrapped too deep to tell what is run', true)
+  if (depth > MAX_DEPTH || !findings.mayLookAgain()) {
+    findings.ask('it runs too many commands by way of others to tell what is run', true)
     return []
   }
   const [program, ...args] = words
@@ -46,7 +52,7 @@ export function scriptNames(script: string, findings: Findings, depth = 0): read
   switch (reading.kind) {
     case 'unread':
       findings.ask(`what a shell would run cannot be told: ${reading.why}`, true)
-      return [script]
+      return [script, ...startsIn(script)]
     case 'shell':
       return [script, ...reading.commands.flatMap(({ words }) => namesOf(words, findings, depth + 1))]
     case 'plan':
@@ -54,3 +60,9 @@ export function scriptNames(script: string, findings: Findings, depth = 0): read
         step.kind === 'cd' ? [] : step.stages.flatMap(({ words }) => namesOf(words, findings, depth + 1)))]
   }
 }
+
+const MAX_STARTS = 200
+
+/** Of a text that cannot be read: it may run whatever begins at any of its words. Enough to forbid it. */
+export const startsIn = (text: string): readonly string[] =>
+  Array.from(text.matchAll(/[\w./+-]+/g).take(MAX_STARTS), ({ index }) => text.slice(index))

@@ -12,7 +12,8 @@ export interface ReadingUse extends KnownUse {
 }
 
 const JQ: OptionList = {
-  flags: ['-r', '-c', '-S', '-e', '-n', '-s', '-j', '-M', '-a', '--raw-output', '--compact-output', '--sort-keys', '--slurp', '--null-input', '--exit-status', '--tab'],
+  flags: ['-r', '-c', '-S', '-e', '-n', '-s', '-j', '-M', '-a', '--raw-output', '--compact-output', '--sort-keys', '--slurp',
+    '--null-input', '--exit-status', '--tab'],
   operands: 'text-then-paths',
 }
 const SED: OptionList = { flags: ['-n', '-E', '-r', '--quiet', '--silent'], operands: 'text-then-paths' }
@@ -25,15 +26,17 @@ const USES: ReadonlyMap<string, (args: readonly Word[], ground: Ground) => Known
   ['jq', (args) => {
     const use = knownUse(args, JQ)
     const program = args.find(({ text }) => !text.startsWith('-'))
-    return use && !/\b(?:import|include|input_filename|\$__prog)/.test(program?.text ?? '') ? use : undefined
+    return use && program && !endsOptions(args) && !/\b(?:import|include)\b/.test(program.text) ? use : undefined
   }],
   ['sed', (args) => {
     const script = args.find(({ text }) => !text.startsWith('-'))
-    return script && SED_PRINT.test(script.text) ? knownUse(args, SED) : undefined
+    return script && !endsOptions(args) && SED_PRINT.test(script.text) ? knownUse(args, SED) : undefined
   }],
   ['test', testUse],
   ['[', (args) => args.at(-1)?.text === ']' ? testUse(args.slice(0, -1)) : undefined],
 ])
+
+const endsOptions = (args: readonly Word[]): boolean => args.some(({ text }) => text === '--')
 
 function testUse(args: readonly Word[]): KnownUse | undefined {
   if (args.length > 4 || args.some(({ pattern }) => pattern !== undefined)) return undefined

@@ -77,7 +77,9 @@ interface ReadOption {
   readonly value?: string
 }
 
-function readOption(text: string, flags: ReadonlySet<string>, values: ReadonlyMap<string, 'text' | 'path'>): ReadOption | undefined {
+function readOption(
+  text: string, flags: ReadonlySet<string>, values: ReadonlyMap<string, 'text' | 'path'>,
+): ReadOption | undefined {
   if (flags.has(text)) return { names: [text] }
   if (values.has(text)) return { names: [text], takes: values.get(text) }
   if (text.startsWith('--')) {

@@ -1,9 +1,12 @@
 import type { Word } from '../reading/plan.ts'
+import { wordList } from '../reading/word-list.ts'
 import { opaque, runs, type Wrapped } from './unwrap.ts'
 
 /** Options whose value is a command, by program. */
 const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['tar', ['--to-command', '-I', '--use-compress-program', '--checkpoint-action', '-F', '--info-script', '--new-volume-script', '--rsh-command', '--rmt-command']],
+  ['tar', wordList(
+    '--to-command -I --use-compress-program --checkpoint-action -F --info-script --new-volume-script --rsh-command --rmt-command',
+  )],
   ['rsync', ['-e', '--rsh', '--rsync-path']],
   ['scp', ['-S', '-o']],
   ['sftp', ['-S', '-o']],
@@ -25,7 +28,7 @@ export function optionScripts(name: string, args: readonly Word[]): Wrapped | un
   const options = OPTIONS.get(name)
   if (options === undefined) return undefined
   const scripts = args.flatMap(({ text }, index) => {
-    const option = options.find((candidate) => text === candidate || text.startsWith(candidate.startsWith('--') ? `${candidate}=` : candidate))
+    const option = options.find((known) => text === known || text.startsWith(known.startsWith('--') ? `${known}=` : known))
     if (option === undefined) return []
     const value = text === option ? args[index + 1]?.text ?? '' : text.slice(option.length).replace(/^=/, '')
     return [value.replace(/^(?:exec|ProxyCommand|LocalCommand)=/, '')]
@@ -34,20 +37,23 @@ export function optionScripts(name: string, args: readonly Word[]): Wrapped | un
 }
 
 /** Subcommands of git that run a command of theirs. */
-const RUNNING = /^(?:foreach|run)$/
-const EXECUTING: ReadonlySet<string> = new Set(['-x', '--exec', '--extcmd', '--upload-pack', '--receive-pack', '-u', '--open-files-in-pager', '-O', '--tree-filter', '--index-filter', '--msg-filter', '--env-filter'])
+const RUNNING = /^(?:submodule foreach|bisect run)$/
+const EXECUTING: ReadonlySet<string> = new Set(wordList(
+  '-x --exec --extcmd --upload-pack --receive-pack -O --open-files-in-pager --tree-filter --index-filter --msg-filter --env-filter',
+))
 
 /** What git was told to run: by its configuration, by an option, or by a subcommand that is made for it. */
 export function gitScripts(args: readonly Word[]): Wrapped | undefined {
   const scripts = args.flatMap(({ text }, index) => {
     const next = args[index + 1]?.text ?? ''
     if (text === '-c' || text === '--config-env') return [next.slice(next.indexOf('=') + 1).replace(/^!/, '')]
-    if (EXECUTING.has(text)) return [next]
+    if (EXECUTING.has(text) || (text === '-u' && args.some((word) => word.text === 'clone'))) return [next]
     const option = [...EXECUTING].find((name) => name.startsWith('--') && text.startsWith(`${name}=`))
     return option === undefined ? [] : [text.slice(option.length + 1)]
   })
-  const at = args.findIndex(({ text }, index) => index > 0 && RUNNING.test(text) && /^(?:submodule|bisect)$/.test(args[index - 1]!.text))
-  const inner = at < 0 ? [] : [runs(args.slice(at + 1).filter(({ text }) => text !== '--recursive'), true)]
-  const joined = at < 0 ? [] : [args.slice(at + 1).map(({ text }) => text).join(' ')]
-  return scripts.length + inner.length === 0 ? undefined : opaque(inner.filter(({ words }) => words.length > 0), [...scripts, ...joined])
+  const at = args.findIndex(({ text }, index) => index > 0 && RUNNING.test(`${args[index - 1]!.text} ${text}`))
+  const command = at < 0 ? [] : args.slice(at + 1).filter(({ text }) => text !== '--recursive')
+  const inner = command.length === 0 ? [] : [runs(command, true)]
+  const joined = command.length === 0 ? [] : [command.map(({ text }) => text).join(' ')]
+  return scripts.length + inner.length === 0 ? undefined : opaque(inner, [...scripts, ...joined])
 }

@@ -1,7 +1,8 @@
 import type { Word } from '../reading/plan.ts'
 import { opaque, unreadable, type Wrapped } from './unwrap.ts'
 
-const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'fish', 'rbash', 'csh', 'tcsh', 'pwsh', 'powershell'])
+const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'fish', 'rbash', 'csh', 'tcsh',
+  'pwsh', 'powershell'])
 
 /** The text a shell is given by `-c`, in any of the ways to write that; undefined when it is given none. */
 export function shellScript(name: string, args: readonly Word[]): Wrapped | undefined {

@@ -45,10 +45,16 @@ export function afterPrefix(args: readonly Word[], form: PrefixForm): readonly W
 
 export const runs = (words: readonly Word[], open = false): NestedCommand => ({ words, open })
 
-export const opaque = (inner: readonly NestedCommand[], scripts: readonly string[] = []): Wrapped => ({ inner, scripts, transparent: false })
+export const opaque = (inner: readonly NestedCommand[], scripts: readonly string[] = []): Wrapped =>
+  ({ inner, scripts, transparent: false })
+
+const MAX_STARTS = 40
 
 /** What it runs may begin at any of its words: enough to forbid it, never to allow it. */
-export const anywhere = (args: readonly Word[]): Wrapped => opaque(args.map((_, index) => runs(args.slice(index), true)))
+export function anywhere(args: readonly Word[]): Wrapped {
+  const wrapped = opaque(args.slice(0, MAX_STARTS).map((_, index) => runs(args.slice(index), true)))
+  return args.length > MAX_STARTS ? { ...wrapped, unread: 'it has too many words' } : wrapped
+}
 
 /** The same, where nobody can tell more. */
 export const unreadable = (args: readonly Word[], why: string): Wrapped => ({ ...anywhere(args), unread: why })

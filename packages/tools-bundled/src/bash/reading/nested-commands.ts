@@ -14,7 +14,8 @@ export function nestedCommands(script: ParsedScript): readonly NestedCommand[] {
   const found: NestedCommand[] = []
   const visit = (node: SyntaxNode, depth: number): void => {
     if (depth > MAX_DEPTH) throw new Unreadable('it is nested too deep')
-    if (node.type === 'Script' && (node.errors?.length ?? 0) > 0) throw new Unreadable(`a part of it cannot be parsed (${node.errors![0]!.message})`)
+    const fault = node.type === 'Script' ? node.errors?.[0] : undefined
+    if (fault !== undefined) throw new Unreadable(`a part of it cannot be parsed (${fault.message})`)
     if (node.type === 'Coproc') throw new Unreadable('it starts a command beside itself')
     if ((node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') && node.script === undefined) {
       throw new Unreadable('a command in it could not be read')

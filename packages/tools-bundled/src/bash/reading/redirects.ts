@@ -5,6 +5,11 @@ import { readWord } from './word.ts'
 
 export type Streams = Pick<Stage, 'stdout' | 'stderr'> & { readonly stdin?: Source }
 
+/** Both outputs to one file. */
+const BOTH: ReadonlySet<string> = new Set(['&>', '&>>'])
+/** After `>&`, what is no file. */
+const DESCRIPTOR = /^(?:\d+-?|-)$/
+
 /** Goes through redirections from left to right, as a shell does. Contract: throws NeedsShell. */
 export function readRedirects(redirects: readonly Redirection[]): Streams {
   let stdin: Source | undefined
@@ -19,10 +24,12 @@ export function readRedirects(redirects: readonly Redirection[]): Streams {
     }
     const { operator } = redirect
     const path = plainText(redirect.target)
+    // Before another redirection a number is its descriptor and no file; parsers differ.
+    if (operator !== '>&' && /^\d+$/.test(redirect.target?.text ?? '')) throw new NeedsShell('a file whose name is a number')
     if (operator === '<') {
       if (descriptor !== undefined && descriptor !== 0) throw new NeedsShell(`input for the descriptor ${descriptor}`)
       stdin = path === '/dev/null' ? { text: '' } : { file: path }
-    } else if (operator === '&>' || operator === '&>>' || (operator === '>&' && descriptor === undefined && !/^(?:\d+|-|\d+-)$/.test(path))) {
+    } else if (BOTH.has(operator) || (operator === '>&' && descriptor === undefined && !DESCRIPTOR.test(path))) {
       stdout = fileTarget(path, operator === '&>>')
       stderr = stdout
     } else if (operator === '>' || operator === '>>' || operator === '>|') {
@@ -59,7 +66,8 @@ function plainText(node: WordNode | undefined): string {
   return text
 }
 
-function hereText({ operator, delimiter, body }: HereDoc): string {
+function hereText({ operator, delimiter, body, closing }: HereDoc): string {
+  if (closing === undefined) throw new NeedsShell('a here-document without an end')
   const { text, parts } = body
   // In a text that is not quoted, a back-slash before some characters goes away.
   if (delimiter?.quoted !== true && (parts?.some(({ type }) => type !== 'Literal') === true || /[\\$`]/.test(text))) {

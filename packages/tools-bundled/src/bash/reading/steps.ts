@@ -31,7 +31,7 @@ function readPipeline(node: PipelineNode, when: When): Step {
 /** What the one before writes must be what the next one reads: else their order in time would matter. */
 function refuseLostOutput(before: Stage, after: Stage): void {
   if (after.stdin !== undefined) throw new NeedsShell('a command of a pipeline that reads something else')
-  if (before.stdout !== 'out' && before.stderr !== 'out') throw new NeedsShell('a command of a pipeline that writes somewhere else')
+  if (before.stdout !== 'out' && before.stderr !== 'out') throw new NeedsShell('a command of a pipeline that writes elsewhere')
 }
 
 function readFolderChange(node: PipelineNode, when: When): Step | undefined {

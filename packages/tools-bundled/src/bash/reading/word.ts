@@ -12,14 +12,21 @@ const SIMPLE_SET = /^\[([!^]?)([A-Za-z0-9_.]+(?:-[A-Za-z0-9]+)*)\]$/
 export function readWord(node: WordNode): Word {
   const { parts } = node
   if (parts === undefined) {
-    if (TILDE.test(node.text)) throw new NeedsShell('~ stands for a home folder')
+    refuseOdd(node.text)
     return { text: node.value }
   }
   const read = parts.map((part, index) => readPart(part, index === 0 ? '' : parts[index - 1]!.text))
   const text = read.map((part) => part.text).join('')
-  return read.some(({ wild }) => wild !== undefined)
-    ? { text, pattern: read.map((part) => part.wild ?? { kind: 'text', text: part.text }) }
-    : { text }
+  if (!read.some(({ wild }) => wild !== undefined)) return { text }
+  if (text.startsWith('/')) throw new NeedsShell('a pattern that begins at the root')
+  return { text, pattern: read.map((part) => part.wild ?? { kind: 'text', text: part.text }) }
+}
+
+/** The parser forgives: what it lets pass outside of quotes, and a shell would not take for a part of a word, is none here. */
+function refuseOdd(text: string): void {
+  if (TILDE.test(text)) throw new NeedsShell('~ stands for a home folder')
+  const bare = text.replaceAll(/\\[^]/g, '')
+  if (/[\s()<>&|;`$"'\\]/.test(bare)) throw new NeedsShell(`the word ${text}`)
 }
 
 interface ReadPart {
@@ -30,14 +37,12 @@ interface ReadPart {
 function readPart(part: WordPart, before: string): ReadPart {
   switch (part.type) {
     case 'Literal':
-      if (TILDE.test(before === '' ? part.text : `${before.at(-1)!}${part.text}`.replace(/^[^=:]/, '.'))) {
-        throw new NeedsShell('~ stands for a home folder')
-      }
+      refuseOdd(before === '' ? part.text : `${before.at(-1)!}${part.text}`.replace(/^[^=:]/, '.'))
       return { text: part.value }
     case 'SingleQuoted':
       return { text: part.value }
     case 'DoubleQuoted':
-      return { text: part.parts.map((inner) => readPart(inner, '"').text).join('') }
+      return { text: part.parts.map((inner) => inner.type === 'Literal' ? inner.value : readPart(inner, '"').text).join('') }
     case 'AnsiCQuoted':
       if (!PLAIN_ANSI_C.test(part.text)) throw new NeedsShell("$'…' with escapes of its own")
       return { text: part.value }

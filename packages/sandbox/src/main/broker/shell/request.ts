@@ -46,7 +46,8 @@ export function readArguments(given: Json): readonly string[] {
 }
 
 /** Contract: throws CapabilityDenied unless one command of the grant allows this name with exactly these arguments. */
-export function judgeRequest({ name, grant }: Pick<CompartmentTool, 'name' | 'grant'>, { cmd, args }: Pick<ShellRequest, 'cmd' | 'args'>): void {
+export function judgeRequest(tool: Pick<CompartmentTool, 'name' | 'grant'>, request: Pick<ShellRequest, 'cmd' | 'args'>): void {
+  const [{ name, grant }, { cmd, args }] = [tool, request]
   const allowed = grant.shell.filter((command) => command.cmd === cmd || command.cmd === ANY_COMMAND)
   if (allowed.some((command) => matchArguments(command.args, args))) return
   throw new BulkheadError(

@@ -198,7 +198,8 @@ type Stdio = ('pipe' | 'ignore' | number)[]
 function usualStdio({ input, streams }: RunParts): Stdio {
   const { stdin, stdout = 'kept', stderr = 'kept', extra = [] } = streams ?? {}
   const output = (to: RunStreams['stdout']) => typeof to === 'number' ? to : to === 'nothing' ? 'ignore' : 'pipe'
-  return [stdin ?? (input === undefined ? 'ignore' : 'pipe'), output(stdout), output(stderr), ...extra.map((file) => file ?? 'ignore')]
+  const source = stdin ?? (input === undefined ? 'ignore' : 'pipe')
+  return [source, output(stdout), output(stderr), ...extra.map((file) => file ?? 'ignore')]
 }
 
 function start(parts: RunParts): ChildProcess {

@@ -199,7 +199,8 @@ export function shellCapability(options: ShellOptions): ShellCapability {
         const asked = readPipeRequest(args)
         judgePipe(call.tool, asked)
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
-        return finish(call, admit(call.callId), (stop) => startPipe(call, request, stop))
+        const heard = request.quiet ? { ...call, onUpdate: undefined } : call
+        return finish(call, admit(call.callId), (stop) => startPipe(heard, request, stop))
       },
     },
     endCall(callId) {

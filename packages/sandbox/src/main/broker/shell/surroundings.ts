@@ -33,4 +33,5 @@ export const operatorSurroundings = (
   environment: (marker) => ({ ...cleanEnvironment(path, marker), ...env, PATH: path.join(':') }),
 })
 
-export const runsAnyCommand = ({ grant }: Pick<CompartmentTool, 'grant'>): boolean => grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)
+export const runsAnyCommand = ({ grant }: Pick<CompartmentTool, 'grant'>): boolean =>
+  grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)

@@ -7,7 +7,9 @@ import type { Argv } from './launcher.ts'
 export type WallKind = 'read' | 'work'
 
 /** Where people keep what opens other doors. */
-const KEY_STORES = ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.password-store', '.mozilla']
+const KEY_STORES = [
+  '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.password-store', '.mozilla',
+]
 const KEY_FILES = ['.netrc', '.npmrc', '.pypirc', '.git-credentials', '.pgpass', '.bash_history', '.zsh_history']
 /** Who may talk to it, rules the machine. */
 const DOORS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
@@ -48,10 +50,11 @@ export class Wall {
   #args(kind: WallKind): Argv {
     const { workspace, home } = this.#options
     const real = realpathSync(workspace)
-    const inHome = (names: readonly string[]): string[] => home === undefined ? [] : names.map((name) => join(home, name)).filter((path) => existsSync(path))
+    const inHome = (names: readonly string[]): string[] =>
+      home === undefined ? [] : names.map((name) => join(home, name)).filter((path) => existsSync(path))
     return [
       '--unshare-all', ...(kind === 'work' ? ['--share-net'] : []), '--die-with-parent',
-      '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp',
+      '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' ? ['--tmpfs', '/tmp'] : []),
       ...inHome(KEY_STORES).flatMap((path) => ['--tmpfs', path]),
       ...[...inHome(KEY_FILES), ...DOORS.filter((path) => existsSync(path))].flatMap((path) => ['--ro-bind', '/dev/null', path]),
       kind === 'work' ? '--bind' : '--ro-bind', real, real,

@@ -40,12 +40,18 @@ function blocksOf(content: Buffer, changes: readonly Change[]): readonly Block[]
       blocks[blocks.length - 1] = { ...last, end: Math.max(end, last.end), changes: [...last.changes, change] }
       continue
     }
-    for (let newline = content.indexOf(LF, counted); newline >= 0 && newline < at; newline = content.indexOf(LF, newline + 1)) line++
+    line += newlinesBetween(content, counted, at)
     counted = at
     blocks.push({ at, end, line, changes: [change] })
     if (blocks.length * 8 > DIFF_CHARS) break
   }
   return blocks
+}
+
+function newlinesBetween(content: Buffer, from: number, to: number): number {
+  let count = 0
+  for (let at = content.indexOf(LF, from); at >= 0 && at < to; at = content.indexOf(LF, at + 1)) count++
+  return count
 }
 
 const lineEnd = (content: Buffer, from: number): number => {

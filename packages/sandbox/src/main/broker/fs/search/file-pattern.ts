@@ -33,8 +33,12 @@ export function compileFilePattern(pattern: string): FilePattern {
   return {
     folder,
     matches(path) {
-      const names = path.split('/')
-      return tests.some((parts) => matchNames(parts, names))
+      const name = path.slice(path.lastIndexOf('/') + 1)
+      // The last name alone tells of most paths that they are not meant.
+      return tests.some((parts) => {
+        const last = parts.at(-1)
+        return (typeof last !== 'function' || last(name)) && matchNames(parts, path.split('/'))
+      })
     },
   }
 }

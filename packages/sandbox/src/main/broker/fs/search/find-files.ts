@@ -1,4 +1,5 @@
-import { lstat } from 'node:fs/promises'
+import { lstatSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FilesFound } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { FileScope } from '../file-scope.ts'
@@ -7,19 +8,21 @@ import type { Place } from '../path-judge.ts'
 import { joinNames } from '../path-model.ts'
 import { shownPath } from '../shown-path.ts'
 import type { FilePattern } from './file-pattern.ts'
-import { Splitter } from './records.ts'
 import { runRipgrep } from './ripgrep.ts'
 import type { FindRequest } from './search-request.ts'
 
 /** Up to so many matches are asked for their age here; ripgrep is quicker with more. */
 const ASKED_HERE = 2_000
-const ASKED_AT_ONCE = 64
+/** In one turn of the event loop. */
+const ASKED_AT_ONCE = 50
 
 /**
  * Regular files of the grant whose path from `path` is matched, newest first. Where a pattern begins with folders, the search
  * begins in them: what is named is looked into, ignored or not.
  */
-export async function findFiles(scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal): Promise<FilesFound> {
+export async function findFiles(
+  scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal,
+): Promise<FilesFound> {
   const base = await scope.locate(request.path, 'leads')
   const place = await startOf(scope, base, pattern)
   if (place === undefined) return { paths: [], total: 0 }
@@ -30,7 +33,9 @@ export async function findFiles(scope: FileScope, pattern: FilePattern, request:
     const isWanted = (path: string): boolean =>
       pattern.matches(named(path)) && (all || granted(joinNames(place.real, path)).covers)
     const { first, total } = await list(folder, isWanted, signal)
-    const newest = total <= ASKED_HERE ? await newestFirst(folder, first) : await sortedByRipgrep(folder, isWanted, request.limit, signal)
+    const newest = total <= ASKED_HERE
+      ? await newestFirst(folder, first)
+      : await sortedByRipgrep(folder, isWanted, request.limit, signal)
     return { paths: newest.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)])), total }
   })
 }
@@ -78,21 +83,36 @@ async function sortedByRipgrep(
 async function eachPath(
   folder: HeldFolder, args: readonly string[], signal: AbortSignal, take: (path: string) => boolean,
 ): Promise<void> {
-  const paths = new Splitter('\0', (path) => take(path.toString('utf8', path[0] === 46 && path[1] === 47 ? 2 : 0)))
-  await runRipgrep({ args: ['--files', '--null', ...args], cwd: folder.at('.'), signal, take: (bytes) => paths.add(bytes) })
+  let rest: Buffer = Buffer.alloc(0)
+  // Many at once: there may be a hundred thousand of them.
+  const takeAll = (bytes: Buffer): boolean => {
+    const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
+    const end = all.lastIndexOf(0)
+    rest = all.subarray(end + 1)
+    return end < 0 || all.toString('utf8', 0, end).split('\0').every((path) => take(path.startsWith('./') ? path.slice(2) : path))
+  }
+  await runRipgrep({ args: ['--files', '--null', ...args], cwd: folder.at('.'), signal, take: takeAll })
 }
 
-/** What is gone by then is left out. Equally new ones come in the order of their paths. */
+function modifiedAt(path: string): bigint | undefined {
+  try {
+    return lstatSync(path, { bigint: true }).mtimeNs
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * What is gone by then is left out. Equally new ones come in the order of their paths. A few at a time without waiting: to
+ * wait for each would take ten times as long as asking.
+ */
 async function newestFirst(folder: HeldFolder, paths: readonly string[]): Promise<readonly string[]> {
   const aged: { readonly path: string; readonly modified: bigint }[] = []
-  let next = 0
-  const worker = async (): Promise<void> => {
-    for (let path = paths[next++]; path !== undefined; path = paths[next++]) {
-      const found = await lstat(folder.at(path), { bigint: true }).catch(() => undefined)
-      if (found !== undefined) aged.push({ path, modified: found.mtimeNs })
-    }
+  for (const [index, path] of paths.entries()) {
+    if (index % ASKED_AT_ONCE === ASKED_AT_ONCE - 1) await nextTurn()
+    const modified = modifiedAt(folder.at(path))
+    if (modified !== undefined) aged.push({ path, modified })
   }
-  await Promise.all(Array.from({ length: Math.min(ASKED_AT_ONCE, paths.length) }, worker))
   return aged.toSorted((one, other) => {
     if (one.modified !== other.modified) return one.modified > other.modified ? -1 : 1
     return one.path < other.path ? -1 : 1

@@ -63,7 +63,7 @@ export class FoundLines {
       case 'match':
         if (file === undefined) break
         file.count++
-        if (file.shown && file.matched.length < this.#options.limit) this.#keep(file, record)
+        if (file.shown && (file.matched.length < this.#options.limit || this.#options.context > 0)) this.#keep(file, record)
         break
       case 'context':
         if (file?.shown === true && this.#options.context > 0) this.#keep(file, record)
@@ -86,11 +86,11 @@ export class FoundLines {
   #keep(file: FileLines, record: Buffer): void {
     const read = readRecord(record)
     if (read === undefined || read.type === 'begin') return
+    const { limit, context } = this.#options
+    const isOpen = file.matched.length < limit
     // Beyond the last match that is kept only what is around it matters.
-    const last = file.matched.at(-1)
-    const isNear = file.matched.length < this.#options.limit || (last !== undefined && read.line <= last + this.#options.context)
-    if (!isNear) return
-    if (read.type === 'match') file.matched.push(read.line)
+    if (!isOpen && read.line > file.matched.at(-1)! + context) return
+    if (isOpen && read.type === 'match') file.matched.push(read.line)
     file.lines.set(read.line, read)
   }
 

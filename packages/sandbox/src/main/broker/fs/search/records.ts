@@ -11,7 +11,8 @@ const PARSED_BYTES = 32 * 1024
 const RECORD_BYTES = 16 * 1024 * 1024
 
 /** What kind of record starts here, told without reading it. */
-export const recordType = (record: Buffer): string | undefined => /^\{"type":"([a-z]+)"/.exec(record.toString('latin1', 0, 24))?.[1]
+export const recordType = (record: Buffer): string | undefined =>
+  /^\{"type":"([a-z]+)"/.exec(record.toString('latin1', 0, 24))?.[1]
 
 /** undefined for what says nothing here. */
 export function readRecord(record: Buffer): SearchRecord | undefined {
@@ -46,10 +47,11 @@ function readLongRecord(record: Buffer): SearchRecord | undefined {
   const line = Number.parseInt(record.toString('latin1', after + 17, after + 37), 10) || 0
   const from = start.index + start[0].length
   const head = record.subarray(from, Math.min(after, from + 8 * TEXT_BYTES))
-  if (start[1] === 'bytes') return { type, line, ...shown(Buffer.from(head.toString('latin1'), 'base64'), after > from + head.length) }
+  const isHead = after > from + head.length
+  if (start[1] === 'bytes') return { type, line, ...shown(Buffer.from(head.toString('latin1'), 'base64'), isHead) }
   // It is cut between two escapes, so that what is left is one.
   const whole = /^(?:[^\\]|\\u[\da-fA-F]{4}|\\[^u])*/.exec(head.toString('utf8'))?.[0] ?? ''
-  return { type, line, ...shown(Buffer.from(JSON.parse(`"${whole}"`) as string), after > from + head.length) }
+  return { type, line, ...shown(Buffer.from(JSON.parse(`"${whole}"`) as string), isHead) }
 }
 
 function shown(bytes: Buffer, isHead = false): { readonly text: string; readonly cut: boolean } {

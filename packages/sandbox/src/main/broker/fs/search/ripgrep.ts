@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Executable } from '../../shell/executable.ts'
 import { Executables, proveUnchanged } from '../../shell/executable.ts'
@@ -24,10 +23,9 @@ export function findRipgrep(): Promise<Executable> {
 
 async function locate(): Promise<Executable> {
   try {
-    const wrapper = createRequire(import.meta.url).resolve('@vscode/ripgrep')
-    const name = process.platform === 'win32' ? 'rg.exe' : 'rg'
-    const path = createRequire(wrapper).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/${name}`)
-    return await new Executables([dirname(path)], new OffLimits([])).find(name)
+    // Throws when it has no binary for this platform.
+    const { rgPath } = await import('@vscode/ripgrep')
+    return await new Executables([dirname(rgPath)], new OffLimits([])).find(basename(rgPath))
   } catch (cause) {
     const why = 'ripgrep is not installed for this platform, so files cannot be searched. Install optional dependencies too.'
     throw new BulkheadError('CapabilityUnavailable', why, { cause })
@@ -59,7 +57,11 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   let complaint = ''
   signal.addEventListener('abort', stop, { once: true })
   child.stdout?.on('data', (bytes: Buffer) => {
-    if (enough || take(bytes)) return
+    try {
+      if (enough || take(bytes)) return
+    } catch (error) {
+      reject(error)
+    }
     enough = true
     stop()
   })
@@ -71,7 +73,7 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   child.on('close', (code, killed) => {
     if (enough || code === 0 || code === 1 || (code === 2 && complaint === '')) resolve()
     else if (code === 2) reject(new BulkheadError('InputInvalid', cleaned(complaint)))
-    else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended by ${killed ?? `code ${code}`}. ${cleaned(complaint)}`.trim()))
+    else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended early (${killed ?? code}). ${cleaned(complaint)}`.trim()))
   })
   try {
     await promise

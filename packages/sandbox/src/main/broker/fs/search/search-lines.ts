@@ -16,7 +16,9 @@ const OPEN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
 const PLAIN_NAME = /^[\w.*{},-]+$/
 
 /** Lines of the files of a grant below a folder, or of one file. */
-export async function searchLines(scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
+export async function searchLines(
+  scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal,
+): Promise<LinesFound> {
   const found = await scope.look(place)
   return found?.kind === 'file' ? searchFile(scope, place, request, signal) : searchFolder(scope, place, request, signal)
 }
@@ -46,7 +48,9 @@ function searchFolder(scope: FileScope, place: Place, request: SearchRequest, si
   })
 }
 
-const collectorOf = ({ want, limit, context }: SearchRequest, shown: (path: string) => string | undefined): FoundCounts | FoundLines =>
+type ShownPath = (path: string) => string | undefined
+
+const collectorOf = ({ want, limit, context }: SearchRequest, shown: ShownPath): FoundCounts | FoundLines =>
   want === 'counts' ? new FoundCounts({ limit, shownPath: shown }) : new FoundLines({ limit, context, shownPath: shown })
 
 function argumentsOf({ pattern, ignoreCase, multiline, context, want, type }: SearchRequest): readonly string[] {
@@ -63,7 +67,8 @@ function argumentsOf({ pattern, ignoreCase, multiline, context, want, type }: Se
 /** What ripgrep need not read. As a type and not as a glob, which would bring back what ignore files leave out. */
 function narrowing({ glob, type }: SearchRequest): readonly string[] {
   const name = glob?.split('/').at(-1) ?? ''
-  const narrows = type === undefined && PLAIN_NAME.test(name) && !/^\*+$/.test(name) && (glob === name || !/[{}]/.test(glob ?? ''))
+  const isPlain = PLAIN_NAME.test(name) && !/^\*+$/.test(name) && (glob === name || !/[{}]/.test(glob ?? ''))
+  const narrows = type === undefined && isPlain
   return narrows ? [`--type-add=wanted:${name}`, '--type=wanted'] : []
 }
 

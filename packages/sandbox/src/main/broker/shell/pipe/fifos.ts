@@ -54,7 +54,7 @@ export class Fifos {
   }
 }
 
-/** An open waits for the other end, so the first one does not wait, and stands in until there are two that read and write as usual. */
+/** An open waits for the other end. The first one does not, and stands in until there are two that read and write as usual. */
 async function openEnds(path: string): Promise<{ readonly read: FileHandle; readonly write: FileHandle }> {
   const standIn = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

@@ -22,6 +22,7 @@ export interface PipeRequest {
   readonly cwd: string | undefined
   readonly timeoutMs: number | undefined
   readonly wall: 'read' | 'work' | undefined
+  readonly quiet: boolean
 }
 
 /** What a compartment asks to be run in a pipe. Contract: throws InputInvalid for what is not one. */
@@ -32,7 +33,7 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     throw invalid(`its commands are not a list of 1 to ${STAGES}`)
   }
   if (!isJsonObject(options)) throw invalid('its options are not an object')
-  const { cwd, timeoutMs, wall } = options
+  const { cwd, timeoutMs, wall, quiet } = options
   if (isGiven(wall) && wall !== 'read' && wall !== 'work') throw invalid('its wall is neither read nor work')
   if (isGiven(timeoutMs) && !(Number.isInteger(timeoutMs) && timeoutMs as number >= 1 && timeoutMs as number <= MAX_TIMEOUT_MS)) {
     throw invalid(`its timeoutMs is not a number from 1 to ${MAX_TIMEOUT_MS}`)
@@ -42,6 +43,7 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     cwd: isGiven(cwd) ? textArgument([cwd], 0, 'The working folder') : undefined,
     timeoutMs: isGiven(timeoutMs) ? timeoutMs as number : undefined,
     wall: isGiven(wall) ? wall : undefined,
+    quiet: quiet === true,
   }
 }
 
@@ -55,7 +57,8 @@ export function withStageSecrets(request: PipeRequest, secrets: CallSecrets): Pi
     ...request,
     stages: request.stages.map((stage) => {
       const filled = (text: string): string => secrets.inText(text, stage.cmd)
-      return { ...stage, args: stage.args.map(filled), input: typeof stage.input === 'string' ? filled(stage.input) : stage.input }
+      const { args, input } = stage
+      return { ...stage, args: args.map(filled), input: typeof input === 'string' ? filled(input) : input }
     }),
   }
 }

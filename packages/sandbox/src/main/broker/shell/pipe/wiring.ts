@@ -17,12 +17,18 @@ export const isPlainWiring = ({ stdout, stderr }: Wiring): boolean => stdout !==
 export function crossed(shell: string, wiring: Wiring, argv: readonly string[]): readonly string[] {
   const to = (target: StageTarget, file: number): string =>
     target === 'out' ? '&5' : target === 'err' ? '&6' : target === 'nothing' ? '/dev/null' : `&${file}`
-  const script = `exec "$@" 5>&1 6>&2 1>${to(wiring.stdout, FILE_FD.stdout)} 2>${to(wiring.stderr, FILE_FD.stderr)} 3>&- 4>&- 5>&- 6>&-`
-  return [shell, '-c', script, 'sh', ...argv]
+  const [stdout, stderr] = [to(wiring.stdout, FILE_FD.stdout), to(wiring.stderr, FILE_FD.stderr)]
+  return [shell, '-c', `exec "$@" 5>&1 6>&2 1>${stdout} 2>${stderr} 3>&- 4>&- 5>&- 6>&-`, 'sh', ...argv]
 }
 
-/** What a command is started with. `ends`: those of the pipes to the commands before and after it. */
-export function streamsOf(stage: StageRequest, files: StreamFiles, ends: { readonly read: number | undefined; readonly write: number | undefined }): RunStreams {
+/** Of the pipes to the commands before and after one. */
+interface PipeEnds {
+  readonly read: number | undefined
+  readonly write: number | undefined
+}
+
+/** What a command is started with. */
+export function streamsOf(stage: StageRequest, files: StreamFiles, ends: PipeEnds): RunStreams {
   const { input, stdout, stderr } = stage
   const stdin = typeof input === 'object' ? files.input(input.path) : ends.read
   const onward = ends.write ?? 'kept'

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Session } from 'bulkhead'
+import type { Runner, Side } from '../harness/subject.ts'
+import { crewFleet, FULL_FLEET, layOutFleet, NO_FLEET, openFleet } from './fleet.ts'
+import type { FleetSize } from './fleet.ts'
+
+const peer = fileURLToPath(new URL('../peers/fleet-memory.ts', import.meta.url))
+
+/** Opens one more session in a host that carries so much already. Its memory is that of a process with nothing else. */
+function openingSession<const Name extends string>(name: Name, size: FleetSize) {
+  return {
+    name,
+    answer: () => size.loaded,
+    start: async (): Promise<Runner> => {
+      await using started = new AsyncDisposableStack()
+      const { workspace, remove } = await layOutFleet(size.loaded)
+      started.defer(remove)
+      const host = await openFleet(workspace)
+      started.defer(async () => void (await host.close()))
+      await crewFleet(host, size)
+      let opened: Session | undefined
+      const everything = started.move()
+      return {
+        run: async () => {
+          opened = await host.openSession({ mode: 'ask' })
+          return opened.tools().filter(({ name: tool }) => tool.startsWith('tool') && tool !== 'tool_search').length
+        },
+        between: async () => void (await opened?.close()),
+        megabytes: async () => {
+          const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(size)])
+          return Number(stdout)
+        },
+        stop: () => everything.disposeAsync(),
+      }
+    },
+  } as const satisfies Side<Name>
+}
+
+/** From nothing to a host that has found and proven so many, and back. */
+function openingHost<const Name extends string>(name: Name, { loaded }: FleetSize) {
+  return {
+    name,
+    answer: () => loaded,
+    start: async (): Promise<Runner> => {
+      const { workspace, remove } = await layOutFleet(loaded)
+      let host: Awaited<ReturnType<typeof openFleet>> | undefined
+      return {
+        run: async () => {
+          host = await openFleet(workspace)
+          return host.extensions().filter(({ layer, standing }) => layer === 'project' && standing === 'offered').length
+        },
+        between: async () => void (await host?.close()),
+        stop: async () => {
+          await host?.close()
+          await remove()
+        },
+      }
+    },
+  } as const satisfies Side<Name>
+}
+
+export const sessionOfFleet = openingSession('host with 1,000 loaded, 50 active, 20 sessions', FULL_FLEET)
+export const sessionOfNone = openingSession('host with what ships with it', NO_FLEET)
+export const hostOfFleet = openingHost('host that finds 1,000', FULL_FLEET)
+export const hostOfNone = openingHost('host that finds what ships with it', NO_FLEET)

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { crewFleet, layOutFleet, openFleet } from '../src/sides/fleet.ts'
+import { subject as session } from '../src/subjects/host-session.ts'
+import { subject as start } from '../src/subjects/host-start.ts'
+
+const peer = fileURLToPath(new URL('../src/peers/fleet-memory.ts', import.meta.url))
+const SMALL = { loaded: 5, active: 2, sessions: 2 }
+
+it('is loaded, started and opened as large as it was asked for', async () => {
+  await using opened = new AsyncDisposableStack()
+  const { workspace, remove } = await layOutFleet(SMALL.loaded)
+  opened.defer(remove)
+  const host = await openFleet(workspace)
+  opened.defer(async () => void (await host.close()))
+  const sessions = await crewFleet(host, SMALL)
+  expect(sessions).toHaveLength(2)
+  const fleet = host.extensions().filter(({ layer }) => layer === 'project')
+  expect(fleet.map(({ state }) => state).toSorted()).toEqual(['active', 'active', 'validated', 'validated', 'validated'])
+  await expect(crewFleet(host, { ...SMALL, active: 1 })).rejects.toThrow('2 extensions are active instead of 1')
+}, 60_000)
+
+it('says what memory it takes in a process of its own', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(SMALL)], { timeout: 60_000 })
+  expect(Number(stdout)).toBeGreaterThan(30)
+}, 70_000)
+
+it('is what the subjects of the host are about', () => {
+  const promised = 'host with 1,000 loaded, 50 active, 20 sessions'
+  expect(session.goals.map(({ side, measure, ratio }) => [side, measure, ratio])).toEqual([[promised, 'p50', 5_000], [promised, 'p99', 5_000]])
+  expect([...session.sides, ...start.sides]).toHaveLength(4)
+})

@@ -1,0 +1,58 @@
+import { realpath } from 'node:fs/promises'
+import {
+  BulkheadError, messageOf, type ConfigFile, type Interactor, type Loader, type LoadReport, type ProjectTrust,
+} from '@bulkhead/contract'
+import type { Place } from '@bulkhead/host'
+import { createSandbox, type OperatorSurroundings } from '@bulkhead/sandbox'
+import { decideTrust, type TrustOutcome } from './project-trust.ts'
+
+export interface PlaceOptions {
+  /** Whom to ask about trust, and what an extension asks that starts without a call. Sessions name their own. */
+  readonly interactor?: Interactor
+  /**
+   * Whether the host reloads by itself when files of its layers have changed. A function is told what to call then, in place of
+   * looking at the files, and returns its disposer.
+   */
+  readonly watch?: boolean | ((onChange: () => void) => () => void)
+  /** Goes over every configuration file. */
+  readonly config?: ConfigFile
+}
+
+/** One workspace with what was found for it and where it runs. Rejects with ProjectPathInvalid. */
+export async function openPlace(
+  loader: Loader, folder: string, decided: ProjectTrust | undefined,
+  options: PlaceOptions & { readonly operator: OperatorSurroundings },
+): Promise<Place> {
+  const { interactor, watch, config, operator } = options
+  const workspace = await canonicalFolder(folder)
+  const decide = async (): Promise<TrustOutcome> =>
+    decided === undefined ? decideTrust(loader, workspace, interactor) : { trust: decided, diagnostics: [] }
+  let standing = await decide()
+  const load = async (): Promise<LoadReport> => {
+    const { diagnostics, ...trust } = standing
+    const report = await loader.load({ workspace, ...trust, ...(config ? { overrides: config } : {}) })
+    return { ...report, diagnostics: [...diagnostics, ...report.diagnostics] }
+  }
+  const reload = async (): Promise<LoadReport> => {
+    // Trust is bound to what there was: what has changed since must be agreed to again.
+    if (standing.trust === 'trusted') standing = await decide()
+    return load()
+  }
+  const report = await load()
+  const watching = watch === true
+    ? (onChange: () => void) => loader.watch({ workspace, trust: standing.trust }, onChange)
+    : watch || undefined
+  return {
+    workspace, report,
+    sandbox: createSandbox({ workspace, operator, ...report.config.merged.sandbox }),
+    source: { load: reload, ...(watching ? { watch: watching } : {}) },
+  }
+}
+
+export async function canonicalFolder(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    throw new BulkheadError('ProjectPathInvalid', `The workspace "${path}" cannot be opened: ${messageOf(error)}`, { cause: error })
+  }
+}

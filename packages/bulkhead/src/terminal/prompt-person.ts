@@ -1,0 +1,95 @@
+import type { Readable, Writable } from 'node:stream'
+import { confirm, isCancel, multiselect, password, select, text } from '@clack/prompts'
+import { visibleText, type InteractionOption, type InteractionRequest, type Json } from '@bulkhead/contract'
+
+export interface PromptTerms {
+  readonly input: Readable
+  readonly output: Writable
+  readonly signal: AbortSignal
+}
+
+const MAX_LABEL_CHARS = 200
+
+/** What a person answers, or undefined when they dismiss the question. Enter alone never agrees to anything. */
+export async function promptPerson(request: InteractionRequest, terms: PromptTerms): Promise<Json | undefined> {
+  switch (request.kind) {
+    case 'Approve':
+      return approve(terms)
+    case 'Ask':
+      return typed(await text({ ...terms, message: 'Your answer' }))
+    case 'Auth.Password':
+      return typed(await password({ ...terms, message: 'Password' }))
+    case 'Select':
+      return request.multiple ? chooseMany(request.options, terms) : choose(request.options, terms)
+    case 'Auth.DeviceCode':
+      return await agrees('Have you signed in?', terms) ? null : undefined
+    case 'Confirm':
+      return agrees('Yes or no?', terms)
+    case 'trustProject':
+      return trust(terms)
+    case 'grantStageTool':
+      return agrees('Let it?', terms)
+  }
+}
+
+async function approve(terms: PromptTerms): Promise<Json | undefined> {
+  const decision = given(await select({
+    ...terms,
+    message: 'Run it?',
+    initialValue: 'reject',
+    options: [
+      { value: 'once', label: 'Yes, this once' },
+      { value: 'session', label: 'Yes, with this key for the whole session' },
+      { value: 'project', label: 'Yes, with this key always in this project' },
+      { value: 'reject', label: 'No' },
+      { value: 'explain', label: 'No, and say why' },
+    ],
+  }))
+  if (decision !== 'explain') return decision === undefined ? undefined : { decision }
+  const reason = typed(await text({ ...terms, message: 'Why not?' }))
+  return { decision: 'reject', ...(reason ? { reason } : {}) }
+}
+
+async function trust(terms: PromptTerms): Promise<Json | undefined> {
+  return given(await select<Json>({
+    ...terms,
+    message: 'Trust it?',
+    initialValue: false,
+    options: [
+      { value: false, label: 'Not now' },
+      { value: 'once', label: 'This once' },
+      { value: 'trusted', label: 'Until it changes' },
+      { value: 'declined', label: 'Never' },
+    ],
+  }))
+}
+
+async function agrees(message: string, terms: PromptTerms): Promise<boolean | undefined> {
+  return given(await confirm({ ...terms, message, initialValue: false }))
+}
+
+async function choose(options: readonly InteractionOption[], terms: PromptTerms): Promise<Json | undefined> {
+  const index = given(await select({ ...terms, message: 'Which one?', options: choices(options) }))
+  return index === undefined ? undefined : options[index]?.label
+}
+
+async function chooseMany(options: readonly InteractionOption[], terms: PromptTerms): Promise<Json | undefined> {
+  const indexes = given(await multiselect({ ...terms, message: 'Which ones?', options: choices(options), required: false }))
+  return indexes?.flatMap((index) => options[index]?.label ?? [])
+}
+
+/** By their place: two may read alike once they are made visible. */
+const choices = (options: readonly InteractionOption[]) => options.map(({ label, description }, value) => ({
+  value, label: oneLine(label), ...(description ? { hint: oneLine(description) } : {}),
+}))
+
+function oneLine(label: string): string {
+  const shown = visibleText(label)
+  return shown.length > MAX_LABEL_CHARS ? `${shown.slice(0, MAX_LABEL_CHARS)}…` : shown
+}
+
+const given = <Answer>(answer: Answer | symbol): Exclude<Answer, symbol> | undefined =>
+  isCancel(answer) ? undefined : answer as Exclude<Answer, symbol>
+
+/** The library has undefined for an empty line; that is an answer, and dismissing is none. */
+const typed = (answer: string | symbol | undefined): string | undefined => isCancel(answer) ? undefined : String(answer ?? '')

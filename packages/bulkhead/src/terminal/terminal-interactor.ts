@@ -1,0 +1,52 @@
+import type { Readable, Writable } from 'node:stream'
+import type { InteractionResponse, Interactor } from '@bulkhead/contract'
+import { promptPerson } from './prompt-person.ts'
+import { questionText } from './question-text.ts'
+
+export interface TerminalStreams {
+  readonly input: Readable
+  readonly output: Writable
+}
+
+/**
+ * A person at a terminal. Asks on standard error and reads standard input, so that standard output stays the answer. There
+ * is one terminal: questions of several sessions come one after the other.
+ */
+export function createTerminalInteractor(
+  { input, output }: TerminalStreams = { input: process.stdin, output: process.stderr },
+): Interactor {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    interact({ request, source }, signal): Promise<InteractionResponse> {
+      const answer = last.then(() => whileOpen(input, signal, async (open) => {
+        output.write(questionText(request, source))
+        const value = await promptPerson(request, { input, output, signal: open })
+        return value === undefined ? DISMISSED : { status: 'accepted', value }
+      }))
+      last = answer
+      return answer
+    },
+  }
+}
+
+const DISMISSED = { status: 'rejected', reason: 'the question was dismissed' } as const
+const CLOSED = { status: 'rejected', reason: 'the question was taken back or the terminal closed' } as const
+
+/** A prompt would wait for ever for a key that can no longer come. Contract: `ask` ends when its signal is aborted. */
+async function whileOpen(
+  input: Readable, signal: AbortSignal, ask: (open: AbortSignal) => Promise<InteractionResponse>,
+): Promise<InteractionResponse> {
+  if (signal.aborted || input.destroyed || input.readableEnded) return CLOSED
+  const closed = new AbortController()
+  const close = () => closed.abort()
+  input.once('end', close).once('close', close)
+  const open = AbortSignal.any([signal, closed.signal])
+  try {
+    const response = await ask(open)
+    return open.aborted ? CLOSED : response
+  } catch {
+    return CLOSED
+  } finally {
+    input.off('end', close).off('close', close)
+  }
+}

@@ -1,0 +1,71 @@
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost, type Host } from '../src/index.ts'
+import { operatorSurroundings } from '../src/operator-surroundings.ts'
+
+let folder: string
+let host: Host
+
+beforeEach(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-facade-bash-')))
+  host = await createHost({
+    workspace: folder,
+    home: join(folder, 'home'),
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(folder, 'home'), DOOR_KEY: 'precious' },
+    config: { mode: 'allowlist', allowlist: ['bash:ls', 'bash:cat'] },
+  })
+})
+afterEach(async () => {
+  await host.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function session(decision: 'once' | 'reject') {
+  const asked: ApprovalRequest[] = []
+  const approve = async (request: ApprovalRequest) => {
+    asked.push(request)
+    return { decision }
+  }
+  const opened = await host.openSession({ approver: { approve } })
+  const bash = (command: string): Promise<Outcome> => opened.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command } })
+  return { bash, asked }
+}
+
+it('is offered like every other tool', () => {
+  expect(host.tools().find(({ name }) => name === 'bash')).toMatchObject({ layer: 'bundled', mode: 'local', kind: 'execute', gated: true })
+})
+
+it('runs what is on the allow-list, and asks for everything else by what it is', async () => {
+  writeFileSync(join(folder, 'a.txt'), 'here\n')
+  const { bash, asked } = await session('reject')
+  expect(await bash('cat a.txt | cat')).toMatchObject({ type: 'output', data: { stdout: 'here\n', stderr: '', exit_code: 0 } })
+  expect(await bash('cat a.txt > b.txt')).toMatchObject({ type: 'error', error: { code: 'ApprovalDenied' } })
+  expect(await bash('echo $DOOR_KEY')).toMatchObject({ type: 'error', error: { code: 'ApprovalDenied' } })
+  expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['cat a.txt > b.txt', '[shell] echo $DOOR_KEY'])
+  expect(asked[1]!.reasons).toContain('it needs a shell: the variable $DOOR_KEY')
+  expect(existsSync(join(folder, 'b.txt'))).toBe(false)
+})
+
+it('runs with the settings of whoever runs the host, and without their keys', async () => {
+  const { bash } = await session('once')
+  expect(await bash('printenv HOME TERM')).toMatchObject({ data: { stdout: `${join(folder, 'home')}\ndumb\n` } })
+  expect(await bash('printenv DOOR_KEY')).toMatchObject({ data: { exit_code: 1 } })
+  expect(await bash('echo "[$DOOR_KEY]"')).toMatchObject({ data: { stdout: '[]\n' } })
+})
+
+it('gives the beginning of much output, and all of it in a file', async () => {
+  const { bash } = await session('once')
+  const outcome = await bash('seq 1 100000')
+  expect(outcome.metadata).toMatchObject({ truncated: true })
+  expect(readFileSync(outcome.metadata.output_path!, 'utf8')).toContain('99999')
+})
+
+it('takes absolute folders of PATH alone, and of the environment what is harmless', () => {
+  const { path, env } = operatorSurroundings({ PATH: '/usr/bin:.:bin::/usr/bin:/bin', HOME: '/h', AWS_SECRET_ACCESS_KEY: 'x', LD_PRELOAD: 'y', LC_ALL: 'C' })
+  expect(path).toEqual(['/usr/bin', '/bin'])
+  expect(env).toMatchObject({ HOME: '/h', LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' })
+  expect(Object.keys(env).filter((name) => /SECRET|LD_/.test(name))).toEqual([])
+})

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createHost, openSqliteStore } from '../../src/index.ts'
+import { writeExtension } from '../extension-folder.ts'
+
+const HOST = fileURLToPath(new URL('./fixtures/counting-host.ts', import.meta.url))
+const MOST_LINES = 40
+/** What a killed host had acknowledged. */
+interface Witness {
+  counted: number
+  readonly began: string[]
+  readonly paused: string[]
+}
+
+/**
+ * Kills a host that counts, hangs and waits for an answer, several times at random on one store, and confirms after each
+ * death that the next one finds all that was acknowledged. Returns how many calls were.
+ */
+export async function crashRounds(folder: string, rounds: number): Promise<number> {
+  writeCounter(folder)
+  let counted = 0
+  for (let round = 0; round < rounds; round++) {
+    const witness = await killedHost(folder, 1 + Math.floor(Math.random() * MOST_LINES))
+    if (witness.counted !== 0 && witness.counted <= counted) throw new Error(`counted ${witness.counted} after ${counted}`)
+    counted = await confirm(folder, witness, Math.max(counted, witness.counted))
+  }
+  return counted
+}
+
+/** Reopens what was left. Returns what the counter is at. */
+async function confirm(folder: string, { began, paused }: Witness, least: number): Promise<number> {
+  const store = await openSqliteStore({ file: join(folder, 'host.db') })
+  const config = { isolation: { global: 'thread' } } as const
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store, config })
+  try {
+    const interrupted = await host.interruptedCalls()
+    for (const id of began) {
+      const closed = interrupted.find(({ outcome }) => outcome.metadata.call_id === id)
+      if (closed?.outcome.error.code !== 'CallInterrupted') throw new Error(`the call ${id} had begun and was not closed`)
+    }
+    const session = await host.openSession({ mode: 'yolo' })
+    for (const id of paused) {
+      const resumed = await session.resume(id, 'because')
+      if (resumed.type === 'error' || resumed.data !== 'because') {
+        throw new Error(`the paused call ${id} came to ${JSON.stringify(resumed)}`)
+      }
+    }
+    const outcome = await session.call({ id: 'c', name: 'count', arguments: {} })
+    if (outcome.type !== 'output' || !(Number(outcome.data) > least)) {
+      throw new Error(`${least} was acknowledged, and then came ${JSON.stringify(outcome)}`)
+    }
+    return Number(outcome.data)
+  } finally {
+    await host.close()
+  }
+}
+
+async function killedHost(folder: string, lines: number): Promise<Witness> {
+  const child = spawn(process.execPath, [HOST, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') },
+  })
+  const witness: Witness = { counted: 0, began: [], paused: [] }
+  let rest = ''
+  let heard = 0
+  child.stdout.setEncoding('utf8')
+  child.stdout.on('data', (chunk: string) => {
+    const whole = (rest + chunk).split('\n')
+    rest = whole.pop() ?? ''
+    for (const [what, value = ''] of whole.map((line) => line.split(' '))) {
+      if (what === 'counted') witness.counted = Number(value)
+      if (what === 'began') witness.began.push(value)
+      if (what === 'paused') witness.paused.push(value)
+    }
+    heard += whole.length
+    if (heard >= lines) child.kill('SIGKILL')
+  })
+  await once(child, 'close')
+  if (child.signalCode !== 'SIGKILL') throw new Error(`the host ended by itself with ${child.exitCode}`)
+  return witness
+}
+
+function writeCounter(folder: string): void {
+  writeExtension(join(folder, 'home'), {
+    id: 'counter',
+    stateSlot: { slotVersion: '1', schema: { type: 'integer' } },
+    tools: [{ name: 'count' }, { name: 'hang' }, { name: 'wonder', requires: { capabilities: ['interact'] } }],
+  }, `export default { tools: {
+    count: { async execute(_, runtime) {
+      const next = (await runtime.state.read() ?? 0) + 1
+      await runtime.state.write(next)
+      return next
+    } },
+    hang: { execute: () => new Promise(() => {}) },
+    wonder: { execute: (_, runtime) => runtime.interact.ask('Why?') },
+  } }`)
+}

@@ -1,0 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { crashRounds } from './crash-rounds.ts'
+
+const LIMIT = { timeout: 180_000 }
+
+it('a host killed at any moment leaves state, open calls and paused questions whole', LIMIT, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bulkhead-crash-'))
+  try {
+    expect(await crashRounds(folder, 4)).toBeGreaterThanOrEqual(4)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

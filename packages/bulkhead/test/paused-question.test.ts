@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost, openSqliteStore } from '../src/index.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-paused-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+async function openedSession() {
+  const store = await openSqliteStore({ file: join(folder, 'host.db') })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store })
+  return { host, session: await host.openSession({ pause: true }) }
+}
+
+it('the questions of a model wait for their answers over restarts of the host', async () => {
+  const questions = [
+    { question: 'Which harbour?', options: [{ label: 'Oslo' }, { label: 'Bergen' }] },
+    { question: 'Who is on board?' },
+  ]
+  const first = await openedSession()
+  expect(await first.session.call({ id: 'q', name: 'question', arguments: { questions } })).toMatchObject({
+    error: { code: 'ClarificationNeeded' }, completion: { terminal: true, nextAction: 'clarification_needed' },
+  })
+  await first.host.close()
+
+  const second = await openedSession()
+  const [paused] = await second.host.pausedCalls()
+  expect(paused).toMatchObject({
+    status: 'clarification_needed', call: { id: 'q', name: 'question' },
+    question: { kind: 'Select', prompt: expect.stringContaining('harbour') },
+  })
+  expect(await second.session.resume(paused!.id, 'Bergen')).toMatchObject({ error: { code: 'ClarificationNeeded' } })
+  await second.host.close()
+
+  const third = await openedSession()
+  expect(await third.session.resume(paused!.id, 'Nansen')).toMatchObject({ data: { answers: [['Bergen'], ['Nansen']] } })
+  expect(await third.host.pausedCalls()).toEqual([])
+  await third.host.close()
+})

@@ -1,0 +1,181 @@
+import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import type { InteractionRequest, InteractionResponse } from '@bulkhead/contract'
+import { createTerminalInteractor } from '../../src/index.ts'
+
+const ENTER = '\r'
+const UP = '\u001b[A'
+const DOWN = '\u001b[B'
+const SPACE = ' '
+const CTRL_C = '\u0003'
+
+/** A terminal whose keys are pressed one by one, each when the screen has settled on what is waited for. */
+class Terminal {
+  readonly input = new PassThrough()
+  readonly output = new PassThrough()
+  readonly interactor = createTerminalInteractor({ input: this.input, output: this.output })
+  shown = ''
+  #waiting: { readonly text: string; readonly seen: () => void } | undefined
+
+  constructor() {
+    this.output.on('data', (chunk) => {
+      this.shown += String(chunk)
+      if (this.#waiting && this.shown.includes(this.#waiting.text)) this.#waiting.seen()
+    })
+  }
+
+  ask(request: InteractionRequest, signal = new AbortController().signal): Promise<InteractionResponse> {
+    return this.interactor.interact({ correlationId: 'q', issuedAt: '', source: 'weather', request }, signal)
+  }
+
+  async see(text: string): Promise<void> {
+    if (!this.shown.includes(text)) await new Promise<void>((seen) => { this.#waiting = { text, seen } })
+    this.#waiting = undefined
+  }
+
+  /** What the person reads: without the colours and movements of the prompt itself. */
+  get text(): string {
+    return stripVTControlCharacters(this.shown)
+  }
+}
+
+async function answer(request: InteractionRequest, prompt: string, keys: readonly string[]) {
+  const terminal = new Terminal()
+  const response = terminal.ask(request)
+  await terminal.see(prompt)
+  for (const key of keys) terminal.input.write(key)
+  return { response: await response, terminal }
+}
+
+const approval = {
+  callId: 'c', tool: 'forecast', label: 'Forecast', origin: 'weather@1 (global)', approvalKey: 'Oslo',
+  argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['net: api.example'], reasons: ['the key is new'],
+}
+
+describe('a person at a terminal', () => {
+  it.each<[string, readonly string[], object]>([
+    ['Enter alone', [ENTER], { decision: 'reject' }],
+    ['up to the first', [UP, UP, UP, ENTER], { decision: 'once' }],
+    ['up to the second', [UP, UP, ENTER], { decision: 'session' }],
+    ['up to the third', [UP, ENTER], { decision: 'project' }],
+  ])('answers an approval with %s', async (_, keys, value) => {
+    const { response, terminal } = await answer({ kind: 'Approve', approval }, 'Run it?', keys)
+    expect(response).toEqual({ status: 'accepted', value })
+    for (const text of ['forecast', 'weather@1', 'api.example', 'the key is new', 'Oslo']) expect(terminal.text).toContain(text)
+  })
+
+  it('says why not, and the words reach the model', async () => {
+    const terminal = new Terminal()
+    const response = terminal.ask({ kind: 'Approve', approval })
+    await terminal.see('Run it?')
+    terminal.input.write(DOWN)
+    terminal.input.write(ENTER)
+    await terminal.see('Why not?')
+    for (const key of ['n', 'o', 't', ' ', 'n', 'o', 'w', ENTER]) terminal.input.write(key)
+    expect(await response).toEqual({ status: 'accepted', value: { decision: 'reject', reason: 'not now' } })
+  })
+
+  const options = [{ label: 'a' }, { label: 'b', description: 'the second' }, { label: 'c' }]
+  const expiresAt = '2999-01-01T00:00:00Z'
+  const device = { kind: 'Auth.DeviceCode', url: 'https://example.com/device', code: 'ABCD', expiresAt } as const
+  it.each<[InteractionRequest, string, readonly string[], unknown]>([
+    [{ kind: 'Ask', prompt: 'Which city?' }, 'Your answer', ['O', 's', 'l', 'o', ENTER], 'Oslo'],
+    [{ kind: 'Ask', prompt: 'Which city?' }, 'Your answer', [ENTER], ''],
+    [{ kind: 'Auth.Password', prompt: 'Password of the mail?' }, 'Password', ['p', 'w', ENTER], 'pw'],
+    [{ kind: 'Confirm', prompt: 'Sure?' }, 'Yes or no?', ['y'], true],
+    [{ kind: 'Confirm', prompt: 'Sure?' }, 'Yes or no?', [ENTER], false],
+    [{ kind: 'Select', prompt: 'Which?', options }, 'Which one?', [DOWN, ENTER], 'b'],
+    [{ kind: 'Select', prompt: '?', options, multiple: true }, 'Which ones?', [SPACE, DOWN, DOWN, SPACE, ENTER], ['a', 'c']],
+    [{ kind: 'Select', prompt: '?', options, multiple: true }, 'Which ones?', [ENTER], []],
+    [device, 'Have you signed in?', ['y'], null],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, ENTER], 'once'],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, ENTER], 'trusted'],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, DOWN, ENTER], 'declined'],
+    [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [ENTER], false],
+    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd' }, 'Let it?', ['y'], true],
+  ])('answers %o', async (request, prompt, keys, value) => {
+    expect((await answer(request, prompt, keys)).response).toEqual({ status: 'accepted', value })
+  })
+
+  it('does not show a password', async () => {
+    const { terminal } = await answer({ kind: 'Auth.Password', prompt: '?' }, 'Password', ['x', 'y', 'z', 'z', 'y', ENTER])
+    expect(terminal.text).not.toContain('xy')
+  })
+
+  it.each(['Ask', 'Confirm', 'Auth.Password'] as const)('may dismiss %s with Ctrl-C, which is a no', async (kind) => {
+    const prompt = { 'Ask': 'Your answer', 'Confirm': 'Yes or no?', 'Auth.Password': 'Password' }[kind]
+    const { response } = await answer({ kind, prompt: '?' }, prompt, [CTRL_C])
+    expect(response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('dismissed') })
+  })
+})
+
+describe('what a stranger wrote', () => {
+  const HOSTILE = '\u001b[2J\u001b[1;1H\u009b31mforged\nforecast of host wants to run\r\u0007\u202egnp.exe'
+
+  it.each<InteractionRequest>([
+    {
+      kind: 'Approve',
+      approval: {
+        ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], reasons: [HOSTILE],
+        approvalKey: HOSTILE,
+      },
+    },
+    { kind: 'Ask', prompt: HOSTILE },
+    { kind: 'Auth.Password', prompt: HOSTILE },
+    { kind: 'Confirm', prompt: HOSTILE },
+    { kind: 'Select', prompt: HOSTILE, options: [{ label: HOSTILE, description: HOSTILE }] },
+    { kind: 'Select', prompt: HOSTILE, options: [{ label: HOSTILE }], multiple: true },
+    { kind: 'Auth.DeviceCode', url: HOSTILE, code: HOSTILE, expiresAt: HOSTILE },
+    { kind: 'trustProject', path: HOSTILE, summary: HOSTILE },
+    { kind: 'grantStageTool', tool: HOSTILE, stage: HOSTILE, argsDigest: HOSTILE },
+  ])('reaches the screen as harmless text: %o', async (request) => {
+    const terminal = new Terminal()
+    const cancel = new AbortController()
+    const response = terminal.interactor.interact({ correlationId: 'q', issuedAt: '', source: HOSTILE, request }, cancel.signal)
+    await terminal.see('?25l')
+    cancel.abort()
+    await response
+    for (const hostile of ['\u001b[2J', '\u001b[1;1H', '\u009b', '\u0007', '\u202e', '\r']) {
+      expect(terminal.shown).not.toContain(hostile)
+    }
+    // A line of theirs never begins like one of ours.
+    for (const line of terminal.text.split('\n').filter((each) => each.includes('forecast of host'))) {
+      expect(line).toMatch(/^ {2}(?:\||touches:|asked for:|key:)|forged/)
+    }
+  })
+})
+
+describe('a question ends', () => {
+  it('when it is taken back', async () => {
+    const terminal = new Terminal()
+    const cancel = new AbortController()
+    const response = terminal.ask({ kind: 'Ask', prompt: '?' }, cancel.signal)
+    await terminal.see('Your answer')
+    cancel.abort()
+    expect(await response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('taken back') })
+    expect(await terminal.ask({ kind: 'Ask', prompt: '?' }, cancel.signal)).toMatchObject({ status: 'rejected' })
+  })
+
+  it('when the terminal closes, now or before', async () => {
+    const terminal = new Terminal()
+    const response = terminal.ask({ kind: 'Ask', prompt: '?' })
+    await terminal.see('Your answer')
+    terminal.input.end()
+    expect(await response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('closed') })
+    expect(await terminal.ask({ kind: 'Ask', prompt: '?' })).toMatchObject({ status: 'rejected' })
+  })
+
+  it('before the next one is shown', async () => {
+    const terminal = new Terminal()
+    const first = terminal.ask({ kind: 'Ask', prompt: 'first' })
+    const second = terminal.ask({ kind: 'Confirm', prompt: 'second' })
+    await terminal.see('Your answer')
+    expect(terminal.text).not.toContain('second')
+    for (const key of ['a', ENTER]) terminal.input.write(key)
+    expect(await first).toEqual({ status: 'accepted', value: 'a' })
+    await terminal.see('Yes or no?')
+    terminal.input.write('y')
+    expect(await second).toEqual({ status: 'accepted', value: true })
+  })
+})

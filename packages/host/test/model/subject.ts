@@ -1,0 +1,176 @@
+import type { BulkheadError, EventOf, Json, LoadReport, Outcome, Sandbox, StoreCollection } from '@bulkhead/contract'
+import type { Session } from '../../src/index.ts'
+import { flush, ManualClock } from '../twin/clock.ts'
+import { MemoryStore } from '../twin/store.ts'
+import { createWorld, verdictOf, type ExtensionSketch, type World } from '../twin/world.ts'
+import { KINDS, type Kind, type Model } from './model.ts'
+
+/** Where the extensions of a subject run. */
+export interface Ground {
+  readonly sandbox: Sandbox
+  readonly alive: number
+  /** Every compartment of the extension dies, with CompartmentCrashed. */
+  crash(id: string): Promise<void>
+  /** Runs the check until it holds, or gives up and lets it throw. */
+  eventually(check: () => void): Promise<void>
+  /** The code of one version. A tool that is told to hang says so as its progress, and reads its state, which takes long. */
+  sketch(id: string, version: number, startFails: boolean): Pick<ExtensionSketch, 'phases' | 'readFiles' | 'tools'>
+}
+
+/** Reads of state wait while it is shut, and until it is opened again. */
+class SlowStore extends MemoryStore {
+  #gate = Promise.withResolvers<void>()
+  #isOpen = false
+
+  shut(): void {
+    if (this.#isOpen) this.#gate = Promise.withResolvers<void>()
+    this.#isOpen = false
+  }
+
+  open(): void {
+    this.#isOpen = true
+    this.#gate.resolve()
+  }
+
+  override async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
+    if (collection === 'state') await this.#gate.promise
+    return super.read(collection, key)
+  }
+}
+
+/** The host under test, over time that stands still, and every call that was ever made to it. */
+export class Subject {
+  readonly #clock = new ManualClock()
+  readonly #model: Model
+  readonly #ground: Ground
+  readonly #world: World
+  readonly #calls: { outcome: Outcome | undefined; readonly hangs: PromiseWithResolvers<void> }[] = []
+  readonly #store = new SlowStore()
+  #session!: Session
+
+  constructor(model: Model, ground: Ground) {
+    this.#model = model
+    this.#ground = ground
+    this.#world = createWorld({ clock: this.#clock, drainMs: 100, extensions: this.#sketches(), sandbox: ground.sandbox, store: this.#store })
+    this.#world.host.on((event) => {
+      if (event.type === 'ToolInvocationProgress') this.#calls[Number(event.callId.slice(1))]!.hangs.resolve()
+    })
+  }
+
+  async open(): Promise<void> {
+    this.#session = await this.#world.host.openSession({ mode: 'yolo' })
+  }
+
+  begin(name: Kind, hang: boolean): number {
+    const id = this.#calls.length
+    if (hang) this.#store.shut()
+    const call = { outcome: undefined as Outcome | undefined, hangs: Promise.withResolvers<void>() }
+    this.#calls.push(call)
+    void this.#session.call({ id: `c${id}`, name, arguments: { hang } }).then((outcome) => {
+      call.outcome = outcome
+      call.hangs.resolve()
+    })
+    return id
+  }
+
+  /** Resolves when a call that hangs does, or has ended instead. */
+  begun(id: number): Promise<void> {
+    return this.#calls[id]!.hangs.promise
+  }
+
+  verdict(id: number): string | undefined {
+    const outcome = this.#calls[id]?.outcome
+    if (!outcome) return undefined
+    return outcome.type === 'output' ? String(outcome.data) : verdictOf(outcome)
+  }
+
+  letGo(): void {
+    this.#store.open()
+  }
+
+  beginTurn(): void {
+    this.#session.beginTurn()
+  }
+
+  /** It is over when its calls are; what waited for that is done when this resolves. */
+  async endTurn(): Promise<void> {
+    this.letGo()
+    await this.#session.endTurn()
+    await flush()
+    await this.#world.host.register([])
+  }
+
+  find(): LoadReport {
+    const off = KINDS.filter((id) => !this.#model.disk[id].isEnabled)
+    const extensions = Object.fromEntries(off.map((id) => [id, { enabled: false }]))
+    return this.#world.find({ extensions: this.#sketches(), config: { extensions } })
+  }
+
+  async reload(): Promise<void> {
+    await this.#world.host.reload()
+  }
+
+  async switch(): Promise<void> {
+    const old = this.#session
+    const { sandbox } = this.#ground
+    const switched = await this.#world.host.switchWorkspace({
+      workspace: '/elsewhere', sandbox, report: this.find(), source: { load: async () => this.find() },
+    })
+    await old.close()
+    await switched.unloaded
+    await this.open()
+  }
+
+  crash(kind: Kind): Promise<void> {
+    return this.#ground.crash(kind)
+  }
+
+  wait(ms: number): Promise<void> {
+    return this.#clock.advance(ms)
+  }
+
+  eventually(check: () => void): Promise<void> {
+    return this.#ground.eventually(check)
+  }
+
+  /** Resolves with what would not stop. */
+  async close(): Promise<readonly { readonly error: BulkheadError }[]> {
+    const closing = this.#world.host.close()
+    await this.#clock.advance(200)
+    return (await closing).faults
+  }
+
+  get alive(): number {
+    return this.#ground.alive
+  }
+
+  get unsettled(): number {
+    return this.#calls.filter(({ outcome }) => outcome === undefined).length
+  }
+
+  get pendingTimers(): number {
+    return this.#clock.pending
+  }
+
+  get changes(): readonly EventOf<'LifecycleStateChanged'>[] {
+    return this.#world.eventsOf('LifecycleStateChanged')
+  }
+
+  get suppressed(): readonly EventOf<'SuppressedError'>[] {
+    return this.#world.eventsOf('SuppressedError')
+  }
+
+  #sketches(): readonly ExtensionSketch[] {
+    return KINDS.filter((id) => this.#model.disk[id].isThere).map((id) => {
+      const { version, startFails } = this.#model.disk[id]
+      return {
+        id,
+        version: `${version}.0.0`,
+        stateSlot: { slotVersion: '1', schema: {} },
+        ...(id === 'alone' ? { loadedCardinality: 'one' } : {}),
+        ...(id === 'never' || id === 'in-turn' ? { reloadBehavior: id } : {}),
+        ...this.#ground.sketch(id, version, startFails),
+      } satisfies ExtensionSketch
+    })
+  }
+}

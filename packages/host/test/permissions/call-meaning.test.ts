@@ -1,0 +1,82 @@
+import type { ArgumentsReader, ArgumentsReading, Rule, RuleAction } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import type { SessionOptions } from '../../src/index.ts'
+import { ScriptedApprover } from '../twin/people.ts'
+import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
+
+const READING: ArgumentsReading = {
+  key: 'first && second', subjects: [{ key: 'first', names: ['first -x'] }, { key: 'second', names: [] }], asks: [], denies: [],
+}
+
+async function judged(reading: Partial<ArgumentsReading> | ArgumentsReader, session: SessionOptions = {}, sketch: WorldSketch = {}) {
+  const reader: ArgumentsReader = typeof reading === 'function' ? reading : () => ({ ...READING, ...reading })
+  const approver = new ScriptedApprover('session')
+  const tools = { bash: { mode: 'read' as const, deriveApprovalKey: () => 'harmless' } }
+  const world = createWorld({ extensions: [{ layer: 'bundled', inline: true, tools }], argumentsReaders: new Map([['bash', reader]]), ...sketch })
+  const opened = await world.host.openSession({ approver, ...session })
+  const call = () => opened.call({ id: 'c1', name: 'bash', arguments: { command: 'x' } })
+  return { verdict: verdictOf(await call()), asked: approver.asked, again: call }
+}
+
+const rule = (action: RuleAction, pattern: string): Rule => ({ permission: 'bash', pattern, action })
+
+describe('arguments that the host reads itself', () => {
+  test('say what the call stands for, and the tool does not', async () => {
+    const { asked } = await judged({})
+    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['first && second'])
+  })
+
+  test('are given the workspace', async () => {
+    const { asked } = await judged((args, { workspace }) => ({ ...READING, key: `${workspace} ${String(args.command)}` }))
+    expect(asked[0]!.approvalKey).toBe('/work space x')
+  })
+
+  test.each<[string, readonly string[], number]>([
+    ['each of its subjects', ['bash:first', 'bash:second'], 0],
+    ['one of its subjects', ['bash:first'], 1],
+    ['all of it', ['bash'], 0],
+    ['a name of one', ['bash:first -x', 'bash:second'], 1],
+    ['its key', ['bash:first && second'], 1],
+  ])('are on the allow-list by %s', async (_, allowlist, asked) => {
+    expect((await judged({}, {}, { config: { mode: 'allowlist', allowlist: [...allowlist] } })).asked.length).toBe(asked)
+  })
+
+  test.each<[string, readonly Rule[], string, number]>([
+    ['forbidden by one subject', [rule('deny', 'second')], 'RuleDenied', 0],
+    ['forbidden by a name', [rule('deny', 'first -*')], 'RuleDenied', 0],
+    ['allowed by all subjects', [rule('allow', 'first'), rule('allow', 'second')], 'output', 0],
+    ['not allowed by one of them', [rule('allow', 'first')], 'output', 1],
+  ])('are %s', async (_, rules, verdict, asked) => {
+    const result = await judged({}, { rules })
+    expect([result.verdict, result.asked.length]).toEqual([verdict, asked])
+  })
+
+  test('are remembered as a whole', async () => {
+    const { again, asked } = await judged({})
+    await again()
+    expect(asked.length).toBe(1)
+  })
+
+  test('are asked about again where the word must be fresh, whatever is allowed', async () => {
+    const { again, asked } = await judged({ asks: [{ reason: 'nobody can tell', fresh: true }] }, { rules: [rule('allow', '*')] })
+    await again()
+    expect(asked.map(({ reasons }) => reasons.includes('nobody can tell'))).toEqual([true, true])
+  })
+
+  test('are refused for good, in every mode', async () => {
+    expect((await judged({ denies: ['it ends the world'] }, { mode: 'yolo' })).verdict).toBe('WatchdogDenied')
+  })
+
+  test.each<[string, ArgumentsReader]>([
+    ['throws', () => {
+      throw new Error('broken')
+    }],
+    ['finds nothing', () => ({ ...READING, subjects: [] })],
+  ])('are refused when the reader %s', async (_, reader) => {
+    expect((await judged(reader, { mode: 'yolo' })).verdict).toBe('ApprovalKeyDerivationFailed')
+  })
+
+  test('are refused with a key that cannot be shown', async () => {
+    expect((await judged({ key: 'a\u0000b' }, { mode: 'yolo' })).verdict).toBe('ApprovalKeyInvalid')
+  })
+})

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import { flush } from '../twin/clock.ts'
+import { createRegistry } from '../twin/registry.ts'
+import { createWorld, sketchExtension, verdictOf, type ExtensionSketch } from '../twin/world.ts'
+
+const yolo = { mode: 'yolo' } as const
+
+describe('morphix: the registry', () => {
+  test('can be made any number of times, and none knows of another', () => {
+    const [one, other] = [createRegistry({ extensions: [{ id: 'a' }] }), createRegistry({})]
+    expect(one.get('echo')?.name).toBe('echo')
+    expect(other.get('echo')).toBeUndefined()
+    other.register([sketchExtension({ id: 'b' }).descriptor])
+    one.clear()
+    expect(other.get('echo')?.origin.extension).toBe('b')
+  })
+
+  test('registers, finds by name, lists, takes back, and says whether there was something to take back', async () => {
+    const world = createWorld({ extensions: [] })
+    expect(world.host.tool('echo')).toBeUndefined()
+    await world.host.register([sketchExtension({ id: 'a' }).descriptor, sketchExtension({ id: 'b', tools: { other: {} } }).descriptor])
+    expect(world.host.tool('echo')?.extension).toBe('a')
+    expect(world.host.tools().map(({ name }) => name)).toEqual(['echo', 'other'])
+    expect(await world.host.unregister('a')).toBe(true)
+    expect(await world.host.unregister('a')).toBe(false)
+    expect(world.host.tools().map(({ name }) => name)).toEqual(['other'])
+    await world.host.clear()
+    expect(world.host.tools()).toEqual([])
+  })
+
+  test('answers for a name nobody has, and for tools that are switched off', async () => {
+    const world = createWorld()
+    const session = await world.host.openSession(yolo)
+    expect(verdictOf(await session.call({ id: 'c', name: 'ehco', arguments: {} }))).toBe('ToolNotRegistered')
+    const off = createWorld({ config: { toolsEnabled: false } })
+    expect(verdictOf(await (await off.host.openSession(yolo)).call({ id: 'c', name: 'echo', arguments: {} }))).toBe('ToolsDisabled')
+  })
+})
+
+describe('morphix: the workspace', () => {
+  const everywhere: ExtensionSketch = { id: 'everywhere', tools: { shared: {}, everywhere: {} } }
+  const workspaceOf = (name: string): ExtensionSketch => ({ id: name, layer: 'project', tools: { shared: {}, [name]: {} } })
+
+  /** The world of one folder, and a way to another with other extensions of its own. */
+  function twoFolders() {
+    const world = createWorld({ extensions: [everywhere, workspaceOf('here')] })
+    const toThere = () => world.host.switchWorkspace({
+      workspace: '/there', sandbox: world.sandbox, report: world.find({ extensions: [everywhere, workspaceOf('there')] }),
+    })
+    return { world, toThere }
+  }
+
+  test('brings its own tools over those for everybody, and takes them away again without touching the others', async () => {
+    const { world, toThere } = twoFolders()
+    expect(world.host.tools().map(({ name, extension }) => `${name} ${extension}`)).toEqual([
+      'everywhere everywhere', 'here here', 'shared here',
+    ])
+    await toThere()
+    expect(world.host.tools().map(({ name, extension }) => `${name} ${extension}`)).toEqual([
+      'everywhere everywhere', 'shared there', 'there there',
+    ])
+  })
+
+  test('leaves nothing of itself behind when another takes its place', async () => {
+    const { world, toThere } = twoFolders()
+    const session = await world.host.openSession(yolo)
+    await session.call({ id: 'c', name: 'here', arguments: {} })
+    await session.close()
+    const { unloaded } = await toThere()
+    expect(await unloaded).toMatchObject({ stopped: ['here'], faults: [] })
+    await flush()
+    expect(world.sandbox.alive).toEqual([])
+    expect(world.host.extensions().map(({ id }) => id).toSorted()).toEqual(['everywhere', 'there'])
+  })
+
+  test('gives back what its layer hid when the layer goes', async () => {
+    const world = createWorld({ extensions: [everywhere, workspaceOf('here')] })
+    expect(world.host.tool('shared')?.extension).toBe('here')
+    await world.host.unregister('here', 'project')
+    expect(world.host.tool('shared')?.extension).toBe('everywhere')
+  })
+})

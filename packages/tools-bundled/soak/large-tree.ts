@@ -1,0 +1,91 @@
+// The tools on a tree of 100,000 files and on a file of a gigabyte, and many edits at once: `pnpm soak`. Ends with 1 when
+// something is not as it must be.
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentSession, type JsonObject } from '@bulkhead/contract'
+import { createSandbox } from '@bulkhead/sandbox'
+import { createBundledExtensions } from '../src/index.ts'
+
+const FOLDERS = 1_000
+const FILES_IN_EACH = 100
+const MB = 1024 * 1024
+
+const workspace = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-soak-')))
+const sandbox = createSandbox({ workspace })
+const sessions = new Map<string, CompartmentSession>()
+for (const { manifest: written, module } of createBundledExtensions()) {
+  const { id, version, tools } = manifestSchema.parse(written)
+  sessions.set(tools[0]!.name, await sandbox.open({
+    extension: { id, version, layer: 'bundled' }, placement: 'inline', code: { kind: 'module', module }, config: {}, limits: DEFAULT_LIMITS,
+    tools: tools.map(({ name, inputSchema, requires }) =>
+      ({ name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [workspace], 'user-data': [] }) })),
+    services: { log: () => {}, env: new Map(), envDeclared: new Set() },
+  }))
+}
+let calls = 0
+const call = (tool: string, args: JsonObject, signal = new AbortController().signal) =>
+  sessions.get(tool)!.call({ callId: `c${++calls}`, tool, args, signal }) as Promise<JsonObject>
+
+async function step(what: string, work: () => Promise<void>): Promise<void> {
+  const began = performance.now()
+  await work()
+  process.stdout.write(`${String(Math.round(performance.now() - began)).padStart(7)} ms  ${what}\n`)
+}
+
+try {
+  await step('a tree of 100,000 files is made', async () => {
+    for (let at = 0; at < FOLDERS; at++) {
+      const folder = join(workspace, 'tree', `p${at % 10}`, `q${Math.floor(at / 10) % 10}`, `r${Math.floor(at / 100)}`)
+      await mkdir(folder, { recursive: true })
+      await Promise.all(Array.from({ length: FILES_IN_EACH }, (_, file) =>
+        writeFile(join(folder, `f${file}.${file === 7 ? 'md' : 'ts'}`), `line of ${at}\n${file === 7 && at % 5 === 0 ? 'needle\n' : ''}`)))
+    }
+    await utimes(join(workspace, 'tree/p3/q0/r0/f7.md'), new Date('2100-01-01'), new Date('2100-01-01'))
+  })
+  await step('glob finds all of them, the newest first', async () => {
+    const { paths, total } = await call('glob', { pattern: 'tree/**' })
+    assert.deepEqual([(paths as string[])[0], (paths as string[]).length, total], ['tree/p3/q0/r0/f7.md', 10_000, FOLDERS * FILES_IN_EACH])
+  })
+  await step('glob finds some of them', async () => {
+    assert.equal((await call('glob', { pattern: '**/q1/**/*.md' }))['total'], FOLDERS / 10)
+  })
+  await step('grep finds the needles', async () => {
+    assert.equal((await call('grep', { pattern: 'needle' }))['total'], FOLDERS / 5)
+  })
+  await step('grep finds a line in every file', async () => {
+    const { matches, total } = await call('grep', { pattern: 'line' })
+    assert.deepEqual([(matches as unknown[]).length, total], [5_000, FOLDERS * FILES_IN_EACH])
+  })
+  await step('grep and glob are cancelled again and again, and still answer', async () => {
+    for (let round = 0; round < 60; round++) {
+      const cancel = new AbortController()
+      const running = call(round % 2 === 0 ? 'grep' : 'glob', { pattern: round % 2 === 0 ? 'line' : '**' }, cancel.signal)
+      setTimeout(() => cancel.abort(new Error('enough')), round * 3)
+      await running.catch((error: Error) => assert.match(error.message, /enough/))
+    }
+    assert.equal((await call('glob', { pattern: '**/*.md' }))['total'], FOLDERS)
+  })
+  await step('a text of a gigabyte is read by its end, and searched, without being held', async () => {
+    const path = join(workspace, 'big.txt')
+    const piece = 'a line like any other\n'.repeat(50_000)
+    for (let at = 0; at < 1024 * MB; at += piece.length) await writeFile(path, piece, { flag: 'a' })
+    await writeFile(path, 'the last line\n', { flag: 'a' })
+    const before = process.memoryUsage().rss
+    const lines = Math.ceil(1024 * MB / piece.length) * 50_000 + 1
+    assert.deepEqual((await call('read', { path: 'big.txt', offset: lines }))['content'], 'the last line\n')
+    assert.equal((await call('grep', { pattern: 'last', path: 'big.txt' }))['total'], 1)
+    assert.ok(process.memoryUsage().rss - before < 400 * MB, 'memory grew with the file')
+  })
+  await step('a thousand edits of one file at once lose nothing', async () => {
+    await writeFile(join(workspace, 'edits'), Array.from({ length: 1_000 }, (_, i) => `<${i}>\n`).join(''))
+    await Promise.all(Array.from({ length: 20 }, async (_, lane) => {
+      for (let i = lane; i < 1_000; i += 20) await call('edit', { path: 'edits', old_string: `<${i}>`, new_string: `[${i}]` })
+    }))
+    assert.equal(await readFile(join(workspace, 'edits'), 'utf8'), Array.from({ length: 1_000 }, (_, i) => `[${i}]\n`).join(''))
+  })
+} finally {
+  await sandbox.close()
+  await rm(workspace, { recursive: true, force: true })
+}

@@ -1,0 +1,41 @@
+import { defineExtension, type FromJsonSchema, type JsonObject } from '@bulkhead/contract'
+import { insidePath } from './judging/ground.ts'
+import { judgeCommand } from './judging/judge-command.ts'
+import { readBashArguments } from './judging/read-arguments.ts'
+import { INPUT_SCHEMA, manifest, MAX_TIMEOUT_MS, REQUIRES } from './manifest.ts'
+import { runCommand, type BashRuntime } from './running/run-command.ts'
+
+type BashArgs = FromJsonSchema<typeof INPUT_SCHEMA>
+
+export const bash = {
+  manifest,
+  module: defineExtension({
+    tools: {
+      bash: {
+        input: INPUT_SCHEMA,
+        requires: REQUIRES,
+        execute: runBash,
+        // For a host that does not read these arguments itself. The workspace is not known here: less counts as inside it.
+        deriveApprovalKey: (args) => readBashArguments(args, { workspace: NOWHERE }).key,
+      },
+    },
+  }),
+}
+
+/** A path that nothing lies in. */
+const NOWHERE = '/dev/null/nowhere'
+/** What may be the beginning of an absolute path. */
+const ABSOLUTE = /(?:^|[\s='"<>:])\//
+
+async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
+  const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args
+  const workspace = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) ? await findWorkspace(runtime) : NOWHERE
+  // The broker refuses a folder outside.
+  const folder = insidePath(cwd ?? '.', { workspace, folder: '.' }) ?? cwd!
+  return runCommand(command, judgeCommand(command, { workspace, folder }), runtime, { folder, timeoutMs })
+}
+
+async function findWorkspace({ shell }: BashRuntime): Promise<string> {
+  const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true })
+  return stdout.replace(/\n$/, '')
+}

@@ -1,0 +1,57 @@
+import type { ManifestInput } from '@bulkhead/contract'
+import { BUNDLED } from '../bundled-extension.ts'
+
+/** Of one command, and of a call unless it says less. */
+export const MAX_TIMEOUT_MS = 120_000
+/** For ending what is overdue and telling what it had written. */
+const TELLING_MS = 10_000
+
+export const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    command: { type: 'string', minLength: 1, description: 'The command line, as for bash.' },
+    timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, description: 'Ended after so many ms. Default: 120000.' },
+    cwd: { type: 'string', minLength: 1, description: 'The folder it starts in, inside the workspace. Default: the workspace.' },
+    description: { type: 'string', description: 'What it is for, in a few words, for the person who is asked.' },
+  },
+  required: ['command'],
+  additionalProperties: false,
+} as const
+
+export const REQUIRES = {
+  fs: { read: ['{workspace}'], write: ['{workspace}'] },
+  net: { hosts: ['*'] },
+  shell: [{ cmd: '*', args: [{ rest: true }] }],
+} as const satisfies NonNullable<ManifestInput['tools'][number]['requires']>
+
+export const manifest = {
+  ...BUNDLED,
+  id: 'bash',
+  tools: [{
+    name: 'bash',
+    label: 'Bash',
+    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, ||, ;, '
+      + 'quotes, globs, redirections to files of the workspace and here-documents run directly, without a shell, and are approved '
+      + 'command by command. Variables, substitutions, loops and the like need a shell, which a person must agree to: prefer plain '
+      + 'commands. There is no terminal: programs that wait for a person fail. At most 120 s; output beyond 200 KB goes to a file.',
+    inputSchema: INPUT_SCHEMA,
+    outputSchema: {
+      type: 'object',
+      properties: {
+        stdout: { type: 'string' },
+        stderr: { type: 'string' },
+        exit_code: { type: ['integer', 'null'] },
+        signal: { type: 'string' },
+        timed_out: { const: true },
+        truncated: { const: true },
+      },
+      required: ['stdout', 'stderr', 'exit_code'],
+    },
+    requires: REQUIRES,
+    gated: true,
+    mode: 'local',
+    kind: 'execute',
+    timeoutMs: MAX_TIMEOUT_MS + TELLING_MS,
+    maxOutput: '200KB',
+  }],
+} satisfies ManifestInput

@@ -1,0 +1,56 @@
+import type { JsonObject, PipeResult } from '@bulkhead/contract'
+
+/** Of both streams, over all steps. What of it a model sees is the host's affair. */
+const MAX_CHARS = 2 * 1024 * 1024
+
+/** What the steps of a command wrote, and how the last of them ended. */
+export class Transcript {
+  #stdout = ''
+  #stderr = ''
+  #exit: { readonly exitCode: number | null; readonly signal: string | null } = { exitCode: 0, signal: null }
+  #truncated = false
+  #timedOut = false
+
+  get succeeded(): boolean {
+    return this.#exit.exitCode === 0
+  }
+
+  get timedOut(): boolean {
+    return this.#timedOut
+  }
+
+  add({ stdout, stderr, exits, truncated, timedOut }: PipeResult, negated: boolean): void {
+    this.#stdout += this.#room(stdout)
+    this.#stderr += this.#room(stderr)
+    this.#truncated ||= truncated
+    this.#timedOut = timedOut
+    const { exitCode, signal } = exits.at(-1)!
+    this.#exit = negated ? { exitCode: exitCode === 0 ? 1 : 0, signal: null } : { exitCode, signal }
+  }
+
+  succeed(): void {
+    this.#exit = { exitCode: 0, signal: null }
+  }
+
+  fail(exitCode: number, complaint: string): void {
+    this.#stderr += this.#room(`${complaint}\n`)
+    this.#exit = { exitCode, signal: null }
+  }
+
+  result(): JsonObject {
+    const { exitCode, signal } = this.#exit
+    return {
+      stdout: this.#stdout, stderr: this.#stderr, exit_code: exitCode,
+      ...(signal === null ? {} : { signal }),
+      ...(this.#timedOut ? { timed_out: true } : {}),
+      ...(this.#truncated ? { truncated: true } : {}),
+    }
+  }
+
+  #room(text: string): string {
+    const left = MAX_CHARS - this.#stdout.length - this.#stderr.length
+    if (text.length <= left) return text
+    this.#truncated = true
+    return text.slice(0, Math.max(0, left))
+  }
+}

@@ -1,0 +1,90 @@
+import { defineExtension, isJsonObject, isLockedTool, type Json, type JsonObject, type ManifestInput } from '@bulkhead/contract'
+import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
+import { rank, wordsOf, type Document } from './bm25.ts'
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What the tool should do, in a few words.' },
+    max_results: { type: 'integer', minimum: 1, maximum: 10, description: 'How many to name at most. Default: 10.' },
+  },
+  required: ['query'],
+  additionalProperties: false,
+} as const
+
+const MATCHES = 10
+const DESCRIPTION_CHARS = 200
+/** A word of the name says more than one of the description. */
+const NAME_WEIGHT = 3
+
+export interface SearchedTool {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+}
+
+/** The tools there are. What is found is told, so that the session's model can be shown it. */
+export interface ToolCatalog {
+  tools(): readonly SearchedTool[]
+  found(sessionId: string, names: readonly string[]): void
+}
+
+const EMPTY: ToolCatalog = { tools: () => [], found: () => undefined }
+
+const manifest = {
+  ...BUNDLED,
+  id: 'tool-search',
+  tools: [{
+    name: 'tool_search',
+    label: 'Find tools',
+    description: 'Finds further tools by what they do. What is found can be called from then on.',
+    inputSchema: INPUT_SCHEMA,
+    requires: { capabilities: ['session'] },
+    gated: false,
+    mode: 'read',
+    kind: 'search',
+    idempotent: true,
+  }],
+} satisfies ManifestInput
+
+export const createToolSearch = (catalog: ToolCatalog = EMPTY): BundledExtension => ({
+  manifest,
+  module: defineExtension({
+    tools: {
+      tool_search: {
+        input: INPUT_SCHEMA,
+        requires: { capabilities: ['session'] },
+        async execute({ query, max_results = MATCHES }, { session }) {
+          const others = catalog.tools().filter(({ name }) => !isLockedTool(name))
+          const best = rank(query, others.map(documentOf)).slice(0, max_results)
+          catalog.found(await session.id(), best.map(({ name }) => name))
+          return { matches: best.map(({ name, description }) => ({ id: name, description: shortened(description) })) }
+        },
+        deriveApprovalKey: () => 'tool-registry',
+      },
+    },
+  }),
+})
+
+function documentOf(tool: SearchedTool): Document<SearchedTool> {
+  const named = wordsOf(tool.name)
+  const weighted = Array.from({ length: NAME_WEIGHT }, () => named).flat()
+  return { subject: tool, words: [...weighted, ...wordsOf(tool.description), ...parameterWords(tool.inputSchema, 0)] }
+}
+
+/** Names and descriptions of parameters, a few levels deep. */
+function parameterWords(schema: Json | undefined, depth: number): readonly string[] {
+  if (!isJsonObject(schema) || depth > 3) return []
+  const { properties, items } = schema
+  const named = isJsonObject(properties) ? Object.entries(properties) : []
+  return [
+    ...named.flatMap(([name, value]) => [
+      ...wordsOf(name), ...(isJsonObject(value) && typeof value['description'] === 'string' ? wordsOf(value['description']) : []),
+      ...parameterWords(value, depth + 1),
+    ]),
+    ...parameterWords(items, depth + 1),
+  ]
+}
+
+const shortened = (text: string): string =>
+  text.length <= DESCRIPTION_CHARS ? text : `${text.slice(0, DESCRIPTION_CHARS - 1).toWellFormed()}…`

@@ -1,0 +1,86 @@
+/** What is nested deeper is written as if it were not: a prefix for each level and line would make much of little. */
+const PREFIX_LEVELS = 8
+/** Written at most; a page that goes on is cut there. */
+const MAX_CHARS = 4 * 1024 * 1024
+
+/** Builds Markdown, or plain text, block by block. Time and room are linear in what it is given. */
+export class MarkdownWriter {
+  readonly plain: boolean
+  readonly #blocks: string[] = []
+  readonly #prefixes: string[] = []
+  #marker: string | undefined
+  #line: string[] = []
+  #lastSpace = true
+  #chars = 0
+  /** Whether the next block follows the one before without an empty line between. */
+  #tight = false
+
+  constructor(plain: boolean) {
+    this.plain = plain
+  }
+
+  get isFull(): boolean {
+    return this.#chars > MAX_CHARS
+  }
+
+  /** How much text there is. */
+  get chars(): number {
+    return this.#chars
+  }
+
+  /** Text of a page, its white space as one. */
+  text(text: string): void {
+    let collapsed = text.replaceAll(/[ \t\r\n\f]+/g, ' ')
+    if (this.#lastSpace && collapsed.startsWith(' ')) collapsed = collapsed.slice(1)
+    if (collapsed !== '') this.raw(collapsed)
+  }
+
+  /** Text as it is. */
+  raw(text: string): void {
+    this.#line.push(text)
+    this.#chars += text.length
+    this.#lastSpace = /\s$/.test(text)
+  }
+
+  /** Marks of Markdown, left out of plain text. */
+  mark(mark: string): void {
+    if (!this.plain) this.#line.push(mark)
+  }
+
+  /** Ends the block that is being written. */
+  end(tight = false): void {
+    const text = this.#line.join('').trim()
+    this.#line = []
+    this.#lastSpace = true
+    const isEmpty = text === '' || text === EMPTY_MARKS
+    if (!isEmpty) {
+      const prefixes = this.#prefixes.slice(0, PREFIX_LEVELS)
+      const rest = prefixes.join('')
+      const first = this.#marker === undefined ? rest : prefixes.slice(0, -1).join('') + this.#marker
+      this.#marker = undefined
+      const lines = text.split('\n')
+      if (this.#blocks.length > 0) this.#blocks.push(this.#tight ? '\n' : '\n\n')
+      this.#blocks.push(lines.map((line, index) => (index === 0 ? first : rest) + line.trimEnd()).join('\n'))
+    }
+    this.#tight = tight && (this.#tight || !isEmpty)
+  }
+
+  /** Everything until `leave` stands behind this; with a marker, the first line stands behind that. */
+  enter(prefix: string, marker?: string): void {
+    this.#prefixes.push(prefix)
+    this.#marker = marker
+  }
+
+  leave(): void {
+    this.#prefixes.pop()
+    this.#marker = undefined
+  }
+
+  toString(): string {
+    this.end()
+    return this.#blocks.join('')
+  }
+}
+
+/** Bold around nothing. */
+const EMPTY_MARKS = '****'

@@ -1,0 +1,49 @@
+import { isJsonObject, ToolError, type Json } from '@bulkhead/contract'
+import type { SearchProvider, SearchResult } from './provider.ts'
+
+const TITLE_CHARS = 300
+const SNIPPET_CHARS = 2_000
+/** What providers call the three things, the most usual first. */
+const TITLE = ['title', 'name', 'heading']
+const LINK = ['url', 'link', 'href']
+const SNIPPET = ['content', 'snippet', 'description', 'text', 'abstract', 'summary']
+/** Where lists of results are found when nobody says. */
+const PLACES = ['/results', '/items', '/web/results', '/data', '/hits', '/organic_results', '/webPages/value', '']
+
+/** The results in an answer, those without an http address left out. Throws ToolExecutionFailed for what is no list of results. */
+export function readResults(answer: Json, { resultsPath }: SearchProvider, limit: number): readonly SearchResult[] {
+  const places = resultsPath === undefined ? PLACES : [resultsPath]
+  const list = places.map((pointer) => valueAt(answer, pointer)).find((value) => Array.isArray(value))
+  if (list === undefined) {
+    throw new ToolError('ToolExecutionFailed', `The search provider answered without a list of results at ${places.join(', ')}.`)
+  }
+  const results: SearchResult[] = []
+  for (const item of list) {
+    const url = textIn(item, LINK)
+    if (results.length === limit) break
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue
+    results.push({ url, title: plain(textIn(item, TITLE), TITLE_CHARS), snippet: plain(textIn(item, SNIPPET), SNIPPET_CHARS) })
+  }
+  return results
+}
+
+/** By JSON Pointer. */
+function valueAt(value: Json | undefined, pointer: string): Json | undefined {
+  const steps = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return steps.reduce<Json | undefined>((at, step) => {
+    if (Array.isArray(at)) return at[Number(step)]
+    return isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined
+  }, value)
+}
+
+function textIn(item: Json, names: readonly string[]): string {
+  if (!isJsonObject(item)) return ''
+  const values = names.map((name) => Object.hasOwn(item, name) ? item[name] : undefined)
+  return values.find((value): value is string => typeof value === 'string') ?? ''
+}
+
+/** Without tags that mark what was found, and characters nobody sees. */
+const plain = (text: string, chars: number): string =>
+  text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(UNSEEN, ' ').trim().slice(0, chars).toWellFormed()
+
+const UNSEEN = /[\s\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu

@@ -1,0 +1,171 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ApprovalAnswer, ApprovalRequest, ConfigFile, Outcome, Rule } from '@bulkhead/contract'
+import { createHost, type Host, type SessionOptions } from '@bulkhead/host'
+import { createLoader } from '@bulkhead/loader'
+import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
+import { createMemoryStore } from '@bulkhead/store'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
+import { BYPASS_VECTORS } from './corpus/bypass-vectors.ts'
+
+let root: string
+let workspace: string
+let host: Host
+let sandbox: PooledSandbox
+let asked: ApprovalRequest[]
+let answer: ApprovalAnswer
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-authorization-')))
+  workspace = join(root, 'workspace')
+  mkdirSync(join(workspace, 'sub'), { recursive: true })
+  writeFileSync(join(root, 'secret'), 'precious')
+  asked = []
+  answer = { decision: 'reject' }
+})
+afterEach(async () => {
+  await host.close()
+  await sandbox.close()
+  rmSync(root, { recursive: true })
+})
+
+async function open(config: ConfigFile, session: SessionOptions = {}) {
+  const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: bundledExtensions })
+  const report = await loader.load({ workspace, trust: 'declined', overrides: config })
+  sandbox = createSandbox({ workspace })
+  host = createHost({ report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
+  const approve = async (request: ApprovalRequest): Promise<ApprovalAnswer> => {
+    asked.push(request)
+    return answer
+  }
+  const opened = await host.openSession({ approver: { approve }, ...session })
+  return (command: string, more = {}): Promise<Outcome> => opened.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command, ...more } })
+}
+
+const FIVE: ConfigFile = { mode: 'allowlist', allowlist: ['bash:git status', 'bash:ls', 'bash:find', 'bash:echo', 'bash:cat'] }
+const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
+
+describe('under an allow-list of git status, ls, find, echo and cat', () => {
+  it('none of the ways around it runs unasked, and none leaves a trace', async () => {
+    const bash = await open(FIVE)
+    for (const command of Object.values(BYPASS_VECTORS).flat()) {
+      asked = []
+      const code = codeOf(await bash(command))
+      expect([command, code, asked.length]).toEqual([command, expect.stringMatching(/^(?:ApprovalDenied|WatchdogDenied|ApprovalKeyInvalid)$/), code === 'ApprovalDenied' ? 1 : 0])
+    }
+    expect(readdirSync(workspace)).toEqual(['sub'])
+  })
+
+  it('they themselves run, alone and together', async () => {
+    const bash = await open(FIVE)
+    for (const command of ['ls', 'ls -la sub | cat', 'echo a && echo b; find . -name "*.ts"', 'timeout 9 ls', 'cat < /dev/null']) expect(codeOf(await bash(command))).toBe('output')
+    expect(asked).toEqual([])
+  })
+})
+
+describe('what an approval stands for', () => {
+  it('a reading program in all ways that only read, and no other', async () => {
+    const bash = await open({}, { mode: 'ask' })
+    answer = { decision: 'session' }
+    await bash('ls')
+    await bash('ls -la sub')
+    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['ls'])
+    await bash('ls /etc')
+    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['ls', '[effects] ls /etc'])
+  })
+
+  it('exactly these words of any other, in this folder, fed by this', async () => {
+    const bash = await open({}, { mode: 'ask' })
+    answer = { decision: 'session' }
+    await bash('touch a')
+    await bash('timeout 5 touch a 2>&1')
+    expect(asked.length).toBe(1)
+    for (const other of ['touch b', 'touch a b', 'X=1 touch a', 'touch a < /dev/null | cat', 'cd sub && touch a', 'ls | touch a']) {
+      asked = []
+      await bash(other)
+      expect([other, asked.length]).toEqual([other, 1])
+    }
+    asked = []
+    await bash('touch a', { cwd: 'sub' })
+    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['[in sub] touch a'])
+  })
+
+  it('all commands of a line, on the same conditions, and not those of a part of it for another', async () => {
+    const bash = await open({}, { mode: 'ask' })
+    answer = { decision: 'session' }
+    await bash('touch a && touch b')
+    await bash('touch a && touch b')
+    expect(asked.length).toBe(1)
+    await bash('touch a || touch b')
+    await bash('touch b')
+    expect(asked.length).toBe(3)
+    await bash('touch a')
+    asked = []
+    await bash('touch b; touch a')
+    expect(asked).toEqual([])
+  })
+
+  it('a shell only for the same text, and what cannot be read never', async () => {
+    const bash = await open({}, { mode: 'ask' })
+    answer = { decision: 'session' }
+    await bash('for i in 1 2; do echo $i; done')
+    await bash('for i in 1 2; do echo $i; done')
+    expect(asked.length).toBe(1)
+    expect(asked[0]!.reasons).toContain('it needs a shell: a loop')
+    await bash('eval "echo x"')
+    await bash('eval "echo x"')
+    expect(asked.length).toBe(3)
+    expect(asked[2]!.reasons.join()).toMatch(/cannot be told/)
+  })
+
+  it('a key that is too long still tells one text from another', async () => {
+    const bash = await open({}, { mode: 'ask' })
+    answer = { decision: 'session' }
+    const long = 'x'.repeat(3_000)
+    await bash(`touch ${long}a`)
+    await bash(`touch ${long}a`)
+    await bash(`touch ${long}b`)
+    expect(asked.length).toBe(2)
+    expect(asked[0]!.approvalKey).toMatch(/… sha256:[0-9a-f]{64}$/)
+  })
+})
+
+describe('rules', () => {
+  const rule = (action: Rule['action'], pattern: string, permission = 'bash'): Rule => ({ permission, pattern, action })
+  const judged = async (rules: readonly Rule[], command: string): Promise<string> => {
+    const bash = await open({}, { mode: 'yolo', rules })
+    const code = codeOf(await bash(command))
+    await host.close()
+    await sandbox.close()
+    return code
+  }
+
+  it.each([
+    'touch x', 'timeout 5 touch x', 'env A=1 touch x', '/usr/bin/touch x', 'ls; touch x', 'ls | xargs touch', 'find . -exec touch {} +', "sh -c 'touch x'", "bash -c 'ls && touch x'", 'echo $(touch x)', 'for i in 1; do touch x; done',
+    'git -c alias.x="!touch x" x', 'sudo touch x', 'sudo -n -u root touch x', 'nice nohup touch x', 'git bisect run touch x', 'ssh host touch x', 'watch touch x', 'npx touch x', "timeout 5 sh -c 'exec env touch x'",
+  ])('one against `touch` holds for `%s`', async (command) => {
+    expect(await judged([rule('deny', 'touch*'), rule('allow', '*')], command)).toMatch(/^(?:RuleDenied|WatchdogDenied)$/)
+    expect(await judged([rule('deny', 'touch*', 'shell.run')], command)).toMatch(/^(?:RuleDenied|WatchdogDenied)$/)
+    expect(existsSync(join(workspace, 'x'))).toBe(false)
+  })
+
+  it('an allow for one command of several is none for the others, and a path is no folder', async () => {
+    const bash = await open({}, { rules: [rule('allow', 'ls'), rule('allow', 'echo')] })
+    for (const command of ['ls; touch x', 'ls/evil', 'ls | touch x']) {
+      asked = []
+      expect([command, codeOf(await bash(command)), asked.length]).toEqual([command, 'ApprovalDenied', 1])
+    }
+  })
+
+  it('one against all with one that allows lets exactly that pass', async () => {
+    expect(await judged([rule('deny', '*'), rule('allow', 'ls')], 'ls -la')).toBe('output')
+    expect(await judged([rule('deny', '*'), rule('allow', 'ls')], 'ls -la; echo a')).toBe('RuleDenied')
+  })
+
+  it.each(['rm -rf /', 'rm -rf /*', 'rm -fr ~', 'sudo rm -rf /', "sh -c 'rm -rf /'", 'rm -r --no-preserve-root /', 'mkfs.ext4 /dev/sda1', 'dd if=/dev/zero of=/dev/sda', ':(){ :|:& };:', 'echo x > /dev/sda', 'chmod -R 777 /', 'cd .. && ls', 'shutdown now', 'find . -exec rm -rf / +'])(
+    '`%s` is not done in any mode', async (command) => {
+      expect(await judged([rule('allow', '*')], command)).toBe('WatchdogDenied')
+    })
+})

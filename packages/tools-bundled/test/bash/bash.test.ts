@@ -1,0 +1,236 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  BulkheadError, compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentSession, type Json, type JsonObject, type Sandbox,
+} from '@bulkhead/contract'
+import { createSandbox } from '@bulkhead/sandbox'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bundledExtensions } from '../../src/index.ts'
+
+let root: string
+let workspace: string
+let sandbox: Sandbox
+let session: CompartmentSession
+let server: Server
+const lines: { readonly label: string; readonly socket: Socket }[] = []
+const waiting = new Map<string, (socket: Socket) => void>()
+
+const bundled = bundledExtensions.find(({ manifest }) => manifest.id === 'bash')!
+const manifest = manifestSchema.parse(bundled.manifest)
+
+beforeAll(async () => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-bash-')))
+  workspace = join(root, 'workspace')
+  mkdirSync(workspace)
+  writeFileSync(join(root, 'secret'), 'precious')
+  const env = { LANG: 'C.UTF-8', TERM: 'dumb', HOME: '/dev/null', GIT_EDITOR: 'false' }
+  sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env } })
+  session = await sandbox.open({
+    extension: { id: 'bash', version: '1.0.0', layer: 'bundled' },
+    placement: 'inline',
+    code: { kind: 'module', module: bundled.module },
+    tools: manifest.tools.map(({ name, requires, inputSchema }) => ({
+      name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [workspace] }),
+    })),
+    config: {},
+    limits: DEFAULT_LIMITS,
+    services: { log: () => {}, env: new Map(), envDeclared: new Set() },
+  })
+  // Processes hold a connection while they live: their begin and end are events.
+  server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.setEncoding('utf8').once('data', (label: string) => {
+      lines.push({ label, socket })
+      waiting.get(label)?.(socket)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(join(workspace, 'line'), resolve))
+})
+afterAll(async () => {
+  await sandbox.close()
+  for (const { socket } of lines) socket.destroy()
+  await new Promise((resolve) => server.close(resolve))
+  rmSync(root, { recursive: true })
+})
+
+let calls = 0
+const bash = (command: string, more: JsonObject = {}, signal = new AbortController().signal, onUpdate: (partial: Json) => void = () => {}) =>
+  session.call({ callId: `c${++calls}`, tool: 'bash', args: { command, ...more }, signal, onUpdate })
+const put = (name: string, content: string) => writeFileSync(join(workspace, name), content)
+const get = (name: string) => readFileSync(join(workspace, name), 'utf8')
+/** A process that connects under a name and stays until it is ended. */
+const holder = (label: string): string =>
+  `const s=require("node:net").connect(${JSON.stringify(join(workspace, 'line'))},()=>s.write("${label}"));s.on("close",()=>process.exit())`
+const connected = (label: string) => new Promise<Socket>((resolve) => {
+  const known = lines.find((line) => line.label === label)
+  if (known) resolve(known.socket)
+  else waiting.set(label, resolve)
+})
+const node = JSON.stringify(process.execPath)
+
+describe('plain commands, without a shell', () => {
+  it.each([
+    ['a program with words', "printf '%s|' a 'b c' \"d  e\" f\\ g", { stdout: 'a|b c|d  e|f g|', exit_code: 0 }],
+    ['how it ended', 'ls nowhere', { exit_code: 2, stderr: expect.stringContaining('nowhere') }],
+    ['a signal', `${node} -e 'process.kill(process.pid, "SIGKILL")'`, { exit_code: null, signal: 'SIGKILL' }],
+    ['a pipeline', "printf 'b\\na\\nb\\n' | sort | uniq -c | tr -s ' '", { stdout: ' 1 a\n 2 b\n', exit_code: 0 }],
+    ['the end of a pipeline counts', 'false | true', { exit_code: 0 }],
+    ['not', '! false', { exit_code: 0 }],
+    ['and', 'true && echo yes', { stdout: 'yes\n' }],
+    ['and, not', 'false && echo yes', { stdout: '', exit_code: 1 }],
+    ['or', 'false || echo no', { stdout: 'no\n', exit_code: 0 }],
+    ['one after another', 'false; echo on; echo off', { stdout: 'on\noff\n', exit_code: 0 }],
+    ['lines', 'echo a\necho b # and no more\n', { stdout: 'a\nb\n' }],
+    ['a mixture', 'false && echo a || echo b && echo c', { stdout: 'b\nc\n' }],
+    ['a variable for one command', 'GREETING="hello you" printenv GREETING', { stdout: 'hello you\n' }],
+    ['both streams as one', 'ls nowhere 2>&1', { stderr: '', stdout: expect.stringContaining('nowhere') }],
+    ['one stream to nowhere', 'ls nowhere 2>/dev/null', { stderr: '', stdout: '', exit_code: 2 }],
+    ['a text as input', 'cat <<EOF\none\ntwo\nEOF', { stdout: 'one\ntwo\n' }],
+    ['a word as input', 'tr a-z A-Z <<< "loud"', { stdout: 'LOUD\n' }],
+    ['what looks like more is a word', "echo '$(id)' '; ls' '`id`' '>' x", { stdout: '$(id) ; ls `id` > x\n' }],
+    ['a program that is not there', 'no-such-program || echo fallback', { stdout: 'fallback\n', exit_code: 0 }],
+    ['the program that is not there', 'no-such-program', { exit_code: 127, stderr: expect.stringContaining('no-such-program') }],
+  ])('%s', async (_, command, result) => {
+    expect(await bash(command)).toMatchObject(result)
+  })
+
+  it('redirections write files of the workspace, and read them', async () => {
+    await bash('echo one > notes.txt; echo two >> notes.txt; ls nowhere 2> errors.txt; tr a-z A-Z < notes.txt > loud.txt')
+    expect([get('notes.txt'), get('loud.txt')]).toEqual(['one\ntwo\n', 'ONE\nTWO\n'])
+    expect(get('errors.txt')).toContain('nowhere')
+  })
+
+  it('patterns stand for files, as in a shell', async () => {
+    mkdirSync(join(workspace, 'globs/deep'), { recursive: true })
+    for (const name of ['b.ts', 'a.ts', '.hidden.ts', 'c.js', 'deep/d.ts']) put(`globs/${name}`, '')
+    expect(await bash('echo *.ts [ac].* */*.ts *.none "*.ts"', { cwd: 'globs' })).toMatchObject({ stdout: 'a.ts b.ts a.ts c.js deep/d.ts *.none *.ts\n' })
+  })
+
+  it('a file whose name looks like an option is not taken for one', async () => {
+    mkdirSync(join(workspace, 'options'))
+    put('options/-rf', '')
+    await expect(bash('ls *', { cwd: 'options' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('./*') as string })
+    expect(await bash('ls ./*', { cwd: 'options' })).toMatchObject({ stdout: './-rf\n' })
+  })
+
+  it('cd changes the folder for what follows, and nothing follows when it fails', async () => {
+    mkdirSync(join(workspace, 'place/inner'), { recursive: true })
+    expect(await bash('cd place && cd inner && pwd; cd ..; pwd')).toMatchObject({ stdout: `${workspace}/place/inner\n${workspace}/place\n` })
+    expect(await bash('cd place/nowhere; echo here > gone')).toMatchObject({ exit_code: 1, stdout: '' })
+    expect(existsSync(join(workspace, 'gone'))).toBe(false)
+    expect(await bash('pwd', { cwd: 'place' })).toMatchObject({ stdout: `${workspace}/place\n` })
+  })
+
+  it('a program of the workspace, by its path', async () => {
+    put('run.sh', '#!/bin/sh\necho "ran with $1"\n')
+    expect(await bash('chmod +x run.sh && ./run.sh this')).toMatchObject({ stdout: 'ran with this\n' })
+  })
+
+  it('git reads without running what the repository says', async () => {
+    await bash('git init -q repo')
+    put('repo/file', 'x')
+    put('evil.sh', `#!/bin/sh\ntouch ${workspace}/pwned\n`)
+    await bash(`chmod +x evil.sh && git -C repo config core.fsmonitor ${workspace}/evil.sh && git -C repo config core.pager ${workspace}/evil.sh`)
+    await bash('git -C repo config diff.external /bin/false')
+    const own = createSandbox({ workspace: join(workspace, 'repo'), operator: { path: ['/usr/bin', '/bin'], env: { HOME: '/dev/null' } } })
+    const opened = await own.open({
+      extension: { id: 'bash', version: '1.0.0', layer: 'bundled' }, placement: 'inline', code: { kind: 'module', module: bundled.module },
+      tools: manifest.tools.map(({ name, requires, inputSchema }) => ({ name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [join(workspace, 'repo')] }) })),
+      config: {}, limits: DEFAULT_LIMITS, services: { log: () => {}, env: new Map(), envDeclared: new Set() },
+    })
+    expect(await opened.call({ callId: 'g', tool: 'bash', args: { command: 'timeout 60 git status --short' }, signal: new AbortController().signal }))
+      .toMatchObject({ stdout: '?? file\n' })
+    await own.close()
+    expect(existsSync(join(workspace, 'pwned'))).toBe(false)
+  })
+})
+
+describe('what needs a shell has one', () => {
+  it.each([
+    ['variables', 'x=5; echo $((x + 1))', '6\n'],
+    ['substitutions', 'echo "$(echo inner)"', 'inner\n'],
+    ['loops', 'for i in 1 2 3; do echo $i; done', '1\n2\n3\n'],
+    ['braces', 'echo {a,b}', 'a b\n'],
+  ])('%s', async (_, command, stdout) => {
+    expect(await bash(command)).toMatchObject({ stdout, exit_code: 0 })
+  })
+
+  it('and writes the workspace', async () => {
+    await bash('for i in 1 2; do echo $i >> loop.txt; done')
+    expect(get('loop.txt')).toBe('1\n2\n')
+  })
+})
+
+describe('refused', () => {
+  it.each([
+    ['an editor', 'vim notes.txt', 'InputInvalid', /edit and write/],
+    ['a pager in a pipeline', 'ls | less', 'InputInvalid', /cat or head/],
+    ['a bare interpreter', 'python3', 'InputInvalid', /-c or -e/],
+    ['a bare shell', 'bash', 'InputInvalid', /would wait/],
+    ['an editor by way of git', 'git commit', 'InputInvalid', /-m/],
+    ['an interactive rebase', 'git rebase -i main', 'InputInvalid', /without -i/],
+    ['a wrapped editor', 'timeout 5 nano x', 'InputInvalid', /edit and write/],
+    ['a file outside', 'echo x > ../outside', 'CapabilityDenied', /outside/],
+    ['a file outside to be read', 'cat < ../secret', 'CapabilityDenied', /outside/],
+    ['a folder outside', 'ls', 'CapabilityDenied', /outside/, { cwd: '..' }],
+    ['a link out of the workspace', 'cat link', 'CapabilityDenied', /outside/],
+    ['a link that a pattern stands for', 'cat lin*', 'CapabilityDenied', /outside/],
+    ['a file through a linked folder', 'head up/secret', 'CapabilityDenied', /outside/],
+  ] as readonly [string, string, string, RegExp, JsonObject?][])('%s', async (_, command, code, message, more = {}) => {
+    if (!existsSync(join(workspace, 'up'))) {
+      symlinkSync(join(root, 'secret'), join(workspace, 'link'))
+      symlinkSync(root, join(workspace, 'up'))
+    }
+    await expect(bash(command, more)).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string })
+    expect(existsSync(join(root, 'outside'))).toBe(false)
+  })
+})
+
+describe('time and output', () => {
+  it('a command that takes too long is ended, and what it had written is told', async () => {
+    const result = await bash('echo begun && sleep 600 && echo never', { timeout_ms: 1_500 })
+    expect(result).toMatchObject({ stdout: 'begun\n', timed_out: true, signal: 'SIGTERM', exit_code: null })
+  })
+
+  it('output comes while it runs', async () => {
+    const seen = Promise.withResolvers<Json>()
+    const running = bash(`echo first; ${node} -e '${holder('streams')}'`, {}, undefined, (partial) => seen.resolve(partial))
+    expect(await seen.promise).toMatchObject({ type: 'shell.output', stream: 'stdout', text: 'first\n' })
+    ;(await connected('streams')).destroy()
+    expect(await running).toMatchObject({ stdout: 'first\n', exit_code: 0 })
+  })
+
+  it('much output is bounded', async () => {
+    const { stdout, truncated } = (await bash('yes | head -c 3000000')) as { stdout: string; truncated: boolean }
+    expect([stdout.length, truncated]).toEqual([1024 * 1024, true])
+  })
+
+  it('cancelling ends it with all that it started', async () => {
+    const cancel = new AbortController()
+    const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"});${holder('parent')}`
+    const running = bash(`${node} -e '${inner}' '${holder('grandchild')}' | cat`, {}, cancel.signal)
+    const sockets = await Promise.all([connected('parent'), connected('grandchild')])
+    const closed = sockets.map((socket) => new Promise((resolve) => {
+      socket.once('close', resolve)
+    }))
+    cancel.abort(new BulkheadError('ToolCancelled', 'enough'))
+    await expect(running).rejects.toThrow('enough')
+    await Promise.all(closed)
+  })
+
+  it('a grandchild that holds the pipe does not keep it from ending', async () => {
+    const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"}).unref();console.log("left")`
+    expect(await bash(`${node} -e '${inner}' '${holder('left-behind')}'`)).toMatchObject({ stdout: 'left\n', exit_code: 0 })
+  })
+})
+
+it('has exactly this schema', () => {
+  expect(manifest.tools[0]).toMatchObject({
+    name: 'bash', gated: true, mode: 'local', kind: 'execute', timeoutMs: 130_000,
+    inputSchema: { type: 'object', required: ['command'], additionalProperties: false },
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }] },
+  })
+  expect(Object.keys(manifest.tools[0]!.inputSchema.properties as object)).toEqual(['command', 'timeout_ms', 'cwd', 'description'])
+})

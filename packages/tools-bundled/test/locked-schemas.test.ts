@@ -1,0 +1,116 @@
+import { isJsonObject, LOCKED_TOOLS, manifestSchema, type Json, type JsonObject } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { createBundledExtensions } from '../src/index.ts'
+
+const text = (minLength = 1, maxLength?: number) => ({ type: 'string', minLength, ...(maxLength !== undefined && { maxLength }) })
+const number = (minimum: number, maximum?: number) => ({ type: 'integer', minimum, ...(maximum !== undefined && { maximum }) })
+const closed = (required: readonly string[], properties: object) => ({ type: 'object', properties, required, additionalProperties: false })
+const BOOLEAN = { type: 'boolean' }
+const READS = { fs: { read: ['{workspace}'] } }
+const SESSION = { capabilities: ['session'] }
+
+/** Models have learned these, and a tool of another layer may stand in for one only with the very same. Change none of it. */
+const LOCKED: Readonly<Record<string, object>> = {
+  read: {
+    requires: READS, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
+    inputSchema: closed(['path'], { path: text(), offset: number(1), limit: number(1), byte_start: number(0), byte_end: number(0) }),
+  },
+  write: {
+    requires: { fs: { write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: true,
+    inputSchema: closed(['path', 'content'], { path: text(), content: { type: 'string' } }),
+  },
+  edit: {
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    inputSchema: closed(['path', 'old_string', 'new_string'], { path: text(), old_string: text(), new_string: { type: 'string' }, replace_all: BOOLEAN }),
+  },
+  glob: {
+    requires: READS, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
+    inputSchema: closed(['pattern'], { pattern: text(1, 1024), path: text() }),
+  },
+  grep: {
+    requires: READS, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 200, maxOutput: '256KB',
+    inputSchema: closed(['pattern'], {
+      pattern: text(1, 10000), path: text(), glob: text(1, 1024), type: text(1, 64), ignore_case: BOOLEAN, context: number(0, 100), multiline: BOOLEAN,
+      output_mode: { enum: ['content', 'files', 'count'] },
+    }),
+  },
+  todo: {
+    requires: SESSION, gated: false, mode: 'safe_write', kind: 'other', idempotent: true,
+    inputSchema: closed(['todos'], {
+      todos: {
+        type: 'array', maxItems: 500, items: closed(['content', 'status'], {
+          content: text(1, 1000), status: { enum: ['pending', 'in_progress', 'completed', 'cancelled'] }, id: text(1, 64),
+          priority: { enum: ['high', 'medium', 'low'] },
+        }),
+      },
+    }),
+  },
+  question: {
+    requires: { capabilities: ['interact'] }, gated: false, mode: 'read', kind: 'other', idempotent: false,
+    inputSchema: closed(['questions'], {
+      questions: {
+        type: 'array', minItems: 1, maxItems: 10, items: closed(['question'], {
+          question: text(1, 4000), header: text(1, 80), multi_select: BOOLEAN,
+          options: {
+            type: 'array', minItems: 1, maxItems: 20, items: closed(['label'], { label: text(1, 200), description: { type: 'string', maxLength: 1000 } }),
+          },
+        }),
+      },
+    }),
+  },
+  task: {
+    requires: SESSION, gated: true, mode: 'local', kind: 'other', idempotent: false, timeoutMs: 3_600_000,
+    inputSchema: closed(['subagent_type', 'prompt'], {
+      subagent_type: { ...text(1, 64), pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' }, prompt: text(), background: BOOLEAN, metadata: { type: 'object' },
+    }),
+  },
+  skill: {
+    requires: {
+      fs: { read: ['{workspace}/.agents/skills', '{workspace}/.claude/skills', '{workspace}/.bulkhead/skills', '{user-data}/skills'] }, ...SESSION,
+    },
+    gated: false, mode: 'read', kind: 'think', idempotent: true, maxOutput: '256KB',
+    inputSchema: closed(['name'], { name: text(1, 64) }),
+  },
+  tool_search: {
+    requires: SESSION, gated: false, mode: 'read', kind: 'search', idempotent: true,
+    inputSchema: closed(['query'], { query: text(1, 1000), max_results: number(1, 10) }),
+  },
+  web_fetch: {
+    requires: { net: { hosts: ['*'] } }, gated: true, mode: 'external', kind: 'fetch', idempotent: true, maxOutput: '200KB',
+    inputSchema: closed(['url'], { url: text(1, 4096), format: { enum: ['markdown', 'text'] } }),
+  },
+  web_search: {
+    requires: { net: { hosts: [] }, ...SESSION }, gated: true, mode: 'external', kind: 'fetch', idempotent: true, timeoutMs: 15_000,
+    inputSchema: closed(['query'], { query: text(1, 1000), max_results: number(1, 20) }),
+  },
+}
+
+/** Without what explains it to a model. */
+function bare(value: Json): Json {
+  if (Array.isArray(value)) return value.map(bare)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([key, member]) => key !== 'description' || typeof member !== 'string').map(([key, member]) => [key, bare(member)]))
+}
+
+describe('the locked tools', () => {
+  const extensions = createBundledExtensions()
+  const tools = extensions.map(({ manifest }) => manifestSchema.parse(manifest).tools[0]!)
+
+  it.each(tools.filter(({ name }) => Object.hasOwn(LOCKED, name)).map((tool) => [tool.name, tool] as const))('%s is exactly this', (name, tool) => {
+    const { name: _name, label, description, ...rest } = tool
+    expect(bare(rest as unknown as JsonObject)).toEqual(LOCKED[name])
+    expect([label, description].every((words) => words !== undefined && words.length > 2)).toBe(true)
+  })
+
+  it('are each there once, and explain every argument', () => {
+    const names = tools.map(({ name }) => name)
+    expect(names.toSorted()).toEqual([...new Set(names)].toSorted())
+    expect(Object.keys(LOCKED).filter((name) => !names.includes(name))).toEqual([])
+    expect(names.filter((name) => !(LOCKED_TOOLS as readonly string[]).includes(name))).toEqual([])
+    for (const { name, inputSchema } of tools) {
+      for (const [argument, schema] of Object.entries(inputSchema['properties'] as JsonObject)) {
+        expect((schema as JsonObject)['description'], `${name}.${argument}`).toEqual(expect.stringMatching(/\.$/))
+      }
+    }
+  })
+})

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { htmlToMarkdown } from '../../src/web-fetch/html/html-to-markdown.ts'
+
+const URL_OF_PAGE = 'https://site.example/dir/page'
+const markdown = (html: string): string => htmlToMarkdown(html, URL_OF_PAGE, false).content
+const plain = (html: string): string => htmlToMarkdown(html, URL_OF_PAGE, true).content
+
+const PAGE = `<!doctype html><html><head><title> The
+ title </title><style>p{}</style></head><body><header>logo</header><nav><a href="/">menu</a></nav><main><h1>Head &amp; <em>shoulders</em></h1>
+<p>One <b>bold</b> word, a <a href="../x?a=1&amp;b=(2)">link</a> and <code>code()</code>.<br>Next line.</p>
+<ul><li>first<li>second <ul><li>inner</ul></li></ul><ol><li><p>one</p></li><li>two</li></ol>
+<blockquote><p>quoted</p><p>twice</p></blockquote><pre class="language-js">if (a &lt; b) {
+  go()
+}</pre><table><tr><th>k<th>v|w<tr><td>a</td><td>1</td></tr></table><hr><img src="pic.png" alt="a picture"><img src="x.png"><script>alert(1)</script>
+</main><aside>ads</aside><footer>foot</footer></body></html>`
+
+describe('a page as Markdown', () => {
+  it('is what a person would read of it', () => {
+    expect(htmlToMarkdown(PAGE, URL_OF_PAGE, false)).toEqual({
+      title: 'The title',
+      content: [
+        '# Head & *shoulders*', '',
+        'One **bold** word, a [link](https://site.example/x?a=1&b=%282%29) and `code()`.', 'Next line.', '',
+        '- first', '- second', '  - inner', '', '1. one', '2. two', '', '> quoted', '', '> twice', '',
+        '```js', 'if (a < b) {', '  go()', '}', '```', '',
+        '| k | v\\|w |', '| --- | --- |', '| a | 1 |', '', '---', '', '![a picture](https://site.example/dir/pic.png)',
+      ].join('\n'),
+    })
+  })
+
+  it('is text without marks when that is wanted', () => {
+    expect(plain(PAGE)).toContain('Head & shoulders\n\nOne bold word, a link and code().\nNext line.')
+    expect(plain(PAGE)).not.toMatch(/[*`#[]/)
+  })
+
+  it('is the whole page where there is no main part, or nothing in it', () => {
+    expect(markdown('<p>a</p><div>b</div>')).toBe('a\n\nb')
+    expect(markdown(`<main></main><p>${'long '.repeat(200)}</p>`)).toContain('long')
+    expect(markdown(`<div role="main"><p>${'main '.repeat(200)}</p></div><p>rest</p>`)).not.toContain('rest')
+  })
+
+  it('has nothing in it that nobody sees', () => {
+    expect(markdown('<p hidden>a</p><p style="display: none">b</p><p aria-hidden="true">c</p><p>d\u200b\u202e\u{e0041}e\u0007</p><!-- f --><template>g</template>')).toBe('de')
+  })
+
+  it('has no links that do something', () => {
+    expect(markdown('<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a> <a href="#c">c</a> <a>d</a>')).toBe('a b c d')
+  })
+
+  it.each([
+    ['elements in elements', '<div>x'.repeat(200_000)], ['quotes in quotes', '<blockquote>x'.repeat(100_000)], ['lists in lists', '<ul><li>x'.repeat(100_000)],
+    ['tables in tables', '<table><tr><td>x'.repeat(50_000)], ['cells', `<table><tr>${'<td>x'.repeat(300_000)}`], ['open tags', '<'.repeat(500_000)],
+    ['attributes', `<p ${'a=1 '.repeat(300_000)}>x`], ['closing tags', '</div>'.repeat(300_000)], ['entities', '&amp'.repeat(300_000)],
+    ['open comments', '<!--'.repeat(300_000)], ['bold in bold', '<b>x</b>'.repeat(200_000)], ['hidden in hidden', '<p hidden>x'.repeat(200_000)],
+    ['links', '<a href="/a">x</a>'.repeat(50_000)], ['white space', `<p>${' '.repeat(1_000_000)}x`],
+  ])('is made in a moment from a page of %s', (_, html) => {
+    const started = performance.now()
+    const { content } = htmlToMarkdown(html, URL_OF_PAGE, false)
+    expect(performance.now() - started).toBeLessThan(8_000)
+    expect(content.length).toBeLessThan(6 * 1024 * 1024)
+  })
+})

@@ -1,0 +1,104 @@
+import type { RequestListener } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { pdfText } from '../../src/web-fetch/pdf/pdf-text.ts'
+import { createWebFetch } from '../../src/web-fetch/web-fetch.ts'
+import { serve } from '../loopback.ts'
+import { toolSession } from '../tool-session.ts'
+import { pdfOf } from './pdf-of.ts'
+
+let answer: RequestListener
+const server = await serve((request, response) => answer(request, response))
+const page = (type: string, body: string | Buffer, headers = {}): RequestListener => (_, response) => {
+  response.writeHead(200, { 'content-type': type, ...headers }).end(body)
+}
+const PATIENCE = { timeout: 60_000 }
+
+describe('web_fetch', () => {
+  const tool = toolSession(createWebFetch(['*', server.place]))
+  const url = `${server.base}/page`
+
+  it('gives a page as Markdown or text', async () => {
+    answer = page('text/html; charset=utf-8', gzipSync('<title>T</title><h1>Zürich</h1><p>a <b>b</b></p>'), { 'content-encoding': 'gzip' })
+    expect(await tool.call({ url })).toEqual({ url, title: 'T', content: '# Zürich\n\na **b**', content_type: 'text/html' })
+    expect(await tool.call({ url, format: 'text' })).toMatchObject({ content: 'Zürich\n\na b' })
+    expect(server.requests.at(-1)!.headers).toMatchObject({ 'user-agent': expect.stringContaining('Bulkhead') })
+  })
+
+  it('reads what encodings a page may be in', async () => {
+    answer = page('text/html; charset=iso-8859-1', Buffer.from('<p>caf\xe9', 'latin1'))
+    expect(await tool.call({ url })).toMatchObject({ content: 'café' })
+    answer = page('text/html', Buffer.from('<meta charset="windows-1252"><p>caf\xe9', 'latin1'))
+    expect(await tool.call({ url })).toMatchObject({ content: 'café' })
+    answer = page('text/html; charset=klingon', '<p>é')
+    expect(await tool.call({ url })).toMatchObject({ content: 'é' })
+  })
+
+  it('gives texts as they are, and the text of a PDF', PATIENCE, async () => {
+    answer = page('application/json', '{"a": [1]}')
+    expect(await tool.call({ url })).toEqual({ url, content: '{"a": [1]}', content_type: 'application/json' })
+    answer = page('application/pdf', pdfOf('Hello from a PDF'))
+    expect(await tool.call({ url })).toMatchObject({ content: 'Hello from a PDF', content_type: 'application/pdf' })
+  })
+
+  it('follows redirects of its host and tells of others', async () => {
+    answer = (request, response) => {
+      if (request.url === '/page') response.writeHead(301, { location: '/next' }).end()
+      else page('text/plain', 'here')(request, response)
+    }
+    expect(await tool.call({ url })).toEqual({ url: `${server.base}/next`, content: 'here', content_type: 'text/plain' })
+    answer = (_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end()
+    expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('http://169.254.169.254/latest') })
+    answer = (_, response) => response.writeHead(302, { location: '/page' }).end()
+    expect((await tool.refusal({ url })).message).toContain('more than 5 times')
+  })
+
+  it.each([
+    ['the cloud’s own address', 'http://169.254.169.254/'], ['this machine', 'http://localhost/'], ['an address in disguise', 'http://2130706433/'],
+    ['an octal one', 'http://0177.0.0.1/'], ['one of six', 'http://[::ffff:127.0.0.1]/'], ['the private network', 'http://10.0.0.1/'], ['another port', 'http://127.0.0.1:1/'],
+  ])('does not reach %s', async (_, address) => {
+    expect((await tool.refusal({ url: address })).code).toBe('CapabilityDenied')
+  })
+
+  it.each([
+    ['a file', 'file:///etc/passwd', 'InputInvalid'], ['no URL', 'example', 'InputInvalid'], ['a password', 'https://u:p@example.com/', 'InputInvalid'],
+    ['a script', 'javascript:alert(1)', 'InputInvalid'],
+  ])('refuses %s', async (_, address, code) => {
+    expect((await tool.refusal({ url: address })).code).toBe(code)
+  })
+
+  it.each([
+    ['a page that is gone', ((_, response) => response.writeHead(404).end()) as RequestListener, 'NotFound'],
+    ['a server that is busy', ((_, response) => response.writeHead(503).end()) as RequestListener, 'ResourceBusy'],
+    ['a server that fails', ((_, response) => response.writeHead(500).end()) as RequestListener, 'ToolExecutionFailed'],
+    ['a picture', page('image/png', 'x'), 'ToolExecutionFailed'], ['too much', page('text/plain', Buffer.alloc(6 * 1024 * 1024, 'x')), 'ToolExecutionFailed'],
+    ['a bomb', page('text/plain', gzipSync(Buffer.alloc(64 * 1024 * 1024)), { 'content-encoding': 'gzip' }), 'ToolExecutionFailed'],
+  ])('fails on %s', async (_, listener, code) => {
+    answer = listener
+    expect((await tool.refusal({ url })).code).toBe(code)
+  })
+
+  it('says what is wrong with a PDF that is none, and stops reading one when told', PATIENCE, async () => {
+    answer = page('application/pdf', 'not a PDF')
+    expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('PDF') })
+    const cancel = new AbortController()
+    const reading = pdfText(pdfOf('x'), cancel.signal)
+    cancel.abort(new Error('enough'))
+    await expect(reading).rejects.toThrow('enough')
+    await expect(pdfText(pdfOf('x'), new AbortController().signal, 1)).rejects.toMatchObject({ message: expect.stringContaining('took longer') })
+  })
+
+  it('stops when it is cancelled', async () => {
+    const cancel = new AbortController()
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' }).write('a')
+      cancel.abort(new Error('enough'))
+    }
+    await expect(tool.call({ url }, cancel.signal)).rejects.toThrow('enough')
+  })
+
+  it('is asked for by host', async () => {
+    expect(await tool.key({ url: 'https://Docs.Example.com:8443/a?b' })).toBe('docs.example.com')
+    expect(await tool.key({ url: 'nonsense' })).toBe('not a URL')
+  })
+})
