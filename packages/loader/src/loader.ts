@@ -5,6 +5,7 @@ import type { Located, Terms } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
 import { inOrder } from './in-order.ts'
 import { settle, type BundledExtension, type LoaderOptions, type Settings } from './options.ts'
+import { lockDigest, lockOf } from './lock/layer-lock.ts'
 import { Pace } from './pace.ts'
 import { placed, proveBundled, proveFolder } from './pipeline.ts'
 import { locksOf, placesOf, type OpenProject, type Place } from './places.ts'
@@ -15,7 +16,6 @@ import { SchemaCourt } from './schema/schema-court.ts'
 import { PackageSignatures } from './signature/package-signatures.ts'
 import { reportMaterial } from './signature/trust-material.ts'
 import { Tally } from './tally.ts'
-import { lockDigest } from './trust/project-digest.ts'
 import { createTrustLedger } from './trust/trust-ledger.ts'
 import { PackageIndex } from './warm/package-index.ts'
 import { watchLayers } from './watch/watch.ts'
@@ -67,7 +67,7 @@ async function gather(
   const tally = new Tally()
   tally.diagnostics.push(...configDiagnostics)
   tally.addProjectPart(CONFIG_FILE, projectFileDigest)
-  tally.addProjectPart(LOCK_FILE, project === null ? null : lockDigest(project, settings))
+  tally.addProjectPart(LOCK_FILE, lockDigest(lockOf(locks, 'project')))
   if (projectFault !== undefined) {
     // To decline is a decision, not a fault.
     const severity = projectFault.stage === 'trust' ? 'warning' : 'error'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { LOCK_FILE, type ExtensionSigner, type Layer, type LockEntry } from '@bulkhead/contract'
+import { sha512 } from '../digest.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import type { LoaderLimits } from '../limits.ts'
 import type { Fault } from '../result.ts'
@@ -8,8 +9,9 @@ import { parseLock, type Lock } from './lock-file.ts'
 /** What is known of what was accepted in a layer. */
 export type LayerLock =
   | { readonly kind: 'none' }
-  | { readonly kind: 'read'; readonly entries: Lock }
-  | { readonly kind: 'unreadable'; readonly fault: Fault }
+  /** `digest` is of the bytes that were read. */
+  | { readonly kind: 'read'; readonly entries: Lock; readonly digest: string }
+  | { readonly kind: 'unreadable'; readonly fault: Fault; readonly digest: string | null }
   /** Something is being looked at so that a person can decide. `attested`: who built it, as the registry's attestation proves. */
   | { readonly kind: 'deciding'; readonly source: string; readonly attested: ExtensionSigner | null }
 
@@ -26,13 +28,18 @@ export const entryOf = (lock: LayerLock, id: string): LockEntry | undefined =>
 export function readLayerLock(root: string, limits: LoaderLimits): LayerLock {
   const location = join(root, LOCK_FILE)
   const file = readRegularFile(location, { maxBytes: limits.lockBytes })
-  if (!file.ok) return file.problem === 'missing' ? NO_LOCK : unreadable(location, '', file.message)
+  if (!file.ok) return file.problem === 'missing' ? NO_LOCK : unreadable(null, location, '', file.message)
+  const digest = sha512(file.bytes)
   const parsed = parseLock(file.bytes)
-  return parsed.ok ? { kind: 'read', entries: parsed.lock } : unreadable(location, parsed.path, parsed.message)
+  return parsed.ok ? { kind: 'read', entries: parsed.lock, digest } : unreadable(digest, location, parsed.path, parsed.message)
 }
 
-const unreadable = (location: string, path: string, what: string): LayerLock => ({
+/** Of the very bytes that count, for whoever binds trust to them; null where there is no lock, or none that can be read. */
+export const lockDigest = (lock: LayerLock): string | null => 'digest' in lock ? lock.digest : null
+
+const unreadable = (digest: string | null, location: string, path: string, what: string): LayerLock => ({
   kind: 'unreadable',
+  digest,
   fault: {
     stage: 'lock', code: 'LockInvalid', path, location,
     message: `${LOCK_FILE} ${what}. Until it can be read it is not known what was accepted, so nothing of this layer is loaded.`,

@@ -3,8 +3,8 @@ import { CONFIG_FILE, LOCK_FILE } from '@bulkhead/contract'
 import { readConfigFile } from '../config/read-config.ts'
 import { validateConfig } from '../config/validate-config.ts'
 import { packageDigest } from '../digest.ts'
-import { FileHasher } from '../files/read-file.ts'
 import { readPackage } from '../files/read-package.ts'
+import { lockDigest, lockOf } from '../lock/layer-lock.ts'
 import type { Settings } from '../options.ts'
 import { Pace } from '../pace.ts'
 import { locksOf, placesOf, type OpenProject } from '../places.ts'
@@ -27,13 +27,14 @@ export async function measureProject(project: OpenProject, settings: Settings): 
   const location = join(project.root, CONFIG_FILE)
   const written = readConfigFile(location, { maxBytes: limits.manifestBytes })
   const { config } = validateConfig(written.value)
+  const bare = { ...settings, globalRoot: null }
+  const locks = locksOf(bare, project)
   const parts: ProjectPart[] = [
-    { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(project, settings) },
+    { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
   ]
   const pace = new Pace()
   const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)
-  const bare = { ...settings, globalRoot: null }
-  for (const { layer, discovery } of placesOf(bare, project, [{ layer: 'project', location, config }], locksOf(bare, project))) {
+  for (const { layer, discovery } of placesOf(bare, project, [{ layer: 'project', location, config }], locks)) {
     if (layer !== 'project') continue
     parts.push(...discovery.refused.map(({ located: { part } }) => ({ name: part, digest: null })))
     for (const located of discovery.found) {
@@ -42,12 +43,6 @@ export async function measureProject(project: OpenProject, settings: Settings): 
     }
   }
   return projectDigest(parts)
-}
-
-/** What was accepted says which packages count, and in whose name. */
-export function lockDigest({ root }: OpenProject, { limits }: Settings): string | null {
-  const file = new FileHasher().digest(join(root, LOCK_FILE), { maxBytes: limits.lockBytes })
-  return file.ok ? file.digest : null
 }
 
 async function digestsOf(folder: string, limits: Settings['limits'], pace: Pace): Promise<ReadonlyMap<string, string> | null> {
