@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createHost, type Host } from '../src/index.ts'
+import { createHost, type CreateHostOptions, type Host } from '../src/index.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -17,7 +17,7 @@ const CALLS = { name: 'say', idempotent: true } as const
 const code = (text: string) => `export default { tools: { say: { execute: () => '${text}' } } }`
 const write = (workspace: string, text: string, source = code(text)) =>
   writeExtension(join(workspace, '.bulkhead'), { id: 'speaker', version: '1.0.0', tools: [CALLS] }, source)
-const open = async (workspace: string, watch?: (onChange: () => void) => () => void) =>
+const open = async (workspace: string, watch?: CreateHostOptions['watch']) =>
   createHost({ workspace, home: join(folder, 'home'), trust: 'once', ...(watch ? { watch } : {}) })
 const said = async (from: Host) => {
   const session = await from.openSession({ mode: 'yolo' })
@@ -41,6 +41,19 @@ it('takes over edited files in a real process, and keeps the last good ones when
   rmSync(join(folder, '.bulkhead/tools/speaker'), { recursive: true })
   expect((await host.reload()).changes).toMatchObject([{ result: 'removed' }])
   expect(await said(host)).toBe('ToolNotRegistered')
+})
+
+it('watches by itself where it is asked to', async () => {
+  write(folder, 'first')
+  host = await open(folder, true)
+  expect(await said(host)).toBe('first')
+  const reloaded = Promise.withResolvers<void>()
+  host.on((event) => {
+    if (event.type === 'ExtensionReloaded') reloaded.resolve()
+  })
+  write(folder, 'second')
+  await reloaded.promise
+  expect(await said(host)).toBe('second')
 })
 
 it('reloads once when it is told of a storm of changes', async () => {
