@@ -28,14 +28,14 @@ describe('a pattern of a search', () => {
     /** Replaces the innermost braces first, over and over; undefined once it comes to more than a pattern may. */
     const oracle = (text: string): Set<string> | undefined => {
       const waiting = [text]
-      const whole = new Set<string>()
+      const whole: string[] = []
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
         const [, before = '', choices, after = ''] = /^(.*)\{([^{}]*,[^{}]*)\}(.*)$/.exec(next) ?? []
-        if (choices === undefined) whole.add(next)
+        if (choices === undefined) whole.push(next)
         else waiting.push(...choices.split(',').map((choice) => before + choice + after))
-        if (whole.size + waiting.length > 32) return undefined
+        if (whole.length + waiting.length > 32) return undefined
       }
-      return whole
+      return new Set(whole)
     }
     const { pattern } = fc.letrec<{ pattern: string; piece: string }>((tie) => ({
       pattern: fc.array(tie('piece'), { maxLength: 3 }).map((pieces) => pieces.join('')),

@@ -64,6 +64,8 @@ export async function resolvePath(path: string, ground: Ground): Promise<Resolut
     if (found.kind !== 'link') {
       at = joinNames(at, await trueName(at, name, found, ground))
       if (ahead.length === 0) return { real: at, found, linked }
+      // Nor above what is no folder.
+      if (found.kind !== 'folder' && ahead.includes('..')) throw ground.denied()
       continue
     }
     if (++links > LINKS) throw ground.denied()
