@@ -29,7 +29,8 @@ async function extension(code: string): Promise<ExtensionDescriptor> {
     tools: [{ name: 'sample', description: 'A sample.', inputSchema: { type: 'object' } }],
   }))
   const loader = createLoader({ coreVersion: '1.0.0', roots: { global: home, projectFolder: '.bulkhead' }, bundled: [] })
-  const { extensions, diagnostics } = await loader.load({ workspace: folder, trust: 'declined' })
+  const overrides = { policy: { lock: { global: 'off' as const } } }
+  const { extensions, diagnostics } = await loader.load({ workspace: folder, trust: 'declined', overrides })
   expect(diagnostics).toEqual([])
   return extensions[0]!
 }
