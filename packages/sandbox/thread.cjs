@@ -11,14 +11,18 @@
   // Globals of a text that is run are gone after lockdown, which begins below.
   const own = module
 
-  const { text, cache } = workerData.script
-  const script = new Script(text, {
-    filename: 'compartment',
-    cachedData: cache,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-  })
-  const thread = script.runInThisContext()(getBuiltinModule)
+  const run = ({ script: { text, cache }, tellsCache }) => {
+    const script = new Script(text, {
+      filename: 'compartment',
+      cachedData: cache,
+      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    })
+    const thread = script.runInThisContext()(getBuiltinModule)
+    own.exports = thread
+    if (tellsCache) thread.prepared.then(() => parentPort.postMessage(script.createCachedData()))
+  }
 
-  own.exports = thread
-  if (workerData.tellsCache) thread.prepared.then(() => parentPort.postMessage(script.createCachedData()))
+  // A hull starts its thread before it has read what that shall run.
+  if (workerData.script === undefined) parentPort.once('message', (start) => run(Object.assign(workerData, start)))
+  else run(workerData)
 }
