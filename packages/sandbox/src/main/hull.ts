@@ -39,11 +39,8 @@ export interface EmptyHull {
 /** `spare`: nobody waits for it yet. */
 export type StartHull = (shape: HullShape, spare: boolean) => EmptyHull
 
-/**
- * Of a thread, for objects that die young. With less, many calls at once that carry long texts are slower, and an idle thread
- * takes no less memory; without it each would keep several megabytes more.
- */
-const YOUNG_GENERATION_MB = 16
+/** Of a thread: without it each would keep several megabytes for objects that die young. */
+const YOUNG_GENERATION_MB = 4
 
 /** Plain data. */
 export interface ThreadOptions {
