@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Json } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { ADMITTED_GLOBALS } from '../src/worker/globals.ts'
@@ -12,9 +13,9 @@ const ABSENT = [
 ]
 
 describe.each(REMOTE)('code in a %s', (placement) => {
-  const evaluate = async (body: string, head = ''): Promise<Json> => {
+  const evaluate = async (body: string, head = '', names: readonly string[] = ABSENT): Promise<Json> => {
     const session = await newSandbox().open(requestOf({ placement, source: head + running(body) }))
-    return session.call(invocation({ names: ABSENT }))
+    return session.call(invocation({ names }))
   }
 
   it('finds no ambient power', async () => {
@@ -24,6 +25,13 @@ describe.each(REMOTE)('code in a %s', (placement) => {
   it('sees no global beyond the list', async () => {
     const names = await evaluate('return Object.getOwnPropertyNames(globalThis)') as string[]
     expect(names.filter((name) => !ADMITTED_GLOBALS.has(name))).toEqual([])
+  })
+
+  it('sees no name of the first lines of its thread', async () => {
+    const boot = await readFile(new URL('../thread.cjs', import.meta.url), 'utf8')
+    const names = [...boot.matchAll(/const (?:\{ (.*) \}|(\w+)) =/g)].flatMap(([, several, one]) => one ?? several!.split(', '))
+    expect(names).toContain('getBuiltinModule')
+    expect(await evaluate('return args.names.filter((name) => eval("typeof " + name) !== "undefined")', '', names)).toEqual([])
   })
 
   it('has an empty environment and the facts libraries look at', async () => {

@@ -1,45 +1,46 @@
 // The main thread of a hull, handed over as text: it needs no file. It starts the one worker that runs an extension,
 // stays awake while that may spin, and ends the process when the worker, its limits or the host are gone.
-import { readSync } from 'node:fs'
+import { read, readSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import type { HullAssignment, HullReport, HullStart } from '../wire/hull-protocol.ts'
+import type { HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
 import type { WorkerStart } from '../wire/worker-start.ts'
 import { watchUsage } from './usage.ts'
 
 const CONTROL_FD = 3
 const CHUNK_BYTES = 65_536
+const LINE_BYTES = 1_024
 
 const die = (): void => void process.kill(process.pid, 'SIGKILL')
 
-/** Without waiting for events, and without `node:net`, which takes its time to load: the worker can start meanwhile. */
-function firstLine(): { readonly line: string; readonly rest: Buffer } {
+const { boot, options } = JSON.parse(process.argv[1]!) as HullStart
+const worker = new Worker(boot, { ...options, eval: true, workerData: { inHull: true } satisfies Partial<WorkerStart> })
+
+/** The worker starts meanwhile, so nothing is lost by waiting. */
+function firstLine(): { readonly line: string; readonly rest: string } {
   const chunks: Buffer[] = []
   for (;;) {
     const chunk = Buffer.alloc(CHUNK_BYTES)
     const length = readSync(CONTROL_FD, chunk)
     if (length === 0) die()
     const end = chunk.subarray(0, length).indexOf('\n')
-    if (end < 0) {
-      chunks.push(chunk.subarray(0, length))
-      continue
-    }
-    return { line: Buffer.concat([...chunks, chunk.subarray(0, end)]).toString(), rest: chunk.subarray(end + 1, length) }
+    chunks.push(chunk.subarray(0, end < 0 ? length : end))
+    if (end >= 0) return { line: Buffer.concat(chunks).toString(), rest: chunk.toString('utf8', end + 1, length) }
   }
 }
 
 const { line, rest } = firstLine()
-const { boot, options, author, script, cacheBase64, spare } = JSON.parse(line) as HullStart
+const { author, script, cacheBase64, spare } = JSON.parse(line) as HullHandover
 const compiled = { text: script, cache: Buffer.from(cacheBase64, 'base64') }
-const workerData: WorkerStart = { script: compiled, author, spare, readable: [], inHull: true }
-const worker = new Worker(boot, { ...options, eval: true, workerData })
+worker.postMessage({ script: compiled, author, spare, readable: [], inHull: true } satisfies WorkerStart)
 
-const { Socket } = process.getBuiltinModule('node:net')
-const control = new Socket({ fd: CONTROL_FD })
-control.on('error', die)
-control.on('close', die)
-
-const report = (what: HullReport, then?: () => void): void => void control.write(`${JSON.stringify(what)}\n`, then)
-const reportAndDie = (what: HullReport): void => report(what, die)
+const report = (what: HullReport): void => void writeSync(CONTROL_FD, `${JSON.stringify(what)}\n`)
+const reportAndDie = (what: HullReport): void => {
+  try {
+    report(what)
+  } finally {
+    die()
+  }
+}
 
 worker.once('message', () => report({ type: 'ready' }))
 worker.on('error', (error: unknown) => {
@@ -61,6 +62,14 @@ function receive(text: string): void {
   received = ''
 }
 
-receive(rest.toString())
-control.setEncoding('utf8')
-control.on('data', receive)
+/** Not through `node:net`: to load it takes time and memory, for one line. The end of the host ends the reading. */
+function listen(): void {
+  read(CONTROL_FD, Buffer.alloc(LINE_BYTES), (error, length, bytes) => {
+    if (error !== null || length === 0) return die()
+    receive(bytes.toString('utf8', 0, length))
+    listen()
+  })
+}
+
+receive(rest)
+listen()

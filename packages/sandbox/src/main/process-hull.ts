@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { HullAssignment, HullReport, HullStart } from '../wire/hull-protocol.ts'
+import type { HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
 import { inheritableDescriptors, isInheritable } from './broker/shell/inheritable-descriptors.ts'
 import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
@@ -31,12 +31,13 @@ export function processStarter(image: Image, layers: OsLayers): StartHull {
   let masked: readonly number[] | undefined
   return (shape, spare) => {
     masked = (masked ?? inheritableDescriptors()).filter(isInheritable)
-    const child = spawnHull(process.execPath, [...FLAGS, '--eval', hull], layers, shape, masked)
-    const streams = streamsOf(child)
     const options = { ...threadOptions(shape), stdin: false, stdout: true, stderr: true }
+    const start: HullStart = { boot, options }
+    const child = spawnHull(process.execPath, [...FLAGS, '--eval', hull, JSON.stringify(start)], layers, shape, masked)
+    const streams = streamsOf(child)
     const { text: script, cache } = image.script
-    const start: HullStart = { boot, options, author, script, cacheBase64: Buffer.from(cache).toString('base64'), spare }
-    streams.control.write(`${JSON.stringify(start)}\n`)
+    const handover: HullHandover = { author, script, cacheBase64: Buffer.from(cache).toString('base64'), spare }
+    streams.control.write(`${JSON.stringify(handover)}\n`)
     return new ProcessHull(child, streams, shape)
   }
 }

@@ -1,11 +1,15 @@
 import type { WorkerOptions } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
 
-/** The first line the host writes to a hull: all it needs to wait, locked down, for an extension. */
+/** What a hull is started with, as its only argument: its worker starts while all else is still being read. */
 export interface HullStart {
   /** The first lines of its worker. */
   readonly boot: string
   readonly options: WorkerOptions
+}
+
+/** The first line the host writes to a hull: all that its worker needs to wait, locked down, for an extension. */
+export interface HullHandover {
   readonly author: string
   readonly script: string
   readonly cacheBase64: string
