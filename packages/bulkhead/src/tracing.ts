@@ -1,8 +1,13 @@
 import { traceTools, type EventSource } from '@bulkhead/bridges/otel'
 import { CORE_VERSION } from './version.ts'
 
-/** A span for every call, in a program that has OpenTelemetry. Returns what ends it. */
+/** A span for every call, in a program that has OpenTelemetry and has set it up by now. Returns what ends it. */
 export async function traceWherePresent(host: EventSource): Promise<() => void> {
   const api = await import('@opentelemetry/api').catch(() => undefined)
-  return api === undefined ? () => undefined : traceTools(host, { tracer: api.trace.getTracer('bulkhead', CORE_VERSION) })
+  // The API alone makes spans that go nowhere, and they are not free.
+  const isSetUp = api !== undefined && new api.ProxyTracerProvider().getDelegate().constructor !== delegateOf(api.trace.getTracerProvider())
+  return isSetUp ? traceTools(host, { tracer: api.trace.getTracer('bulkhead', CORE_VERSION) }) : () => undefined
 }
+
+const delegateOf = (provider: object): unknown =>
+  ('getDelegate' in provider && typeof provider.getDelegate === 'function' ? provider.getDelegate() as object : provider).constructor

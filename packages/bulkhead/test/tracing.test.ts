@@ -5,6 +5,7 @@ import { trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost } from '../src/index.ts'
+import { traceWherePresent } from '../src/tracing.ts'
 
 const exporter = new InMemorySpanExporter()
 let folder: string
@@ -29,3 +30,17 @@ it('a program that has OpenTelemetry gets a span for each call, without asking',
     { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c2', 'error.type': 'NotFound' } },
   ])
 })
+
+it('a program that has only the interface of OpenTelemetry is not burdened with spans that go nowhere', async () => {
+  trace.disable()
+  expect(await listenersOf()).toBe(0)
+  trace.setGlobalTracerProvider(new BasicTracerProvider())
+  expect(await listenersOf()).toBe(1)
+})
+
+async function listenersOf(): Promise<number> {
+  let listeners = 0
+  const stop = await traceWherePresent({ on: () => { listeners++; return () => undefined } })
+  stop()
+  return listeners
+}

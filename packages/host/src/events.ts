@@ -1,7 +1,9 @@
-import { messageOf, type BulkheadEvent, type Clock, type EventBody, type EventListener } from '@bulkhead/contract'
+import { messageOf, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType } from '@bulkhead/contract'
 
 interface Subscription {
   readonly listener: EventListener
+  /** Absent: all. */
+  readonly types: ReadonlySet<EventType> | undefined
 }
 
 /** Tells whoever listens what happened. A listener can neither stop nor change what it is told. */
@@ -9,30 +11,54 @@ export class EventBus {
   readonly #clock: Clock
   // Replaced, never changed: somebody who subscribes while an event is told hears the next one.
   #subscriptions: readonly Subscription[] = []
+  /** Who hears of which type. Found out when the first of a type is told, and anew after every subscription. */
+  #hearers = new Map<EventType, readonly Subscription[]>()
+  /** The time as it was written last: many events share their millisecond. */
+  #now = Number.NaN
+  #at = ''
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  on(listener: EventListener): () => void {
-    const subscription = { listener }
-    this.#subscriptions = [...this.#subscriptions, subscription]
-    return () => {
-      this.#subscriptions = this.#subscriptions.filter((other) => other !== subscription)
-    }
+  /** `types`: what it wants to hear of, all unless given. An event that nobody wants to hear of is not even made. */
+  on(listener: EventListener, types?: ReadonlySet<EventType>): () => void {
+    const subscription = { listener, types }
+    this.#subscribe([...this.#subscriptions, subscription])
+    return () => this.#subscribe(this.#subscriptions.filter((other) => other !== subscription))
   }
 
   /** Contract: must not throw, whatever the listeners do. */
   emit(body: EventBody): void {
-    const subscriptions = this.#subscriptions
-    if (subscriptions.length === 0) return
-    const event = Object.freeze({ ...body, at: new Date(this.#clock.now()).toISOString() }) as BulkheadEvent
-    for (const { listener } of subscriptions) this.#tell(listener, event)
+    const hearers = this.#hearers.get(body.type) ?? this.#findHearers(body.type)
+    if (hearers.length === 0) return
+    const event = Object.freeze({ ...body, at: this.#time() }) as BulkheadEvent
+    for (const { listener } of hearers) this.#tell(listener, event)
   }
 
   /** For faults of observers, which must not reach the call they observe. */
   suppressed(source: string, thrown: unknown): void {
     this.emit({ type: 'SuppressedError', source, message: messageOf(thrown) })
+  }
+
+  #subscribe(subscriptions: readonly Subscription[]): void {
+    this.#subscriptions = subscriptions
+    this.#hearers = new Map()
+  }
+
+  #findHearers(type: EventType): readonly Subscription[] {
+    const hearers = this.#subscriptions.filter(({ types }) => types === undefined || types.has(type))
+    this.#hearers.set(type, hearers)
+    return hearers
+  }
+
+  #time(): string {
+    const now = this.#clock.now()
+    if (now !== this.#now) {
+      this.#now = now
+      this.#at = new Date(now).toISOString()
+    }
+    return this.#at
   }
 
   #tell(listener: EventListener, event: BulkheadEvent): void {

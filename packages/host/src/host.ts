@@ -8,7 +8,7 @@ import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import { statusOf, type ExtensionStatus } from './extension-status.ts'
 import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
-import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
+import { COUNTED, MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
@@ -48,7 +48,7 @@ class ToolHost implements Host {
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
-    events.on(this.#metrics.hear)
+    events.on(this.#metrics.hear, COUNTED)
     this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
     // Later, so that whoever subscribes first hears of it.
     queueMicrotask(() => journal.recover())

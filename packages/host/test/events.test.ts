@@ -72,3 +72,18 @@ test('whoever subscribes while an event is told hears the next one', () => {
   bus.emit(opened('b'))
   expect(heard).toMatchObject([{ sessionId: 'b' }])
 })
+
+test('a listener hears of the types it wants, and what nobody wants to hear of is not made', () => {
+  const { bus, heard, listener } = listening()
+  let looked = 0
+  const body = { type: 'SessionClosed', get sessionId() { looked++; return 's' } } as const
+  const off = bus.on(listener, new Set(['SessionOpened']))
+  bus.emit(body)
+  expect(looked).toBe(0)
+  bus.emit(opened('a'))
+  bus.on(listener)
+  bus.emit(body)
+  off()
+  bus.emit(opened('b'))
+  expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SessionClosed', 'SessionOpened'])
+})

@@ -3,7 +3,7 @@ import { canonicalJson, type BulkheadEvent, type EventType, type Json } from '@b
 import type { Redaction } from './redaction.ts'
 
 /** What is kept of all that happens: decisions and ends of calls, lives of extensions, words of people, and faults. */
-const KEPT: ReadonlySet<EventType> = new Set<EventType>([
+export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
   'ToolInvocationDecided', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
   'LifecycleStateChanged', 'CompartmentEnded', 'ExtensionReloaded', 'ExtensionReloadRefused',
   'InteractionRaised', 'InteractionAnswered', 'TrustDecision', 'StateSlotDrift', 'SessionOpened', 'SessionClosed',

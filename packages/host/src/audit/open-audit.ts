@@ -1,6 +1,7 @@
 import type { ConfigFile, Store } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { Registry } from '../registry.ts'
+import { KEPT } from './audit-record.ts'
 import { AuditTrail } from './audit-trail.ts'
 import { createRedaction, type Redaction } from './redaction.ts'
 
@@ -22,7 +23,7 @@ export function openAudit({ config, store, events, env, registry }: AuditSources
     keepArguments: config?.arguments === true,
     failed: (error) => events.suppressed('audit', error),
   })
-  events.on(trail.hear)
+  events.on(trail.hear, KEPT)
   return trail
 }
 

@@ -1,4 +1,4 @@
-import type { BulkheadEvent, ErrorCode, EventOf } from '@bulkhead/contract'
+import type { BulkheadEvent, ErrorCode, EventOf, EventType } from '@bulkhead/contract'
 import { Histogram, type HistogramSnapshot } from './histogram.ts'
 
 /** What became of the calls of one tool of one extension. */
@@ -14,6 +14,11 @@ export interface ToolMetrics {
   /** Of all that ran to an end, whichever it was. */
   readonly durationMs: HistogramSnapshot
 }
+
+/** What it listens for. */
+export const COUNTED: ReadonlySet<EventType> = new Set<EventType>([
+  'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
+])
 
 type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
 

@@ -69,7 +69,7 @@ async function callCompartment(call: ClearedCall, host: HostContext, attempt: nu
 /** What it was told before it paused; another tool than the one that asked is told nothing. */
 function questionsOf(call: ClearedCall): QuestionLog {
   const { resumption } = call
-  return new QuestionLog(resumption?.identity === identityOf(call) ? resumption.asked : [])
+  return new QuestionLog(resumption !== undefined && resumption.identity === identityOf(call) ? resumption.asked : [])
 }
 
 /** A tool that claims a cancellation, which would end the run of the model, has failed like any other: ours are not claimed. */
