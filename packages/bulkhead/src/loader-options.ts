@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { parseJson, type Json } from '@bulkhead/contract'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions } from '@bulkhead/tools-bundled'
@@ -8,8 +7,6 @@ import { CORE_VERSION } from './version.ts'
 
 /** In the folder of the global layer: a sigstore trusted root to use in place of the one that ships with Bulkhead. */
 export const TRUST_ROOT_FILE = 'trust-root.json'
-
-export const homeFolder = (home: string | undefined): string => resolve(home ?? join(homedir(), '.bulkhead'))
 
 /** What {user-data} stands for. Apart from all that the host itself goes by: a tool may be granted to write there. */
 export const userFolder = (home: string): string => join(home, 'data')

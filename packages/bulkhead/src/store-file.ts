@@ -1,5 +1,5 @@
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { homeFolder } from './home-folder.ts'
 
 /** Where the command line remembers: state, approvals and the audit. */
-export const storeFile = (home: string | undefined): string => join(resolve(home ?? join(homedir(), '.bulkhead')), 'bulkhead.db')
+export const storeFile = (home: string | undefined): string => join(homeFolder(home), 'bulkhead.db')

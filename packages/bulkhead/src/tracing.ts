@@ -4,10 +4,13 @@ import { CORE_VERSION } from './version.ts'
 /** A span for every call, in a program that has OpenTelemetry and has set it up by now. Returns what ends it. */
 export async function traceWherePresent(host: EventSource): Promise<() => void> {
   const api = await import('@opentelemetry/api').catch(() => undefined)
+  if (api === undefined) return () => undefined
+  const nowhere = new api.ProxyTracerProvider()
   // The API alone makes spans that go nowhere, and they are not free.
-  const isSetUp = api !== undefined && new api.ProxyTracerProvider().getDelegate().constructor !== delegateOf(api.trace.getTracerProvider())
-  return isSetUp ? traceTools(host, { tracer: api.trace.getTracer('bulkhead', CORE_VERSION) }) : () => undefined
+  if (kindOf(api.trace.getTracerProvider()) === kindOf(nowhere)) return () => undefined
+  return traceTools(host, { tracer: api.trace.getTracer('bulkhead', CORE_VERSION) })
 }
 
-const delegateOf = (provider: object): unknown =>
+/** What stands behind the provider that the API hands out. */
+const kindOf = (provider: object): unknown =>
   ('getDelegate' in provider && typeof provider.getDelegate === 'function' ? provider.getDelegate() as object : provider).constructor

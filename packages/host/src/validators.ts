@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import addFormats from 'ajv-formats'
 import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import { BulkheadError, canonicalJson, messageOf, type Json, type JsonObject } from '@bulkhead/contract'
 import { linearRegExp } from './linear-regexp.ts'
+import { sha256 } from './sha256.ts'
 
 export interface SchemaFault {
   /** JSON Pointer to the value. */
@@ -41,7 +41,7 @@ export class Validators {
   /** Throws ConfigSchemaInvalid. */
   compile(schema: JsonObject): SchemaCheck {
     const text = canonicalJson(schema)
-    const digest = createHash('sha256').update(text).digest('hex')
+    const digest = sha256(text)
     const known = this.#checks.get(digest)
     if (known) return known
     const check = this.#compile(schema, text.includes('"$id"'))

@@ -1,6 +1,7 @@
 import { createLoader, inspectPackage } from '@bulkhead/loader'
 import { realpathSync } from 'node:fs'
-import { homeFolder, loaderOptions } from '../loader-options.ts'
+import { homeFolder } from '../home-folder.ts'
+import { loaderOptions } from '../loader-options.ts'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import { canonicalJson, type BulkheadEvent, type EventType, type Json } from '@bulkhead/contract'
 import type { Redaction } from './redaction.ts'
+import { sha256 } from '../sha256.ts'
 
 /** What is kept of all that happens: decisions and ends of calls, lives of extensions, words of people, and faults. */
 export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
@@ -23,7 +23,7 @@ export function recordOf(event: BulkheadEvent, redaction: Redaction, keepArgumen
   for (const [key, value] of Object.entries(event) as [string, Json | undefined][]) {
     if (value === undefined) continue
     if (key === 'args') {
-      record['argsSha256'] = hash('sha256', canonicalJson(value))
+      record['argsSha256'] = sha256(canonicalJson(value))
       if (keepArguments) record[key] = redaction.value(value)
     } else {
       record[key] = typeof value === 'string' ? redaction.text(value.slice(0, MAX_TEXT_CHARS).toWellFormed()) : value

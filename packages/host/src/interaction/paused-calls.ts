@@ -1,10 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, isJsonObject, messageOf, type InteractionRequest, type Json, type JsonObject, type Store,
 } from '@bulkhead/contract'
 import type { ClearedCall } from '../call.ts'
 import { readValue } from './answers.ts'
 import type { AskedQuestion } from './question-log.ts'
+import { sha256 } from '../sha256.ts'
 
 /** A call that waits for an answer, or has one and waits to go on. */
 export interface PausedCall {
@@ -45,7 +46,7 @@ export class PausedCalls {
 
   constructor(store: Store, workspace: string, now: () => number) {
     this.#store = store
-    this.#prefix = `${digest(workspace)}/`
+    this.#prefix = `${sha256(workspace)}/`
     this.#now = now
   }
 
@@ -113,7 +114,7 @@ export class PausedCalls {
   }
 }
 
-export const identityOf = ({ tool }: ClearedCall): string => digest(tool.identity)
+export const identityOf = ({ tool }: ClearedCall): string => sha256(tool.identity)
 
 function checked(question: InteractionRequest, answer: Json | undefined): Json {
   try {
@@ -132,4 +133,3 @@ function readRecord(value: Json): PausedRecord | undefined {
 
 const alreadyAnswered = (id: string) =>
   new BulkheadError('InteractionAlreadyAnswered', `The question of the paused call ${id} is answered already.`, { data: { id } })
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Store } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { ToolEntry } from '../tool-entry.ts'
+import { sha256 } from '../sha256.ts'
 
 /**
  * What a person has approved for longer than one call. An approval names the tool and key, and is bound to who
@@ -38,7 +38,7 @@ export class ProjectApprovals {
 
   constructor(store: Store, workspace: string, events: EventBus, now: () => number) {
     this.#store = store
-    this.#prefix = `${digest(workspace)}/`
+    this.#prefix = `${sha256(workspace)}/`
     this.#events = events
     this.#now = now
   }
@@ -71,8 +71,6 @@ export class ProjectApprovals {
 
   #keyOf(tool: ToolEntry, approvalKey: string): string {
     // A key has no control characters, so the parts cannot run into each other.
-    return this.#prefix + digest(`${tool.identity}\0${approvalKey}`)
+    return this.#prefix + sha256(`${tool.identity}\0${approvalKey}`)
   }
 }
-
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { BulkheadError, CALL_LIMITS, checkApprovalKey, messageOf, type ArgumentsReading } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { approvalKeyOf } from './approval-key.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
+import { sha256 } from '../sha256.ts'
 
 /** One thing a call would do: what an approval of it stands for, and the other names that may forbid it. */
 export interface Subject {
@@ -62,5 +62,5 @@ function readSafely(read: () => ArgumentsReading, tool: string): ArgumentsReadin
 function keyOf(text: string): string {
   if (Buffer.byteLength(text) <= CALL_LIMITS.approvalKeyBytes) return checkApprovalKey(text)
   const beginning = Array.from(text.slice(0, SHOWN_CHARS)).slice(0, -1).join('')
-  return checkApprovalKey(`${beginning}… sha256:${createHash('sha256').update(text).digest('hex')}`)
+  return checkApprovalKey(`${beginning}… sha256:${sha256(text)}`)
 }

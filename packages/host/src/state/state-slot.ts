@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   BulkheadError, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type Store,
   type StoredState,
@@ -6,6 +5,7 @@ import {
 import type { EventBus } from '../events.ts'
 import { Turnstile } from '../interaction/turnstile.ts'
 import { migrateSlot, type MigrationSources } from './migration.ts'
+import { sha256 } from '../sha256.ts'
 
 export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
   readonly descriptor: ExtensionDescriptor
@@ -65,7 +65,7 @@ async function settleDrift(stored: StoredState, key: string, sources: SlotSource
 
 /** A project's extension must not find the state of a global one by taking its id, nor another project's. */
 function slotKey({ descriptor: { id, layer }, workspace }: SlotSources): string {
-  const place = layer === 'project' ? createHash('sha256').update(workspace).digest('hex') : 'any'
+  const place = layer === 'project' ? sha256(workspace) : 'any'
   return `${layer}/${place}/${id}`
 }
 
