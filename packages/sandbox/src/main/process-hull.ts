@@ -49,7 +49,7 @@ function refuseUnknownNode(path: string): void {
   if (isAbsolute(path)) return
   throw new BulkheadError(
     'CompartmentStartFailed',
-    'No process can be started: the path of Node is not known where /proc is not mounted. Mount it, or start Node by its full path.',
+    'No process can be started: where Node is, is not known without /proc. Mount it, or start Node by its full path.',
   )
 }
 
@@ -114,7 +114,7 @@ class ProcessHull implements EmptyHull {
   #exit({ report, ended, said }: LastWords): HullExit {
     if (report !== undefined) return exitOf(report, this.#limits)
     if (this.#killed) return { kind: 'killed' }
-    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', text: 'more heap than it may' }
+    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than it may' }
     return { kind: 'crashed', text: `its process ended with ${ended}${said === '' ? '' : `: ${said.slice(0, 500)}`}` }
   }
 }

@@ -72,7 +72,7 @@ export class Session implements CompartmentSession {
     const { phaseMs } = this.#request.limits
     const deadline = new PhaseDeadline(phaseMs, () => {
       const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`
-      this.#kill(new BulkheadError('LifecycleTimeout', why))
+      this.#kill(new BulkheadError('LifecycleTimeout', why, { data: { limit: 'phaseMs' } }))
     })
     const over = new AbortController()
     const close = phase === 'init' ? this.#broker.openInit({ signal: over.signal, pause: () => deadline.pause() }) : undefined
@@ -200,6 +200,7 @@ export class Session implements CompartmentSession {
     return new BulkheadError(
       'TooManyCalls',
       `The compartment of ${extension.id} has ${limits.concurrentCalls} calls in flight already. Wait for some of them.`,
+      { data: { limit: 'concurrentCalls' } },
     )
   }
 }
@@ -218,5 +219,8 @@ const NOBODY: Question = { answered: () => undefined, failed: () => undefined }
 
 const abortError = (signal: AbortSignal): BulkheadError => BulkheadError.from(signal.reason, 'ToolCancelled')
 
-const overdueError = (id: string): BulkheadError =>
-  new BulkheadError('CompartmentKilled', `The compartment of ${id} was ended because a cancelled call in it went on.`)
+const overdueError = (id: string): BulkheadError => new BulkheadError(
+  'CompartmentKilled',
+  `The compartment of ${id} was ended because a cancelled call in it went on.`,
+  { data: { limit: 'graceMs' } },
+)

@@ -25,7 +25,7 @@ export async function probeLockdown(readable: readonly string[]): Promise<void> 
     if (!ADMITTED_GLOBALS.has(name) && !isEmptied(name)) throw failed(`the global ${name} is still there`)
   }
   if (isScript('%IsSmi(0)')) {
-    throw failed('functions of V8 itself can be called', 'Start the host without --allow-natives-syntax, or place it in a process.')
+    throw failed('functions of V8 can be called', 'Start the host without --allow-natives-syntax, or use a process.')
   }
   for (const prototype of [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, EventTarget.prototype]) {
     if (!Object.isFrozen(prototype)) throw failed(`a prototype can be changed: ${prototype.constructor.name}`)
