@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { CompartmentLimits } from './limits.ts'
+import { COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
 import { requirementSet } from './requirements.ts'
@@ -22,23 +22,8 @@ const policyLevel = z.enum(['require', 'warn', 'off'])
 const positive = z.int().positive()
 const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 
-const LIMIT_DESCRIPTIONS: Readonly<Record<keyof CompartmentLimits, string>> = {
-  heapMb: 'Heap of the thread of a tool, in MB.',
-  memoryMb: 'Resident memory of the whole child process, in MB.',
-  cpuMs: 'Processor time of the whole child process in any ten seconds, in milliseconds.',
-  phaseMs: 'Time for one lifecycle phase, in milliseconds.',
-  startMs: 'Time until the code is imported, in milliseconds.',
-  graceMs: 'Time for a cancelled or overdue call to end by itself, in milliseconds.',
-  concurrentCalls: 'Calls running at once.',
-  messageBytes: 'One message across the boundary, in bytes.',
-  messagesPerSecond: 'Messages from the code in one second.',
-  outstandingRequests: 'Capability calls of the code waiting at once.',
-  outputBytes: 'One result, in bytes of JSON.',
-  logBytes: 'Log text that is kept, in bytes.',
-}
-
 const limits = z.strictObject(Object.fromEntries(
-  Object.entries(LIMIT_DESCRIPTIONS).map(([name, text]) => [name, positive.optional().describe(text)]),
+  Object.entries(COMPARTMENT_LIMITS).map(([name, { meaning }]) => [name, positive.optional().describe(meaning)]),
 ) as Record<keyof CompartmentLimits, z.ZodOptional<typeof positive>>)
 
 const toolConfig = z.looseObject({

@@ -28,7 +28,7 @@ export type BulkheadEvent = Stamped & (
   | { readonly type: 'ExtensionReloadRefused'; readonly extensionId: string; readonly reason: string }
   | { readonly type: 'ExtensionReloadFailed'; readonly extensionId: string; readonly errorCode: ErrorCode; readonly message: string }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
-  | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined }
+  | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined; readonly code?: 'LogTruncated' }
   | { readonly type: 'InteractionRaised'; readonly correlationId: string; readonly kind: string; readonly source: string }
   | { readonly type: 'InteractionAnswered'; readonly correlationId: string; readonly status: 'accepted' | 'rejected' | 'timeout' }
   | { readonly type: 'TrustDecision'; readonly path: string; readonly decision: 'trusted' | 'declined' | 'once' }

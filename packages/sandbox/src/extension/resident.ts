@@ -75,6 +75,7 @@ export class Resident implements ResidentMethods {
     try {
       return this.#plain(await tool.execute(args as never, runtime(call) as never))
     } finally {
+      if (call.told !== undefined) await call.told
       this.#running[this.#running.indexOf(call)] = this.#running.at(-1)!
       this.#running.pop()
     }
@@ -108,8 +109,10 @@ export class Resident implements ResidentMethods {
   #plain(returned: unknown): Json {
     const plain = toPlainJson(returned, this.#options.output)
     if (plain.ok) return plain.value
-    throw plain.fault === 'malformed'
-      ? new CodedError('OutputMalformed', `The tool returned something that is not JSON. ${plain.message}`)
-      : new CodedError('OutputTooLarge', `The tool returned too much. ${plain.message} Return less, or write it to a file.`)
+    if (plain.fault === 'malformed') {
+      throw new CodedError('OutputMalformed', `The tool returned something that is not JSON. ${plain.message}`)
+    }
+    const why = `The tool returned too much. ${plain.message} Return less, or write it to a file.`
+    throw new CodedError('OutputTooLarge', why, { data: { limit: 'outputBytes' } })
   }
 }

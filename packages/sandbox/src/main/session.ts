@@ -69,7 +69,7 @@ export class Session implements CompartmentSession {
     const { phaseMs } = this.#request.limits
     const deadline = new PhaseDeadline(phaseMs, () => {
       const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`
-      this.#kill(new BulkheadError('LifecycleTimeout', why))
+      this.#kill(new BulkheadError('LifecycleTimeout', why, { data: { limit: 'phaseMs' } }))
     })
     const over = new AbortController()
     const close = phase === 'init' ? this.#broker.openInit({ signal: over.signal, pause: () => deadline.pause() }) : undefined
@@ -175,6 +175,7 @@ export class Session implements CompartmentSession {
     return new BulkheadError(
       'TooManyCalls',
       `The compartment of ${extension.id} has ${limits.concurrentCalls} calls in flight already. Wait for some of them.`,
+      { data: { limit: 'concurrentCalls' } },
     )
   }
 }
@@ -185,5 +186,8 @@ const MIGRATION: Judgement = { fallback: 'SlotMigrationFailed', own: NO_CODES }
 const LIFECYCLE: Judgement = { fallback: 'LifecycleFailure', own: NO_CODES }
 const NOBODY: Question = { answered: () => undefined, failed: () => undefined }
 
-const overdueError = (id: string): BulkheadError =>
-  new BulkheadError('CompartmentKilled', `The compartment of ${id} was ended because a cancelled call in it went on.`)
+const overdueError = (id: string): BulkheadError => new BulkheadError(
+  'CompartmentKilled',
+  `The compartment of ${id} was ended because a cancelled call in it went on.`,
+  { data: { limit: 'graceMs' } },
+)

@@ -4,6 +4,7 @@ import type { Path } from './long-text.ts'
 import { holdsLongText, takeOut } from './long-text.ts'
 import type { Message } from './message.ts'
 import { KINDS, messagesOf, whole } from './message.ts'
+import { CodedError } from './remote-error.ts'
 import type { Packet, Transport } from './transport.ts'
 
 /** One side's judgement of what crosses. */
@@ -80,7 +81,8 @@ export class Link {
     for (const text of texts) chars += text.length
     const { maxMessageBytes, inspector } = this.#options
     if (chars * MAX_BYTES_PER_CHAR > maxMessageBytes && bytesOf([json, ...texts]) > maxMessageBytes) {
-      throw new RangeError(`The message is larger than ${maxMessageBytes} bytes.`)
+      const why = `The message is larger than ${maxMessageBytes} bytes. Send less at once.`
+      throw new CodedError('MessageTooLarge', why, { data: { limit: 'messageBytes' } })
     }
     inspector.sent(kind, id)
     if (this.#chars + chars > PACKET_CHARS) this.#flush()
