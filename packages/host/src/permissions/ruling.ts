@@ -17,14 +17,21 @@ export interface Ruling {
   readonly answerable: boolean
 }
 
-/** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. */
-export async function rule(call: ValidatedCall, host: HostContext): Promise<Ruling> {
+/** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. At once where it can be. */
+export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<Ruling> {
   const { tool, session: { policy } } = call
   const denied = policy.standing(tool).denied ?? beyondParent(call)
   if (denied) return { verdicts: [denied], verdict: denied, meaning: meaningByKey(tool.name), answerable: false }
-  const read = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
-  const meaning = read instanceof Promise ? await read : read
-  const verdicts = await judge(call, meaning)
+  const meaning = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
+  return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known)) : ruleOn(call, meaning)
+}
+
+function ruleOn(call: ValidatedCall, meaning: CallMeaning): Ruling | Promise<Ruling> {
+  const verdicts = judge(call, meaning)
+  return verdicts instanceof Promise ? verdicts.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, verdicts)
+}
+
+function conclude(call: ValidatedCall, meaning: CallMeaning, verdicts: readonly Verdict[]): Ruling {
   const verdict = strictest(verdicts) ?? UNOPPOSED
   if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
   const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
