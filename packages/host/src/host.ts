@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer,
   type ToolListing,
@@ -39,11 +40,11 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
-    const { argumentsReaders = new Map<string, ArgumentsReader>() } = options
+    const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const events = new EventBus(clock)
-    const journal = new OpenCalls({ store, owner: options.owner, events, clock })
+    const journal = new OpenCalls({ store, owner, events, clock })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal,
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       workflows: new Workflows(), metrics: this.#metrics,
     }
     this.#workspace = new Workspace(options, this.#sources)

@@ -1,7 +1,7 @@
 import { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from './address.ts'
 import { CHAIN_START, linkOf } from './audit-chain.ts'
-import { readRecord, writeRecord } from './record-text.ts'
+import { readRecord, textOf, writeRecord } from './record-text.ts'
 import { closedFault } from './store-fault.ts'
 
 /** What is older is forgotten, so that a host that runs for long does not grow. */
@@ -39,6 +39,15 @@ class MemoryStore implements Store {
 
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#at(collection, key).delete(key)
+  }
+
+  async replace(collection: StoreCollection, key: string, expected: Json | undefined, next: Json | undefined): Promise<boolean> {
+    const entries = this.#at(collection, key)
+    const [before, after] = [textOf(expected), textOf(next)]
+    if (entries.get(key) !== before) return false
+    if (after === undefined) entries.delete(key)
+    else entries.set(key, after)
+    return true
   }
 
   async list(collection: StoreCollection, prefix = '') {

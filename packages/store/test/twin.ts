@@ -45,6 +45,27 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.list('state')).toEqual([])
   })
 
+  it('replaces what is there by something else in one step, and nothing else', async () => {
+    const store = await open()
+    expect(await store.replace('paused', 'a', { free: true }, 1)).toBe(false)
+    expect(await store.read('paused', 'a')).toBeUndefined()
+    expect(await store.replace('paused', 'a', undefined, { by: null, free: true })).toBe(true)
+    expect(await store.replace('paused', 'a', undefined, 'another')).toBe(false)
+    expect(await store.replace('paused', 'a', { free: true, by: null }, { by: 'me' })).toBe(true)
+    expect(await store.read('paused', 'a')).toEqual({ by: 'me' })
+    expect(await store.replace('approval', 'a', { by: 'me' }, undefined)).toBe(false)
+    expect(await store.replace('paused', 'a', { by: 'me' }, undefined)).toBe(true)
+    expect(await store.read('paused', 'a')).toBeUndefined()
+  })
+
+  it('lets one of many replace the same thing', async () => {
+    const store = await open()
+    await store.write('paused', 'a', 'free')
+    const won = await Promise.all(Array.from({ length: 20 }, (_, index) => store.replace('paused', 'a', 'free', index)))
+    expect(won.filter(Boolean)).toHaveLength(1)
+    expect(await store.read('paused', 'a')).toBe(won.indexOf(true))
+  })
+
   it('lists in the order of keys, by prefix', async () => {
     const store = await open()
     const keys = ['b/2', 'a/1', 'b/1', '__proto__', 'b', 'b/', 'b0', '', 'b/\0', '\u{ff5e}', '\u{1f6a2}', '%', '_']
@@ -121,6 +142,7 @@ export function describesAStore(open: () => Promise<Store>): void {
       `to ${method} when closed`, async (store) => { await store.close(); await store[method]('state', 'a') },
     ]),
     ['to write when closed', async (store) => { await store.close(); await store.write('state', 'a', 1) }],
+    ['to replace when closed', async (store) => { await store.close(); await store.replace('state', 'a', undefined, 1) }],
     ['to give records when closed', async (store) => { await store.close(); await store.records() }],
   ]
   it.each(refused)('refuses %s with StoreUnavailable', async (_, act) => {

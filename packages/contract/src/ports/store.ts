@@ -34,6 +34,11 @@ export interface Store {
   read(collection: StoreCollection, key: string): Promise<Json | undefined>
   write(collection: StoreCollection, key: string, value: Json): Promise<void>
   remove(collection: StoreCollection, key: string): Promise<void>
+  /**
+   * Puts `next` where `expected` is, in one step that no other process can come between; undefined stands for nothing there.
+   * Resolves with whether it did: false changes nothing.
+   */
+  replace(collection: StoreCollection, key: string, expected: Json | undefined, next: Json | undefined): Promise<boolean>
   /** In the order of their keys. */
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
   /** Adds to the end of the audit; resolves with the position, from 1. */

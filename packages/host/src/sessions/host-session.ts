@@ -102,14 +102,10 @@ export class HostSession implements Session {
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
     const { paused, events } = this.#sources.host
     const { call, resumption } = await paused.claim(id, answer)
-    try {
-      const outcome = await this.#call(call, options, resumption)
-      // The outcome is there whatever becomes of the record.
-      if (!mustGoOn(outcome)) await paused.forget(id).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
-      return outcome
-    } finally {
-      paused.release(id)
-    }
+    const outcome = await this.#call(call, options, resumption)
+    // The outcome is there whatever becomes of the record.
+    await paused.release(id, mustGoOn(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
+    return outcome
   }
 
   #call(call: ToolCall, options: CallOptions, resumption?: Resumption): Promise<Outcome> {

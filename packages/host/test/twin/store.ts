@@ -1,4 +1,4 @@
-import { BulkheadError, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
+import { BulkheadError, canonicalJson, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
 
 /** A store that remembers as long as it lives, and fails when it is told to. */
 export class MemoryStore implements Store {
@@ -19,6 +19,16 @@ export class MemoryStore implements Store {
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#check()
     this.#records.delete(`${collection}:${key}`)
+  }
+
+  async replace(collection: StoreCollection, key: string, expected: Json | undefined, next: Json | undefined): Promise<boolean> {
+    this.#check()
+    const name = `${collection}:${key}`
+    const text = (value: Json | undefined) => value === undefined ? undefined : canonicalJson(value)
+    if (text(this.#records.get(name)) !== text(expected)) return false
+    if (next === undefined) this.#records.delete(name)
+    else this.#records.set(name, structuredClone(next))
+    return true
   }
 
   async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {

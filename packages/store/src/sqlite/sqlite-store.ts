@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
 import { CHAIN_START, linkOf } from '../audit-chain.ts'
-import { readRecord, writeRecord } from '../record-text.ts'
+import { readRecord, textOf, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { isBusy, sqliteFault } from './sqlite-fault.ts'
@@ -58,6 +58,18 @@ export class SqliteStore implements Store {
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#check(collection, key)
     await this.#queue.enqueue(() => this.#delete.run(collection, key))
+  }
+
+  async replace(collection: StoreCollection, key: string, expected: Json | undefined, next: Json | undefined): Promise<boolean> {
+    this.#check(collection, key)
+    const [before, after] = [textOf(expected), textOf(next)]
+    return this.#queue.enqueue(() => {
+      const row = this.#select.get(collection, key)
+      if ((row && String(row['value'])) !== before) return false
+      if (after === undefined) this.#delete.run(collection, key)
+      else this.#upsert.run(collection, key, after)
+      return true
+    })
   }
 
   async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {
