@@ -45,6 +45,40 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.list('state')).toEqual([])
   })
 
+  it('changes a record in one step, however many ask at once', async () => {
+    const store = await open()
+    const increase = (value: Json | undefined) => Number(value ?? 0) + 1
+    expect(await store.update('approval', 'a', increase)).toBe(1)
+    await Promise.all(Array.from({ length: 50 }, () => store.update('approval', 'a', increase)))
+    expect(await store.read('approval', 'a')).toBe(51)
+    expect(await store.update('approval', 'a', (value) => value)).toBe(51)
+    expect(await store.update('approval', 'a', () => undefined)).toBeUndefined()
+    expect(await store.list('approval')).toEqual([])
+    expect(await store.update('approval', 'a', (value) => value)).toBeUndefined()
+    await expect(store.update('approval', 'a', () => Number.NaN)).rejects.toMatchObject({ code: 'StoreUnavailable' })
+  })
+
+  it('tells by a number that approvals have changed, and by no other change', async () => {
+    const store = await open()
+    const seen = new Set([store.approvalRevision!()])
+    const changes = [
+      () => store.write('approval', 'a', 1), () => store.write('approval', 'a', 2), () => store.update('approval', 'a', () => 3),
+      () => store.remove('approval', 'a'), () => store.update('approval', 'b', () => 1),
+    ]
+    for (const change of changes) {
+      await change()
+      seen.add(store.approvalRevision!())
+    }
+    expect(seen.size).toBe(changes.length + 1)
+    const before = store.approvalRevision!()
+    await store.write('call', 'a', 1)
+    await store.remove('call', 'a')
+    await store.append({})
+    expect(store.approvalRevision!()).toBe(before)
+    await store.close()
+    expect(() => store.approvalRevision!()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
+  })
+
   it('lists in the order of keys, by prefix', async () => {
     const store = await open()
     const keys = ['b/2', 'a/1', 'b/1', '__proto__', 'b', 'b/', 'b0', '', 'b/\0', '\u{ff5e}', '\u{1f6a2}', '%', '_']

@@ -27,11 +27,12 @@ function lines(request: InteractionRequest, source: string): readonly string[] {
   }
 }
 
-function approvalLines({ tool, origin, argumentsText, touches, reasons, approvalKey }: ApprovalRequest): readonly string[] {
+function approvalLines({ tool, origin, argumentsText, touches, mayTouch, reasons, approvalKey }: ApprovalRequest): readonly string[] {
   return [
     `${bold(visibleText(tool))} of ${visibleText(origin)} wants to run with`,
     ...quoted(argumentsText),
-    ...touches.map((line) => `  touches:   ${visibleText(line)}`),
+    ...touches.map((line) => `  would:     ${visibleText(line)}`),
+    ...mayTouch.map((line) => `  may:       ${visibleText(line)}`),
     ...reasons.map((line) => `  asked for: ${visibleText(line)}`),
     `  key:       ${visibleText(approvalKey)}`,
   ]

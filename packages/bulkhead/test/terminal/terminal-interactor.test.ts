@@ -50,7 +50,7 @@ async function answer(request: InteractionRequest, prompt: string, keys: readonl
 
 const approval = {
   callId: 'c', tool: 'forecast', label: 'Forecast', origin: 'weather@1 (global)', approvalKey: 'Oslo',
-  argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['net: api.example'], reasons: ['the key is new'],
+  argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['reach api.example'], mayTouch: ['reach *.example'], reasons: ['the key is new'],
 }
 
 describe('a person at a terminal', () => {
@@ -117,7 +117,7 @@ describe('what a stranger wrote', () => {
     {
       kind: 'Approve',
       approval: {
-        ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], reasons: [HOSTILE],
+        ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], mayTouch: [HOSTILE], reasons: [HOSTILE],
         approvalKey: HOSTILE,
       },
     },
@@ -141,7 +141,7 @@ describe('what a stranger wrote', () => {
     }
     // A line of theirs never begins like one of ours.
     for (const line of terminal.text.split('\n').filter((each) => each.includes('forecast of host'))) {
-      expect(line).toMatch(/^ {2}(?:\||touches:|asked for:|key:)|forged/)
+      expect(line).toMatch(/^ {2}(?:\||would:|may:|asked for:|key:)|forged/)
     }
   })
 })

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { BulkheadError, CALL_LIMITS, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import type { Approval } from '../approvals/approval.ts'
+import type { ProjectApprovals } from '../approvals/project-approvals.ts'
+import { SessionApprovals } from '../approvals/session-approvals.ts'
 import { beginning } from '../call.ts'
 import { onAbort } from '../cancellation.ts'
 import { explainCall, type Explanation } from '../explain.ts'
@@ -8,7 +11,6 @@ import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
 import type { Resumption } from '../interaction/paused-calls.ts'
 import type { OfferedTools } from '../offered-tools.ts'
-import { Approvals, type ProjectApprovals } from '../permissions/approvals.ts'
 import { finishCall, prepareCall, runCall, skipCall, type PreparedCall, type Proposal } from '../pipeline.ts'
 import type { CallOptions, ToolCall } from '../stages/receive.ts'
 import { Budget, jointBudget, type BudgetSource } from './budget.ts'
@@ -70,7 +72,10 @@ export class HostSession implements Session {
     this.#scope = {
       id: this.id,
       policy: policyFrom(options, sources, outer?.policy),
-      approvals: new Approvals(sources.projectApprovals),
+      approvals: new SessionApprovals({
+        sessionId: this.id, workspace: sources.workspace, project: sources.projectApprovals, events, clock,
+        terms: () => sources.host.registry.settings.approvalTerms,
+      }),
       interactions: outer && asksParent ? outer.interactions : new Interactions({
         sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
         queue: outer?.interactions.queue,
@@ -95,6 +100,15 @@ export class HostSession implements Session {
     const scope = (this.#turn?.scope ?? this.#cancel).begin()
     const proposal = this.#propose(call, {}, { scope, turn: scope, tools: this.#offered() })
     return explainCall(proposal, this.#sources.host).finally(() => scope.end())
+  }
+
+  approvals(): readonly Approval[] {
+    return this.#scope.approvals.standing()
+  }
+
+  /** Its own approvals, and those of its sub-agents. */
+  get givenApprovals(): readonly SessionApprovals[] {
+    return [this.#scope.approvals, ...[...this.#subagents].flatMap((subagent) => subagent.givenApprovals)]
   }
 
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
