@@ -23,6 +23,7 @@ export type {
 } from './interaction.ts'
 export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep } from './json.ts'
 export type { Json, JsonFault, JsonLimits, JsonObject, ParsedJson } from './json.ts'
+export { copyJson, type CopiedJson } from './json-copy.ts'
 export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './json-schema.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './lifecycle.ts'

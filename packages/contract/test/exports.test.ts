@@ -13,7 +13,7 @@ describe('what others may import', () => {
       'POWERS', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
-      'classifyToolMode', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible', 'coreSatisfies',
+      'classifyToolMode', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible', 'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'lockFileSchema',
       'manifestSchema', 'matchArguments', 'matchGlob', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',

@@ -6,8 +6,7 @@ import type { HostContext } from './host-context.ts'
 import { remedies } from './permissions/remedies.ts'
 import { rule, type Ruling } from './permissions/ruling.ts'
 import { headless, type DecisionStage, type Verdict } from './permissions/verdict.ts'
-import type { Proposal } from './pipeline.ts'
-import { readWords, receive, repeatable } from './stages/receive.ts'
+import { propose, receive, type Proposal } from './stages/receive.ts'
 import { resolve } from './stages/resolve.ts'
 import { validate } from './stages/validate.ts'
 
@@ -40,9 +39,8 @@ export interface Explanation {
  * Takes a call through the very stages that decide, and stops before anyone is asked. Watchdogs, guards and, where the key is
  * theirs to derive, the tool itself are consulted as for a call. Contract: never rejects; nothing runs and nothing is kept.
  */
-export async function explainCall({ scope, call, timeoutMs }: Proposal, host: HostContext): Promise<Explanation> {
-  const words = readWords(call)
-  const raw: RawCall = { ...scope, id: repeatable(words.id), name: repeatable(words.name), input: undefined, timeoutMs: undefined }
+export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
+  const raw = propose(proposal, host.clock)
   const chain: ExplainedStep[] = []
   const pass = (stage: ExplainedStep['stage'], source: string, reason: string) => chain.push({ stage, action: 'pass', source, reason })
   const refused = (stage: ExplainedStep['stage'], { code, message }: BulkheadError): Explanation => {
@@ -51,8 +49,8 @@ export async function explainCall({ scope, call, timeoutMs }: Proposal, host: Ho
   }
   let stage: ExplainedStep['stage'] = 'receive'
   try {
-    scope.signal.throwIfAborted()
-    const received = receive(words, timeoutMs, scope)
+    raw.throwIfCancelled()
+    const received = receive(raw)
     if (received instanceof Refusal) return refused(stage, received.error)
     stage = 'resolve'
     const resolved = resolve(received)
@@ -68,7 +66,7 @@ export async function explainCall({ scope, call, timeoutMs }: Proposal, host: Ho
   } catch (thrown) {
     return refused(stage, BulkheadError.from(thrown))
   } finally {
-    scope.progress.release?.()
+    raw.release?.()
   }
 }
 
@@ -99,4 +97,4 @@ function lostApprovals({ tool, session: { approvals } }: ValidatedCall, { meanin
 const stepOf = ({ stage, action, source, reason }: Verdict): ExplainedStep => ({ stage, action, source, reason })
 
 const conclude = (call: RawCall, rest: Omit<Explanation, 'tool' | 'origin'>): Explanation =>
-  ({ tool: call.name, origin: call.progress.tool?.origin ?? null, ...rest })
+  ({ tool: call.name, origin: call.tool?.origin ?? null, ...rest })

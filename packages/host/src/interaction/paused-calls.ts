@@ -52,7 +52,7 @@ export class PausedCalls {
 
   /** Resolves with the id to answer under, when it is kept. A call that pauses again keeps its id. */
   async keep(call: ClearedCall, question: InteractionRequest, asked: readonly AskedQuestion[]): Promise<string> {
-    const id = call.resumption?.id ?? randomUUID()
+    const id = call.scope.resumption?.id ?? randomUUID()
     const record: PausedRecord = {
       id, status: 'clarification_needed', sessionId: call.session.id, question, asked,
       call: { id: call.id, name: call.name, arguments: call.args },

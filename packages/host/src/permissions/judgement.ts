@@ -7,35 +7,52 @@ import { ask, deny, type DecisionStage, type Verdict } from './verdict.ts'
 
 /**
  * Everything that speaks of a call, in order, up to the first deny. Nobody is asked and nothing runs, so that the same
- * chain can be shown to whoever wants to know why.
+ * chain can be shown to whoever wants to know why. At once where only policies speak; later where watchdogs or guards do.
  */
-export async function judge(call: ValidatedCall, meaning: CallMeaning): Promise<readonly Verdict[]> {
+export function judge(call: ValidatedCall, meaning: CallMeaning): readonly Verdict[] | Promise<readonly Verdict[]> {
+  if (denied(meaning.verdicts)) return meaning.verdicts
+  const { lineage } = call.session.policy
+  if (lineage.some(consults)) return judgeAndConsult(call, meaning)
   const verdicts: Verdict[] = [...meaning.verdicts]
-  if (denied(verdicts)) return verdicts
-  for (const policy of call.session.policy.lineage) {
-    verdicts.push(...await judgeUnder(policy, call, meaning))
+  for (const policy of lineage) {
+    const rule = policy.judgeRules(call.tool, meaning.subjects)
+    verdicts.push(...beforeWatchdog(policy, call, rule))
     if (denied(verdicts)) break
+    verdicts.push(...beforeGuards(policy, call, rule))
   }
   return verdicts
 }
 
-async function judgeUnder(
-  policy: SessionPolicy, call: ValidatedCall, { approvalKey, subjects }: CallMeaning,
-): Promise<readonly Verdict[]> {
-  const { tool } = call
-  const { floor } = policy.standing(tool)
-  const rule = policy.judgeRules(tool, subjects)
-  const verdicts = [rule, floor].filter((verdict) => verdict !== undefined)
-  if (denied(verdicts)) return verdicts
-  if (policy.watchdog) verdicts.push(...await consult(policy.watchdog, 'watchdog', call, approvalKey))
-  if (denied(verdicts) || !tool.definition.gated) return verdicts
-  // A rule that allows has answered what the mode would ask.
-  if (rule?.action !== 'allow') verdicts.push(ask('security-mode', `mode ${policy.mode}`, 'the tool is gated', true))
-  for (const guard of policy.guards) {
-    verdicts.push(...await consult(guard, 'guard', call, approvalKey))
+const consults = ({ watchdog, guards }: SessionPolicy): boolean => watchdog !== undefined || guards.length > 0
+
+async function judgeAndConsult(call: ValidatedCall, { approvalKey, subjects, verdicts: read }: CallMeaning): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = [...read]
+  for (const policy of call.session.policy.lineage) {
+    const rule = policy.judgeRules(call.tool, subjects)
+    verdicts.push(...beforeWatchdog(policy, call, rule))
     if (denied(verdicts)) break
+    if (policy.watchdog) verdicts.push(...await consult(policy.watchdog, 'watchdog', call, approvalKey))
+    if (denied(verdicts)) break
+    verdicts.push(...beforeGuards(policy, call, rule))
+    for (const guard of call.tool.definition.gated ? policy.guards : []) {
+      verdicts.push(...await consult(guard, 'guard', call, approvalKey))
+      if (denied(verdicts)) return verdicts
+    }
   }
   return verdicts
+}
+
+/** What the policy says by itself. */
+function beforeWatchdog(policy: SessionPolicy, { tool }: ValidatedCall, rule: Verdict | undefined): readonly Verdict[] {
+  const { floor } = policy.standing(tool)
+  if (floor) return rule ? [rule, floor] : [floor]
+  return rule ? [rule] : []
+}
+
+/** A rule that allows has answered what the mode would ask. */
+function beforeGuards(policy: SessionPolicy, { tool }: ValidatedCall, rule: Verdict | undefined): readonly Verdict[] {
+  if (!tool.definition.gated || rule?.action === 'allow') return []
+  return [ask('security-mode', `mode ${policy.mode}`, 'the tool is gated', true)]
 }
 
 const denied = (verdicts: readonly Verdict[]): boolean => verdicts.some(({ action }) => action === 'deny')
@@ -62,7 +79,7 @@ async function consult(
         return refuse('its answer was not one of the known ones')
     }
   } catch (thrown) {
-    call.signal.throwIfAborted()
+    call.throwIfCancelled()
     return refuse(`it failed while judging: ${messageOf(thrown)}`)
   }
 }

@@ -17,25 +17,33 @@ export interface Ruling {
   /** For an ask: whether an approval answers it. */
   readonly answerable: boolean
   /** Those that did. */
-  readonly approvals?: readonly KeptApproval[]
+  readonly approvals?: readonly KeptApproval[] | undefined
 }
 
-/** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. */
-export async function rule(call: ValidatedCall, host: HostContext): Promise<Ruling> {
+/** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. At once where it can be. */
+export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<Ruling> {
   const { tool, session: { policy } } = call
   const denied = policy.standing(tool).denied ?? beyondParent(call)
   if (denied) return { verdicts: [denied], verdict: denied, meaning: meaningByKey(tool.name), answerable: false }
-  const read = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
-  const meaning = read instanceof Promise ? await read : read
-  const verdicts = await judge(call, meaning)
+  const meaning = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
+  return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known)) : ruleOn(call, meaning)
+}
+
+function ruleOn(call: ValidatedCall, meaning: CallMeaning): Ruling | Promise<Ruling> {
+  const verdicts = judge(call, meaning)
+  return verdicts instanceof Promise ? verdicts.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, verdicts)
+}
+
+function conclude(call: ValidatedCall, meaning: CallMeaning, verdicts: readonly Verdict[]): Ruling | Promise<Ruling> {
   const verdict = strictest(verdicts) ?? UNOPPOSED
   if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
   const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
   const answer = answerWithoutPerson(call, meaning, answerable)
   if (answer) return { verdicts, verdict: answer, meaning, answerable }
   const found = answerable ? approvedBefore(call, meaning) : undefined
-  const approvals = found instanceof Promise ? await found : found
-  return { verdicts, verdict: approvals?.[0]?.verdict ?? verdict, meaning, answerable, ...(approvals && { approvals }) }
+  const ruling = (approvals: readonly KeptApproval[] | undefined): Ruling =>
+    ({ verdicts, verdict: approvals?.[0]?.verdict ?? verdict, meaning, answerable, approvals })
+  return found instanceof Promise ? found.then(ruling) : ruling(found)
 }
 
 /** What a person has approved of: the whole, or each thing it stands for. Others may have changed it meanwhile. */

@@ -8,14 +8,26 @@ import { rule, type Ruling } from '../permissions/ruling.ts'
 import { allow, deny, headless, refusalOf, type Verdict } from '../permissions/verdict.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
 
-/** Who must agree, agrees. The strictest verdict holds, and where that is `ask`, one person is asked one question. */
-export async function authorize(call: ValidatedCall, host: HostContext): Promise<AuthorizedCall | Refusal> {
-  const ruling = await rule(call, host)
-  const { meaning: { approvalKey } } = ruling
-  if (ruling.approvals) call.session.approvals.use(ruling.approvals)
-  const verdict = ruling.verdict.action === 'ask' ? await askPerson(call, ruling) : ruling.verdict
-  return verdict.action === 'allow' ? permit(call, host, verdict, approvalKey) : refuse(call, host, verdict, approvalKey)
+type Authorized = AuthorizedCall | Refusal
+
+/**
+ * Who must agree, agrees. The strictest verdict holds, and where that is `ask`, one person is asked one question. At once where
+ * nobody has to be waited for.
+ */
+export function authorize(call: ValidatedCall, host: HostContext): Authorized | Promise<Authorized> {
+  const ruling = rule(call, host)
+  return ruling instanceof Promise ? ruling.then((known) => carryOut(call, known, host)) : carryOut(call, ruling, host)
 }
+
+function carryOut(call: ValidatedCall, ruling: Ruling, host: HostContext): Authorized | Promise<Authorized> {
+  const { verdict, approvals, meaning: { approvalKey } } = ruling
+  if (approvals) call.session.approvals.use(approvals)
+  if (verdict.action !== 'ask') return conclude(call, host, verdict, approvalKey)
+  return askPerson(call, ruling).then((answered) => conclude(call, host, answered, approvalKey))
+}
+
+const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Authorized =>
+  verdict.action === 'allow' ? permit(call, host, verdict, approvalKey) : refuse(call, host, verdict, approvalKey)
 
 async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: Ruling): Promise<Verdict> {
   const { tool, session: { approvals, interactions } } = call
@@ -33,7 +45,7 @@ async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }:
     // Before it is carried out: what it grants is no answer to itself.
     meanwhile.dispose()
     if (word.nobody) return nobodyThere(headless(word.reason ?? 'nobody is there to be asked'))
-    return meanwhile.verdict ?? carryOut(word, call, meaning)
+    return meanwhile.verdict ?? heed(word, call, meaning)
   } catch (thrown) {
     if (meanwhile.verdict && !call.signal.aborted) return meanwhile.verdict
     throw thrown
@@ -43,16 +55,18 @@ async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }:
   }
 }
 
-function carryOut({ decision, reason, by = 'person' }: Word, { tool, session: { approvals } }: ValidatedCall, { approvalKey }: CallMeaning): Verdict {
+function heed({ decision, reason, by = 'person' }: Word, { tool, session: { approvals } }: ValidatedCall, { approvalKey }: CallMeaning): Verdict {
   if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
   if (decision !== 'once') approvals.remember(tool, approvalKey, decision, by)
   return allow('approval', 'person', reason ?? `approved: ${decision}`)
 }
 
 function permit(call: ValidatedCall, host: HostContext, { stage, source, reason }: Verdict, approvalKey: string): AuthorizedCall {
-  const decision = { stage, source, reason, approvalKey }
-  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), decision: 'allow', ...decision, args: call.args })
-  return { ...call, decision }
+  if (host.events.hears('ToolInvocationDecided')) {
+    const decided = { decision: 'allow', stage, source, reason, approvalKey, args: call.args } as const
+    host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), ...decided })
+  }
+  return call.permit({ stage, source, reason, approvalKey })
 }
 
 function refuse(call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Refusal {
