@@ -110,23 +110,33 @@ export class PausedCalls {
   async release(id: string, mustGoOn: boolean): Promise<void> {
     if (!mustGoOn) return this.forget(id)
     this.#claimed.delete(id)
-    const stored = await this.#store.read('paused', this.#prefix + id)
-    const record = stored === undefined ? undefined : readRecord(stored)
-    if (record?.claimedBy !== this.#owner.id) return
-    const { claimedBy: _claimedBy, ...free } = record
-    await this.#store.replace('paused', this.#prefix + id, stored, asJson(free))
+    await this.#store.update('paused', this.#prefix + id, (stored) => {
+      const record = stored === undefined ? undefined : readRecord(stored)
+      if (record?.claimedBy !== this.#owner.id) return stored
+      const { claimedBy: _claimedBy, ...free } = record
+      return asJson(free)
+    })
   }
 
   async #take(id: string, answer: Json | undefined): Promise<PausedRecord> {
-    for (;;) {
-      const stored = await this.#store.read('paused', this.#prefix + id)
-      const record = stored === undefined ? undefined : readRecord(stored)
-      if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
-      const { claimedBy } = record
-      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) throw goesOnElsewhere(id)
-      const taken = { ...answered(record, answer), claimedBy: this.#owner.id }
-      if (await this.#store.replace('paused', this.#prefix + id, stored, asJson(taken))) return taken
-      // Somebody was quicker: what they left decides.
+    let taken: PausedRecord | BulkheadError
+    await this.#store.update('paused', this.#prefix + id, (stored) => {
+      taken = this.#takenFrom(id, stored, answer)
+      return taken instanceof BulkheadError ? stored : asJson(taken)
+    })
+    if (taken! instanceof BulkheadError) throw taken
+    return taken!
+  }
+
+  #takenFrom(id: string, stored: Json | undefined, answer: Json | undefined): PausedRecord | BulkheadError {
+    const record = stored === undefined ? undefined : readRecord(stored)
+    if (!record) return new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
+    const { claimedBy } = record
+    if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) return goesOnElsewhere(id)
+    try {
+      return { ...answered(record, answer), claimedBy: this.#owner.id }
+    } catch (thrown) {
+      return BulkheadError.from(thrown)
     }
   }
 }
