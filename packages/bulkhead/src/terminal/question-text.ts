@@ -23,7 +23,7 @@ function lines(request: InteractionRequest, source: string): readonly string[] {
     case 'trustProject':
       return ['The project in', ...quoted(request.path), ...quoted(request.summary)]
     case 'grantStageTool':
-      return ['The stage', ...quoted(request.stage), 'wants to use', ...quoted(request.tool)]
+      return ['The stage', ...quoted(request.stage), 'does not list this tool.', ...approvalLines(request.approval)]
   }
 }
 

@@ -3,7 +3,8 @@ import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { meaningByKey, meaningOf, type CallMeaning } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
-import { judge } from './judgement.ts'
+import { judge, type Judgement } from './judgement.ts'
+import type { ArgumentsChange } from './judges/consult.ts'
 import { allow, deny, strictest, type Verdict } from './verdict.ts'
 
 /** What everything that speaks of a call comes to, before a person is asked. */
@@ -15,6 +16,8 @@ export interface Ruling {
   readonly meaning: CallMeaning
   /** For an ask: whether an approval answers it. */
   readonly answerable: boolean
+  /** Set where it is not over: somebody wants other arguments, on which everybody must be heard. */
+  readonly change?: ArgumentsChange
 }
 
 /** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. At once where it can be. */
@@ -27,14 +30,17 @@ export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<R
 }
 
 function ruleOn(call: ValidatedCall, meaning: CallMeaning): Ruling | Promise<Ruling> {
-  const verdicts = judge(call, meaning)
-  return verdicts instanceof Promise ? verdicts.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, verdicts)
+  const judgement = judge(call, meaning)
+  return judgement instanceof Promise ? judgement.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, judgement)
 }
 
-function conclude(call: ValidatedCall, meaning: CallMeaning, verdicts: readonly Verdict[]): Ruling {
+function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change }: Judgement): Ruling {
   const verdict = strictest(verdicts) ?? UNOPPOSED
+  if (change) return { verdicts, verdict, meaning, answerable: false, change }
   if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
   const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
+  // What a stage does not list, nobody has answered before.
+  if (verdicts.some(({ action, permit }) => action === 'ask' && permit)) return { verdicts, verdict, meaning, answerable }
   return { verdicts, verdict: answeredAlready(call, meaning, answerable) ?? verdict, meaning, answerable }
 }
 
@@ -67,5 +73,5 @@ function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
 /** A key that nobody would look at is not worth starting a compartment for. */
 function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
   if (tool.definition.gated || policy.standing(tool).floor) return true
-  return policy.lineage.some(({ rules, watchdog }) => rules.length > 0 || watchdog !== undefined)
+  return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
 }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { BulkheadError, CALL_LIMITS, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import { onAbort } from '../cancellation.ts'
 import { explainCall, type Explanation } from '../explain.ts'
-import { joinHooks } from '../hooks.ts'
+import { HookChain } from '../hooks/hook-chain.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
 import type { Resumption } from '../interaction/paused-calls.ts'
@@ -78,7 +79,7 @@ export class HostSession implements Session {
         queue: outer?.interactions.queue,
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
-      hooks: joinHooks(outer?.hooks, options.hooks),
+      hooks: new HookChain(outer?.hooks, [options.hooks ?? []].flat()),
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     events.emit({ type: 'SessionOpened', sessionId: this.id, ...(parent ? { parentId: parent.id } : {}) })
@@ -97,6 +98,10 @@ export class HostSession implements Session {
     const cancel = (this.#turn?.scope ?? this.#cancel).begin()
     const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, tools: this.#offered() })
     return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
+  }
+
+  addHooks(hooks: Hooks): () => void {
+    return this.#scope.hooks.add(hooks)
   }
 
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {

@@ -2,8 +2,10 @@ import type { ApprovalAnswer } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
-import { approvedBefore, rule, type Ruling } from '../permissions/ruling.ts'
+import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
+import { approvedBefore } from '../permissions/ruling.ts'
 import { allow, deny, headless, refusalOf, type Verdict } from '../permissions/verdict.ts'
+import { permitsIn, stageGrant } from '../permissions/state-machine/stage-gate.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
 
 type Authorized = AuthorizedCall | Refusal
@@ -13,44 +15,54 @@ type Authorized = AuthorizedCall | Refusal
  * nobody has to be waited for.
  */
 export function authorize(call: ValidatedCall, host: HostContext): Authorized | Promise<Authorized> {
-  const ruling = rule(call, host)
+  const ruling = ruleInRounds(call, host)
   return ruling instanceof Promise ? ruling.then((known) => carryOut(call, known, host)) : carryOut(call, ruling, host)
 }
 
-function carryOut(call: ValidatedCall, ruling: Ruling, host: HostContext): Authorized | Promise<Authorized> {
-  const { verdict, meaning: { approvalKey } } = ruling
-  if (verdict.action !== 'ask') return conclude(call, host, verdict, approvalKey)
-  return askPerson(call, ruling).then((answered) => conclude(call, host, answered, approvalKey))
+function carryOut(call: ValidatedCall, ruling: SettledRuling, host: HostContext): Authorized | Promise<Authorized> {
+  for (const change of ruling.changes ?? []) {
+    host.events.emit({ type: 'ToolInvocationChanged', ...eventFields(call), subject: 'arguments', ...change })
+  }
+  if (ruling.verdict.action !== 'ask') return conclude(call, host, ruling.verdict, ruling)
+  return askPerson(call, ruling).then((answered) => conclude(call, host, answered, ruling))
 }
 
-const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Authorized =>
-  verdict.action === 'allow' ? permit(call, host, verdict, approvalKey) : refuse(call, host, verdict, approvalKey)
+const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): Authorized =>
+  verdict.action === 'allow' ? permit(call, host, verdict, ruling) : refuse(call, host, verdict, ruling.meaning.approvalKey)
 
-async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: Ruling): Promise<Verdict> {
+async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: SettledRuling): Promise<Verdict> {
   const { tool, session: { approvals, interactions } } = call
   const { approvalKey } = meaning
+  const asks = verdicts.filter(({ action }) => action === 'ask')
+  const permits = permitsIn(asks)
   const nobodyThere = (verdict: Verdict) => {
-    haltIfHeadless(call, 'Approve')
+    haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
     return verdict
   }
   if (!interactions.canApprove) return nobodyThere(headless())
   const answeredMeanwhile = (): ApprovalAnswer | undefined =>
     answerable && approvedBefore(call, meaning) ? { decision: 'once' } : undefined
   const resume = call.parent?.pause()
-  const request = approvalRequest(call, approvalKey, verdicts.filter(({ action }) => action === 'ask'))
-  const { decision, reason, nobody } = await interactions.approve(request, call.signal, answeredMeanwhile).finally(resume)
+  const request = approvalRequest(call, approvalKey, asks)
+  const asking = permits.length > 0
+    ? interactions.grant(stageGrant(call, permits, request), call.signal)
+    : interactions.approve(request, call.signal, answeredMeanwhile)
+  const { decision, reason, nobody } = await asking.finally(resume)
   if (nobody) return nobodyThere(headless(reason ?? 'nobody is there to be asked'))
   if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
+  if (permits.length > 0) return allow('state-machine', 'sm-grant-token', reason ?? 'a person granted this one call')
   if (decision !== 'once') approvals.remember(tool, approvalKey, decision)
   return allow('approval', 'person', reason ?? `approved: ${decision}`)
 }
 
-function permit(call: ValidatedCall, host: HostContext, { stage, source, reason }: Verdict, approvalKey: string): AuthorizedCall {
+function permit(call: ValidatedCall, host: HostContext, { stage, source, reason }: Verdict, ruling: SettledRuling): AuthorizedCall {
+  const { verdicts, meaning: { approvalKey } } = ruling
   if (host.events.hears('ToolInvocationDecided')) {
     const decided = { decision: 'allow', stage, source, reason, approvalKey, args: call.args } as const
     host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), ...decided })
   }
-  return call.permit({ stage, source, reason, approvalKey })
+  if (!call.session.policy.isStaged) return call.permit({ stage, source, reason, approvalKey })
+  return call.permit({ stage, source, reason, approvalKey, permits: permitsIn(verdicts) })
 }
 
 function refuse(call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Refusal {
