@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { commandSafetyConfigSchema } from './command-safety.ts'
 import { COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
@@ -172,6 +173,14 @@ export const configFileSchema = z.strictObject({
     tokens: positive.optional().describe('Tokens.'),
     calls: positive.optional().describe('Calls of tools.'),
   }).optional().describe('What one workflow may use.'),
+  watchdogs: z.strictObject({
+    commandSafety: commandSafetyConfigSchema.optional()
+      .describe('Holds what tools with a shell would run against patterns of dangerous commands.'),
+  }).optional().describe('Watchdogs that come with the host.'),
+  guards: z.strictObject({
+    pre: z.array(z.string().min(1).max(128)).optional().describe('Before the call runs.'),
+    post: z.array(z.string().min(1).max(128)).optional().describe('After it has.'),
+  }).optional().describe('In which order guards are heard, by id. Those that are not named come after, as they were registered.'),
   audit: z.strictObject({
     enabled: z.boolean().optional().describe('Whether decisions and calls are recorded.'),
     arguments: z.boolean().optional().describe('Whether the arguments of calls are recorded too.'),

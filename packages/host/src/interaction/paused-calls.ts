@@ -67,7 +67,7 @@ export class PausedCalls {
     const id = call.scope.resumption?.id ?? randomUUID()
     const record: PausedRecord = {
       id, status: 'clarification_needed', sessionId: call.session.id, question, asked,
-      call: { id: call.id, name: call.name, arguments: call.args },
+      call: { id: call.id, name: call.name, arguments: call.proposed ?? call.args },
       identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(),
     }
     await this.#store.write('paused', this.#prefix + id, asJson(record))
@@ -119,13 +119,14 @@ export class PausedCalls {
   }
 
   async #take(id: string, answer: Json | undefined): Promise<PausedRecord> {
-    let taken: PausedRecord | BulkheadError
-    await this.#store.update('paused', this.#prefix + id, (stored) => {
-      taken = this.#takenFrom(id, stored, answer)
+    let refusal: BulkheadError | undefined
+    const kept = await this.#store.update('paused', this.#prefix + id, (stored) => {
+      const taken = this.#takenFrom(id, stored, answer)
+      refusal = taken instanceof BulkheadError ? taken : undefined
       return taken instanceof BulkheadError ? stored : asJson(taken)
     })
-    if (taken! instanceof BulkheadError) throw taken
-    return taken!
+    if (refusal) throw refusal
+    return kept as unknown as PausedRecord
   }
 
   #takenFrom(id: string, stored: Json | undefined, answer: Json | undefined): PausedRecord | BulkheadError {
