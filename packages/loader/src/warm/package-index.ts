@@ -105,15 +105,19 @@ function contentOf(entries: readonly Kept[]): IndexContent {
   return { rows, stamps, texts }
 }
 
-/** Nothing at all where the parts do not fit together. */
+/** Nothing at all where the parts do not fit together. Contract: never throws. */
 function entriesOf({ rows, stamps, texts }: IndexContent): ReadonlyMap<string, Remembered> {
   const entries = new Map<string, Remembered>()
   let stampAt = 0
   let textAt = 0
-  for (const row of rows as readonly Row[]) {
-    entries.set(row.location, new Remembered(row, stamps, stampAt, texts, textAt))
-    stampAt += stampNumbersOf(row)
-    textAt += row.textBytes
+  try {
+    for (const row of rows as readonly Row[]) {
+      entries.set(row.location, new Remembered(row, stamps, stampAt, texts, textAt))
+      stampAt += stampNumbersOf(row)
+      textAt += row.textBytes
+    }
+  } catch {
+    return new Map()
   }
   return stampAt === stamps.length && textAt === texts.length ? entries : new Map()
 }
