@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer,
   type ToolListing,
 } from '@bulkhead/contract'
+import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './approvals/approval-book.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { settlesWithin } from './bounded-wait.ts'
@@ -29,6 +31,7 @@ export function createHost(options: HostOptions): Host {
 }
 
 class ToolHost implements Host {
+  readonly approvals: ApprovalBook
   readonly #sources: WorkspaceSources
   /** Those that were left and have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
@@ -39,16 +42,19 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
-    const { argumentsReaders = new Map<string, ArgumentsReader>() } = options
+    const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const events = new EventBus(clock)
-    const journal = new OpenCalls({ store, owner: options.owner, events, clock })
+    const journal = new OpenCalls({ store, owner, events, clock })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal,
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       workflows: new Workflows(), metrics: this.#metrics,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
     this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
+    this.approvals = createApprovalBook({
+      ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
+    })
     // Later, so that whoever subscribes first hears of it.
     queueMicrotask(() => journal.recover())
   }
@@ -150,6 +156,7 @@ class ToolHost implements Host {
   }
 
   async flush(): Promise<void> {
+    await Promise.all(this.#workspaces.map(({ projectApprovals }) => projectApprovals.settled()))
     await Promise.all([this.#sources.journal.settled(), this.#audit?.flush()])
   }
 
@@ -160,6 +167,19 @@ class ToolHost implements Host {
   close(): Promise<CloseReport> {
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  get #workspaces(): readonly Workspace[] {
+    return [this.#workspace, ...this.#left.keys()]
+  }
+
+  #openApprovals(): OpenApprovals {
+    const sessions = this.#workspaces.flatMap((workspace) => [...workspace.sessions])
+    return {
+      workspace: this.#workspace.path,
+      projects: this.#workspaces.map(({ projectApprovals }) => projectApprovals),
+      sessions: sessions.flatMap((session) => session.givenApprovals),
+    }
   }
 
   get #registry() {
@@ -199,7 +219,7 @@ class ToolHost implements Host {
 
   async #close(): Promise<CloseReport> {
     const { clock, drainMs } = this.#sources
-    const workspaces = [this.#workspace, ...this.#left.keys()]
+    const workspaces = this.#workspaces
     const sessions = workspaces.flatMap((workspace) => [...workspace.sessions])
     for (const session of sessions) session.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, isJsonObject, parseJson, type Clock, type ErrorOutcome, type Json, type JsonObject, type Notebook, type Notes,
   type OutcomeOrigin, type Store,
@@ -33,7 +32,7 @@ export interface JournalEntry {
 
 export interface JournalSources {
   readonly store: Store
-  readonly owner: Owner | undefined
+  readonly owner: Owner
   readonly events: EventBus
   readonly clock: Clock
 }
@@ -56,7 +55,7 @@ export class OpenCalls {
 
   constructor(sources: JournalSources) {
     this.#sources = sources
-    this.#owner = sources.owner ?? { id: randomUUID(), isGone: () => true }
+    this.#owner = sources.owner
     this.#writes = new PendingWrites(JOURNAL, sources.events)
   }
 
