@@ -64,4 +64,6 @@ export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStandin
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
 export type { MachineStage, StateMachine } from './ports/state-machine.ts'
-export { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'
+export {
+  STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,
+} from './ports/store.ts'
