@@ -4,7 +4,7 @@ import { sha256 } from '../sha256.ts'
 
 /** What is kept of all that happens: decisions and ends of calls, lives of extensions, words of people, and faults. */
 export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
-  'ToolInvocationDecided', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
+  'ToolInvocationDecided', 'ToolInvocationChanged', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
   'LifecycleStateChanged', 'CompartmentEnded', 'ExtensionReloaded', 'ExtensionReloadRefused',
   'InteractionRaised', 'InteractionAnswered', 'ApprovalGranted', 'ApprovalExpired', 'ApprovalRevoked', 'TrustDecision', 'StateSlotDrift', 'SessionOpened', 'SessionClosed',
   'SuppressedError',

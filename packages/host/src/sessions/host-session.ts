@@ -5,7 +5,8 @@ import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
 import { onAbort } from '../cancellation.ts'
 import { explainCall, type Explanation } from '../explain.ts'
-import { joinHooks } from '../hooks.ts'
+import { HookChain } from '../hooks/hook-chain.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
 import type { Resumption } from '../interaction/paused-calls.ts'
@@ -83,7 +84,7 @@ export class HostSession implements Session {
         queue: outer?.interactions.queue,
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
-      hooks: joinHooks(outer?.hooks, options.hooks),
+      hooks: new HookChain(outer?.hooks, [options.hooks ?? []].flat()),
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     events.emit({ type: 'SessionOpened', sessionId: this.id, ...(parent ? { parentId: parent.id } : {}) })
@@ -113,17 +114,17 @@ export class HostSession implements Session {
     return [this.#scope.approvals, ...[...this.#subagents].flatMap((subagent) => subagent.givenApprovals)]
   }
 
+  addHooks(hooks: Hooks): () => void {
+    return this.#scope.hooks.add(hooks)
+  }
+
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
     const { paused, events } = this.#sources.host
     const { call, resumption } = await paused.claim(id, answer)
-    try {
-      const outcome = await this.#call(call, options, resumption)
-      // The outcome is there whatever becomes of the record.
-      if (!mustGoOn(outcome)) await paused.forget(id).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
-      return outcome
-    } finally {
-      paused.release(id)
-    }
+    const outcome = await this.#call(call, options, resumption)
+    // The outcome is there whatever becomes of the record.
+    await paused.release(id, mustGoOn(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
+    return outcome
   }
 
   #call(call: ToolCall, options: CallOptions, resumption?: Resumption): Promise<Outcome> {
