@@ -17,6 +17,8 @@ export interface ProjectApprovalSources {
 const COUNT_EVERY_MS = 2_000
 /** To ask the store for its number takes some microseconds, which calls that come together share. */
 const FRESH_MS = 1
+/** Who finds them being read waits for that and may have to read again; more is the doing of others who never stop. */
+const ROUNDS = 3
 
 /**
  * Approvals for every session in one workspace, kept in the store and known here, so that a call finds them at once. What
@@ -60,9 +62,12 @@ export class ProjectApprovals {
     return false
   }
 
-  /** Reads all of them again, until none has changed meanwhile. Never rejects: where they cannot be read, there are none. */
+  /** Reads all of them again, and once more where one has changed meanwhile. Never rejects: where they cannot be read, there are none. */
   async refresh(): Promise<void> {
-    do await this.#refresh(); while (this.#loaded && this.#differs())
+    for (let round = 0; round < ROUNDS; round++) {
+      await this.#refresh()
+      if (!this.#loaded || !this.#differs()) return
+    }
   }
 
   #differs(): boolean {
