@@ -1,6 +1,7 @@
 import type {
   ArgumentsReader, Clock, Diagnostic, EventListener, ExtensionDescriptor, Interactor, Layer, Store, ToolListing,
 } from '@bulkhead/contract'
+import type { ApprovalBook } from './approvals/approval-book.ts'
 import type { ExtensionStatus } from './extension-status.ts'
 import type { Sidecar } from './host-context.ts'
 import type { PausedCall } from './interaction/paused-calls.ts'
@@ -35,6 +36,8 @@ export interface HostOptions extends Place {
 }
 
 export interface Host {
+  /** What people have approved of for longer than one call. */
+  readonly approvals: ApprovalBook
   tools(): readonly ToolListing[]
   /** What answers to the name, with its origin and generation. */
   tool(name: string): ToolListing | undefined

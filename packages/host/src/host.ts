@@ -3,6 +3,7 @@ import {
   BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type ExtensionDescriptor, type Layer,
   type ToolListing,
 } from '@bulkhead/contract'
+import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './approvals/approval-book.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { settlesWithin } from './bounded-wait.ts'
@@ -32,6 +33,7 @@ export function createHost(options: HostOptions): Host {
 }
 
 class ToolHost implements Host {
+  readonly approvals: ApprovalBook
   readonly #sources: WorkspaceSources
   /** Those that were left and have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
@@ -55,6 +57,9 @@ class ToolHost implements Host {
     const { config: { merged: { audit: config } } } = options.report
     events.on(this.#metrics.hear, COUNTED)
     this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
+    this.approvals = createApprovalBook({
+      ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
+    })
     // Later, so that whoever subscribes first hears of it.
     queueMicrotask(() => journal.recover())
   }
@@ -156,6 +161,7 @@ class ToolHost implements Host {
   }
 
   async flush(): Promise<void> {
+    await Promise.all(this.#workspaces.map(({ projectApprovals }) => projectApprovals.settled()))
     await Promise.all([this.#sources.journal.settled(), this.#audit?.flush()])
   }
 
@@ -166,6 +172,19 @@ class ToolHost implements Host {
   close(): Promise<CloseReport> {
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  get #workspaces(): readonly Workspace[] {
+    return [this.#workspace, ...this.#left.keys()]
+  }
+
+  #openApprovals(): OpenApprovals {
+    const sessions = this.#workspaces.flatMap((workspace) => [...workspace.sessions])
+    return {
+      workspace: this.#workspace.path,
+      projects: this.#workspaces.map(({ projectApprovals }) => projectApprovals),
+      sessions: sessions.flatMap((session) => session.givenApprovals),
+    }
   }
 
   get #registry() {
@@ -205,7 +224,7 @@ class ToolHost implements Host {
 
   async #close(): Promise<CloseReport> {
     const { clock, drainMs } = this.#sources
-    const workspaces = [this.#workspace, ...this.#left.keys()]
+    const workspaces = this.#workspaces
     const sessions = workspaces.flatMap((workspace) => [...workspace.sessions])
     for (const session of sessions) session.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))

@@ -16,6 +16,8 @@ interface Pending {
  */
 export class PatientStore implements Store {
   readonly forgets: boolean
+  /** Answers at once, and is asked for every call. */
+  readonly approvalRevision?: () => number
   readonly #store: Store
   readonly #clock: Clock
   /** In the order they are due. */
@@ -26,6 +28,7 @@ export class PatientStore implements Store {
     this.forgets = store.forgets === true
     this.#store = store
     this.#clock = clock
+    if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
   }
 
   read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -40,8 +43,8 @@ export class PatientStore implements Store {
     return this.#ask(() => this.#store.remove(collection, key))
   }
 
-  replace(collection: StoreCollection, key: string, expected: Json | undefined, next: Json | undefined): Promise<boolean> {
-    return this.#ask(() => this.#store.replace(collection, key, expected, next))
+  update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined> {
+    return this.#ask(() => this.#store.update(collection, key, change))
   }
 
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]> {

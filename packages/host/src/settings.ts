@@ -1,6 +1,7 @@
 import type {
   ConfigFile, ExtensionConfig, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
 } from '@bulkhead/contract'
+import { approvalTerms, type ApprovalTerms } from './approvals/approval-terms.ts'
 
 type ConfigLayer = LayerConfig['layer']
 
@@ -9,6 +10,7 @@ export class Settings {
   readonly file: ConfigFile
   /** Rules of every layer, in the order of their scopes. */
   readonly rules: readonly ScopedRule[]
+  readonly approvalTerms: ApprovalTerms
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
@@ -16,6 +18,7 @@ export class Settings {
   constructor({ merged, layers }: ResolvedConfig) {
     this.file = merged
     this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
+    this.approvalTerms = approvalTerms(layers)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))

@@ -1,6 +1,7 @@
 import type {
   ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
 } from '@bulkhead/contract'
+import { ProjectApprovals } from './approvals/project-approvals.ts'
 import { settlesWithin } from './bounded-wait.ts'
 import type { EventBus } from './events.ts'
 import type { Starter } from './extension.ts'
@@ -9,7 +10,6 @@ import type { HostContext, Sidecar } from './host-context.ts'
 import { Interactions } from './interaction/interactions.ts'
 import { PausedCalls } from './interaction/paused-calls.ts'
 import type { OpenCalls, Owner } from './journal/open-calls.ts'
-import { ProjectApprovals } from './permissions/approvals.ts'
 import { Registry } from './registry.ts'
 import type { ReportSource } from './reload/reload-report.ts'
 import { Reloader } from './reload/reloader.ts'
@@ -70,7 +70,7 @@ export class Workspace {
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
-    this.projectApprovals = new ProjectApprovals(store, workspace, events, () => clock.now())
+    this.projectApprovals = new ProjectApprovals({ store, workspace, events, clock })
     const registry = new Registry({
       settings: new Settings(report.config),
       variables: this.variables,
@@ -120,6 +120,7 @@ export class Workspace {
     const reloaded = this.reloader.close(reason)
     const report = await stopAll([...this.retirement.leaving, ...registry.clear()], reason, drainMs)
     await settlesWithin(clock, drainMs, reloaded)
+    await this.projectApprovals.settled()
     return report
   }
 }

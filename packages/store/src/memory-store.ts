@@ -1,7 +1,7 @@
 import { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from './address.ts'
 import { CHAIN_START, linkOf } from './audit-chain.ts'
-import { readRecord, textOf, writeRecord } from './record-text.ts'
+import { readRecord, writeRecord } from './record-text.ts'
 import { closedFault } from './store-fault.ts'
 
 /** What is older is forgotten, so that a host that runs for long does not grow. */
@@ -26,6 +26,7 @@ class MemoryStore implements Store {
   #before = CHAIN_START
   #last = 0
   #link = CHAIN_START
+  #approvalRevision = 0
   #closed = false
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -35,19 +36,29 @@ class MemoryStore implements Store {
 
   async write(collection: StoreCollection, key: string, value: Json): Promise<void> {
     this.#at(collection, key).set(key, writeRecord(value))
+    this.#changed(collection)
   }
 
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#at(collection, key).delete(key)
+    this.#changed(collection)
   }
 
-  async replace(collection: StoreCollection, key: string, expected: Json | undefined, next: Json | undefined): Promise<boolean> {
-    const entries = this.#at(collection, key)
-    const [before, after] = [textOf(expected), textOf(next)]
-    if (entries.get(key) !== before) return false
-    if (after === undefined) entries.delete(key)
-    else entries.set(key, after)
-    return true
+  async update(
+    collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
+  ): Promise<Json | undefined> {
+    const records = this.#at(collection, key)
+    const text = records.get(key)
+    const next = change(text === undefined ? undefined : readRecord(text, nameOf(collection, key)))
+    if (next === undefined) records.delete(key)
+    else records.set(key, writeRecord(next))
+    this.#changed(collection)
+    return next
+  }
+
+  approvalRevision(): number {
+    this.#mustBeOpen()
+    return this.#approvalRevision
   }
 
   async list(collection: StoreCollection, prefix = '') {
@@ -93,6 +104,10 @@ class MemoryStore implements Store {
     const [[position, { link }]] = this.#audit.entries() as unknown as [[number, KeptRecord]]
     this.#audit.delete(position)
     this.#before = link
+  }
+
+  #changed(collection: StoreCollection): void {
+    if (collection === 'approval') this.#approvalRevision++
   }
 
   #at(collection: StoreCollection, key: string): Map<string, string> {

@@ -10,9 +10,6 @@ export function writeRecord(value: Json): string {
   return text
 }
 
-/** The same for what may not be there. Two values are the same where their texts are. */
-export const textOf = (value: Json | undefined): string | undefined => value === undefined ? undefined : writeRecord(value)
-
 /** `where` names the record in the message, should it not be what was written. */
 export function readRecord(text: string, where: string): Json {
   const parsed = parseJson(text)

@@ -1,4 +1,4 @@
-import { STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
+import { BulkheadError, STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { verifyAudit } from '../src/index.ts'
 
@@ -45,25 +45,41 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.list('state')).toEqual([])
   })
 
-  it('replaces what is there by something else in one step, and nothing else', async () => {
+  it('changes a record in one step, however many ask at once', async () => {
     const store = await open()
-    expect(await store.replace('paused', 'a', { free: true }, 1)).toBe(false)
-    expect(await store.read('paused', 'a')).toBeUndefined()
-    expect(await store.replace('paused', 'a', undefined, { by: null, free: true })).toBe(true)
-    expect(await store.replace('paused', 'a', undefined, 'another')).toBe(false)
-    expect(await store.replace('paused', 'a', { free: true, by: null }, { by: 'me' })).toBe(true)
-    expect(await store.read('paused', 'a')).toEqual({ by: 'me' })
-    expect(await store.replace('approval', 'a', { by: 'me' }, undefined)).toBe(false)
-    expect(await store.replace('paused', 'a', { by: 'me' }, undefined)).toBe(true)
-    expect(await store.read('paused', 'a')).toBeUndefined()
+    const increase = (value: Json | undefined) => Number(value ?? 0) + 1
+    expect(await store.update('approval', 'a', increase)).toBe(1)
+    await Promise.all(Array.from({ length: 50 }, () => store.update('approval', 'a', increase)))
+    expect(await store.read('approval', 'a')).toBe(51)
+    expect(await store.update('approval', 'a', (value) => value)).toBe(51)
+    expect(await store.update('approval', 'a', () => undefined)).toBeUndefined()
+    expect(await store.list('approval')).toEqual([])
+    expect(await store.update('approval', 'a', (value) => value)).toBeUndefined()
+    await store.write('approval', 'a', 1)
+    await expect(store.update('approval', 'a', () => { throw new BulkheadError('NotFound', 'no') })).rejects.toMatchObject({ code: 'NotFound' })
+    expect(await store.read('approval', 'a')).toBe(1)
+    await expect(store.update('approval', 'a', () => Number.NaN)).rejects.toMatchObject({ code: 'StoreUnavailable' })
   })
 
-  it('lets one of many replace the same thing', async () => {
+  it('tells by a number that approvals have changed, and by no other change', async () => {
     const store = await open()
-    await store.write('paused', 'a', 'free')
-    const won = await Promise.all(Array.from({ length: 20 }, (_, index) => store.replace('paused', 'a', 'free', index)))
-    expect(won.filter(Boolean)).toHaveLength(1)
-    expect(await store.read('paused', 'a')).toBe(won.indexOf(true))
+    const seen = new Set([store.approvalRevision!()])
+    const changes = [
+      () => store.write('approval', 'a', 1), () => store.write('approval', 'a', 2), () => store.update('approval', 'a', () => 3),
+      () => store.remove('approval', 'a'), () => store.update('approval', 'b', () => 1),
+    ]
+    for (const change of changes) {
+      await change()
+      seen.add(store.approvalRevision!())
+    }
+    expect(seen.size).toBe(changes.length + 1)
+    const before = store.approvalRevision!()
+    await store.write('call', 'a', 1)
+    await store.remove('call', 'a')
+    await store.append({})
+    expect(store.approvalRevision!()).toBe(before)
+    await store.close()
+    expect(() => store.approvalRevision!()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
   })
 
   it('lists in the order of keys, by prefix', async () => {
@@ -142,7 +158,6 @@ export function describesAStore(open: () => Promise<Store>): void {
       `to ${method} when closed`, async (store) => { await store.close(); await store[method]('state', 'a') },
     ]),
     ['to write when closed', async (store) => { await store.close(); await store.write('state', 'a', 1) }],
-    ['to replace when closed', async (store) => { await store.close(); await store.replace('state', 'a', undefined, 1) }],
     ['to give records when closed', async (store) => { await store.close(); await store.records() }],
   ]
   it.each(refused)('refuses %s with StoreUnavailable', async (_, act) => {

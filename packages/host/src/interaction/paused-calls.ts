@@ -110,24 +110,21 @@ export class PausedCalls {
   async release(id: string, mustGoOn: boolean): Promise<void> {
     if (!mustGoOn) return this.forget(id)
     this.#claimed.delete(id)
-    const stored = await this.#store.read('paused', this.#prefix + id)
-    const record = stored === undefined ? undefined : readRecord(stored)
-    if (record?.claimedBy !== this.#owner.id) return
-    const { claimedBy: _claimedBy, ...free } = record
-    await this.#store.replace('paused', this.#prefix + id, stored, asJson(free))
+    await this.#store.update('paused', this.#prefix + id, (stored) => {
+      const { claimedBy, ...free } = readRecord(stored) ?? {}
+      return claimedBy === this.#owner.id ? asJson(free) : stored
+    })
   }
 
   async #take(id: string, answer: Json | undefined): Promise<PausedRecord> {
-    for (;;) {
-      const stored = await this.#store.read('paused', this.#prefix + id)
-      const record = stored === undefined ? undefined : readRecord(stored)
+    const taken = await this.#store.update('paused', this.#prefix + id, (stored) => {
+      const record = readRecord(stored)
       if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
       if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) throw goesOnElsewhere(id)
-      const taken = { ...answered(record, answer), claimedBy: this.#owner.id }
-      if (await this.#store.replace('paused', this.#prefix + id, stored, asJson(taken))) return taken
-      // Somebody was quicker: what they left decides.
-    }
+      return asJson({ ...answered(record, answer), claimedBy: this.#owner.id })
+    })
+    return readRecord(taken)!
   }
 }
 
@@ -140,7 +137,7 @@ function answered(record: PausedRecord, answer: Json | undefined): PausedRecord 
   return { ...record, status: 'answered', asked: [...asked, { question, answer: checked(question, answer) }] }
 }
 
-const asJson = (record: PausedRecord): JsonObject => record as unknown as JsonObject
+const asJson = (record: object): JsonObject => record as JsonObject
 
 export const identityOf = ({ tool }: ClearedCall): string => sha256(tool.identity)
 
@@ -153,7 +150,7 @@ function checked(question: InteractionRequest, answer: Json | undefined): Json {
 }
 
 /** undefined for what is not of the form that is written here. */
-function readRecord(value: Json): PausedRecord | undefined {
+function readRecord(value: Json | undefined): PausedRecord | undefined {
   const { call, question, asked } = isJsonObject(value) ? value : {}
   const isRecord = isJsonObject(call) && isJsonObject(question) && Array.isArray(asked)
   return isRecord ? value as unknown as PausedRecord : undefined

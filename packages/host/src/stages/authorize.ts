@@ -1,8 +1,10 @@
-import type { ApprovalAnswer } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import type { Word } from '../interaction/interactions.ts'
+import { AnsweredMeanwhile } from '../permissions/answered-meanwhile.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
-import { approvedBefore, rule, type Ruling } from '../permissions/ruling.ts'
+import type { CallMeaning } from '../permissions/call-meaning.ts'
+import { rule, type Ruling } from '../permissions/ruling.ts'
 import { allow, deny, headless, refusalOf, type Verdict } from '../permissions/verdict.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
 
@@ -18,7 +20,8 @@ export function authorize(call: ValidatedCall, host: HostContext): Authorized | 
 }
 
 function carryOut(call: ValidatedCall, ruling: Ruling, host: HostContext): Authorized | Promise<Authorized> {
-  const { verdict, meaning: { approvalKey } } = ruling
+  const { verdict, approvals, meaning: { approvalKey } } = ruling
+  if (approvals) call.session.approvals.use(approvals)
   if (verdict.action !== 'ask') return conclude(call, host, verdict, approvalKey)
   return askPerson(call, ruling).then((answered) => conclude(call, host, answered, approvalKey))
 }
@@ -28,20 +31,33 @@ const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, appr
 
 async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: Ruling): Promise<Verdict> {
   const { tool, session: { approvals, interactions } } = call
-  const { approvalKey } = meaning
   const nobodyThere = (verdict: Verdict) => {
     haltIfHeadless(call, 'Approve')
     return verdict
   }
+  approvals.noteExpired(tool, meaning)
   if (!interactions.canApprove) return nobodyThere(headless())
-  const answeredMeanwhile = (): ApprovalAnswer | undefined =>
-    answerable && approvedBefore(call, meaning) ? { decision: 'once' } : undefined
+  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable)
   const resume = call.parent?.pause()
-  const request = approvalRequest(call, approvalKey, verdicts.filter(({ action }) => action === 'ask'))
-  const { decision, reason, nobody } = await interactions.approve(request, call.signal, answeredMeanwhile).finally(resume)
-  if (nobody) return nobodyThere(headless(reason ?? 'nobody is there to be asked'))
+  const request = approvalRequest(call, meaning, verdicts.filter(({ action }) => action === 'ask'))
+  try {
+    const word = await interactions.approve(request, meanwhile.signal, () => meanwhile.answer())
+    // Before it is carried out: what it grants is no answer to itself.
+    meanwhile.dispose()
+    if (word.nobody) return nobodyThere(headless(word.reason ?? 'nobody is there to be asked'))
+    return meanwhile.verdict ?? heed(word, call, meaning)
+  } catch (thrown) {
+    if (meanwhile.verdict && !call.signal.aborted) return meanwhile.verdict
+    throw thrown
+  } finally {
+    meanwhile.dispose()
+    resume?.()
+  }
+}
+
+function heed({ decision, reason, by = 'person' }: Word, { tool, session: { approvals } }: ValidatedCall, { approvalKey }: CallMeaning): Verdict {
   if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
-  if (decision !== 'once') approvals.remember(tool, approvalKey, decision)
+  if (decision !== 'once') approvals.remember(tool, approvalKey, decision, by)
   return allow('approval', 'person', reason ?? `approved: ${decision}`)
 }
 

@@ -1,9 +1,10 @@
-import { BulkheadError, canonicalJson, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
+import { BulkheadError, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
 
 /** A store that remembers as long as it lives, and fails when it is told to. */
 export class MemoryStore implements Store {
   readonly #records = new Map<string, Json>()
   readonly #audit: Json[] = []
+  #approvalRevision = 0
   failing = false
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -14,21 +15,27 @@ export class MemoryStore implements Store {
   async write(collection: StoreCollection, key: string, value: Json): Promise<void> {
     this.#check()
     this.#records.set(`${collection}:${key}`, JSON.parse(JSON.stringify(value)) as Json)
+    if (collection === 'approval') this.#approvalRevision++
   }
 
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#check()
     this.#records.delete(`${collection}:${key}`)
+    if (collection === 'approval') this.#approvalRevision++
   }
 
-  async replace(collection: StoreCollection, key: string, expected: Json | undefined, next: Json | undefined): Promise<boolean> {
+  async update(
+    collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
+  ): Promise<Json | undefined> {
     this.#check()
-    const name = `${collection}:${key}`
-    const text = (value: Json | undefined) => value === undefined ? undefined : canonicalJson(value)
-    if (text(this.#records.get(name)) !== text(expected)) return false
-    if (next === undefined) this.#records.delete(name)
-    else this.#records.set(name, structuredClone(next))
-    return true
+    const next = change(this.#records.get(`${collection}:${key}`))
+    void (next === undefined ? this.remove(collection, key) : this.write(collection, key, next))
+    return next
+  }
+
+  approvalRevision(): number {
+    this.#check()
+    return this.#approvalRevision
   }
 
   async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {

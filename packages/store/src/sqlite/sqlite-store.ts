@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
 import { CHAIN_START, linkOf } from '../audit-chain.ts'
-import { readRecord, textOf, writeRecord } from '../record-text.ts'
+import { readRecord, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { isBusy, sqliteFault } from './sqlite-fault.ts'
@@ -19,6 +19,7 @@ export class SqliteStore implements Store {
   readonly #upsert: StatementSync
   readonly #delete: StatementSync
   readonly #scan: StatementSync
+  readonly #revision: StatementSync
   readonly #insert: StatementSync
   readonly #end: StatementSync
   readonly #moveEnd: StatementSync
@@ -33,6 +34,7 @@ export class SqliteStore implements Store {
     this.#upsert = database.prepare('INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
     this.#scan = database.prepare('SELECT key, value FROM entry WHERE collection = ? AND key >= ? ORDER BY key')
+    this.#revision = database.prepare('SELECT number FROM approval_revision')
     this.#insert = database.prepare('INSERT INTO audit VALUES (?, ?, ?)')
     this.#end = database.prepare('SELECT position, link FROM audit_end')
     this.#moveEnd = database.prepare(
@@ -60,16 +62,29 @@ export class SqliteStore implements Store {
     await this.#queue.enqueue(() => this.#delete.run(collection, key))
   }
 
-  async replace(collection: StoreCollection, key: string, expected: Json | undefined, next: Json | undefined): Promise<boolean> {
+  async update(
+    collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
+  ): Promise<Json | undefined> {
     this.#check(collection, key)
-    const [before, after] = [textOf(expected), textOf(next)]
     return this.#queue.enqueue(() => {
       const row = this.#select.get(collection, key)
-      if ((row && String(row['value'])) !== before) return false
-      if (after === undefined) this.#delete.run(collection, key)
-      else this.#upsert.run(collection, key, after)
-      return true
+      const before = row && String(row['value'])
+      const next = change(before === undefined ? undefined : readRecord(before, nameOf(collection, key)))
+      const text = next === undefined ? undefined : writeRecord(next)
+      if (text === before) return next
+      if (text === undefined) this.#delete.run(collection, key)
+      else this.#upsert.run(collection, key, text)
+      return next
     })
+  }
+
+  approvalRevision(): number {
+    this.#mustBeOpen()
+    try {
+      return Number(this.#revision.get()?.['number'])
+    } catch (error) {
+      throw sqliteFault(error, this.#file)
+    }
   }
 
   async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -40,14 +39,13 @@ const steps = [
   fc.tuple(collection, key).map(([name, where]) => step(at('read', name, where), async (model, { store }) => {
     expect(await store.read(name, where)).toEqual(entriesOf(model, name).get(where))
   })),
-  fc.tuple(collection, key, fc.boolean(), value, fc.boolean()).map(([name, where, knows, what, clears]) =>
-    step(at('replace', name, where), async (model, { store }) => {
+  fc.tuple(collection, key, fc.constantFrom('keep', 'change', 'remove'), value).map(([name, where, how, what]) =>
+    step(at(`update (${how})`, name, where), async (model, { store }) => {
       const entries = entriesOf(model, name)
-      const expected = knows ? entries.get(where) : what
-      const applies = isDeepStrictEqual(expected, entries.get(where))
-      expect(await store.replace(name, where, expected, clears ? undefined : what)).toBe(applies)
-      if (applies && clears) entries.delete(where)
-      if (applies && !clears) entries.set(where, what)
+      const next = how === 'keep' ? entries.get(where) : how === 'change' ? what : undefined
+      expect(await store.update(name, where, (now) => how === 'keep' ? now : next)).toEqual(next)
+      if (next === undefined) entries.delete(where)
+      else entries.set(where, next)
     })),
   fc.tuple(collection, key).map(([name, prefix]) => step(at('list', name, prefix), async (model, { store }) => {
     const entries = entriesOf(model, name)
