@@ -91,7 +91,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     forgetPaused: (id) => host.forgetPaused(id),
     interruptedCalls: () => host.interruptedCalls(),
     flush: () => host.flush(),
-    on: (listener) => host.on(listener),
+    on: (listener, types) => host.on(listener, types),
     metrics: () => host.metrics(),
     async switchWorkspace(folder, { trust } = {}) {
       const next = await enter(folder, trust)

@@ -1,5 +1,5 @@
 import type {
-  ArgumentsReader, Clock, Diagnostic, EventListener, ExtensionDescriptor, Interactor, Layer, Store, ToolListing,
+  ArgumentsReader, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer, Store, ToolListing,
 } from '@bulkhead/contract'
 import type { ApprovalBook } from './approvals/approval-book.ts'
 import type { ExtensionStatus } from './extension-status.ts'
@@ -85,8 +85,8 @@ export interface Host {
   interruptedCalls(): Promise<readonly InterruptedCall[]>
   /** Resolves when everything that happened so far is in the store. Rejects with StoreUnavailable when the audit of some of it is not. */
   flush(): Promise<void>
-  /** Returns what ends the subscription. */
-  on(listener: EventListener): () => void
+  /** `types`: what it wants to hear of, all unless given; what nobody wants to hear of costs nothing. Returns what ends the subscription. */
+  on(listener: EventListener, types?: readonly EventType[]): () => void
   /** What became of the calls so far, by tool. */
   metrics(): readonly ToolMetrics[]
   /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type ExtensionDescriptor, type Layer,
+  BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer,
   type ToolListing,
 } from '@bulkhead/contract'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './approvals/approval-book.ts'
@@ -10,7 +10,7 @@ import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import { statusOf, type ExtensionStatus } from './extension-status.ts'
 import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
-import { COUNTED, MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
+import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
@@ -51,11 +51,10 @@ class ToolHost implements Host {
     const journal = new OpenCalls({ store, owner, events, clock })
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
-      workflows: new Workflows(),
+      workflows: new Workflows(), metrics: this.#metrics,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
-    events.on(this.#metrics.hear, COUNTED)
     this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
     this.approvals = createApprovalBook({
       ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
@@ -85,8 +84,8 @@ class ToolHost implements Host {
     ]
   }
 
-  on(listener: EventListener): () => void {
-    return this.#sources.events.on(listener)
+  on(listener: EventListener, types?: readonly EventType[]): () => void {
+    return this.#sources.events.on(listener, types && new Set(types))
   }
 
   register(extensions: readonly ExtensionDescriptor[]): Promise<void> {

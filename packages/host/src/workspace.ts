@@ -10,6 +10,7 @@ import type { HostContext, Sidecar } from './host-context.ts'
 import { Interactions } from './interaction/interactions.ts'
 import { PausedCalls } from './interaction/paused-calls.ts'
 import type { OpenCalls, Owner } from './journal/open-calls.ts'
+import type { MetricsRecorder } from './metrics/tool-metrics.ts'
 import { Registry } from './registry.ts'
 import type { ReportSource } from './reload/reload-report.ts'
 import { Reloader } from './reload/reloader.ts'
@@ -47,6 +48,7 @@ export interface WorkspaceSources {
   readonly workflows: Workflows
   readonly journal: OpenCalls
   readonly owner: Owner
+  readonly metrics: MetricsRecorder
 }
 
 /**
@@ -66,7 +68,7 @@ export class Workspace {
 
   constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
-    const { argumentsReaders } = sources
+    const { argumentsReaders, metrics } = sources
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -80,7 +82,7 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, workflows, journal, argumentsReaders, workspace,
+      registry, events, clock, metrics, sidecar, turns, workflows, journal, argumentsReaders, workspace,
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }
     this.retirement = new Retirement({ turns, events, drainMs })
