@@ -74,9 +74,8 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
   if (outcome.type === 'output') return events.emit({ type: 'ToolInvocationSucceeded', ...eventFields(call), durationMs })
   const { error: { code, class: errorClass }, error_text: message } = outcome
   if (outcome.metadata.attempt === 0 || errorClass === 'Cancellation') {
-    return events.emit({
-      type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt: outcome.metadata.attempt, errorCode: code, reason: message,
-    })
+    const { attempt } = outcome.metadata
+    return events.emit({ type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt, errorCode: code, reason: message })
   }
   events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode: code, message })
 }
