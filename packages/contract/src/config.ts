@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { commandSafetyConfigSchema } from './command-safety.ts'
-import type { CompartmentLimits } from './limits.ts'
+import { COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
 import { requirementSet } from './requirements.ts'
@@ -23,23 +23,8 @@ const policyLevel = z.enum(['require', 'warn', 'off'])
 const positive = z.int().positive()
 const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 
-const LIMIT_DESCRIPTIONS: Readonly<Record<keyof CompartmentLimits, string>> = {
-  heapMb: 'Heap of the thread of a tool, in MB.',
-  memoryMb: 'Resident memory of the whole child process, in MB.',
-  cpuMs: 'Processor time of the whole child process in any ten seconds, in milliseconds.',
-  phaseMs: 'Time for one lifecycle phase, in milliseconds.',
-  startMs: 'Time until the code is imported, in milliseconds.',
-  graceMs: 'Time for a cancelled or overdue call to end by itself, in milliseconds.',
-  concurrentCalls: 'Calls running at once.',
-  messageBytes: 'One message across the boundary, in bytes.',
-  messagesPerSecond: 'Messages from the code in one second.',
-  outstandingRequests: 'Capability calls of the code waiting at once.',
-  outputBytes: 'One result, in bytes of JSON.',
-  logBytes: 'Log text that is kept, in bytes.',
-}
-
 const limits = z.strictObject(Object.fromEntries(
-  Object.entries(LIMIT_DESCRIPTIONS).map(([name, text]) => [name, positive.optional().describe(text)]),
+  Object.entries(COMPARTMENT_LIMITS).map(([name, { meaning }]) => [name, positive.optional().describe(meaning)]),
 ) as Record<keyof CompartmentLimits, z.ZodOptional<typeof positive>>)
 
 const toolConfig = z.looseObject({
@@ -152,6 +137,13 @@ const sandbox = z.strictObject({
     .describe('What the operating system adds around child processes: what works on this machine, or all of it or nothing runs.'),
 })
 
+const approvals = z.strictObject({
+  sessionMinutes: positive.max(525_600).exactOptional()
+    .describe('After how many minutes an approval for the session ends. By default with the session.'),
+  projectDays: positive.max(3_650).exactOptional()
+    .describe('After how many days an approval for the project ends: 30 by default. A project can make it fewer, never more.'),
+})
+
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new.'),
@@ -160,6 +152,7 @@ export const configFileSchema = z.strictObject({
   rules: z.array(ruleSchema).optional().describe('Permission rules of this layer.'),
   roles: z.record(z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean())
     .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
+  approvals: approvals.optional().describe('How long approvals last.'),
   toolsEnabled: z.boolean().optional().describe('false switches every tool off.'),
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
   extensions: z.record(z.string().regex(EXTENSION_ID_PATTERN, 'an extension id'), extensionConfig).optional()

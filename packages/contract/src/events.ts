@@ -10,6 +10,14 @@ interface CallEvent {
   readonly origin: OutcomeOrigin | null
 }
 
+interface ApprovalEvent {
+  readonly approvalId: string
+  readonly scope: 'session' | 'project'
+  readonly tool: string
+  readonly approvalKey: string
+  readonly origin: OutcomeOrigin
+}
+
 /** Everything that happens, as one flat union. Dialects rename it; nothing else is emitted. */
 export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json } & CallEvent)
@@ -30,9 +38,12 @@ export type BulkheadEvent = Stamped & (
   | { readonly type: 'ExtensionReloadRefused'; readonly extensionId: string; readonly reason: string }
   | { readonly type: 'ExtensionReloadFailed'; readonly extensionId: string; readonly errorCode: ErrorCode; readonly message: string }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
-  | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined }
+  | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined; readonly code?: 'LogTruncated' }
   | { readonly type: 'InteractionRaised'; readonly correlationId: string; readonly kind: string; readonly source: string }
   | { readonly type: 'InteractionAnswered'; readonly correlationId: string; readonly status: 'accepted' | 'rejected' | 'timeout' }
+  | ({ readonly type: 'ApprovalGranted'; readonly sessionId: string; readonly grantedBy: string; readonly expiresAt: string | null } & ApprovalEvent)
+  | ({ readonly type: 'ApprovalExpired'; readonly expiresAt: string } & ApprovalEvent)
+  | ({ readonly type: 'ApprovalRevoked'; readonly revokedBy: string } & ApprovalEvent)
   | { readonly type: 'TrustDecision'; readonly path: string; readonly decision: 'trusted' | 'declined' | 'once' }
   | { readonly type: 'StateSlotDrift'; readonly extensionId: string; readonly storedVersion: string; readonly currentVersion: string; readonly decision: 'migrate' | 'warn' | 'reject' }
   | { readonly type: 'SessionOpened'; readonly sessionId: string; readonly parentId?: string }

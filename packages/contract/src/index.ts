@@ -30,7 +30,7 @@ export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './json-schema.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './lifecycle.ts'
 export { LOCK_FILE, LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type LockEntry, type LockFile } from './lock.ts'
-export { CALL_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits } from './limits.ts'
+export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits, type LimitRow } from './limits.ts'
 export { MANIFEST_FILE, manifestSchema, type Manifest, type ManifestInput, type StateSlot, type ToolManifest } from './manifest.ts'
 export {
   ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN, type Layer, type LockedTool,

@@ -1,5 +1,4 @@
-import { messageOf } from './bulkhead-error.ts'
-import { className, JSON_LIMITS, pointerStep, type Json, type JsonFault, type JsonLimits } from './json.ts'
+import { findJsonFault, JSON_LIMITS, type Json, type JsonFault, type JsonLimits } from './json.ts'
 
 export type CopiedJson =
   /** `chars`: about what it takes as text; characters that must be escaped count once. */
@@ -7,51 +6,42 @@ export type CopiedJson =
   | { readonly ok: false; readonly fault: JsonFault }
 
 /**
- * A copy of a stranger's value that nobody can change, made while it is looked at: what was checked is what was copied. Finds
- * the same faults as `findJsonFault`, under the same contract.
+ * A copy of a stranger's value that nobody can change, made while it is looked at: what was checked is what was copied. Refuses
+ * what `findJsonFault` refuses, under the same contract, and leaves it to that to say why: most values are in order.
  */
 export function copyJson(value: unknown, limits: JsonLimits = JSON_LIMITS): CopiedJson {
   const copy = new Copy(limits)
   try {
     return { ok: true, value: copy.visit(value, 1), chars: copy.chars }
-  } catch (thrown) {
-    if (thrown instanceof Found) return { ok: false, fault: copy.fault(thrown.code, thrown.message) }
-    return { ok: false, fault: copy.fault('kind', `could not be read: ${messageOf(thrown)}`) }
+  } catch {
+    return { ok: false, fault: findJsonFault(value, limits) ?? TWO_FACED }
   }
 }
 
-/** What ends the copying. Not an Error: nobody reads where it was thrown. */
-class Found {
-  readonly code: JsonFault['code']
-  readonly message: string
+const TWO_FACED: JsonFault = { path: '', code: 'kind', message: 'is another value each time it is read' }
+const REFUSED = 'is not JSON within the limits'
 
-  constructor(code: JsonFault['code'], message: string) {
-    this.code = code
-    this.message = message
-  }
-}
-
+/** Contract: throws for what it must not copy. A cycle is one that ends at the limit of depth. */
 class Copy {
   chars = 0
-  readonly #limits: JsonLimits
-  /** The way to what is being looked at. A pointer is made of it only when there is a fault. */
-  readonly #keys: (string | number)[] = []
-  /** What it stands in, the outermost first. */
-  readonly #open: object[] = []
   #nodes = 0
   #textChars = 0
+  readonly #limits: JsonLimits
 
   constructor(limits: JsonLimits) {
     this.#limits = limits
   }
 
   visit(value: unknown, depth: number): Json {
-    if (++this.#nodes > this.#limits.maxNodes) throw this.#tooMany()
+    if (++this.#nodes > this.#limits.maxNodes) throw REFUSED
     switch (typeof value) {
       case 'string':
         return this.#text(value)
       case 'number':
-        return this.#number(value)
+        if (!Number.isFinite(value)) throw REFUSED
+        this.chars += String(value).length
+        // As text, a zero has no sign.
+        return value === 0 ? 0 : value
       case 'boolean':
         this.chars += value ? 4 : 5
         return value
@@ -60,66 +50,36 @@ class Copy {
         this.chars += 4
         return null
       default:
-        throw new Found('kind', `a ${typeof value} is not JSON`)
+        throw REFUSED
     }
-  }
-
-  fault(code: JsonFault['code'], message: string): JsonFault {
-    return { path: this.#keys.map(pointerStep).join(''), code, message }
-  }
-
-  #number(value: number): number {
-    if (!Number.isFinite(value)) throw new Found('kind', `${value} is not a JSON number`)
-    this.chars += Number.isSafeInteger(value) && value < 10 && value >= 0 ? 1 : String(value).length
-    // As text, a zero has no sign.
-    return value === 0 ? 0 : value
   }
 
   #container(value: object, depth: number): Json {
-    if (depth > this.#limits.maxDepth) throw new Found('depth', `is nested more than ${this.#limits.maxDepth} deep`)
-    if (this.#open.includes(value)) throw new Found('cycle', 'contains itself')
-    this.#open.push(value)
-    const copy = Array.isArray(value) ? this.#array(value, depth) : this.#object(value, depth)
-    this.#open.pop()
-    return Object.freeze(copy)
+    if (depth > this.#limits.maxDepth) throw REFUSED
+    return Object.freeze(Array.isArray(value) ? this.#array(value, depth) : this.#object(value, depth))
   }
 
   #array(value: readonly unknown[], depth: number): Json {
-    // A prototype of its own may carry a toJSON that says something else than what is looked at here.
-    if (Object.getPrototypeOf(value) !== Array.prototype) throw new Found('kind', `a ${className(value)} is not JSON`)
     const { length } = value
-    if (length > this.#limits.maxNodes) throw this.#tooMany()
+    if (Object.getPrototypeOf(value) !== Array.prototype || length > this.#limits.maxNodes) throw REFUSED
     this.chars += 1 + Math.max(1, length)
     const copy: Json[] = []
-    for (let index = 0; index < length; index++) {
-      this.#keys.push(index)
-      const property = Object.getOwnPropertyDescriptor(value, index)
-      if (property === undefined) throw new Found('hole', 'is a hole in a sparse array')
-      if (!('value' in property)) throw new Found('kind', 'is an accessor, not a value')
-      copy.push(this.visit(property.value, depth + 1))
-      this.#keys.pop()
-    }
-    if (Reflect.ownKeys(value).length !== length + 1) throw new Found('kind', 'is an array with named properties')
+    for (let index = 0; index < length; index++) copy.push(this.visit(ownValue(value, index), depth + 1))
+    if (Reflect.ownKeys(value).length !== length + 1) throw REFUSED
     return copy
   }
 
   #object(value: object, depth: number): Json {
     const prototype: unknown = Object.getPrototypeOf(value)
-    if (prototype !== null && prototype !== Object.prototype) throw new Found('kind', `a ${className(value)} is not JSON`)
+    if (prototype !== null && prototype !== Object.prototype) throw REFUSED
     const copy: Record<string, Json> = {}
     const keys = Reflect.ownKeys(value)
     this.chars += 1 + Math.max(1, keys.length)
     for (const key of keys) {
-      if (typeof key === 'symbol') throw new Found('key', 'has a symbol for a key')
-      this.#keys.push(key)
-      if (key === '__proto__') throw new Found('key', 'the key __proto__ is refused')
+      if (typeof key === 'symbol' || key === '__proto__') throw REFUSED
       this.#text(key)
       this.chars++
-      const property = Object.getOwnPropertyDescriptor(value, key)
-      if (property === undefined || !('value' in property)) throw new Found('kind', 'is an accessor, not a value')
-      if (!property.enumerable) throw new Found('kind', 'is hidden')
-      copy[key] = this.visit(property.value, depth + 1)
-      this.#keys.pop()
+      copy[key] = this.visit(ownValue(value, key), depth + 1)
     }
     return copy
   }
@@ -127,12 +87,14 @@ class Copy {
   #text(text: string): string {
     this.chars += text.length + 2
     this.#textChars += text.length
-    if (this.#textChars > this.#limits.maxChars) throw new Found('size', `has more than ${this.#limits.maxChars} characters`)
-    if (!text.isWellFormed()) throw new Found('text', 'contains half of a surrogate pair')
+    if (this.#textChars > this.#limits.maxChars || !text.isWellFormed()) throw REFUSED
     return text
   }
+}
 
-  #tooMany(): Found {
-    return new Found('size', `has more than ${this.#limits.maxNodes} values`)
-  }
+/** Contract: runs no accessor. */
+function ownValue(of: object, key: string | number): unknown {
+  const property = Object.getOwnPropertyDescriptor(of, key)
+  if (property === undefined || !('value' in property) || !(property.enumerable || Array.isArray(of))) throw REFUSED
+  return property.value
 }

@@ -189,7 +189,7 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(value)
 }
 
-export function className(value: object): string {
+function className(value: object): string {
   const { constructor } = value as { constructor?: unknown }
   return typeof constructor === 'function' && constructor.name ? constructor.name.slice(0, 64) : 'value of a class'
 }

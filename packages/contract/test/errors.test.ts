@@ -17,6 +17,7 @@ describe('the table of errors', () => {
       'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed',
       'CompartmentCrashed',
       'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
+      'MessageTooLarge', 'MessageFlood', 'TooManyRequests', 'LogTruncated',
       'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
       'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected',
       'SlotMigrationFailed', 'StateInvalid', 'EnvNameUndeclared', 'EnvNameNotSet', 'InteractionUnavailable',

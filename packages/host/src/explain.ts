@@ -1,4 +1,6 @@
 import { BulkheadError, type ErrorCode, type JsonObject, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
+import type { Approval } from './approvals/approval.ts'
+import { changedWords, endedWords, standingWords } from './approvals/approval-words.ts'
 import { Refusal, type RawCall, type ValidatedCall } from './call.ts'
 import type { HostContext } from './host-context.ts'
 import { remedies } from './permissions/remedies.ts'
@@ -29,6 +31,8 @@ export interface Explanation {
   readonly code?: ErrorCode
   /** What an approval would stand for; null where it did not come that far. */
   readonly approvalKey: string | null
+  /** The approvals that let it through, where some do. */
+  readonly approvals: readonly Approval[]
   /** What would run, where somebody has changed the arguments. */
   readonly arguments?: JsonObject
   readonly chain: readonly ExplainedStep[]
@@ -46,7 +50,7 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
   const pass = (stage: ExplainedStep['stage'], source: string, reason: string) => chain.push({ stage, action: 'pass', source, reason })
   const refused = (stage: ExplainedStep['stage'], { code, message }: BulkheadError): Explanation => {
     chain.push({ stage, action: 'deny', source: code, reason: message })
-    return conclude(raw, { decision: 'deny', code, approvalKey: null, chain, remedies: remedies(stage, code) })
+    return conclude(raw, { decision: 'deny', code, approvalKey: null, approvals: [], chain, remedies: remedies(stage, code) })
   }
   let stage: ExplainedStep['stage'] = 'receive'
   try {
@@ -63,7 +67,7 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
     if (validated instanceof Refusal) return refused(stage, validated.error)
     pass(stage, 'input schema', 'the arguments satisfy it')
     stage = 'approval'
-    return explainRuling(validated, await ruleInRounds(validated, host), chain)
+    return explainRuling(validated, await ruleInRounds(validated, host), chain, host.clock.now())
   } catch (thrown) {
     return refused(stage, BulkheadError.from(thrown))
   } finally {
@@ -71,18 +75,30 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
   }
 }
 
-function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[]): Explanation {
+function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[], now: number): Explanation {
   const { verdicts, verdict, meaning: { approvalKey }, changes = [] } = ruling
   const final = verdict.action === 'ask' && !call.session.interactions.canApprove ? headless() : verdict
+  const approvals = (ruling.approvals ?? []).map((approval) => approval.view(now))
   chain.push(...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })))
   chain.push(...verdicts.map(stepOf))
-  if (!verdicts.includes(final)) chain.push(stepOf(final))
+  if (verdict.action === 'ask') chain.push(...lostApprovals(call, ruling, now))
+  if (approvals.length > 0) chain.push(...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })))
+  else if (!verdicts.includes(final)) chain.push(stepOf(final))
   const { action: decision, code } = final
   const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
     .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, approvalKey })))]
   const changed = changes.length === 0 ? {} : { arguments: call.args }
-  return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, ...changed, chain, remedies: hints })
+  return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
+}
+
+/** Why it asks although it need not have once. */
+function lostApprovals({ tool, session: { approvals } }: ValidatedCall, { meaning }: SettledRuling, now: number): readonly ExplainedStep[] {
+  const reasons = [
+    ...approvals.former(tool, meaning).map((approval) => endedWords(approval.view(now), now)),
+    ...approvals.ofOthers(tool, meaning).map((approval) => changedWords(approval, tool)),
+  ]
+  return reasons.map((reason) => ({ stage: 'approval', action: 'pass', source: 'approval', reason }))
 }
 
 const stepOf = ({ stage, action, source, reason }: Verdict): ExplainedStep => ({ stage, action, source, reason })

@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type ExtensionDescriptor, type Layer,
+  BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer,
   type ToolListing,
 } from '@bulkhead/contract'
+import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './approvals/approval-book.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import { statusOf, type ExtensionStatus } from './extension-status.ts'
 import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
-import { COUNTED, MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
+import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
@@ -29,6 +31,7 @@ export function createHost(options: HostOptions): Host {
 }
 
 class ToolHost implements Host {
+  readonly approvals: ApprovalBook
   readonly #sources: WorkspaceSources
   /** Those that were left and have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
@@ -39,17 +42,19 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
-    const { argumentsReaders = new Map<string, ArgumentsReader>() } = options
+    const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const events = new EventBus(clock)
-    const journal = new OpenCalls({ store, owner: options.owner, events, clock })
+    const journal = new OpenCalls({ store, owner, events, clock })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal,
-      workflows: new Workflows(),
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
+      workflows: new Workflows(), metrics: this.#metrics,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
-    events.on(this.#metrics.hear, COUNTED)
     this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
+    this.approvals = createApprovalBook({
+      ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
+    })
     // Later, so that whoever subscribes first hears of it.
     queueMicrotask(() => journal.recover())
   }
@@ -75,8 +80,8 @@ class ToolHost implements Host {
     ]
   }
 
-  on(listener: EventListener): () => void {
-    return this.#sources.events.on(listener)
+  on(listener: EventListener, types?: readonly EventType[]): () => void {
+    return this.#sources.events.on(listener, types && new Set(types))
   }
 
   register(extensions: readonly ExtensionDescriptor[]): Promise<void> {
@@ -151,6 +156,7 @@ class ToolHost implements Host {
   }
 
   async flush(): Promise<void> {
+    await Promise.all(this.#workspaces.map(({ projectApprovals }) => projectApprovals.settled()))
     await Promise.all([this.#sources.journal.settled(), this.#audit?.flush()])
   }
 
@@ -161,6 +167,19 @@ class ToolHost implements Host {
   close(): Promise<CloseReport> {
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  get #workspaces(): readonly Workspace[] {
+    return [this.#workspace, ...this.#left.keys()]
+  }
+
+  #openApprovals(): OpenApprovals {
+    const sessions = this.#workspaces.flatMap((workspace) => [...workspace.sessions])
+    return {
+      workspace: this.#workspace.path,
+      projects: this.#workspaces.map(({ projectApprovals }) => projectApprovals),
+      sessions: sessions.flatMap((session) => session.givenApprovals),
+    }
   }
 
   get #registry() {
@@ -200,7 +219,7 @@ class ToolHost implements Host {
 
   async #close(): Promise<CloseReport> {
     const { clock, drainMs } = this.#sources
-    const workspaces = [this.#workspace, ...this.#left.keys()]
+    const workspaces = this.#workspaces
     const sessions = workspaces.flatMap((workspace) => [...workspace.sessions])
     for (const session of sessions) session.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))

@@ -1,5 +1,8 @@
 export { createHost } from './host.ts'
 export type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
+export type { Approval, ApprovalEnd, ApprovalGrant, ApprovalScope } from './approvals/approval.ts'
+export type { ApprovalBook, ApprovalFilter } from './approvals/approval-book.ts'
+export { openApprovals } from './approvals/open-approvals.ts'
 export type { Place } from './workspace.ts'
 export type { ExtensionStatus } from './extension-status.ts'
 export type { ReloadChange, ReloadReport, ReloadRequest, ReportSource } from './reload/reload-report.ts'

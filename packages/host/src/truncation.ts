@@ -11,9 +11,9 @@ export interface Truncated {
  * left is still of the tool's form. Images are left alone: half of one is none.
  */
 export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infinity): Truncated {
-  const shown = body.type === 'output' ? firstEntries(body.data, maxEntries) : undefined
-  if (body.type !== 'output' || shown === body.data) return truncateBytes(body, maxBytes)
-  const cut = truncateBytes({ ...body, data: shown! }, maxBytes)
+  const shown = body.type === 'output' && maxEntries !== Infinity ? firstEntries(body.data, maxEntries) : undefined
+  if (body.type !== 'output' || shown === undefined || shown === body.data) return truncateBytes(body, maxBytes)
+  const cut = truncateBytes({ ...body, data: shown }, maxBytes)
   return { body: cut.body, whole: JSON.stringify(body.data, null, 2) }
 }
 
@@ -27,8 +27,9 @@ function firstEntries(data: Json, maxEntries: number): Json {
 }
 
 function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
-  const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
   const main: Json = body.type === 'output' ? body.data : body.error_text
+  if (body.content === undefined && fits(main, maxBytes)) return { body, whole: undefined }
+  const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
   const textBytes = texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
   const tooLong = [...(textBytes > maxBytes ? [texts.join('\n')] : []), ...(fits(main, maxBytes) ? [] : [main])]
   if (tooLong.length === 0) return { body, whole: undefined }

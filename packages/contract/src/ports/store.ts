@@ -34,8 +34,18 @@ export interface Store {
   read(collection: StoreCollection, key: string): Promise<Json | undefined>
   write(collection: StoreCollection, key: string, value: Json): Promise<void>
   remove(collection: StoreCollection, key: string): Promise<void>
+  /**
+   * Reads, changes and writes in one step, also among processes. undefined removes, or leaves absent what is. Resolves with
+   * what is kept then. `change` must be pure: it may run more than once.
+   */
+  update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined>
   /** In the order of their keys. */
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
+  /**
+   * Another number whenever an approval was written or removed, in whichever process; told at once, and cheap enough to be asked
+   * for every call. Absent where nobody else can write. Throws StoreUnavailable.
+   */
+  approvalRevision?(): number
   /** Adds to the end of the audit; resolves with the position, from 1. */
   append(record: Json): Promise<number>
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>

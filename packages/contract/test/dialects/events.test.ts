@@ -11,6 +11,7 @@ const origin = { layer: 'project' as const, extension: 'weather', version: '1.0.
 const call = { sessionId: 's1', callId: 'c1', tool: 'forecast', origin }
 const failure = { durationMs: 5, errorClass: 'ToolTerminal' as const, message: 'no' }
 const ext = 'weather'
+const approval = { approvalId: 'a1', scope: 'project' as const, tool: 'forecast', approvalKey: 'Oslo', origin }
 
 /** One of each, so that an event without a decision here does not compile. */
 const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
@@ -42,6 +43,9 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   ExtensionLog: { type: 'ExtensionLog', extensionId: ext, level: 'info', text: 'x', callId: undefined },
   InteractionRaised: { type: 'InteractionRaised', correlationId: 'i1', kind: 'Ask', source: ext },
   InteractionAnswered: { type: 'InteractionAnswered', correlationId: 'i1', status: 'accepted' },
+  ApprovalGranted: { type: 'ApprovalGranted', ...approval, sessionId: 's1', grantedBy: 'a person', expiresAt: null },
+  ApprovalExpired: { type: 'ApprovalExpired', ...approval, expiresAt: at },
+  ApprovalRevoked: { type: 'ApprovalRevoked', ...approval, revokedBy: 'a person' },
   TrustDecision: { type: 'TrustDecision', path: '/p', decision: 'trusted' },
   StateSlotDrift: { type: 'StateSlotDrift', extensionId: ext, storedVersion: '1', currentVersion: '2', decision: 'warn' },
   SessionOpened: { type: 'SessionOpened', sessionId: 's1' },

@@ -6,7 +6,7 @@ import { sha256 } from '../sha256.ts'
 export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
   'ToolInvocationDecided', 'ToolInvocationChanged', 'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
   'LifecycleStateChanged', 'CompartmentEnded', 'ExtensionReloaded', 'ExtensionReloadRefused',
-  'InteractionRaised', 'InteractionAnswered', 'TrustDecision', 'StateSlotDrift', 'SessionOpened', 'SessionClosed',
+  'InteractionRaised', 'InteractionAnswered', 'ApprovalGranted', 'ApprovalExpired', 'ApprovalRevoked', 'TrustDecision', 'StateSlotDrift', 'SessionOpened', 'SessionClosed',
   'SuppressedError',
 ])
 

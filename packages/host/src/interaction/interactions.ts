@@ -51,8 +51,10 @@ export class Interactions {
    * `settled` is asked when its turn has come: an answer to the question before may have settled this one too, and then
    * nobody is asked. A decider that fails has not said yes.
    */
-  approve(approval: ApprovalRequest, signal: AbortSignal, settled: () => ApprovalAnswer | undefined): Promise<Word> {
-    return this.queue.pass(signal, async () => settled() ?? await this.#decide(approval, signal).catch(failed))
+  approve(
+    approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
+  ): Promise<Word> {
+    return this.queue.pass(signal, async () => await settled() ?? await this.#decide(approval, signal).catch(failed))
   }
 
   /** A person's word on one call that a stage does not list. Whoever decides approvals decides this too; it is never kept. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, isJsonObject, type Clock, type ErrorOutcome, type Json, type JsonObject, type OutcomeOrigin, type Store,
 } from '@bulkhead/contract'
@@ -32,7 +31,7 @@ export interface JournalEntry {
 
 export interface JournalSources {
   readonly store: Store
-  readonly owner: Owner | undefined
+  readonly owner: Owner
   readonly events: EventBus
   readonly clock: Clock
 }
@@ -50,7 +49,7 @@ export class OpenCalls {
 
   constructor(sources: JournalSources) {
     this.#sources = sources
-    this.#owner = sources.owner ?? { id: randomUUID(), isGone: () => true }
+    this.#owner = sources.owner
     this.#writes = new PendingWrites('journal of calls', sources.events)
   }
 

@@ -12,7 +12,7 @@ export class CancelScope {
   /** Each of these is made when it is needed: most calls are not cancelled, and nothing is begun in them. */
   #controller: AbortController | undefined
   #children: Set<CancelScope> | undefined
-  #listeners: Set<(reason: BulkheadError) => void> | undefined
+  #listeners: readonly ((reason: BulkheadError) => void)[] | undefined
   #refusal: BulkheadError | undefined
   #reason: BulkheadError | undefined
 
@@ -44,9 +44,10 @@ export class CancelScope {
       listener(this.#reason)
       return () => {}
     }
-    const listeners = this.#listeners ??= new Set()
-    listeners.add(listener)
-    return () => listeners.delete(listener)
+    this.#listeners = this.#listeners ? [...this.#listeners, listener] : [listener]
+    return () => {
+      this.#listeners = this.#listeners?.filter((other) => other !== listener)
+    }
   }
 
   /** One begun too late is cancelled from the start. Whoever begins it ends it. */

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { BulkheadError, CALL_LIMITS, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import type { Approval } from '../approvals/approval.ts'
+import type { ProjectApprovals } from '../approvals/project-approvals.ts'
+import { SessionApprovals } from '../approvals/session-approvals.ts'
 import { onAbort } from '../cancellation.ts'
 import { explainCall, type Explanation } from '../explain.ts'
 import { HookChain } from '../hooks/hook-chain.ts'
@@ -8,7 +11,6 @@ import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
 import type { Resumption } from '../interaction/paused-calls.ts'
 import type { OfferedTools } from '../offered-tools.ts'
-import { Approvals, type ProjectApprovals } from '../permissions/approvals.ts'
 import { OpenWork } from '../open-work.ts'
 import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../stages/receive.ts'
@@ -73,7 +75,10 @@ export class HostSession implements Session {
     this.#scope = {
       id: this.id,
       policy: policyFrom(options, sources, outer?.policy),
-      approvals: new Approvals(sources.projectApprovals),
+      approvals: new SessionApprovals({
+        sessionId: this.id, workspace: sources.workspace, project: sources.projectApprovals, events, clock,
+        terms: () => sources.host.registry.settings.approvalTerms,
+      }),
       interactions: outer && asksParent ? outer.interactions : new Interactions({
         sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
         queue: outer?.interactions.queue,
@@ -100,6 +105,15 @@ export class HostSession implements Session {
     return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
   }
 
+  approvals(): readonly Approval[] {
+    return this.#scope.approvals.standing()
+  }
+
+  /** Its own approvals, and those of its sub-agents. */
+  get givenApprovals(): readonly SessionApprovals[] {
+    return [this.#scope.approvals, ...[...this.#subagents].flatMap((subagent) => subagent.givenApprovals)]
+  }
+
   addHooks(hooks: Hooks): () => void {
     return this.#scope.hooks.add(hooks)
   }
@@ -107,14 +121,10 @@ export class HostSession implements Session {
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
     const { paused, events } = this.#sources.host
     const { call, resumption } = await paused.claim(id, answer)
-    try {
-      const outcome = await this.#call(call, options, resumption)
-      // The outcome is there whatever becomes of the record.
-      if (!mustGoOn(outcome)) await paused.forget(id).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
-      return outcome
-    } finally {
-      paused.release(id)
-    }
+    const outcome = await this.#call(call, options, resumption)
+    // The outcome is there whatever becomes of the record.
+    await paused.release(id, mustGoOn(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
+    return outcome
   }
 
   #call(call: ToolCall, options: CallOptions, resumption?: Resumption): Promise<Outcome> {

@@ -1,4 +1,5 @@
 import type { Json, Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { Approval } from '../approvals/approval.ts'
 import type { Explanation } from '../explain.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { CallOptions, ToolCall } from '../stages/receive.ts'
@@ -26,6 +27,8 @@ export interface Session {
   tools(): readonly ToolDefinition[]
   /** Contract: never rejects. Every call ends in exactly one outcome. */
   call(call: ToolCall, options?: CallOptions): Promise<Outcome>
+  /** What people approved of that calls of this session are answered by: its own approvals and those of its project. */
+  approvals(): readonly Approval[]
   /** What would become of a call, by the chain that would decide it. Nobody is asked and nothing runs. Contract: never rejects. */
   explain(call: ToolCall): Promise<Explanation>
   /** Hangs more hooks onto the calls of this session and of its sub-agents. Returns what takes them away again. */

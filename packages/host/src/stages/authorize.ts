@@ -1,9 +1,10 @@
-import type { ApprovalAnswer } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import type { Word } from '../interaction/interactions.ts'
+import { AnsweredMeanwhile } from '../permissions/answered-meanwhile.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
+import type { CallMeaning } from '../permissions/call-meaning.ts'
 import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
-import { approvedBefore } from '../permissions/ruling.ts'
 import { allow, deny, headless, refusalOf, type Verdict } from '../permissions/verdict.ts'
 import { permitsIn, stageGrant } from '../permissions/state-machine/stage-gate.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
@@ -20,10 +21,12 @@ export function authorize(call: ValidatedCall, host: HostContext): Authorized | 
 }
 
 function carryOut(call: ValidatedCall, ruling: SettledRuling, host: HostContext): Authorized | Promise<Authorized> {
-  for (const change of ruling.changes ?? []) {
+  const { verdict, approvals, changes = [] } = ruling
+  for (const change of changes) {
     host.events.emit({ type: 'ToolInvocationChanged', ...eventFields(call), subject: 'arguments', ...change })
   }
-  if (ruling.verdict.action !== 'ask') return conclude(call, host, ruling.verdict, ruling)
+  if (approvals) call.session.approvals.use(approvals)
+  if (verdict.action !== 'ask') return conclude(call, host, verdict, ruling)
   return askPerson(call, ruling).then((answered) => conclude(call, host, answered, ruling))
 }
 
@@ -32,26 +35,43 @@ const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, ruli
 
 async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: SettledRuling): Promise<Verdict> {
   const { tool, session: { approvals, interactions } } = call
-  const { approvalKey } = meaning
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const permits = permitsIn(asks)
   const nobodyThere = (verdict: Verdict) => {
     haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
     return verdict
   }
+  approvals.noteExpired(tool, meaning)
   if (!interactions.canApprove) return nobodyThere(headless())
-  const answeredMeanwhile = (): ApprovalAnswer | undefined =>
-    answerable && approvedBefore(call, meaning) ? { decision: 'once' } : undefined
+  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable)
   const resume = call.parent?.pause()
-  const request = approvalRequest(call, approvalKey, asks)
-  const asking = permits.length > 0
-    ? interactions.grant(stageGrant(call, permits, request), call.signal)
-    : interactions.approve(request, call.signal, answeredMeanwhile)
-  const { decision, reason, nobody } = await asking.finally(resume)
-  if (nobody) return nobodyThere(headless(reason ?? 'nobody is there to be asked'))
+  const request = approvalRequest(call, meaning, asks)
+  try {
+    const word = permits.length > 0
+      ? await interactions.grant(stageGrant(call, permits, request), call.signal)
+      : await interactions.approve(request, meanwhile.signal, () => meanwhile.answer())
+    // Before it is carried out: what it grants is no answer to itself.
+    meanwhile.dispose()
+    if (word.nobody) return nobodyThere(headless(word.reason ?? 'nobody is there to be asked'))
+    if (permits.length > 0) return heedGrant(word)
+    return meanwhile.verdict ?? heed(word, call, meaning)
+  } catch (thrown) {
+    if (meanwhile.verdict && !call.signal.aborted) return meanwhile.verdict
+    throw thrown
+  } finally {
+    meanwhile.dispose()
+    resume?.()
+  }
+}
+
+/** What a stage does not list is granted for one call, and never remembered. */
+const heedGrant = ({ decision, reason }: Word): Verdict => decision === 'reject'
+  ? deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
+  : allow('state-machine', 'sm-grant-token', reason ?? 'a person granted this one call')
+
+function heed({ decision, reason, by = 'person' }: Word, { tool, session: { approvals } }: ValidatedCall, { approvalKey }: CallMeaning): Verdict {
   if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
-  if (permits.length > 0) return allow('state-machine', 'sm-grant-token', reason ?? 'a person granted this one call')
-  if (decision !== 'once') approvals.remember(tool, approvalKey, decision)
+  if (decision !== 'once') approvals.remember(tool, approvalKey, decision, by)
   return allow('approval', 'person', reason ?? `approved: ${decision}`)
 }
 

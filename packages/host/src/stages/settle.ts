@@ -3,6 +3,7 @@ import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { observe, refusalPoint, tell } from '../hooks/observe.ts'
+import { wasCancelled } from '../metrics/tool-metrics.ts'
 import { errorBody } from '../outcome.ts'
 import { truncate } from '../truncation.ts'
 
@@ -63,6 +64,7 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
 
 function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, host: HostContext): Outcome {
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
+  if (call.tool) host.metrics.count(call.tool, outcome)
   announce(call, outcome, host)
   if (call.attempt > 0 && call.session.hooks.all.length > 0) tellAfterHooks(call as BudgetedCall, outcome, host)
   return outcome
@@ -71,13 +73,17 @@ function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, h
 /** Cancelled: it never ran, or was stopped. Failed: it ran. */
 function announce(call: RawCall, outcome: Outcome, { events }: HostContext): void {
   const { duration_ms: durationMs } = outcome.metadata
-  if (outcome.type === 'output') return events.emit({ type: 'ToolInvocationSucceeded', ...eventFields(call), durationMs })
-  const { error: { code, class: errorClass }, error_text: message } = outcome
-  if (outcome.metadata.attempt === 0 || errorClass === 'Cancellation') {
-    const { attempt } = outcome.metadata
-    return events.emit({ type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt, errorCode: code, reason: message })
+  if (outcome.type === 'output') {
+    if (events.hears('ToolInvocationSucceeded')) events.emit({ type: 'ToolInvocationSucceeded', ...eventFields(call), durationMs })
+    return
   }
-  events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode: code, message })
+  const { error: { code: errorCode, class: errorClass }, error_text: message } = outcome
+  if (wasCancelled(outcome)) {
+    return events.emit({
+      type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt: outcome.metadata.attempt, errorCode, reason: message,
+    })
+  }
+  events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })
 }
 
 function tellAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {

@@ -214,3 +214,21 @@ test('a session that does not pause fails, a paused call can be given up, and a 
   store.failing = true
   expect(verdictOf(await session.call(CALL))).toBe('StoreUnavailable')
 })
+
+test('of two hosts that go on with one call one has it, and while a store fails to forget it nobody runs it twice', async () => {
+  const store = new MemoryStore()
+  const alive = (id: string) => ({ owner: { id, isGone: () => false } })
+  const quiz = asking([ask('Ship?')])
+  const id = pausedIn(await (await opened(store, quiz)).session.call(CALL))
+  const hosts = await Promise.all(['one', 'two', 'three'].map((name) => opened(store, quiz, { pause: true }, alive(name))))
+  const remove = store.remove.bind(store)
+  store.remove = () => Promise.reject(new Error('the disk is full'))
+  const results = await Promise.allSettled(hosts.map(({ session }, index) => session.resume(id, `Fram ${index}`)))
+  const [won, ...others] = results.toSorted((a, b) => a.status < b.status ? -1 : 1)
+  expect(won).toMatchObject({ value: { type: 'output' } })
+  for (const other of others) expect(other).toMatchObject({ reason: { code: 'InteractionAlreadyAnswered' } })
+  for (const { session } of hosts) await expect(session.resume(id)).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+  store.remove = remove
+  await hosts[0]!.world.host.forgetPaused(id)
+  await expect(hosts[0]!.session.resume(id)).rejects.toMatchObject({ code: 'NotFound' })
+})

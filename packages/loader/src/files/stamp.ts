@@ -11,7 +11,7 @@ export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): Stamp => [size,
 const QUIETLY = { throwIfNoEntry: false } as const
 
 /** Whether what is there now is of that kind and has the stamp that stands there in a row of them. Contract: never throws. */
-export function hasStamp(path: string, kind: 'file' | 'folder', stamps: readonly number[], from: number): boolean {
+export function hasStamp(path: string, kind: 'file' | 'folder', stamps: Float64Array, from: number): boolean {
   try {
     const stat = lstatSync(path, QUIETLY)
     if (stat === undefined || (kind === 'file' ? !stat.isFile() : !stat.isDirectory())) return false

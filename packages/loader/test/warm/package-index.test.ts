@@ -25,12 +25,19 @@ class WarmFixture extends HomeFixture {
   }
 
   remembered(): number {
-    return this.files().reduce((sum, file) => sum + (JSON.parse(readFileSync(file, 'utf8').split('\n')[1]!) as unknown[]).length, 0)
+    return this.files().reduce((sum, file) => sum + rowsOf(readFileSync(file)).length, 0)
   }
 
   files(): readonly string[] {
     return !existsSync(this.cache) ? [] : readdirSync(this.cache).map((name) => join(this.cache, name))
   }
+}
+
+/** The first part of what is remembered in a file: after its first line, as long as that says. */
+function rowsOf(bytes: Buffer): readonly unknown[] {
+  const start = bytes.indexOf(0x0a) + 1
+  const length = Number(bytes.toString('latin1', 0, start).split(' ')[2])
+  return JSON.parse(bytes.toString('utf8', start, start + length)) as readonly unknown[]
 }
 
 /** Reads like a report, without what is made anew each time. */
@@ -140,11 +147,10 @@ describe('a change is noticed:', () => {
 
 describe('a record that is', () => {
   const spoiled: readonly (readonly [string, (file: string) => void])[] = [
-    ['damaged', (file) => writeFileSync(file, readFileSync(file, 'utf8').replaceAll('forecast', 'fore_ast'))],
-    ['cut short', (file) => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 300))],
+    ['damaged', (file) => writeFileSync(file, readFileSync(file, 'latin1').replaceAll('forecast', 'fore_ast'), 'latin1')],
+    ['cut short', (file) => writeFileSync(file, readFileSync(file).subarray(0, 300))],
     ['empty', (file) => writeFileSync(file, '')],
     ['open to others', (file) => {
-      writeFileSync(file, readFileSync(file, 'utf8'))
       chmodSync(file, 0o666)
     }],
     ['a folder', (file) => {

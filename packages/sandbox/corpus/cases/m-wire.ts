@@ -55,7 +55,7 @@ export const wire = [
 
   attack(277, 'packets that are not texts, and frames that lie about their length', `
     if (wire.port !== undefined) return void wire.post([1, wire.id, 'first'])
-    wire.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff, 0x5b]))
+    wire.socket.write(Buffer.from([5, 0, 0, 0x80, 9, 0, 0, 0, 0x5b]))
   `, KILLED, { control: 'none' }),
   attack(278, 'an empty packet', "wire.post('')", KILLED, { control: 'none' }),
   attack(279, 'a request where only answers are heard',

@@ -76,10 +76,12 @@ export const exhaustion = [
     }
   `, { subtle: 'absent', zlib: 'BuiltinDenied', stream: 'absent' }),
 
-  attack(221, 'a flood of small messages',
-    "for (let at = 0; at < 5_000; at++) runtime.progress('x'); await new Promise(() => {})", [
-    ['call', refused('BoundaryViolation')], ['ended', refused('BoundaryViolation')],
-  ], { limits: { messagesPerSecond: 2_000 }, deadlineMs: 20_000 }),
+  attack(221, 'a flood of small messages', `
+    const message = { type: 'APPLY', path: ['progress'], argumentList: [wire.raw(wire.callId), wire.raw('x')] }
+    for (let at = 0; at < 5_000; at++) wire.ask(message)
+  `, [
+    ['call', refused('MessageFlood')], ['ended', refused('MessageFlood')],
+  ], { in: 'wire', limits: { messagesPerSecond: 500 }, deadlineMs: 20_000, control: 'none' }),
   attack(305, 'a flood of small messages that never leaves', "for (;;) { runtime.progress('x'); await null }", [
     ['call', refused('CompartmentOutOfMemory')], ['ended', refused('CompartmentOutOfMemory')],
   ], { deadlineMs: 45_000 }),

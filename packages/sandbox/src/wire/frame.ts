@@ -30,9 +30,12 @@ function writeText(frame: Buffer, at: number, text: string, bytes: number): numb
   return start + bytes
 }
 
-/** Bytes that are no frame, or one that announces more than is taken. */
+/** Bytes that are no frame; or one that announces more than is taken. */
 export class FrameFault extends Error {
-  override readonly name = 'FrameFault'
+  override readonly name: string = 'FrameFault'
+}
+export class FrameTooLarge extends FrameFault {
+  override readonly name = 'FrameTooLarge'
 }
 
 /**
@@ -93,7 +96,7 @@ export class FrameDecoder {
     this.#several = header >= SEVERAL
     const length = this.#several ? header - SEVERAL : header
     if (length > this.#maxBytes) {
-      throw new FrameFault(`A frame of ${length} bytes was announced; at most ${this.#maxBytes} are taken.`)
+      throw new FrameTooLarge(`A frame of ${length} bytes was announced; at most ${this.#maxBytes} are taken.`)
     }
     return length
   }

@@ -112,7 +112,9 @@ function replaceStdio(): void {
 
 function replaceGlobals(replacements: Readonly<Record<string, object>>): void {
   for (const name of Object.getOwnPropertyNames(globalThis)) {
-    if (!ADMITTED_GLOBALS.has(name)) Reflect.deleteProperty(globalThis, name)
+    if (ADMITTED_GLOBALS.has(name) || Reflect.deleteProperty(globalThis, name)) continue
+    // What flags of the host's process give to every thread, such as --expose-gc, can be emptied but not deleted.
+    Reflect.defineProperty(globalThis, name, { value: undefined, writable: false })
   }
   for (const [name, value] of Object.entries(replacements)) {
     Object.defineProperty(globalThis, name, { value, writable: false, configurable: false, enumerable: false })

@@ -19,6 +19,7 @@ export class SqliteStore implements Store {
   readonly #upsert: StatementSync
   readonly #delete: StatementSync
   readonly #scan: StatementSync
+  readonly #revision: StatementSync
   readonly #insert: StatementSync
   readonly #end: StatementSync
   readonly #moveEnd: StatementSync
@@ -33,6 +34,7 @@ export class SqliteStore implements Store {
     this.#upsert = database.prepare('INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
     this.#scan = database.prepare('SELECT key, value FROM entry WHERE collection = ? AND key >= ? ORDER BY key')
+    this.#revision = database.prepare('SELECT number FROM approval_revision')
     this.#insert = database.prepare('INSERT INTO audit VALUES (?, ?, ?)')
     this.#end = database.prepare('SELECT position, link FROM audit_end')
     this.#moveEnd = database.prepare(
@@ -58,6 +60,31 @@ export class SqliteStore implements Store {
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#check(collection, key)
     await this.#queue.enqueue(() => this.#delete.run(collection, key))
+  }
+
+  async update(
+    collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
+  ): Promise<Json | undefined> {
+    this.#check(collection, key)
+    return this.#queue.enqueue(() => {
+      const row = this.#select.get(collection, key)
+      const before = row && String(row['value'])
+      const next = change(before === undefined ? undefined : readRecord(before, nameOf(collection, key)))
+      const text = next === undefined ? undefined : writeRecord(next)
+      if (text === before) return next
+      if (text === undefined) this.#delete.run(collection, key)
+      else this.#upsert.run(collection, key, text)
+      return next
+    })
+  }
+
+  approvalRevision(): number {
+    this.#mustBeOpen()
+    try {
+      return Number(this.#revision.get()?.['number'])
+    } catch (error) {
+      throw sqliteFault(error, this.#file)
+    }
   }
 
   async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {

@@ -39,6 +39,17 @@ const steps = [
   fc.tuple(collection, key).map(([name, where]) => step(at('read', name, where), async (model, { store }) => {
     expect(await store.read(name, where)).toEqual(entriesOf(model, name).get(where))
   })),
+  fc.tuple(collection, key, fc.option(value, { nil: undefined })).map(([name, where, what]) =>
+    step(at('update', name, where), async (model, { store }) => {
+      const entries = entriesOf(model, name)
+      const kept = await store.update(name, where, (before) => {
+        expect(before).toEqual(entries.get(where))
+        return what
+      })
+      expect(kept).toEqual(what)
+      if (what === undefined) entries.delete(where)
+      else entries.set(where, what)
+    })),
   fc.tuple(collection, key).map(([name, prefix]) => step(at('list', name, prefix), async (model, { store }) => {
     const entries = entriesOf(model, name)
     const expected = [...entries.keys()].filter((each) => each.startsWith(prefix)).toSorted()
