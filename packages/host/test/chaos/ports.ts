@@ -14,6 +14,8 @@ export function crossedStore(store: Store, crossings: Crossings): Store {
     approvalRevision: () => store.approvalRevision!(),
     list: crossings.port('store.list', (collection, prefix) => store.list(collection, prefix)),
     append: crossings.port('store.append', (record) => store.append(record)),
+    appendAll: crossings.port('store.appendAll', (records) => store.appendAll!(records)),
+    ...(store.notes ? { notes: store.notes } : {}),
     records: (from, limit) => store.records(from, limit),
     auditSpan: () => store.auditSpan(),
     close: () => store.close(),
