@@ -57,7 +57,7 @@ export class Installer {
     await this.#refuseConflicts(extension, before)
     const comparison = compare(before, before === null ? null : await this.#manifestOf(extension.id, before), extension)
     const signedBy = extension.signer === undefined ? null : candidate.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
-    const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, layer, extension.id))
+    const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, { layer, part: '', outline: extension }))
     return Object.freeze({
       layer, source: candidate.source, extension, signedBy, before, ...comparison,
       warnings, verdict, contents: candidate.contents,

@@ -27,7 +27,7 @@ export async function measureProject(project: OpenProject, settings: Settings): 
   const location = join(project.root, CONFIG_FILE)
   const written = readConfigFile(location, { maxBytes: limits.manifestBytes })
   const { config } = validateConfig(written.value)
-  const bare = { ...settings, globalRoot: null }
+  const bare = { ...settings, bundledRoot: null, globalRoot: null }
   const locks = locksOf(bare, project)
   const parts: ProjectPart[] = [
     { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
