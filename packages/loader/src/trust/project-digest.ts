@@ -21,8 +21,11 @@ export interface ProjectPart {
 export const projectDigest = (parts: readonly ProjectPart[]): string =>
   packageDigest(new Map(parts.map(({ name, digest }) => [name, digest ?? 'none'])))
 
+export const measureProject = async (project: OpenProject, settings: Settings): Promise<string> =>
+  projectDigest(await measureParts(project, settings))
+
 /** Reads everything of a project that would be used, and nothing else of it. Only ever for one that somebody trusts. */
-export async function measureProject(project: OpenProject, settings: Settings): Promise<string> {
+export async function measureParts(project: OpenProject, settings: Settings): Promise<readonly ProjectPart[]> {
   const { limits } = settings
   const location = join(project.root, CONFIG_FILE)
   const written = readConfigFile(location, { maxBytes: limits.manifestBytes })
@@ -42,7 +45,7 @@ export async function measureProject(project: OpenProject, settings: Settings): 
       parts.push({ name: located.part, digest: digests === null ? null : packageDigest(digests) })
     }
   }
-  return projectDigest(parts)
+  return parts
 }
 
 async function digestsOf(folder: string, limits: Settings['limits'], pace: Pace): Promise<ReadonlyMap<string, string> | null> {
