@@ -126,8 +126,8 @@ describe('each tool that can say too much', () => {
     const outcome = await call(name, args())
     holds(dataOf(outcome))
     const path = pathIn(outcome)
-    const read = await call('read', { path, offset: 2 })
-    expect(read).toMatchObject({ type: 'output', data: { path, lines: { from: 2 } } })
+    const { content, lines } = dataOf<{ content: string; lines: { to: number; total: number } }>(await call('read', { path, offset: 1_000 }))
+    expect([lines.to > 1_000, content.length > 100]).toEqual([true, true])
   })
 
   it('read says which part of a file it gave, and the next can be asked for', async () => {
