@@ -60,7 +60,7 @@ export class Broker {
       ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { kept, lentFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator, kept })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,
