@@ -56,7 +56,8 @@ export interface Store {
   remove(collection: StoreCollection, key: string): Promise<void>
   /**
    * Reads, changes and writes in one step, also among processes. undefined removes, or leaves absent what is. Resolves with
-   * what is kept then. `change` must be pure: it may run more than once.
+   * what is kept then. `change` must be pure: it may run more than once. What it throws is what this rejects with, and nothing
+   * has changed.
    */
   update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined>
   /** In the order of their keys. */

@@ -43,7 +43,7 @@ async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }:
   }
   approvals.noteExpired(tool, meaning)
   if (!interactions.canApprove) return nobodyThere(headless())
-  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable)
+  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable && permits.length === 0)
   const resume = call.parent?.pause()
   const request = approvalRequest(call, meaning, asks)
   try {
