@@ -1,4 +1,4 @@
-import type { Approval, ApprovalEnd } from './approval.ts'
+import { byAge, type Approval, type ApprovalEnd } from './approval.ts'
 import { unknownApproval, type ApprovalLedger } from './approval-ledger.ts'
 import type { ProjectApprovals } from './project-approvals.ts'
 import type { SessionApprovals } from './session-approvals.ts'
@@ -79,5 +79,3 @@ function matching(filter: ApprovalFilter, current: string | undefined): (approva
     && (tool === undefined || approval.tool === tool)
     && (ended || approval.status === 'standing')
 }
-
-const byAge = (a: Approval, b: Approval): number => a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : 0

@@ -2,7 +2,7 @@ import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { Subject } from '../permissions/call-meaning.ts'
 import type { ToolEntry } from '../tool-entry.ts'
-import { makeGrant, type Approval, type ApprovalEnd, type ApprovalScope } from './approval.ts'
+import { byAge, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope } from './approval.ts'
 import { eventFieldsOf } from './approval-events.ts'
 import type { ApprovalTerms } from './approval-terms.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
@@ -120,10 +120,11 @@ export class SessionApprovals {
     return this.#own.all().map((approval) => approval.view(now))
   }
 
-  /** Everything that calls of this session may be answered by. */
+  /** Everything that calls of this session may be answered by, from the oldest. */
   standing(): readonly Approval[] {
     const now = this.#sources.clock.now()
-    return [...this.#own.all(), ...this.#sources.project.all()].map((approval) => approval.view(now)).filter(({ status }) => status === 'standing')
+    return [...this.#own.all(), ...this.#sources.project.all()].map((approval) => approval.view(now))
+      .filter(({ status }) => status === 'standing').toSorted(byAge)
   }
 
   /** Ends those of its own that are meant. */
