@@ -33,7 +33,7 @@ export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions
       attached = host
       host.on((event) => {
         if (event.type === 'SessionClosed') shelf.forget(event.sessionId)
-      })
+      }, ['SessionClosed'])
     },
     offeredTools: (session) => shelf.offered(session.id, session.tools()),
   }

@@ -1,5 +1,6 @@
+import { resolve } from 'node:path'
 import type { ProjectTrust, Sandbox, Store } from '@bulkhead/contract'
-import { createHost as createHostCore, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
+import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders } from '@bulkhead/tools-bundled'
@@ -67,6 +68,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const stopTracing = await traceWherePresent(host)
   return {
     offeredTools: (session) => bundled.offeredTools(session),
+    approvals: {
+      list: async (filter = {}) => host.approvals.list(await canonicalFilter(filter)),
+      revoke: async (which, by) => host.approvals.revoke(typeof which === 'string' ? which : await canonicalFilter(which), by),
+    },
     tools: () => host.tools(),
     tool: (name) => host.tool(name),
     extensions: () => host.extensions(),
@@ -86,7 +91,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     forgetPaused: (id) => host.forgetPaused(id),
     interruptedCalls: () => host.interruptedCalls(),
     flush: () => host.flush(),
-    on: (listener) => host.on(listener),
+    on: (listener, types) => host.on(listener, types),
     metrics: () => host.metrics(),
     async switchWorkspace(folder, { trust } = {}) {
       const next = await enter(folder, trust)
@@ -110,4 +115,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
       return closed
     },
   }
+}
+
+/** A project is known by its real path; one that is gone, by the path it had. */
+async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {
+  const { workspace } = filter
+  return workspace === undefined ? filter : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
 }

@@ -4,6 +4,9 @@ export { createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhea
 export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
 export type {
+  Approval, ApprovalBook, ApprovalEnd, ApprovalFilter, ApprovalGrant, ApprovalScope,
+} from '@bulkhead/host'
+export type {
   CallAllOptions, CancelReason, ExecutionStrategy, InterruptedCall, PausedCall, PermissionRequired, ProgrammaticInteractor,
   Steering, SubagentOptions, Turn,
 } from '@bulkhead/host'

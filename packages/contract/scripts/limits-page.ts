@@ -43,6 +43,7 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   maxTimeoutMs: [CALL_LIMITS.maxTimeoutMs, 'The longest `timeoutMs` a call may ask for, in milliseconds.', 'InputInvalid'],
   attempts: [CALL_LIMITS.attempts, 'How often a call is tried that failed in passing.', 'MaxRetriesExceeded'],
   approvalKeyBytes: [CALL_LIMITS.approvalKeyBytes, 'An approval key, in bytes.', 'ApprovalKeyInvalid'],
+  argumentChanges: [CALL_LIMITS.argumentChanges, 'How often watchdogs and guards may put other arguments in place.', 'ArgumentsUnsettled'],
   subagentDepth: [CALL_LIMITS.subagentDepth, 'How deep sub-agents are nested.', 'SubagentDepthExceeded'],
 }
 

@@ -4,8 +4,13 @@ import type { JsonObject } from './json.ts'
 export interface CallSubject {
   /** What an approval or an allow speaks of. A wide key stands only for uses that are known to be alike. */
   readonly key: string
-  /** Every name it goes by, the key not among them: what forbids it, or wants it asked, may mean any of these. */
-  readonly names: readonly string[]
+  /**
+   * Every name it goes by, the key not among them: what forbids it, or wants it asked, may mean any of these. Absent for a key
+   * that is a path or a host, by which rules name it.
+   */
+  readonly names?: readonly string[]
+  /** Wider keys, from the nearest: an approval of one of these is one of this too. */
+  readonly within?: readonly string[]
 }
 
 /** What the arguments of a call mean, found out by reading them and nothing else. */
@@ -14,6 +19,8 @@ export interface ArgumentsReading {
   readonly key: string
   /** All that it would do: what is allowed must be allowed for each of them, and what is denied for one is denied. */
   readonly subjects: readonly CallSubject[]
+  /** What it would touch, one line each, for whoever is asked. */
+  readonly touches: readonly string[]
   /** Why a person is asked whatever rules allow. `fresh`: also when the same was approved before. */
   readonly asks: readonly { readonly reason: string; readonly fresh: boolean }[]
   /** Why it is never done. */

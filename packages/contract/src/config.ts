@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { commandSafetyConfigSchema } from './command-safety.ts'
 import { COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
@@ -136,6 +137,13 @@ const sandbox = z.strictObject({
     .describe('What the operating system adds around child processes: what works on this machine, or all of it or nothing runs.'),
 })
 
+const approvals = z.strictObject({
+  sessionMinutes: positive.max(525_600).exactOptional()
+    .describe('After how many minutes an approval for the session ends. By default with the session.'),
+  projectDays: positive.max(3_650).exactOptional()
+    .describe('After how many days an approval for the project ends: 30 by default. A project can make it fewer, never more.'),
+})
+
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new.'),
@@ -144,6 +152,7 @@ export const configFileSchema = z.strictObject({
   rules: z.array(ruleSchema).optional().describe('Permission rules of this layer.'),
   roles: z.record(z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean())
     .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
+  approvals: approvals.optional().describe('How long approvals last.'),
   toolsEnabled: z.boolean().optional().describe('false switches every tool off.'),
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
   extensions: z.record(z.string().regex(EXTENSION_ID_PATTERN, 'an extension id'), extensionConfig).optional()
@@ -164,6 +173,14 @@ export const configFileSchema = z.strictObject({
     tokens: positive.optional().describe('Tokens.'),
     calls: positive.optional().describe('Calls of tools.'),
   }).optional().describe('What one workflow may use.'),
+  watchdogs: z.strictObject({
+    commandSafety: commandSafetyConfigSchema.optional()
+      .describe('Holds what tools with a shell would run against patterns of dangerous commands.'),
+  }).optional().describe('Watchdogs that come with the host.'),
+  guards: z.strictObject({
+    pre: z.array(z.string().min(1).max(128)).optional().describe('Before the call runs.'),
+    post: z.array(z.string().min(1).max(128)).optional().describe('After it has.'),
+  }).optional().describe('In which order guards are heard, by id. Those that are not named come after, as they were registered.'),
   audit: z.strictObject({
     enabled: z.boolean().optional().describe('Whether decisions and calls are recorded.'),
     arguments: z.boolean().optional().describe('Whether the arguments of calls are recorded too.'),

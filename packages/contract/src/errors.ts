@@ -68,6 +68,7 @@ export const ERRORS = Object.freeze({
   RuleDenied: row('ToolTerminal', 'policy', once, 'A permission rule forbids this call.', 'See `explain` for the rule and its source.'),
   WatchdogDenied: row('ToolTerminal', 'policy', once, 'A watchdog refused the call.', 'Act on its reason.'),
   GuardDenied: row('ToolTerminal', 'policy', once, 'A guard refused the call, or failed while judging it.', 'Act on its reason.'),
+  ArgumentsUnsettled: row('ToolTerminal', 'policy', once, 'Watchdogs or guards went on changing the arguments of the call.', 'Make them agree: what one of them makes of the arguments, the others must leave alone.'),
   ApprovalDenied: row('ToolTerminal', 'person', once, 'A person was asked and said no, or nobody could be asked.', 'Take the reason into account; do not ask the same again.'),
   ApprovalKeyInvalid: row('Validation', 'extension', once, 'The approval key is empty, too long, or has control characters.', 'Correct the template or deriveApprovalKey.'),
   ApprovalKeyDerivationFailed: row('ToolTerminal', 'extension', once, 'deriveApprovalKey threw, took too long, or did not return a text.', 'Correct deriveApprovalKey; it must be quick and deterministic.'),

@@ -9,6 +9,8 @@ export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-typ
 export type { ArgumentsReader, ArgumentsReading, CallSubject, ReaderContext } from './arguments-reader.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
+export { COMMAND_SEVERITIES, commandSafetyPatternSchema } from './command-safety.ts'
+export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, CommandSeverity } from './command-safety.ts'
 export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
 export { isTerminalResult, type CompletionHint } from './completion.ts'
 export { CONFIG_FILE, configFileSchema, SECURITY_MODES } from './config.ts'
@@ -16,13 +18,14 @@ export type { ConfigFile, ExtensionConfig, SecurityMode, ToolConfig } from './co
 export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './diagnostic.ts'
 export { ERRORS, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './errors.ts'
 export type { BulkheadEvent, EventBody, EventListener, EventOf, EventType } from './events.ts'
-export { compileGlob, globCovers, matchGlob, matchSegment, pathSegments, type GlobMatch, type GlobOptions } from './glob.ts'
+export { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegments, type GlobMatch, type GlobOptions } from './glob.ts'
 export { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS } from './interaction.ts'
 export type {
   ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionKind, InteractionOption, InteractionRequest, InteractionResponse,
 } from './interaction.ts'
 export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep } from './json.ts'
 export type { Json, JsonFault, JsonLimits, JsonObject, ParsedJson } from './json.ts'
+export { copyJson, type CopiedJson } from './json-copy.ts'
 export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './json-schema.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './lifecycle.ts'
@@ -60,4 +63,7 @@ export { TRUST_DECISIONS } from './ports/project-trust.ts'
 export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
-export { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'
+export type { MachineStage, StateMachine } from './ports/state-machine.ts'
+export {
+  STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,
+} from './ports/store.ts'

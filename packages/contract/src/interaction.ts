@@ -8,7 +8,8 @@ export type InteractionRequest =
   | { readonly kind: 'Approve'; readonly approval: ApprovalRequest }
   | { readonly kind: 'Auth.DeviceCode'; readonly url: string; readonly code: string; readonly expiresAt: string }
   | { readonly kind: 'Auth.Password'; readonly prompt: string }
-  | { readonly kind: 'grantStageTool'; readonly tool: string; readonly stage: string; readonly argsDigest: string }
+  /** For this one call; `approval` is all that a person must see of it. */
+  | { readonly kind: 'grantStageTool'; readonly tool: string; readonly stage: string; readonly argsDigest: string; readonly approval: ApprovalRequest }
   /** Answered with trusted, once, declined, or false for not now. */
   | { readonly kind: 'trustProject'; readonly path: string; readonly summary: string }
 
@@ -34,18 +35,22 @@ export interface ApprovalRequest {
   readonly approvalKey: string
   /** Exactly the arguments, as JSON text with invisible characters made visible. Nothing is cut. */
   readonly argumentsText: string
-  /** What the call could touch, one line each. */
+  /** What the call would touch, as the host reads its arguments, one line each. Empty where only the tool knows. */
   readonly touches: readonly string[]
+  /** All that the tool is able to touch, one line each. */
+  readonly mayTouch: readonly string[]
   /** Why a person is asked, one line each. */
   readonly reasons: readonly string[]
 }
 
 export const APPROVAL_ANSWERS = ['once', 'session', 'project', 'reject'] as const
-/** once: this call. session, project: this key until the session ends or the approval is revoked. */
+/** once: this call. session, project: this key until the session ends, or the approval expires or is revoked. */
 export interface ApprovalAnswer {
   readonly decision: (typeof APPROVAL_ANSWERS)[number]
-  /** Reaches the model. */
+  /** Why. Of a reject it reaches the model; of the others the audit. */
   readonly reason?: string
+  /** Who answered, for whoever looks at the approval later. */
+  readonly by?: string
 }
 
 export interface InteractionEnvelope {

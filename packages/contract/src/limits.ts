@@ -45,6 +45,8 @@ export const CALL_LIMITS = {
   attempts: 3,
   approvalKeyBytes: 1_024,
   subagentDepth: 5,
+  /** How often the arguments of one call may be changed by those who judge it. */
+  argumentChanges: 4,
 } as const
 
 /** What a manifest may hold; beyond it the folder is refused unread. */

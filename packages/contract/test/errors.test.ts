@@ -11,7 +11,7 @@ describe('the table of errors', () => {
       'UpdateRefused', 'InstallSourceUnavailable', 'InstallBusy', 'InstallFailed', 'ProjectTrustRequired',
       'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'TrustScopeViolation', 'AllowlistWithoutMode', 'ToolNotRegistered',
       'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',
-      'WatchdogDenied', 'GuardDenied', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed',
+      'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed',
       'CommandRejected', 'SubagentDepthExceeded', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',
       'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'TooManyCalls',
       'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed',

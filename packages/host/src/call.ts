@@ -1,4 +1,4 @@
-import type { BulkheadError, Clock, JsonObject, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
+import type { BulkheadError, JsonObject, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Resumption } from './interaction/paused-calls.ts'
 import type { JournalEntry } from './journal/open-calls.ts'
@@ -9,26 +9,23 @@ import type { CancelScope } from './sessions/cancel-scope.ts'
 import type { SessionScope } from './sessions/session-scope.ts'
 import type { ToolEntry } from './tool-entry.ts'
 
-/** A call gains something with each stage it passes; a later stage cannot be given an earlier call. */
-export interface RawCall {
-  readonly id: string
-  readonly name: string
-  readonly input: unknown
-  readonly timeoutMs: number | undefined
+/** Where a call is made from. */
+export interface CallScope {
   readonly session: SessionScope
   /** What is offered to it: fixed when its turn began. */
   readonly tools: OfferedTools
   /** What it uses is taken from. */
   readonly budget: BudgetSource
+  /** Cancelled when the call must end: with ToolCancelled, TurnCancelled, SessionCancelled or HostClosed. */
+  readonly cancel: CancelScope
   /** Cancelled when the whole turn must end; outside of one, the call itself. */
   readonly turn: CancelScope
-  /** Aborted with a BulkheadError as its reason: ToolCancelled, TurnCancelled, SessionCancelled or HostClosed. */
-  readonly signal: AbortSignal
-  readonly progress: CallProgress
   /** Set when another tool makes the call. */
   readonly parent: ParentCall | undefined
   /** Set when it goes on after a pause. */
   readonly resumption: Resumption | undefined
+  /** Told when the call has settled and nothing of it is left. */
+  readonly ended: (() => void) | undefined
 }
 
 /** A tool that calls a tool: the called one may have no power that the caller lacks. */
@@ -39,50 +36,135 @@ export interface ParentCall {
   pause(): () => void
 }
 
-/** Exists, is enabled, and is this one of this origin. */
-export interface ResolvedCall extends RawCall {
-  readonly tool: ToolEntry
+/** A call's own words, read once and not looked at yet. */
+export interface Words {
+  readonly id: unknown
+  readonly name: unknown
+  readonly input: unknown
+  readonly timeoutMs: unknown
 }
+
+/**
+ * One call, from the caller's words to its end: one object that the stages fill in. Each stage writes through one method here
+ * and hands on a stronger type, so a later stage cannot be given an earlier call.
+ */
+export class RawCall {
+  /** As much of it as an outcome and an event can repeat. */
+  readonly id: string
+  readonly name: string
+  readonly words: Words
+  readonly scope: CallScope
+  readonly startedAt: number
+  timeoutMs: number | undefined = undefined
+  received = false
+  tool: ToolEntry | undefined = undefined
+  args: JsonObject | undefined = undefined
+  /** As they were asked for, where somebody has changed them. */
+  proposed: JsonObject | undefined = undefined
+  /** About the length of the arguments as JSON. */
+  argsChars = 0
+  decision: Decision | undefined = undefined
+  reservation: Reservation | undefined = undefined
+  cleared = false
+  reading: Reading | undefined = undefined
+  /** How far it came: 0 until the tool is run. */
+  attempt = 0
+  /** Lets go of the extension the call is bound to. */
+  release: (() => void) | undefined = undefined
+  journal: JournalEntry | undefined = undefined
+
+  constructor(id: string, name: string, words: Words, scope: CallScope, startedAt: number) {
+    this.id = id
+    this.name = name
+    this.words = words
+    this.scope = scope
+    this.startedAt = startedAt
+  }
+
+  get session(): SessionScope {
+    return this.scope.session
+  }
+
+  get parent(): ParentCall | undefined {
+    return this.scope.parent
+  }
+
+  /** Aborted with a BulkheadError as its reason. Made when somebody asks for it: most calls end by themselves. */
+  get signal(): AbortSignal {
+    return this.scope.cancel.signal
+  }
+
+  throwIfCancelled(): void {
+    this.scope.cancel.throwIfCancelled()
+  }
+
+  accept(timeoutMs: number | undefined): ReceivedCall {
+    this.timeoutMs = timeoutMs
+    this.received = true
+    return this as ReceivedCall
+  }
+
+  bind(tool: ToolEntry): ResolvedCall {
+    this.tool = tool
+    this.release = tool.extension.holds.enter()
+    return this as ResolvedCall
+  }
+
+  /** Contract: the arguments are frozen. Called again when somebody who may changes them: all that was judged is judged anew. */
+  fix(args: JsonObject, argsChars: number): ValidatedCall {
+    this.proposed ??= this.args
+    this.args = args
+    this.argsChars = argsChars
+    return this as ValidatedCall
+  }
+
+  permit(decision: Decision): AuthorizedCall {
+    this.decision = decision
+    return this as AuthorizedCall
+  }
+
+  charge(reservation: Reservation): BudgetedCall {
+    this.reservation = reservation
+    return this as BudgetedCall
+  }
+
+  clear(): ClearedCall {
+    this.cleared = true
+    return this as ClearedCall
+  }
+
+  answer(reading: Reading): ExecutedCall {
+    this.reading = reading
+    return this as ExecutedCall
+  }
+
+  /** Nothing of it is left. */
+  end(): void {
+    this.release?.()
+    this.journal?.close()
+    this.scope.ended?.()
+  }
+}
+
+/** It has an id to answer under, a name to look up, and a deadline that makes sense. */
+export type ReceivedCall = RawCall & { readonly received: true }
+
+/** Exists, is enabled, and is this one of this origin. */
+export type ResolvedCall = ReceivedCall & { readonly tool: ToolEntry }
 
 /** The arguments are plain JSON within limits and satisfy the schema. They are a frozen copy: nobody can change them any more. */
-export interface ValidatedCall extends ResolvedCall {
-  readonly args: JsonObject
-  readonly argsText: string
-}
+export type ValidatedCall = ResolvedCall & { readonly args: JsonObject }
 
 /** Every policy agrees, and so does a person where one had to be asked. */
-export interface AuthorizedCall extends ValidatedCall {
-  readonly decision: Decision
-}
+export type AuthorizedCall = ValidatedCall & { readonly decision: Decision }
 
-export interface BudgetedCall extends AuthorizedCall {
-  readonly reservation: Reservation
-}
+export type BudgetedCall = AuthorizedCall & { readonly reservation: Reservation }
 
 /** No before-hook skipped it: it may run. */
-export interface ClearedCall extends BudgetedCall {
-  readonly cleared: true
-}
+export type ClearedCall = BudgetedCall & { readonly cleared: true }
 
 /** The tool has answered, in whichever of the accepted shapes; here it is read. */
-export interface ExecutedCall extends ClearedCall {
-  readonly reading: Reading
-}
-
-/** How far a call came, for whoever settles it after a throw. Written by the pipeline and its stages alone. */
-export interface CallProgress {
-  readonly startedAt: number
-  tool: ToolEntry | undefined
-  budgeted: BudgetedCall | undefined
-  /** 0 until the tool is run. */
-  attempt: number
-  /** Lets go of the extension the call is bound to. */
-  release: (() => void) | undefined
-  journal: JournalEntry | undefined
-}
-
-export const beginning = (clock: Clock): CallProgress =>
-  ({ startedAt: clock.monotonic(), tool: undefined, budgeted: undefined, attempt: 0, release: undefined, journal: undefined })
+export type ExecutedCall = ClearedCall & { readonly reading: Reading }
 
 /** A stage's no: a value, not a throw. */
 export class Refusal {
@@ -109,5 +191,5 @@ export const viewOf = (call: ValidatedCall, approvalKey: string): CallView => ({
 
 /** The fields every event of a call carries. */
 export const eventFields = (call: RawCall) => ({
-  sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.progress.tool?.origin ?? null,
+  sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
 })

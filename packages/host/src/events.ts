@@ -28,9 +28,14 @@ export class EventBus {
     return () => this.#subscribe(this.#subscriptions.filter((other) => other !== subscription))
   }
 
+  /** Whether anybody wants to hear of it: for those who would make an event for nothing many times a second. */
+  hears(type: EventType): boolean {
+    return this.#hearersOf(type).length > 0
+  }
+
   /** Contract: must not throw, whatever the listeners do. */
   emit(body: EventBody): void {
-    const hearers = this.#hearers.get(body.type) ?? this.#findHearers(body.type)
+    const hearers = this.#hearersOf(body.type)
     if (hearers.length === 0) return
     const event = Object.freeze({ ...body, at: this.#time() }) as BulkheadEvent
     for (const { listener } of hearers) this.#tell(listener, event)
@@ -46,7 +51,9 @@ export class EventBus {
     this.#hearers = new Map()
   }
 
-  #findHearers(type: EventType): readonly Subscription[] {
+  #hearersOf(type: EventType): readonly Subscription[] {
+    const known = this.#hearers.get(type)
+    if (known) return known
     const hearers = this.#subscriptions.filter(({ types }) => types === undefined || types.has(type))
     this.#hearers.set(type, hearers)
     return hearers

@@ -3,6 +3,7 @@ import type { EventBus } from './events.ts'
 import type { Holds } from './holds.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
 import type { OpenCalls } from './journal/open-calls.ts'
+import type { MetricsRecorder } from './metrics/tool-metrics.ts'
 import type { Registry } from './registry.ts'
 import type { Workflows } from './sessions/workflows.ts'
 
@@ -19,6 +20,7 @@ export interface HostContext {
   readonly registry: Registry
   readonly events: EventBus
   readonly clock: Clock
+  readonly metrics: MetricsRecorder
   readonly workflows: Workflows
   readonly journal: OpenCalls
   readonly paused: PausedCalls

@@ -1,6 +1,7 @@
 import type {
-  ArgumentsReader, Clock, Diagnostic, EventListener, ExtensionDescriptor, Interactor, Layer, Store, ToolListing,
+  ArgumentsReader, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer, Store, ToolListing,
 } from '@bulkhead/contract'
+import type { ApprovalBook } from './approvals/approval-book.ts'
 import type { ExtensionStatus } from './extension-status.ts'
 import type { Sidecar } from './host-context.ts'
 import type { PausedCall } from './interaction/paused-calls.ts'
@@ -35,6 +36,8 @@ export interface HostOptions extends Place {
 }
 
 export interface Host {
+  /** What people have approved of for longer than one call. */
+  readonly approvals: ApprovalBook
   tools(): readonly ToolListing[]
   /** What answers to the name, with its origin and generation. */
   tool(name: string): ToolListing | undefined
@@ -82,8 +85,8 @@ export interface Host {
   interruptedCalls(): Promise<readonly InterruptedCall[]>
   /** Resolves when everything that happened so far is in the store. Rejects with StoreUnavailable when the audit of some of it is not. */
   flush(): Promise<void>
-  /** Returns what ends the subscription. */
-  on(listener: EventListener): () => void
+  /** `types`: what it wants to hear of, all unless given; what nobody wants to hear of costs nothing. Returns what ends the subscription. */
+  on(listener: EventListener, types?: readonly EventType[]): () => void
   /** What became of the calls so far, by tool. */
   metrics(): readonly ToolMetrics[]
   /**

@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type ExtensionDescriptor, type Layer,
+  BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer,
   type ToolListing,
 } from '@bulkhead/contract'
+import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './approvals/approval-book.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { settlesWithin } from './bounded-wait.ts'
 import { EventBus } from './events.ts'
 import { statusOf, type ExtensionStatus } from './extension-status.ts'
 import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
-import { COUNTED, MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
+import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
@@ -19,6 +21,8 @@ import type { StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
 import { OpenCalls, type InterruptedCall } from './journal/open-calls.ts'
 import type { PausedCall } from './interaction/paused-calls.ts'
+import { patientSidecar } from './patient-sidecar.ts'
+import { PatientStore } from './patient-store.ts'
 import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
 
 const DRAIN_MS = 5_000
@@ -29,6 +33,7 @@ export function createHost(options: HostOptions): Host {
 }
 
 class ToolHost implements Host {
+  readonly approvals: ApprovalBook
   readonly #sources: WorkspaceSources
   /** Those that were left and have sessions. */
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
@@ -38,18 +43,22 @@ class ToolHost implements Host {
   #closing: Promise<CloseReport> | undefined
 
   constructor(options: HostOptions) {
-    const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
-    const { argumentsReaders = new Map<string, ArgumentsReader>() } = options
+    const { userData, env, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
+    const store = new PatientStore(options.store, clock)
+    const sidecar = options.sidecar && patientSidecar(options.sidecar, clock)
+    const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const events = new EventBus(clock)
-    const journal = new OpenCalls({ store, owner: options.owner, events, clock })
+    const journal = new OpenCalls({ store, owner, events, clock })
     this.#sources = {
-      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal,
-      workflows: new Workflows(),
+      store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
+      workflows: new Workflows(), metrics: this.#metrics,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
-    events.on(this.#metrics.hear, COUNTED)
     this.#audit = openAudit({ config, store, events, env, registry: () => this.#registry })
+    this.approvals = createApprovalBook({
+      ledger: this.#workspace.projectApprovals.ledger, now: () => clock.now(), open: () => this.#openApprovals(),
+    })
     // Later, so that whoever subscribes first hears of it.
     queueMicrotask(() => journal.recover())
   }
@@ -75,8 +84,8 @@ class ToolHost implements Host {
     ]
   }
 
-  on(listener: EventListener): () => void {
-    return this.#sources.events.on(listener)
+  on(listener: EventListener, types?: readonly EventType[]): () => void {
+    return this.#sources.events.on(listener, types && new Set(types))
   }
 
   register(extensions: readonly ExtensionDescriptor[]): Promise<void> {
@@ -151,6 +160,7 @@ class ToolHost implements Host {
   }
 
   async flush(): Promise<void> {
+    await Promise.all(this.#workspaces.map(({ projectApprovals }) => projectApprovals.settled()))
     await Promise.all([this.#sources.journal.settled(), this.#audit?.flush()])
   }
 
@@ -161,6 +171,19 @@ class ToolHost implements Host {
   close(): Promise<CloseReport> {
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  get #workspaces(): readonly Workspace[] {
+    return [this.#workspace, ...this.#left.keys()]
+  }
+
+  #openApprovals(): OpenApprovals {
+    const sessions = this.#workspaces.flatMap((workspace) => [...workspace.sessions])
+    return {
+      workspace: this.#workspace.path,
+      projects: this.#workspaces.map(({ projectApprovals }) => projectApprovals),
+      sessions: sessions.flatMap((session) => session.givenApprovals),
+    }
   }
 
   get #registry() {
@@ -200,7 +223,7 @@ class ToolHost implements Host {
 
   async #close(): Promise<CloseReport> {
     const { clock, drainMs } = this.#sources
-    const workspaces = [this.#workspace, ...this.#left.keys()]
+    const workspaces = this.#workspaces
     const sessions = workspaces.flatMap((workspace) => [...workspace.sessions])
     for (const session of sessions) session.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
@@ -209,6 +232,8 @@ class ToolHost implements Host {
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // Whoever must know whether all was kept has flushed; a loss has been told as a SuppressedError.
+    await this.flush().catch(() => undefined)
+    // And that telling is to be kept as well.
     await this.flush().catch(() => undefined)
     return {
       stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults), cancelledCalls,

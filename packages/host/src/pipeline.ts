@@ -1,23 +1,18 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
-import { eventFields, Refusal, type AuthorizedCall, type ExecutedCall, type RawCall } from './call.ts'
+import { eventFields, Refusal, type AuthorizedCall, type ClearedCall, type ExecutedCall, type RawCall } from './call.ts'
 import { untilAborted } from './cancellation.ts'
 import type { HostContext } from './host-context.ts'
 import { SKIPPED_BY_STEERING } from './outcome.ts'
+import { isResultJudged, runAfterGuards } from './stages/after-guards.ts'
 import { authorize } from './stages/authorize.ts'
 import { runBeforeHooks } from './stages/before-hooks.ts'
 import { reserve } from './stages/budget.ts'
 import { execute } from './stages/execute.ts'
-import { readWords, receive, repeatable, type CallScope, type Words } from './stages/receive.ts'
+import { propose, receive, type Proposal } from './stages/receive.ts'
+import { redeemPermits } from './stages/redeem.ts'
 import { resolve } from './stages/resolve.ts'
 import { settle } from './stages/settle.ts'
 import { validate } from './stages/validate.ts'
-
-/** A call as it comes in: the caller's words, and where and until when it is made. */
-export interface Proposal {
-  readonly scope: CallScope
-  readonly call: unknown
-  readonly timeoutMs: unknown
-}
 
 /** A call that is decided on and has not run: refused, or ready to. */
 export interface PreparedCall {
@@ -25,22 +20,41 @@ export interface PreparedCall {
   readonly decided: AuthorizedCall | Refusal
 }
 
-/** One call from the caller's words to its one outcome. Contract: never rejects. */
+/**
+ * One call from the caller's words to its one outcome. Stages answer at once wherever they can, and only those that cannot are
+ * waited for: a call that nothing holds up is on its way to its tool before this returns. Contract: never rejects.
+ */
 export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
-  return finishCall(await prepareCall(proposal, host), host)
+  const call = propose(proposal, host.clock)
+  let ended: ExecutedCall | Refusal
+  try {
+    const decided = decide(call, host)
+    const authorized = decided instanceof Promise ? await decided : decided
+    ended = authorized instanceof Refusal ? authorized : await perform(authorized, host)
+  } catch (thrown) {
+    ended = refusalOf(thrown)
+  }
+  return end(call, ended, host)
 }
 
 /** Everything that can be said of a call before it runs, a person's word included. Contract: never rejects. */
 export async function prepareCall(proposal: Proposal, host: HostContext): Promise<PreparedCall> {
-  const words = readWords(proposal.call)
-  const names = { id: repeatable(words.id), name: repeatable(words.name) }
-  const call: RawCall = { ...proposal.scope, ...names, input: undefined, timeoutMs: undefined }
-  return { call, decided: await orRefusal(() => decide(words, proposal, host)) }
+  const call = propose(proposal, host.clock)
+  try {
+    return { call, decided: await decide(call, host) }
+  } catch (thrown) {
+    return { call, decided: refusalOf(thrown) }
+  }
 }
 
 /** Contract: never rejects. */
 export async function finishCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
-  const ended = decided instanceof Refusal ? decided : await orRefusal(() => perform(decided, host))
+  let ended: ExecutedCall | Refusal
+  try {
+    ended = decided instanceof Refusal ? decided : await perform(decided, host)
+  } catch (thrown) {
+    ended = refusalOf(thrown)
+  }
   return end(call, ended, host)
 }
 
@@ -48,36 +62,30 @@ export async function finishCall({ call, decided }: PreparedCall, host: HostCont
  * For a call that gives way to what the person has said meanwhile. It is told as one that began and ended, so that whoever
  * counts beginnings finds an end for each. One that was refused stays refused. Contract: never rejects.
  */
-export function skipCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
+export async function skipCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
   if (decided instanceof Refusal) return end(call, decided, host)
   host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
   return end(call, new Refusal(new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)), host)
 }
 
+/** Where a throw becomes an outcome. */
+const refusalOf = (thrown: unknown): Refusal => new Refusal(BulkheadError.from(thrown))
+
 /** Nothing of the call is left afterwards. */
-async function end(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): Promise<Outcome> {
-  const { progress } = call
+function end(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): Outcome | Promise<Outcome> {
+  let outcome: Outcome | Promise<Outcome> | undefined
   try {
-    return await settle(call, ended, host)
+    outcome = settle(call, ended, host)
   } finally {
-    progress.release?.()
-    progress.journal?.close()
+    if (!(outcome instanceof Promise)) call.end()
   }
+  return outcome instanceof Promise ? outcome.finally(() => call.end()) : outcome
 }
 
-/** The only place where a throw becomes an outcome. */
-async function orRefusal<Stage>(work: () => Promise<Stage>): Promise<Stage | Refusal> {
-  try {
-    return await work()
-  } catch (thrown) {
-    return new Refusal(BulkheadError.from(thrown))
-  }
-}
+function decide(call: RawCall, host: HostContext): AuthorizedCall | Refusal | Promise<AuthorizedCall | Refusal> {
+  call.throwIfCancelled()
 
-async function decide(words: Words, { scope, timeoutMs }: Proposal, host: HostContext): Promise<AuthorizedCall | Refusal> {
-  scope.signal.throwIfAborted()
-
-  const received = receive(words, timeoutMs, scope)
+  const received = receive(call)
   if (received instanceof Refusal) return received
 
   const resolved = resolve(received)
@@ -85,24 +93,31 @@ async function decide(words: Words, { scope, timeoutMs }: Proposal, host: HostCo
 
   const validated = validate(resolved)
   if (validated instanceof Refusal) return validated
-  host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args: validated.args })
-  scope.progress.journal = host.journal.open(validated)
+  if (host.events.hears('ToolInvocationProposed')) {
+    host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args: validated.args })
+  }
+  call.journal = host.journal.open(validated)
 
   return authorize(validated, host)
 }
 
-async function perform(authorized: AuthorizedCall, host: HostContext): Promise<ExecutedCall | Refusal> {
-  authorized.signal.throwIfAborted()
+function perform(authorized: AuthorizedCall, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
+  authorized.throwIfCancelled()
+
+  const unpermitted = authorized.decision.permits && redeemPermits(authorized, host)
+  if (unpermitted) return unpermitted
 
   const budgeted = reserve(authorized)
   if (budgeted instanceof Refusal) return budgeted
-  authorized.progress.budgeted = budgeted
 
-  const cleared = await runBeforeHooks(budgeted)
+  const cleared = runBeforeHooks(budgeted)
+  return cleared instanceof Promise ? cleared.then<Refusal | ExecutedCall>((known) => run(known, host)) : run(cleared, host)
+}
+
+/** Not before the journal has it: a call that ran is known to whoever comes after this process. */
+function run(cleared: ClearedCall | Refusal, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
   if (cleared instanceof Refusal) return cleared
-
-  const { journal } = authorized.progress
-  if (journal) await untilAborted(journal.written, authorized.signal)
-
-  return execute(cleared, host)
+  const written = cleared.journal?.written
+  const executed = written === undefined ? execute(cleared, host) : untilAborted(written, cleared.signal).then(() => execute(cleared, host))
+  return isResultJudged(cleared) ? executed.then((ran) => runAfterGuards(ran, host)) : executed
 }

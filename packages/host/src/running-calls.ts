@@ -1,26 +1,4 @@
-import type { BulkheadError } from '@bulkhead/contract'
-import type { ClearedCall } from './call.ts'
-import type { Deadline } from './deadline.ts'
-import type { QuestionLog } from './interaction/question-log.ts'
-
-/** A call while its tool runs: whom the compartment's questions on its behalf go to. */
-export interface RunningCall {
-  readonly call: ClearedCall
-  readonly deadline: Deadline
-  /** Aborted when this attempt is over, whatever ends it early. */
-  readonly signal: AbortSignal
-  /** Ends this attempt with a reason. */
-  readonly end: (reason: BulkheadError) => void
-  readonly questions: QuestionLog
-}
-
-/** Stops the time of a call, and of those that wait for it. Returns what lets it go on. */
-export function pauseFor({ call, deadline }: RunningCall): () => void {
-  const resumes = [deadline.pause(), call.parent?.pause()]
-  return () => {
-    for (const resume of resumes) resume?.()
-  }
-}
+import type { RunningCall } from './running-call.ts'
 
 /** The calls one extension is busy with, by the id its compartment knows them under. */
 export class RunningCalls {

@@ -1,5 +1,6 @@
 import { BulkheadError, findJsonFault, type ExtensionDescriptor, type Json, type SessionAccess } from '@bulkhead/contract'
-import type { RunningCall, RunningCalls } from './running-calls.ts'
+import type { SessionScope } from './sessions/session-scope.ts'
+import type { RunningCalls } from './running-calls.ts'
 
 /** Of one extension in one session, as JSON. */
 const MAX_CHARS = 256 * 1024
@@ -9,15 +10,13 @@ export interface MemorySources {
   readonly running: Pick<RunningCalls, 'get'>
 }
 
-type Session = RunningCall['call']['session']
-
 /** By extension and layer. A session that is over takes what was kept for it along. */
-const kept = new WeakMap<Session, Map<string, Json>>()
+const kept = new WeakMap<SessionScope, Map<string, Json>>()
 
 /** What the session of a running call keeps of one extension. Nothing of it outlives the session or reaches a store. */
 export function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): SessionAccess {
   const key = `${layer}/${id}`
-  const sessionOf = (callId: string): Session => {
+  const sessionOf = (callId: string): SessionScope => {
     const current = running.get(callId)
     if (current) return current.call.session
     throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked for a session outside of a call.`)

@@ -1,6 +1,7 @@
 import type {
   ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
 } from '@bulkhead/contract'
+import { ProjectApprovals } from './approvals/project-approvals.ts'
 import { settlesWithin } from './bounded-wait.ts'
 import type { EventBus } from './events.ts'
 import type { Starter } from './extension.ts'
@@ -8,8 +9,8 @@ import { Holds } from './holds.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
 import { Interactions } from './interaction/interactions.ts'
 import { PausedCalls } from './interaction/paused-calls.ts'
-import type { OpenCalls } from './journal/open-calls.ts'
-import { ProjectApprovals } from './permissions/approvals.ts'
+import type { OpenCalls, Owner } from './journal/open-calls.ts'
+import type { MetricsRecorder } from './metrics/tool-metrics.ts'
 import { Registry } from './registry.ts'
 import type { ReportSource } from './reload/reload-report.ts'
 import { Reloader } from './reload/reloader.ts'
@@ -46,6 +47,8 @@ export interface WorkspaceSources {
   readonly drainMs: number
   readonly workflows: Workflows
   readonly journal: OpenCalls
+  readonly metrics: MetricsRecorder
+  readonly owner: Owner
 }
 
 /**
@@ -64,11 +67,12 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
-    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, argumentsReaders } = sources
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
+    const { metrics, argumentsReaders } = sources
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
-    this.projectApprovals = new ProjectApprovals(store, workspace, events, () => clock.now())
+    this.projectApprovals = new ProjectApprovals({ store, workspace, events, clock })
     const registry = new Registry({
       settings: new Settings(report.config),
       variables: this.variables,
@@ -78,8 +82,8 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, workflows, journal, argumentsReaders, workspace,
-      paused: new PausedCalls(store, workspace, () => clock.now()),
+      registry, events, clock, sidecar, turns, workflows, journal, metrics, argumentsReaders, workspace,
+      paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }
     this.retirement = new Retirement({ turns, events, drainMs })
     const starter = interactor && new Interactions({
@@ -118,6 +122,7 @@ export class Workspace {
     const reloaded = this.reloader.close(reason)
     const report = await stopAll([...this.retirement.leaving, ...registry.clear()], reason, drainMs)
     await settlesWithin(clock, drainMs, reloaded)
+    await this.projectApprovals.settled()
     return report
   }
 }

@@ -1,6 +1,6 @@
 /** The order of the stages is a compile-time fact: each wrong order below is an error, and this file fails when one is not. */
 import type {
-  AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, Refusal, ResolvedCall, ValidatedCall,
+  AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, ReceivedCall, Refusal, ResolvedCall, ValidatedCall,
 } from '../src/call.ts'
 import type { HostContext } from '../src/host-context.ts'
 import { authorize } from '../src/stages/authorize.ts'
@@ -14,6 +14,7 @@ import { validate } from '../src/stages/validate.ts'
 
 declare const host: HostContext
 declare const raw: RawCall
+declare const received: ReceivedCall
 declare const resolved: ResolvedCall
 declare const validated: ValidatedCall
 declare const authorized: AuthorizedCall
@@ -21,20 +22,25 @@ declare const budgeted: BudgetedCall
 declare const cleared: ClearedCall
 declare const executed: ExecutedCall
 
+/** At once where it can be. */
+type Stage<Value> = Value | Promise<Value>
+
 export const right = [
-  receive({ id: 'c', name: 'n', input: {} }, undefined, raw) satisfies RawCall | Refusal,
-  resolve(raw) satisfies ResolvedCall | Refusal,
+  receive(raw) satisfies ReceivedCall | Refusal,
+  resolve(received) satisfies ResolvedCall | Refusal,
   validate(resolved) satisfies ValidatedCall | Refusal,
-  authorize(validated, host) satisfies Promise<AuthorizedCall | Refusal>,
+  authorize(validated, host) satisfies Stage<AuthorizedCall | Refusal>,
   reserve(authorized) satisfies BudgetedCall | Refusal,
-  runBeforeHooks(budgeted) satisfies Promise<ClearedCall | Refusal>,
+  runBeforeHooks(budgeted) satisfies Stage<ClearedCall | Refusal>,
   execute(cleared, host) satisfies Promise<ExecutedCall>,
   settle(raw, executed, host),
 ]
 
 export const wrong = [
+  // @ts-expect-error not received
+  resolve(raw),
   // @ts-expect-error not resolved
-  validate(raw),
+  validate(received),
   // @ts-expect-error not validated
   authorize(resolved, host),
   // @ts-expect-error not authorized

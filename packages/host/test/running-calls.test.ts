@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { RunningCalls, type RunningCall } from '../src/running-calls.ts'
+import type { RunningCall } from '../src/running-call.ts'
+import { RunningCalls } from '../src/running-calls.ts'
 import { flush } from './twin/clock.ts'
 
 const running = (id: string) => ({ call: { id } }) as RunningCall

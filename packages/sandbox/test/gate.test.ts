@@ -37,6 +37,8 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   'with a text for an id': request({ id: '1' }),
   'with an object for an id': request({ id: {} }),
   'with half an id': request({ id: 1.5 }),
+  'with an id below zero': request({ id: -1 }),
+  'with an id that cannot become a number': request({ id: { valueOf: 1, toString: 1 } }),
   'with an id too large to be told from others': request({ id: 2 ** 53 }),
   'with another field': [...request(), 'more', 'still more'],
   'with holes that are no list': [...request(), { 0: ['x'] }],
@@ -58,6 +60,9 @@ const nested = (depth: number): object => error(depth > 0 ? { cause: nested(dept
 const ANSWERS: Readonly<Record<string, (id: number) => unknown>> = {
   'to another question': (id) => [call.value, id + 1, 1],
   'to a question by a text': (id) => [call.value, String(id), 1],
+  'to a question by an object that cannot become a number': () => [call.value, { valueOf: 1, toString: 1 }, 1],
+  'to a question by a fraction': (id) => [call.value, id + 0.5, 1],
+  'to a question by a number below zero': () => [call.value, -1, 1],
   'without a value': (id) => [call.value, id],
   'with two values': (id) => [call.value, id, 1, 2],
   'of our own kind': (id) => [broker.value, id, 1],

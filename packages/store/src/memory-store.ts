@@ -26,6 +26,7 @@ class MemoryStore implements Store {
   #before = CHAIN_START
   #last = 0
   #link = CHAIN_START
+  #approvalRevision = 0
   #closed = false
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -35,10 +36,29 @@ class MemoryStore implements Store {
 
   async write(collection: StoreCollection, key: string, value: Json): Promise<void> {
     this.#at(collection, key).set(key, writeRecord(value))
+    this.#changed(collection)
   }
 
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#at(collection, key).delete(key)
+    this.#changed(collection)
+  }
+
+  async update(
+    collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
+  ): Promise<Json | undefined> {
+    const records = this.#at(collection, key)
+    const text = records.get(key)
+    const next = change(text === undefined ? undefined : readRecord(text, nameOf(collection, key)))
+    if (next === undefined) records.delete(key)
+    else records.set(key, writeRecord(next))
+    this.#changed(collection)
+    return next
+  }
+
+  approvalRevision(): number {
+    this.#mustBeOpen()
+    return this.#approvalRevision
   }
 
   async list(collection: StoreCollection, prefix = '') {
@@ -84,6 +104,10 @@ class MemoryStore implements Store {
     const [[position, { link }]] = this.#audit.entries() as unknown as [[number, KeptRecord]]
     this.#audit.delete(position)
     this.#before = link
+  }
+
+  #changed(collection: StoreCollection): void {
+    if (collection === 'approval') this.#approvalRevision++
   }
 
   #at(collection: StoreCollection, key: string): Map<string, string> {

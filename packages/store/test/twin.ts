@@ -1,4 +1,4 @@
-import { STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
+import { BulkheadError, STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { verifyAudit } from '../src/index.ts'
 
@@ -43,6 +43,52 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.read('state', 'a')).toBeUndefined()
     expect(await store.read('approval', 'a')).toBe('approval')
     expect(await store.list('state')).toEqual([])
+  })
+
+  it('lets one of many have the same thing', async () => {
+    const store = await open()
+    await store.write('paused', 'a', 'free')
+    const claims = Array.from({ length: 20 }, (_, index) => store.update('paused', 'a', (value) => value === 'free' ? index : value))
+    const winners = await Promise.all(claims)
+    expect(new Set(winners).size).toBe(1)
+    expect(await store.read('paused', 'a')).toBe(winners[0])
+  })
+
+  it('changes a record in one step, however many ask at once', async () => {
+    const store = await open()
+    const increase = (value: Json | undefined) => Number(value ?? 0) + 1
+    expect(await store.update('approval', 'a', increase)).toBe(1)
+    await Promise.all(Array.from({ length: 50 }, () => store.update('approval', 'a', increase)))
+    expect(await store.read('approval', 'a')).toBe(51)
+    expect(await store.update('approval', 'a', (value) => value)).toBe(51)
+    expect(await store.update('approval', 'a', () => undefined)).toBeUndefined()
+    expect(await store.list('approval')).toEqual([])
+    expect(await store.update('approval', 'a', (value) => value)).toBeUndefined()
+    await store.write('approval', 'a', 1)
+    await expect(store.update('approval', 'a', () => { throw new BulkheadError('NotFound', 'no') })).rejects.toMatchObject({ code: 'NotFound' })
+    expect(await store.read('approval', 'a')).toBe(1)
+    await expect(store.update('approval', 'a', () => Number.NaN)).rejects.toMatchObject({ code: 'StoreUnavailable' })
+  })
+
+  it('tells by a number that approvals have changed, and by no other change', async () => {
+    const store = await open()
+    const seen = new Set([store.approvalRevision!()])
+    const changes = [
+      () => store.write('approval', 'a', 1), () => store.write('approval', 'a', 2), () => store.update('approval', 'a', () => 3),
+      () => store.remove('approval', 'a'), () => store.update('approval', 'b', () => 1),
+    ]
+    for (const change of changes) {
+      await change()
+      seen.add(store.approvalRevision!())
+    }
+    expect(seen.size).toBe(changes.length + 1)
+    const before = store.approvalRevision!()
+    await store.write('call', 'a', 1)
+    await store.remove('call', 'a')
+    await store.append({})
+    expect(store.approvalRevision!()).toBe(before)
+    await store.close()
+    expect(() => store.approvalRevision!()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
   })
 
   it('lists in the order of keys, by prefix', async () => {
@@ -121,6 +167,7 @@ export function describesAStore(open: () => Promise<Store>): void {
       `to ${method} when closed`, async (store) => { await store.close(); await store[method]('state', 'a') },
     ]),
     ['to write when closed', async (store) => { await store.close(); await store.write('state', 'a', 1) }],
+    ['to update when closed', async (store) => { await store.close(); await store.update('state', 'a', () => 1) }],
     ['to give records when closed', async (store) => { await store.close(); await store.records() }],
   ]
   it.each(refused)('refuses %s with StoreUnavailable', async (_, act) => {

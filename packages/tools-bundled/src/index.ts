@@ -3,6 +3,9 @@ import { bash } from './bash/bash.ts'
 import { readBashArguments } from './bash/judging/read-arguments.ts'
 import type { BundledExtension } from './bundled-extension.ts'
 import { edit } from './edit/edit.ts'
+import {
+  readEditArguments, readFetchArguments, readGlobArguments, readGrepArguments, readReadArguments, readWriteArguments,
+} from './file-arguments.ts'
 import { glob } from './glob/glob.ts'
 import { grep } from './grep/grep.ts'
 import { question } from './question/question.ts'
@@ -46,4 +49,7 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
 export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()
 
 /** For the host: what calls of these tools stand for, whoever implements them. */
-export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map([['bash', readBashArguments]])
+export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map<LockedTool, ArgumentsReader>([
+  ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
+  ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
+])

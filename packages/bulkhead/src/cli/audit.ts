@@ -1,13 +1,12 @@
-import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
-import { BulkheadError, isJsonObject, type AuditEntry, type Json, type Store } from '@bulkhead/contract'
-import { openSqliteStore, verifyAudit, type Anchor } from '@bulkhead/store'
-import { storeFile } from '../store-file.ts'
+import { BulkheadError, isJsonObject, type AuditEntry, type Json, type JsonObject, type Store } from '@bulkhead/contract'
+import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { exportLines, openExport } from './audit-export.ts'
 import type { Command } from './command.ts'
 import { readOptions } from './host-options.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
+import { withStore } from './with-store.ts'
 
 const LATEST = 20
 
@@ -36,16 +35,16 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
       case 'verify': {
         const anchor = readAnchor(values.anchor)
         if (operand !== undefined) return printVerdict(await verifyAudit(await openExport(operand), anchor), json)
-        return withStore(values.home, async (store) => printVerdict(await verifyAudit(store, anchor), json))
+        return withStore(values.home, 'audit', async (store) => printVerdict(await verifyAudit(store, anchor), json))
       }
       case 'tail':
         refuseOperand(operand)
-        return withStore(values.home, tail(readCount(values.count), json))
+        return withStore(values.home, 'audit', tail(readCount(values.count), json))
       case 'show':
-        return withStore(values.home, show(readPosition(operand)))
+        return withStore(values.home, 'audit', show(readPosition(operand)))
       case 'export':
         refuseOperand(operand)
-        return withStore(values.home, async (store) => {
+        return withStore(values.home, 'audit', async (store) => {
           for await (const line of exportLines(store)) process.stdout.write(`${line}\n`)
           return 0
         })
@@ -53,20 +52,6 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
         throw new UsageError(act === undefined ? 'What about the audit? verify, tail, show or export.' : `There is no "audit ${act}".`)
     }
   },
-}
-
-/** Reading must not make a store where there is none. */
-async function withStore(home: string | undefined, use: (store: Store) => Promise<number>): Promise<number> {
-  const file = storeFile(home)
-  if (!existsSync(file)) {
-    throw new BulkheadError('StoreUnavailable', `There is no audit at ${file}. It is made by the first call, or is elsewhere: use --home.`)
-  }
-  const store = await openSqliteStore({ file })
-  try {
-    return await use(store)
-  } finally {
-    await store.close()
-  }
 }
 
 function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
@@ -98,11 +83,17 @@ const HEADINGS = ['POSITION', 'AT', 'TYPE', 'TOOL', 'ORIGIN', 'WHAT']
 function rowOf({ position, record }: AuditEntry): string[] {
   const of = isJsonObject(record) ? record : {}
   const origin = isJsonObject(of['origin']) ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}` : '-'
-  const what = [of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message']]
+  const what = [of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message'], approvalText(of)]
   return [
     String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
     what.filter((word) => typeof word === 'string').join(' ').slice(0, 120) || '-',
   ]
+}
+
+/** What was approved, and who said so. */
+function approvalText({ type, approvalKey, grantedBy, revokedBy }: JsonObject): string | undefined {
+  const by = grantedBy ?? revokedBy
+  return text(type).startsWith('Approval') ? `${text(approvalKey)}${by === undefined ? '' : ` by ${text(by)}`}` : undefined
 }
 
 const text = (value: Json | undefined): string => typeof value === 'string' ? value : '-'

@@ -1,20 +1,26 @@
 import type { Readable, Writable } from 'node:stream'
 import { confirm, isCancel, multiselect, password, select, text } from '@clack/prompts'
 import { visibleText, type InteractionOption, type InteractionRequest, type Json } from '@bulkhead/contract'
+import { accountName } from '../account-name.ts'
+import { approvalText, type ApprovalText } from './approval-text.ts'
+import { questionText } from './question-text.ts'
+import { screenOf } from './rows.ts'
 
 export interface PromptTerms {
   readonly input: Readable
-  readonly output: Writable
+  readonly output: Writable & { readonly columns?: number; readonly rows?: number }
   readonly signal: AbortSignal
 }
 
 const MAX_LABEL_CHARS = 200
+const AT_THE_TERMINAL = `${accountName()} at the terminal`
 
-/** What a person answers, or undefined when they dismiss the question. Enter alone never agrees to anything. */
-export async function promptPerson(request: InteractionRequest, terms: PromptTerms): Promise<Json | undefined> {
+/** Shows the question, and has what a person answers, or undefined when they dismiss it. Enter alone never agrees to anything. */
+export async function promptPerson(request: InteractionRequest, source: string, terms: PromptTerms): Promise<Json | undefined> {
+  const screen = screenOf(terms.output)
+  if (request.kind === 'Approve') return approve(approvalText(request.approval, screen), terms)
+  terms.output.write(questionText(request, source, screen))
   switch (request.kind) {
-    case 'Approve':
-      return approve(terms)
     case 'Ask':
       return typed(await text({ ...terms, message: 'Your answer' }))
     case 'Auth.Password':
@@ -32,22 +38,31 @@ export async function promptPerson(request: InteractionRequest, terms: PromptTer
   }
 }
 
-async function approve(terms: PromptTerms): Promise<Json | undefined> {
-  const decision = given(await select({
-    ...terms,
-    message: 'Run it?',
-    initialValue: 'reject',
-    options: [
-      { value: 'once', label: 'Yes, this once' },
-      { value: 'session', label: 'Yes, with this key for the whole session' },
-      { value: 'project', label: 'Yes, with this key always in this project' },
-      { value: 'reject', label: 'No' },
-      { value: 'explain', label: 'No, and say why' },
-    ],
-  }))
-  if (decision !== 'explain') return decision === undefined ? undefined : { decision }
-  const reason = typed(await text({ ...terms, message: 'Why not?' }))
-  return { decision: 'reject', ...(reason ? { reason } : {}) }
+async function approve({ short, whole, isCut }: ApprovalText, terms: PromptTerms): Promise<Json | undefined> {
+  terms.output.write(short)
+  for (;;) {
+    const decision = given(await select({
+      ...terms,
+      message: 'Run it?',
+      initialValue: 'reject',
+      options: [
+        { value: 'once', label: 'Yes, this once' },
+        { value: 'session', label: 'Yes, with this key for the whole session' },
+        { value: 'project', label: 'Yes, with this key always in this project' },
+        { value: 'reject', label: 'No' },
+        { value: 'explain', label: 'No, and say why' },
+        ...(isCut ? [{ value: 'show', label: 'Show all that was left out' }] : []),
+      ],
+    }))
+    if (decision === undefined) return undefined
+    if (decision === 'show') terms.output.write(whole)
+    else return decision === 'explain' ? { decision: 'reject', ...await reason(terms) } : { decision, by: AT_THE_TERMINAL }
+  }
+}
+
+async function reason(terms: PromptTerms): Promise<{ readonly reason?: string; readonly by: string }> {
+  const why = typed(await text({ ...terms, message: 'Why not?' }))
+  return { ...(why ? { reason: why } : {}), by: AT_THE_TERMINAL }
 }
 
 async function trust(terms: PromptTerms): Promise<Json | undefined> {

@@ -1,7 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { InteractionResponse, Interactor } from '@bulkhead/contract'
 import { promptPerson } from './prompt-person.ts'
-import { questionText } from './question-text.ts'
 
 export interface TerminalStreams {
   readonly input: Readable
@@ -19,8 +18,7 @@ export function createTerminalInteractor(
   return {
     interact({ request, source }, signal): Promise<InteractionResponse> {
       const answer = last.then(() => whileOpen(input, signal, async (open) => {
-        output.write(questionText(request, source))
-        const value = await promptPerson(request, { input, output, signal: open })
+        const value = await promptPerson(request, source, { input, output, signal: open })
         return value === undefined ? DISMISSED : { status: 'accepted', value }
       }))
       last = answer

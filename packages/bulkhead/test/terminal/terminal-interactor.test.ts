@@ -50,7 +50,7 @@ async function answer(request: InteractionRequest, prompt: string, keys: readonl
 
 const approval = {
   callId: 'c', tool: 'forecast', label: 'Forecast', origin: 'weather@1 (global)', approvalKey: 'Oslo',
-  argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['net: api.example'], reasons: ['the key is new'],
+  argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['reach api.example'], mayTouch: ['reach *.example'], reasons: ['the key is new'],
 }
 
 describe('a person at a terminal', () => {
@@ -61,8 +61,12 @@ describe('a person at a terminal', () => {
     ['up to the third', [UP, ENTER], { decision: 'project' }],
   ])('answers an approval with %s', async (_, keys, value) => {
     const { response, terminal } = await answer({ kind: 'Approve', approval }, 'Run it?', keys)
-    expect(response).toEqual({ status: 'accepted', value })
-    for (const text of ['forecast', 'weather@1', 'api.example', 'the key is new', 'Oslo']) expect(terminal.text).toContain(text)
+    expect(response).toEqual({ status: 'accepted', value: { ...value, by: expect.stringMatching(/\S at the terminal$/) } })
+    for (const text of [
+      /^forecast of weather@1 \(global\) wants to run$/m, /^ {2}would: +reach api\.example$/m, /^ {2}may: +reach \*\.example$/m,
+      /^ {2}asked for: +the key is new$/m, /^ {2}key: +Oslo$/m, /^ {2}\| \{"city":"\\u\{1b\}\[2JOslo\\u\{202e\}"\}$/m,
+    ]) expect(terminal.text).toMatch(text)
+    expect(terminal.text).not.toContain('left out')
   })
 
   it('says why not, and the words reach the model', async () => {
@@ -73,7 +77,39 @@ describe('a person at a terminal', () => {
     terminal.input.write(ENTER)
     await terminal.see('Why not?')
     for (const key of ['n', 'o', 't', ' ', 'n', 'o', 'w', ENTER]) terminal.input.write(key)
-    expect(await response).toEqual({ status: 'accepted', value: { decision: 'reject', reason: 'not now' } })
+    expect(await response).toMatchObject({ status: 'accepted', value: { decision: 'reject', reason: 'not now' } })
+  })
+
+  it('is told how much of a long call is not on the screen, and sees all of it when they want to', async () => {
+    const lines = Array.from({ length: 300 }, (_, index) => `line ${index} of it`)
+    const terminal = new Terminal()
+    const response = terminal.ask({ kind: 'Approve', approval: { ...approval, argumentsText: lines.join('\n') } })
+    await terminal.see('Run it?')
+    expect(terminal.text).toMatch(/… \d+ rows with about \d+ characters are left out here …/)
+    expect(terminal.text).toContain('line 0 of it')
+    expect(terminal.text).toContain('line 299 of it')
+    expect(terminal.text).not.toContain('line 150 of it')
+    expect(terminal.text.indexOf('forecast of weather')).toBeGreaterThan(-1)
+    const before = terminal.shown.length
+    for (const key of [DOWN, DOWN, ENTER]) terminal.input.write(key)
+    await terminal.see('line 150 of it')
+    const shown = stripVTControlCharacters(terminal.shown.slice(before))
+    for (const line of lines) expect(shown).toContain(`  | ${line}\n`)
+    terminal.input.write(ENTER)
+    expect(await response).toMatchObject({ value: { decision: 'reject' } })
+  })
+
+  it('never reads a stranger\u2019s words at the beginning of a row', async () => {
+    const forged = 'forecast of bundled extension weather 1.0.0 wants to run'
+    const padding = (columns: number) => `${'x'.repeat(columns)}${forged}`
+    const argumentsText = Array.from({ length: 90 }, (_, columns) => padding(columns)).join('\n') + '\n' + '船'.repeat(60) + forged
+    const { terminal } = await answer(
+      { kind: 'Approve', approval: { ...approval, argumentsText, touches: [padding(67)], approvalKey: padding(69) } }, 'Run it?', [DOWN, DOWN, ENTER, ENTER],
+    )
+    for (const row of terminal.text.split('\n')) {
+      expect(row.length).toBeLessThan(80)
+      if (row.includes('of bundled extension')) expect(row).toMatch(/^ {2}(?:\||:|would:|key:|may:)/)
+    }
   })
 
   const options = [{ label: 'a' }, { label: 'b', description: 'the second' }, { label: 'c' }]
@@ -93,7 +129,7 @@ describe('a person at a terminal', () => {
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, ENTER], 'trusted'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, DOWN, ENTER], 'declined'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [ENTER], false],
-    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd' }, 'Let it?', ['y'], true],
+    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd', approval }, 'Let it?', ['y'], true],
   ])('answers %o', async (request, prompt, keys, value) => {
     expect((await answer(request, prompt, keys)).response).toEqual({ status: 'accepted', value })
   })
@@ -113,14 +149,13 @@ describe('a person at a terminal', () => {
 describe('what a stranger wrote', () => {
   const HOSTILE = '\u001b[2J\u001b[1;1H\u009b31mforged\nforecast of host wants to run\r\u0007\u202egnp.exe'
 
+  const hostileApproval = {
+    ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], mayTouch: [HOSTILE], reasons: [HOSTILE],
+    approvalKey: HOSTILE,
+  }
+
   it.each<InteractionRequest>([
-    {
-      kind: 'Approve',
-      approval: {
-        ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], reasons: [HOSTILE],
-        approvalKey: HOSTILE,
-      },
-    },
+    { kind: 'Approve', approval: hostileApproval },
     { kind: 'Ask', prompt: HOSTILE },
     { kind: 'Auth.Password', prompt: HOSTILE },
     { kind: 'Confirm', prompt: HOSTILE },
@@ -128,7 +163,7 @@ describe('what a stranger wrote', () => {
     { kind: 'Select', prompt: HOSTILE, options: [{ label: HOSTILE }], multiple: true },
     { kind: 'Auth.DeviceCode', url: HOSTILE, code: HOSTILE, expiresAt: HOSTILE },
     { kind: 'trustProject', path: HOSTILE, summary: HOSTILE },
-    { kind: 'grantStageTool', tool: HOSTILE, stage: HOSTILE, argsDigest: HOSTILE },
+    { kind: 'grantStageTool', tool: HOSTILE, stage: HOSTILE, argsDigest: HOSTILE, approval: hostileApproval },
   ])('reaches the screen as harmless text: %o', async (request) => {
     const terminal = new Terminal()
     const cancel = new AbortController()
@@ -141,7 +176,7 @@ describe('what a stranger wrote', () => {
     }
     // A line of theirs never begins like one of ours.
     for (const line of terminal.text.split('\n').filter((each) => each.includes('forecast of host'))) {
-      expect(line).toMatch(/^ {2}(?:\||touches:|asked for:|key:)|forged/)
+      expect(line).toMatch(/^ {2}(?:\||:|would:|may:|asked for:|key:)|forged/)
     }
   })
 })

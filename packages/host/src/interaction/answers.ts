@@ -43,13 +43,18 @@ function readChoice({ options, multiple = false }: Extract<InteractionRequest, {
   throw malformed('with something that was not among the options')
 }
 
+const MAX_NAME_CHARS = 200
 const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
 
 /** Anything but one of the known answers is a no. */
 export function readApproval(value: unknown): ApprovalAnswer {
-  const { decision = value, reason } = isJsonObject(value) ? value : {}
+  const { decision = value, reason, by } = isJsonObject(value) ? value : {}
   if (!decisions.has(decision)) return { decision: 'reject', reason: 'the answer was not one of the known ones' }
-  return { decision: decision as ApprovalAnswer['decision'], ...(typeof reason === 'string' ? { reason } : {}) }
+  return {
+    decision: decision as ApprovalAnswer['decision'],
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof by === 'string' && by !== '' ? { by: by.slice(0, MAX_NAME_CHARS) } : {}),
+  }
 }
 
 const malformed = (how: string) => new BulkheadError('InteractionUnavailable', `The question was answered ${how}.`)

@@ -19,6 +19,8 @@ export interface InteractionSources {
   readonly queue?: Turnstile | undefined
 }
 
+type StageGrantRequest = Extract<InteractionRequest, { kind: 'grantStageTool' }>
+
 /** The word of whoever decides. `nobody`: it is a no because nobody could be asked. */
 export interface Word extends ApprovalAnswer {
   readonly nobody?: boolean
@@ -49,8 +51,25 @@ export class Interactions {
    * `settled` is asked when its turn has come: an answer to the question before may have settled this one too, and then
    * nobody is asked. A decider that fails has not said yes.
    */
-  approve(approval: ApprovalRequest, signal: AbortSignal, settled: () => ApprovalAnswer | undefined): Promise<Word> {
-    return this.queue.pass(signal, async () => settled() ?? await this.#decide(approval, signal).catch(failed))
+  approve(
+    approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
+  ): Promise<Word> {
+    return this.queue.pass(signal, async () => await settled() ?? await this.#decide(approval, signal).catch(failed))
+  }
+
+  /** A person's word on one call that a stage does not list. Whoever decides approvals decides this too; it is never kept. */
+  grant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
+    return this.queue.pass(signal, () => this.#decideGrant(request, signal).catch(failed))
+  }
+
+  async #decideGrant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
+    const { approver, interactors } = this.#sources
+    if (approver) return this.#approveBy(approver, request.approval, signal)
+    if (interactors.length === 0) throw nobodyThere()
+    const response = await this.#raise(request, 'host', signal)
+    if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
+    if (response.status === 'accepted' && response.value === true) return { decision: 'once' }
+    return { decision: 'reject', reason: (response.status === 'rejected' ? response.reason : undefined) ?? 'a person said no' }
   }
 
   async #decide(approval: ApprovalRequest, signal: AbortSignal): Promise<Word> {

@@ -1,5 +1,5 @@
 import { BulkheadError, type InteractionKind, type InteractionRequest, type InteractionResponse } from '@bulkhead/contract'
-import { pauseFor, type RunningCall } from '../running-calls.ts'
+import { pauseFor, type RunningCall } from '../running-call.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
 
 /** Those whose answer can wait on a disk. */
@@ -32,12 +32,13 @@ export async function askForTool(
 }
 
 /** Does nothing where the session does not pause. A call made by a tool cannot: whoever made it would be gone. */
-async function pause({ call, questions, end }: RunningCall, question: InteractionRequest): Promise<void> {
+async function pause(running: RunningCall, question: InteractionRequest): Promise<void> {
+  const { call } = running
   const { paused } = call.session
   if (!paused || call.parent || !PAUSABLE.has(question.kind) || !('prompt' in question)) return
-  const id = await paused.keep(call, question, questions.asked)
+  const id = await paused.keep(call, question, running.questions.asked)
   const message = `The tool "${call.tool.name}" waits for an answer: ${question.prompt}`
   const reason = new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })
-  end(reason)
+  running.end(reason)
   throw reason
 }

@@ -1,4 +1,5 @@
-import type { BulkheadEvent, ErrorCode, EventOf, EventType } from '@bulkhead/contract'
+import type { ErrorCode, Outcome } from '@bulkhead/contract'
+import type { ToolEntry } from '../tool-entry.ts'
 import { Histogram, type HistogramSnapshot } from './histogram.ts'
 
 /** What became of the calls of one tool of one extension. */
@@ -15,60 +16,63 @@ export interface ToolMetrics {
   readonly durationMs: HistogramSnapshot
 }
 
-/** What it listens for. */
-export const COUNTED: ReadonlySet<EventType> = new Set<EventType>([
-  'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
-])
+/** Whether a call that failed never ran, or was stopped: then it was cancelled, not tried and failed. */
+export const wasCancelled = ({ error, metadata }: Extract<Outcome, { readonly type: 'error' }>): boolean =>
+  metadata.attempt === 0 || error.class === 'Cancellation'
 
-type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
+class Counts {
+  readonly #names: Pick<ToolMetrics, 'tool' | 'extension' | 'layer'>
+  readonly #byCode = new Map<ErrorCode, number>()
+  readonly #durations = new Histogram()
+  #succeeded = 0
+  #failed = 0
+  #cancelled = 0
 
-interface Counts {
-  readonly names: Pick<ToolMetrics, 'tool' | 'extension' | 'layer'>
-  succeeded: number
-  failed: number
-  cancelled: number
-  readonly byCode: Map<ErrorCode, number>
-  readonly durations: Histogram
+  constructor({ name, origin: { extension, layer } }: ToolEntry) {
+    this.#names = { tool: name, extension, layer }
+  }
+
+  count(outcome: Outcome): void {
+    if (outcome.type === 'output') this.#succeeded++
+    else {
+      const { error: { code } } = outcome
+      this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
+      if (wasCancelled(outcome)) {
+        this.#cancelled++
+        return
+      }
+      this.#failed++
+    }
+    this.#durations.record(outcome.metadata.duration_ms)
+  }
+
+  snapshot(): ToolMetrics {
+    const counts = { succeeded: this.#succeeded, failed: this.#failed, cancelled: this.#cancelled }
+    return { ...this.#names, ...counts, byCode: new Map(this.#byCode), durationMs: this.#durations.snapshot() }
+  }
 }
 
-/** Counts what happens. Names that no tool has are not counted: a model could make up any number of them. */
+/** Counts what becomes of calls. Names that no tool has are not counted: a model could make up any number of them. */
 export class MetricsRecorder {
   readonly #tools = new Map<string, Counts>()
+  /** The same by the tool itself, which a reload makes anew. */
+  readonly #known = new WeakMap<ToolEntry, Counts>()
 
-  /** A listener of events. */
-  readonly hear = (event: BulkheadEvent): void => {
-    switch (event.type) {
-      case 'ToolInvocationSucceeded':
-      case 'ToolInvocationFailed':
-      case 'ToolInvocationCancelled':
-        this.#count(event)
-        return
-      default:
-    }
+  count(tool: ToolEntry, outcome: Outcome): void {
+    const counts = this.#known.get(tool) ?? this.#find(tool)
+    counts.count(outcome)
   }
 
   snapshot(): readonly ToolMetrics[] {
-    return [...this.#tools.values()].map(({ names, succeeded, failed, cancelled, byCode, durations }) => ({
-      ...names, succeeded, failed, cancelled, byCode: new Map(byCode), durationMs: durations.snapshot(),
-    }))
+    return [...this.#tools.values()].map((counts) => counts.snapshot())
   }
 
-  #count(event: EndEvent): void {
-    const { origin, tool } = event
-    if (origin === null) return
-    const key = `${origin.layer} ${origin.extension} ${tool}`
-    let counts = this.#tools.get(key)
-    if (counts === undefined) {
-      const names = { tool, extension: origin.extension, layer: origin.layer }
-      counts = { names, succeeded: 0, failed: 0, cancelled: 0, byCode: new Map(), durations: new Histogram() }
-      this.#tools.set(key, counts)
-    }
-    if (event.type === 'ToolInvocationSucceeded') counts.succeeded++
-    else {
-      if (event.type === 'ToolInvocationFailed') counts.failed++
-      else counts.cancelled++
-      counts.byCode.set(event.errorCode, (counts.byCode.get(event.errorCode) ?? 0) + 1)
-    }
-    if (event.type !== 'ToolInvocationCancelled') counts.durations.record(event.durationMs)
+  #find(tool: ToolEntry): Counts {
+    const { name, origin: { layer, extension } } = tool
+    const key = `${layer} ${extension} ${name}`
+    const counts = this.#tools.get(key) ?? new Counts(tool)
+    this.#tools.set(key, counts)
+    this.#known.set(tool, counts)
+    return counts
   }
 }

@@ -1,10 +1,13 @@
 import { visibleText, type ApprovalRequest } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
+import type { CallMeaning } from './call-meaning.ts'
 import { describeGrant } from './describe-grant.ts'
 import type { Verdict } from './verdict.ts'
 
 /** The one question of a call: all that wants a person's word, and nothing a stranger wrote can hide or repaint. */
-export function approvalRequest(call: ValidatedCall, approvalKey: string, asks: readonly Verdict[]): ApprovalRequest {
+export function approvalRequest(
+  call: ValidatedCall, { approvalKey, touches }: CallMeaning, asks: readonly Verdict[],
+): ApprovalRequest {
   const { tool: { definition, origin, grant }, args } = call
   return {
     callId: visibleText(call.id),
@@ -13,7 +16,8 @@ export function approvalRequest(call: ValidatedCall, approvalKey: string, asks: 
     origin: `${origin.layer} extension ${origin.extension} ${origin.version}`,
     approvalKey: visibleText(approvalKey),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
-    touches: describeGrant(grant).map((line) => visibleText(line)),
+    touches: touches.map((line) => visibleText(line)),
+    mayTouch: describeGrant(grant).map((line) => visibleText(line)),
     reasons: [...new Set(asks.map(({ reason }) => visibleText(reason)))],
   }
 }

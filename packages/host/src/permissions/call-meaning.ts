@@ -9,6 +9,8 @@ import { sha256 } from '../sha256.ts'
 export interface Subject {
   readonly key: string
   readonly names?: readonly string[]
+  /** Wider keys, from the nearest: an approval of one of these is one of this too. */
+  readonly within?: readonly string[]
 }
 
 /** What a call stands for. */
@@ -19,10 +21,12 @@ export interface CallMeaning {
   readonly subjects: readonly Subject[]
   /** What reading the arguments already says of it. */
   readonly verdicts: readonly Verdict[]
+  /** What it would touch, one line each. Empty where only the tool knows. */
+  readonly touches: readonly string[]
 }
 
 export const meaningByKey = (approvalKey: string): CallMeaning =>
-  ({ approvalKey, subjects: [{ key: approvalKey }], verdicts: [] })
+  ({ approvalKey, subjects: [{ key: approvalKey }], verdicts: [], touches: [] })
 
 /** Told by the host's own reader where there is one for this name; else by a template or by the tool. */
 export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning | Promise<CallMeaning> {
@@ -32,10 +36,12 @@ export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning |
   return typeof key === 'string' ? meaningByKey(key) : key.then(meaningByKey)
 }
 
-function meaningOfReading({ key, subjects, asks, denies }: ArgumentsReading): CallMeaning {
+function meaningOfReading({ key, subjects, touches, asks, denies }: ArgumentsReading): CallMeaning {
   return {
     approvalKey: keyOf(key),
-    subjects: subjects.map((subject) => ({ key: keyOf(subject.key), names: subject.names })),
+    subjects: subjects.map(({ key: one, names, within }) =>
+      ({ key: keyOf(one), ...(names && { names }), ...(within && { within: within.map(keyOf) }) })),
+    touches,
     verdicts: [
       ...denies.map((reason) => deny('watchdog', 'WatchdogDenied', SOURCE, reason)),
       ...asks.map(({ reason, fresh }) => ask('watchdog', SOURCE, reason, !fresh)),

@@ -1,9 +1,11 @@
 import { CALL_LIMITS } from '@bulkhead/contract'
+import type { KeptApproval } from '../approvals/kept-approval.ts'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { meaningByKey, meaningOf, type CallMeaning } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
-import { judge } from './judgement.ts'
+import { judge, type Judgement } from './judgement.ts'
+import type { ArgumentsChange } from './judges/consult.ts'
 import { allow, deny, strictest, type Verdict } from './verdict.ts'
 
 /** What everything that speaks of a call comes to, before a person is asked. */
@@ -15,34 +17,56 @@ export interface Ruling {
   readonly meaning: CallMeaning
   /** For an ask: whether an approval answers it. */
   readonly answerable: boolean
+  /** Those that did. */
+  readonly approvals?: readonly KeptApproval[] | undefined
+  /** Set where it is not over: somebody wants other arguments, on which everybody must be heard. */
+  readonly change?: ArgumentsChange
 }
 
-/** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. */
-export async function rule(call: ValidatedCall, host: HostContext): Promise<Ruling> {
+/** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. At once where it can be. */
+export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<Ruling> {
   const { tool, session: { policy } } = call
   const denied = policy.standing(tool).denied ?? beyondParent(call)
   if (denied) return { verdicts: [denied], verdict: denied, meaning: meaningByKey(tool.name), answerable: false }
-  const read = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
-  const meaning = read instanceof Promise ? await read : read
-  const verdicts = await judge(call, meaning)
-  const verdict = strictest(verdicts) ?? UNOPPOSED
-  if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
-  const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
-  return { verdicts, verdict: answeredAlready(call, meaning, answerable) ?? verdict, meaning, answerable }
+  const meaning = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
+  return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known)) : ruleOn(call, meaning)
 }
 
-/** Whether a person has approved of the whole, or of each thing it stands for. */
-export const approvedBefore = ({ tool, session: { approvals } }: ValidatedCall, { approvalKey, subjects }: CallMeaning): boolean =>
-  approvals.has(tool, approvalKey) || subjects.every(({ key }) => approvals.has(tool, key))
+function ruleOn(call: ValidatedCall, meaning: CallMeaning): Ruling | Promise<Ruling> {
+  const judgement = judge(call, meaning)
+  return judgement instanceof Promise ? judgement.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, judgement)
+}
+
+function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change }: Judgement): Ruling | Promise<Ruling> {
+  const verdict = strictest(verdicts) ?? UNOPPOSED
+  if (change) return { verdicts, verdict, meaning, answerable: false, change }
+  if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
+  const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
+  // What a stage does not list, nobody has answered before.
+  if (verdicts.some(({ action, permit }) => action === 'ask' && permit)) return { verdicts, verdict, meaning, answerable }
+  const answer = answerWithoutPerson(call, meaning, answerable)
+  if (answer) return { verdicts, verdict: answer, meaning, answerable }
+  const found = answerable ? approvedBefore(call, meaning) : undefined
+  const ruling = (approvals: readonly KeptApproval[] | undefined): Ruling =>
+    ({ verdicts, verdict: approvals?.[0]?.verdict ?? verdict, meaning, answerable, approvals })
+  return found instanceof Promise ? found.then(ruling) : ruling(found)
+}
+
+/** What a person has approved of: the whole, or each thing it stands for. Others may have changed it meanwhile. */
+export function approvedBefore(
+  { tool, session: { approvals } }: ValidatedCall, meaning: CallMeaning,
+): readonly KeptApproval[] | undefined | Promise<readonly KeptApproval[] | undefined> {
+  const known = approvals.answering(tool, meaning)
+  return approvals.isStale(known) ? approvals.refresh().then(() => approvals.answering(tool, meaning)) : known
+}
 
 const UNOPPOSED = allow('rules', 'no rule', 'it is not gated and nothing asks')
 
-function answeredAlready(call: ValidatedCall, meaning: CallMeaning, answerable: boolean): Verdict | undefined {
+function answerWithoutPerson(call: ValidatedCall, meaning: CallMeaning, answerable: boolean): Verdict | undefined {
   const { tool, session: { policy } } = call
   if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'the mode turns ask into allow')
-  if (!answerable) return undefined
-  if (policy.allowlisted(tool, meaning.subjects)) return allow('approval', 'allowlist', 'the key is on the allowlist')
-  return approvedBefore(call, meaning) ? allow('approval', 'approval', 'the key was approved before') : undefined
+  const isListed = answerable && policy.allowlisted(tool, meaning.subjects)
+  return isListed ? allow('approval', 'allowlist', 'the key is on the allowlist') : undefined
 }
 
 /** A tool cannot gain power by calling another: what that one may reach must lie within its own. */
@@ -60,5 +84,5 @@ function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
 /** A key that nobody would look at is not worth starting a compartment for. */
 function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
   if (tool.definition.gated || policy.standing(tool).floor) return true
-  return policy.lineage.some(({ rules, watchdog }) => rules.length > 0 || watchdog !== undefined)
+  return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
 }

@@ -39,20 +39,36 @@ export class Budget implements BudgetSource {
       const message = `The call needs about ${tokens} tokens and the workflow has ${left} of ${tokenLimit} left.`
       return exhausted(message, { limit: 'tokens', of: tokenLimit, left })
     }
-    this.#calls += 1
+    this.#change(tokens, 1)
+    return new Held(tokens, (tokensChange, callsChange) => this.#change(tokensChange, callsChange))
+  }
+
+  #change(tokens: number, calls: number): void {
     this.#tokens += tokens
-    let open = true
-    const close = (tokensChange: number, callsChange: number) => {
-      if (!open) return
-      open = false
-      this.#tokens += tokensChange
-      this.#calls += callsChange
-    }
-    return {
-      tokens,
-      release: () => close(-tokens, -1),
-      settle: (used) => close(Math.max(0, used - tokens), 0),
-    }
+    this.#calls += calls
+  }
+}
+
+class Held implements Reservation {
+  readonly tokens: number
+  #change: ((tokens: number, calls: number) => void) | undefined
+
+  constructor(tokens: number, change: (tokens: number, calls: number) => void) {
+    this.tokens = tokens
+    this.#change = change
+  }
+
+  release(): void {
+    this.#close(-this.tokens, -1)
+  }
+
+  settle(used: number): void {
+    this.#close(Math.max(0, used - this.tokens), 0)
+  }
+
+  #close(tokensChange: number, callsChange: number): void {
+    this.#change?.(tokensChange, callsChange)
+    this.#change = undefined
   }
 }
 
@@ -81,7 +97,7 @@ export function jointBudget(sources: readonly BudgetSource[]): BudgetSource {
 }
 
 /** Four characters are about one token in the languages models are trained on most. */
-export const estimateTokens = (text: string): number => Math.ceil(text.length / 4)
+export const estimateTokens = (chars: number): number => Math.ceil(chars / 4)
 
 const exhausted = (message: string, data: { limit: 'calls' | 'tokens'; of: number; left: number }) =>
   new BulkheadError('BudgetExhausted', message, { data })

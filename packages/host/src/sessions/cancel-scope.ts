@@ -8,10 +8,13 @@ export type CancelReason = 'user' | 'parent' | 'cap'
  * never the reverse.
  */
 export class CancelScope {
-  readonly #controller = new AbortController()
-  readonly #children = new Set<CancelScope>()
   readonly #parent: CancelScope | undefined
+  /** Each of these is made when it is needed: most calls are not cancelled, and nothing is begun in them. */
+  #controller: AbortController | undefined
+  #children: Set<CancelScope> | undefined
+  #listeners: readonly ((reason: BulkheadError) => void)[] | undefined
   #refusal: BulkheadError | undefined
+  #reason: BulkheadError | undefined
 
   constructor(parent?: CancelScope) {
     this.#parent = parent
@@ -19,12 +22,38 @@ export class CancelScope {
 
   /** Aborted with a BulkheadError as its reason. */
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason) this.#controller.abort(this.#reason)
+    }
     return this.#controller.signal
+  }
+
+  /** Set once it is cancelled. */
+  get reason(): BulkheadError | undefined {
+    return this.#reason
+  }
+
+  throwIfCancelled(): void {
+    if (this.#reason) throw this.#reason
+  }
+
+  /** Runs once when it is cancelled, at once if it already is. Returns its disposer. Contract: must not throw. */
+  onCancel(listener: (reason: BulkheadError) => void): () => void {
+    if (this.#reason) {
+      listener(this.#reason)
+      return () => {}
+    }
+    this.#listeners = this.#listeners ? [...this.#listeners, listener] : [listener]
+    return () => {
+      this.#listeners = this.#listeners?.filter((other) => other !== listener)
+    }
   }
 
   /** One begun too late is cancelled from the start. Whoever begins it ends it. */
   begin(): CancelScope {
     const child = new CancelScope(this)
+    this.#children ??= new Set()
     this.#children.add(child)
     if (this.#refusal) child.cancel(this.#refusal)
     return child
@@ -33,18 +62,23 @@ export class CancelScope {
   /** Lets what runs go on; what is begun from now on is cancelled with this reason. The first reason stays. */
   refuse(reason: BulkheadError): void {
     this.#refusal ??= reason
-    for (const child of this.#children) child.refuse(reason)
+    for (const child of this.#children ?? []) child.refuse(reason)
   }
 
+  /** The first reason stays. */
   cancel(reason: BulkheadError): void {
     this.refuse(reason)
-    this.#controller.abort(reason)
-    for (const child of this.#children) child.cancel(reason)
+    this.#reason ??= reason
+    this.#controller?.abort(this.#reason)
+    const listeners = this.#listeners
+    this.#listeners = undefined
+    for (const listener of listeners ?? []) listener(this.#reason)
+    for (const child of this.#children ?? []) child.cancel(reason)
   }
 
   /** Its parent forgets it. Idempotent. */
   end(): void {
-    if (this.#parent) this.#parent.#children.delete(this)
+    if (this.#parent) this.#parent.#children?.delete(this)
   }
 }
 

@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { BulkheadError, CALL_LIMITS, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
-import { beginning } from '../call.ts'
+import type { Approval } from '../approvals/approval.ts'
+import type { ProjectApprovals } from '../approvals/project-approvals.ts'
+import { SessionApprovals } from '../approvals/session-approvals.ts'
 import { onAbort } from '../cancellation.ts'
 import { explainCall, type Explanation } from '../explain.ts'
-import { joinHooks } from '../hooks.ts'
+import { HookChain } from '../hooks/hook-chain.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
 import type { Resumption } from '../interaction/paused-calls.ts'
 import type { OfferedTools } from '../offered-tools.ts'
-import { Approvals, type ProjectApprovals } from '../permissions/approvals.ts'
-import { finishCall, prepareCall, runCall, skipCall, type PreparedCall, type Proposal } from '../pipeline.ts'
-import type { CallOptions, ToolCall } from '../stages/receive.ts'
+import { OpenWork } from '../open-work.ts'
+import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../pipeline.ts'
+import type { CallOptions, Proposal, ToolCall } from '../stages/receive.ts'
 import { Budget, jointBudget, type BudgetSource } from './budget.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
 import { checkOptions, policyFrom, type OptionSources, type SessionOptions } from './session-options.ts'
@@ -27,9 +30,11 @@ export interface SessionSources extends OptionSources {
 
 /** Where a call is made in. */
 interface Frame {
-  readonly scope: CancelScope
+  readonly cancel: CancelScope
   readonly turn: CancelScope
   readonly tools: OfferedTools
+  /** Told when the call is over. */
+  readonly ended?: () => void
 }
 
 /** A conversation of a model with the tools, under one policy. */
@@ -44,8 +49,8 @@ export class HostSession implements Session {
   readonly #scope: SessionScope
   readonly #budget: Budget | undefined
   readonly #ownWorkflow: Budget
-  /** What runs, with the number of calls in it. */
-  readonly #open = new Map<Promise<unknown>, number>()
+  /** Calls that run. */
+  readonly #open = new OpenWork()
   readonly #subagents = new Set<HostSession>()
   readonly #forgetSignal: (() => void) | undefined
   #turn: HostTurn | undefined
@@ -70,13 +75,16 @@ export class HostSession implements Session {
     this.#scope = {
       id: this.id,
       policy: policyFrom(options, sources, outer?.policy),
-      approvals: new Approvals(sources.projectApprovals),
+      approvals: new SessionApprovals({
+        sessionId: this.id, workspace: sources.workspace, project: sources.projectApprovals, events, clock,
+        terms: () => sources.host.registry.settings.approvalTerms,
+      }),
       interactions: outer && asksParent ? outer.interactions : new Interactions({
         sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
         queue: outer?.interactions.queue,
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
-      hooks: joinHooks(outer?.hooks, options.hooks),
+      hooks: new HookChain(outer?.hooks, [options.hooks ?? []].flat()),
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     events.emit({ type: 'SessionOpened', sessionId: this.id, ...(parent ? { parentId: parent.id } : {}) })
@@ -87,53 +95,65 @@ export class HostSession implements Session {
     return this.#offered().enabled().map(({ tool }) => tool.definition)
   }
 
-  call(call: ToolCall, options: CallOptions = {}): Promise<Outcome> {
+  call(call: ToolCall, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
     return this.#call(call, options)
   }
 
   explain(call: ToolCall): Promise<Explanation> {
-    const scope = (this.#turn?.scope ?? this.#cancel).begin()
-    const proposal = this.#propose(call, {}, { scope, turn: scope, tools: this.#offered() })
-    return explainCall(proposal, this.#sources.host).finally(() => scope.end())
+    const cancel = (this.#turn?.scope ?? this.#cancel).begin()
+    const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, tools: this.#offered() })
+    return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
+  }
+
+  approvals(): readonly Approval[] {
+    return this.#scope.approvals.standing()
+  }
+
+  /** Its own approvals, and those of its sub-agents. */
+  get givenApprovals(): readonly SessionApprovals[] {
+    return [this.#scope.approvals, ...[...this.#subagents].flatMap((subagent) => subagent.givenApprovals)]
+  }
+
+  addHooks(hooks: Hooks): () => void {
+    return this.#scope.hooks.add(hooks)
   }
 
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
     const { paused, events } = this.#sources.host
     const { call, resumption } = await paused.claim(id, answer)
-    try {
-      const outcome = await this.#call(call, options, resumption)
-      // The outcome is there whatever becomes of the record.
-      if (!mustGoOn(outcome)) await paused.forget(id).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
-      return outcome
-    } finally {
-      paused.release(id)
-    }
+    const outcome = await this.#call(call, options, resumption)
+    // The outcome is there whatever becomes of the record.
+    await paused.release(id, mustGoOn(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
+    return outcome
   }
 
   #call(call: ToolCall, options: CallOptions, resumption?: Resumption): Promise<Outcome> {
-    const turn = this.#turn
-    const scope = (turn?.scope ?? this.#cancel).begin()
-    const proposal = this.#propose(call, options, { scope, turn: turn?.scope ?? scope, tools: this.#offered() }, resumption)
-    const { signal } = options
-    const forget = signal && onAbort(signal, () => scope.cancel(callCancelled('user', signal.reason)))
-    return this.#hold(runCall(proposal, this.#sources.host), turn, 1, () => {
-      forget?.()
-      scope.end()
-    })
+    const frame = this.#enter(options.signal, 1)
+    return runCall(this.#propose(call, options, frame, resumption), this.#sources.host)
   }
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
     const { strategy = this.#options.strategy ?? 'parallel', steering, signal } = options
     if (!Array.isArray(calls)) throw new BulkheadError('InputInvalid', 'The calls are not a list.', { data: { path: '/calls' } })
     const batchSize = batchSizeOf(strategy)
+    const { ended, ...frame } = this.#enter(signal, calls.length)
+    return this.#runAll([...calls], options, frame, { batchSize, steering }).finally(ended)
+  }
+
+  /** Until `ended` is called, nothing the calls belong to is over. */
+  #enter(signal: AbortSignal | undefined, calls: number): Frame {
     const turn = this.#turn
-    const scope = (turn?.scope ?? this.#cancel).begin()
-    const forget = signal && onAbort(signal, () => scope.cancel(callCancelled('user', signal.reason)))
-    const frame = { scope, turn: turn?.scope ?? scope, tools: this.#offered() }
-    return this.#hold(this.#runAll([...calls], options, frame, { batchSize, steering }), turn, calls.length, () => {
+    const cancel = (turn?.scope ?? this.#cancel).begin()
+    const forget = signal && onAbort(signal, () => cancel.cancel(callCancelled('user', signal.reason)))
+    this.#open.enter(calls)
+    turn?.open.enter(calls)
+    const ended = () => {
       forget?.()
-      scope.end()
-    })
+      cancel.end()
+      this.#open.leave(calls)
+      turn?.open.leave(calls)
+    }
+    return { cancel, turn: turn?.scope ?? cancel, tools: this.#offered(), ended }
   }
 
   beginTurn({ signal }: { readonly signal?: AbortSignal } = {}): Turn {
@@ -187,13 +207,12 @@ export class HostSession implements Session {
   /** Resolves when no call is open, here or in a sub-agent. */
   async settled(): Promise<void> {
     while (this.openCalls > 0) {
-      await Promise.all([...this.#open.keys(), ...[...this.#subagents].map((subagent) => subagent.settled())])
+      await Promise.all([this.#open.whenNone(), ...[...this.#subagents].map((subagent) => subagent.settled())])
     }
   }
 
   get openCalls(): number {
-    const own = [...this.#open.values()].reduce((sum, calls) => sum + calls, 0)
-    return [...this.#subagents].reduce((sum, subagent) => sum + subagent.openCalls, own)
+    return [...this.#subagents].reduce((sum, subagent) => sum + subagent.openCalls, this.#open.size)
   }
 
   close(): Promise<void> {
@@ -224,16 +243,9 @@ export class HostSession implements Session {
     return background || !this.#turn ? this.#cancel : this.#turn.scope
   }
 
-  #propose(call: ToolCall, { timeoutMs }: CallOptions, { scope, turn, tools }: Frame, resumption?: Resumption): Proposal {
-    const { host } = this.#sources
-    return {
-      scope: {
-        session: this.#scope, tools, turn, signal: scope.signal, progress: beginning(host.clock), parent: undefined, resumption,
-        budget: this.#budgetIn(host.workflows.current),
-      },
-      call,
-      timeoutMs,
-    }
+  #propose(call: ToolCall, { timeoutMs }: CallOptions, { cancel, turn, tools, ended }: Frame, resumption?: Resumption): Proposal {
+    const budget = this.#budgetIn(this.#sources.host.workflows.current)
+    return { scope: { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, ended }, call, timeoutMs }
   }
 
   /** Contract: never rejects. */
@@ -245,26 +257,19 @@ export class HostSession implements Session {
     // One after the other, so that questions come in the order of the calls whatever it takes to know what to ask.
     for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
     return runByStrategy(prepared, {
-      ...how, events: host.events, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
+      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
     })
   }
 
   /** A session is a workflow of its own for what is called outside of one. */
   #budgetIn(workflow: BudgetSource | undefined): BudgetSource {
-    const shared = this.#parent ? this.#parent.#budgetIn(workflow) : workflow ?? (this.#budget ? undefined : this.#ownWorkflow)
-    return jointBudget([this.#budget ?? [], shared ?? []].flat())
-  }
-
-  /** Until it has settled, nothing it belongs to is over. */
-  #hold<Value>(work: Promise<Value>, turn: HostTurn | undefined, calls: number, release: () => void): Promise<Value> {
-    this.#open.set(work, calls)
-    turn?.holds(work)
-    return work.finally(() => {
-      this.#open.delete(work)
-      release()
-    })
+    const shared = this.#parent ? this.#parent.#budgetIn(workflow) : workflow
+    if (this.#budget === undefined) return shared ?? this.#ownWorkflow
+    return shared === undefined ? this.#budget : jointBudget([this.#budget, shared])
   }
 }
+
+const NO_OPTIONS: CallOptions = {}
 
 /** Paused again, or ended from outside before it had used its answer. */
 const mustGoOn = (outcome: Outcome): boolean => outcome.type === 'error'

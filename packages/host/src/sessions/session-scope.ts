@@ -1,16 +1,16 @@
-import type { Hooks } from '../hooks.ts'
+import type { SessionApprovals } from '../approvals/session-approvals.ts'
+import type { HookChain } from '../hooks/hook-chain.ts'
 import type { Interactions } from '../interaction/interactions.ts'
 import type { PausedCalls } from '../interaction/paused-calls.ts'
-import type { Approvals } from '../permissions/approvals.ts'
 import type { SessionPolicy } from '../permissions/session-policy.ts'
 
 /** What the stages of a call know of the session it belongs to. */
 export interface SessionScope {
   readonly id: string
   readonly policy: SessionPolicy
-  readonly approvals: Approvals
+  readonly approvals: SessionApprovals
   readonly interactions: Interactions
   /** Where questions go that nobody answers; absent where they fail. */
   readonly paused: PausedCalls | undefined
-  readonly hooks: Hooks
+  readonly hooks: HookChain
 }

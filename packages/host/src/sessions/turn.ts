@@ -1,6 +1,7 @@
 import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
 import { onAbort } from '../cancellation.ts'
 import type { OfferedTools } from '../offered-tools.ts'
+import { OpenWork } from '../open-work.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from './cancel-scope.ts'
 
 /** One answer of a model with all its calls. The tools it sees stay what they were when it began. */
@@ -25,7 +26,8 @@ export class HostTurn implements Turn {
   readonly number: number
   readonly scope: CancelScope
   readonly offered: OfferedTools
-  readonly #open = new Set<Promise<unknown>>()
+  /** Calls that run in it: it is not over before they are. */
+  readonly open = new OpenWork()
   readonly #subagents = new Set<{ close(): Promise<void> }>()
   readonly #forgetSignal: (() => void) | undefined
   #ending: Promise<void> | undefined
@@ -49,12 +51,6 @@ export class HostTurn implements Turn {
     this.scope.cancel(turnCancelled(reason))
   }
 
-  /** The turn is not over before this is. Contract: what it holds never rejects. */
-  holds(work: Promise<unknown>): void {
-    this.#open.add(work)
-    void work.finally(() => this.#open.delete(work))
-  }
-
   /** The sub-agent ends with the turn. */
   owns(subagent: { close(): Promise<void> }): void {
     this.#subagents.add(subagent)
@@ -68,7 +64,7 @@ export class HostTurn implements Turn {
 
   async #end(): Promise<void> {
     this.scope.refuse(new BulkheadError('TurnCancelled', 'The turn is over.', { data: { reason: 'parent' } }))
-    while (this.#open.size > 0) await Promise.all(this.#open)
+    while (this.open.size > 0) await this.open.whenNone()
     await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
     this.#forgetSignal?.()
     this.scope.end()

@@ -1,19 +1,37 @@
 import { BulkheadError, messageOf } from '@bulkhead/contract'
-import { Refusal, viewOf, type BudgetedCall, type ClearedCall } from '../call.ts'
+import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import { SKIPPED_BY_HOOK } from '../outcome.ts'
 
-/** The last word before the tool runs. */
-export async function runBeforeHooks(call: BudgetedCall): Promise<ClearedCall | Refusal> {
-  const hook = call.session.hooks.beforeToolExecution
-  if (!hook) return { ...call, cleared: true }
-  const veto = (why: string) => new Refusal(new BulkheadError('HookVetoed', why))
+type Cleared = ClearedCall | Refusal
+
+/** The last word before the tool runs. At once, unless a hook takes its time. */
+export function runBeforeHooks(call: BudgetedCall): Cleared | Promise<Cleared> {
+  const { all } = call.session.hooks
+  return all.length === 0 ? call.clear() : askFrom(0, all, call, viewOf(call, call.decision.approvalKey))
+}
+
+function askFrom(first: number, all: readonly Hooks[], call: BudgetedCall, view: CallView): Cleared | Promise<Cleared> {
   try {
-    const answer = hook(viewOf(call, call.decision.approvalKey), call.signal)
-    const goOn = answer instanceof Promise ? await untilAborted(answer, call.signal) : answer
-    return goOn === false ? veto(SKIPPED_BY_HOOK) : { ...call, cleared: true }
+    for (let index = first; index < all.length; index++) {
+      const answer = all[index]!.beforeToolExecution?.(view, call.signal)
+      if (answer === false) return veto(SKIPPED_BY_HOOK)
+      if (!(answer instanceof Promise)) continue
+      return untilAborted(answer, call.signal).then(
+        (goOn) => goOn === false ? veto(SKIPPED_BY_HOOK) : askFrom(index + 1, all, call, view),
+        (thrown: unknown) => failed(call, thrown),
+      )
+    }
+    return call.clear()
   } catch (thrown) {
-    call.signal.throwIfAborted()
-    return veto(`The call of "${call.tool.name}" was skipped: a before-hook failed: ${messageOf(thrown)}.`)
+    return failed(call, thrown)
   }
+}
+
+const veto = (why: string) => new Refusal(new BulkheadError('HookVetoed', why))
+
+function failed(call: BudgetedCall, thrown: unknown): Refusal {
+  call.throwIfCancelled()
+  return veto(`The call of "${call.tool.name}" was skipped: a before-hook failed: ${messageOf(thrown)}.`)
 }

@@ -1,5 +1,5 @@
-import { BulkheadError, CALL_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
-import { Refusal, type RawCall } from '../call.ts'
+import { BulkheadError, CALL_LIMITS, WIRE_LIMITS, type Clock } from '@bulkhead/contract'
+import { RawCall, Refusal, type CallScope, type ReceivedCall, type Words } from '../call.ts'
 
 /** What a caller hands in. Typed for those who compile, checked for those who do not. */
 export interface ToolCall {
@@ -13,40 +13,41 @@ export interface CallOptions {
   readonly timeoutMs?: number
 }
 
-/** Where a call is made from. */
-export type CallScope = Omit<RawCall, 'id' | 'name' | 'input' | 'timeoutMs'>
-
-/** A call's own words, read once. */
-export interface Words {
-  readonly id: unknown
-  readonly name: unknown
-  readonly input: unknown
+/** A call as it comes in: the caller's words, and where and until when it is made. */
+export interface Proposal {
+  readonly scope: CallScope
+  readonly call: unknown
+  readonly timeoutMs: unknown
 }
 
 /** Contract: never throws, whatever it is handed. */
-export function readWords(proposal: unknown): Words {
+export function propose({ scope, call, timeoutMs }: Proposal, clock: Clock): RawCall {
+  const words = readWords(call, timeoutMs)
+  return new RawCall(repeatable(words.id), repeatable(words.name), words, scope, clock.monotonic())
+}
+
+function readWords(proposal: unknown, timeoutMs: unknown): Words {
   try {
     const { id, name, arguments: input } = proposal as Partial<ToolCall>
-    return { id, name, input }
+    return { id, name, input, timeoutMs }
   } catch {
-    return { id: undefined, name: undefined, input: undefined }
+    return { id: undefined, name: undefined, input: undefined, timeoutMs }
   }
 }
 
-/** As much of a text as an outcome and an event can repeat. */
-export const repeatable = (word: unknown): string =>
+/** A name is never cut where it matters: no tool has one that long. */
+const repeatable = (word: unknown): string =>
   typeof word === 'string' ? word.slice(0, WIRE_LIMITS.idChars).toWellFormed() : ''
 
 /** The outline of a call: an id to answer under, a name to look up, a deadline that makes sense. */
-export function receive({ id, name, input }: Words, timeoutMs: unknown, scope: CallScope): RawCall | Refusal {
-  if (typeof id !== 'string' || id === '' || id.length > WIRE_LIMITS.idChars || !id.isWellFormed()) {
-    return malformed(`The call needs an id: a text of 1 to ${WIRE_LIMITS.idChars} characters`, '/id')
-  }
+export function receive(call: RawCall): ReceivedCall | Refusal {
+  const { id, name, timeoutMs } = call.words
+  // What had to be cut or mended to be repeated is no id.
+  if (id === '' || id !== call.id) return malformed(`The call needs an id: a text of 1 to ${WIRE_LIMITS.idChars} characters`, '/id')
   if (typeof name !== 'string' || name === '') return malformed('The call needs the name of a tool', '/name')
-  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs)) {
-    return malformed(`timeoutMs must be a number from 1 to ${CALL_LIMITS.maxTimeoutMs}`, '')
-  }
-  return { ...scope, id, name, input, timeoutMs }
+  if (timeoutMs === undefined) return call.accept(undefined)
+  if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs) return call.accept(timeoutMs)
+  return malformed(`timeoutMs must be a number from 1 to ${CALL_LIMITS.maxTimeoutMs}`, '')
 }
 
 const malformed = (message: string, path: string) =>

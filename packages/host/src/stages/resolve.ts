@@ -1,17 +1,14 @@
 import { BulkheadError, visibleText } from '@bulkhead/contract'
-import { Refusal, type RawCall, type ResolvedCall } from '../call.ts'
+import { Refusal, type ReceivedCall, type ResolvedCall } from '../call.ts'
 import type { OfferedTools } from '../offered-tools.ts'
 
 /** Exists? Enabled? From here on the call means this tool of this origin, whatever is registered later. */
-export function resolve(call: RawCall): ResolvedCall | Refusal {
-  const { tools } = call
+export function resolve(call: ReceivedCall): ResolvedCall | Refusal {
+  const { tools } = call.scope
   const off = tools.switchedOff(call.name)
   if (off) return new Refusal(new BulkheadError('ToolsDisabled', off, { data: { tool: call.name } }))
   const tool = tools.get(call.name)
-  if (!tool) return unknownTool(call.name, tools)
-  call.progress.tool = tool
-  call.progress.release = tool.extension.holds.enter()
-  return { ...call, tool }
+  return tool ? call.bind(tool) : unknownTool(call.name, tools)
 }
 
 function unknownTool(name: string, tools: OfferedTools): Refusal {

@@ -2,81 +2,93 @@ import type { Outcome, OutcomeBody, OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import { observe, refusalPoint, tell } from '../hooks/observe.ts'
+import { wasCancelled } from '../metrics/tool-metrics.ts'
 import { errorBody } from '../outcome.ts'
 import { truncate } from '../truncation.ts'
 
-/** The end of every call, whichever way it came: one outcome, one event, and the hooks are told. */
-export async function settle(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): Promise<Outcome> {
-  const { attempt, budgeted } = call.progress
+/**
+ * The end of every call, whichever way it came: one outcome, one event, and the hooks are told. At once, unless the whole of what
+ * was cut has to be put somewhere.
+ */
+export function settle(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): Outcome | Promise<Outcome> {
+  const { attempt, reservation, tool } = call
   // What never ran costs nothing.
-  if (attempt === 0) budgeted?.reservation.release()
-  const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: {} } : ended.reading
-  if (claimed.tokens_used !== undefined) budgeted?.reservation.settle(claimed.tokens_used)
-  const limited = await limit(call, body, host)
-  const outcome = complete(limited, metadataOf(call, limited, claimed, host))
-  announce(call, outcome, host)
-  if (attempt > 0 && budgeted) tellAfterHook(budgeted, outcome, host)
-  return outcome
+  if (attempt === 0) reservation?.release()
+  const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: NOTHING_CLAIMED } : ended.reading
+  if (call.session.hooks.all.length > 0) tellObservers(call, ended, host)
+  if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
+  const { body: head, whole } = tool ? truncate(body, tool.maxOutputBytes, tool.maxEntries) : { body, whole: undefined }
+  if (whole === undefined) return conclude(call, head, metadataOf(call, claimed, host), host)
+  return keepWhole(call, whole, host).then((kept) =>
+    conclude(call, head, { ...metadataOf(call, claimed, host), truncated: true, ...kept }, host))
 }
 
-interface Limited {
-  readonly body: OutcomeBody
-  readonly truncated: boolean
-  readonly outputPath: string | undefined
+/** Of what succeeded, and of what was refused before it ran. */
+function tellObservers(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): void {
+  if (ended instanceof Refusal) {
+    const point = call.attempt === 0 ? refusalPoint(ended.error) : undefined
+    if (point) observe(point, call, host, { error: ended.error })
+  } else if (ended.reading.body.type === 'output') {
+    observe('onAfterTool', call, host, { result: ended.reading.body })
+  }
 }
 
-/** What is too long for a model is cut, and kept whole where there is a place for it. */
-async function limit(call: RawCall, body: OutcomeBody, { sidecar, events }: HostContext): Promise<Limited> {
-  const { maxOutputBytes = Infinity, maxEntries = Infinity } = call.progress.tool ?? {}
-  const { body: head, whole } = truncate(body, maxOutputBytes, maxEntries)
-  if (whole === undefined || !sidecar) return { body: head, truncated: whole !== undefined, outputPath: undefined }
+const NOTHING_CLAIMED: CarriedMetadata = {}
+
+/** What is too long for a model is kept whole where there is a place for it. */
+async function keepWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
+  if (!sidecar) return {}
   try {
-    return { body: head, truncated: true, outputPath: await sidecar.save(call.session.id, call.id, whole) }
+    return { output_path: await sidecar.save(call.session.id, call.id, whole) }
   } catch (thrown) {
     events.suppressed('sidecar', thrown)
-    return { body: head, truncated: true, outputPath: undefined }
+    return {}
   }
 }
 
 /** Of what the tool claims, only what the host cannot know better is believed. */
-function metadataOf(
-  call: RawCall, { truncated, outputPath }: Limited, claimed: CarriedMetadata, { clock }: HostContext,
-): OutcomeMetadata {
-  const { tool, startedAt, attempt, budgeted } = call.progress
-  return {
+function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
+  const { tool, startedAt, attempt, reservation } = call
+  const metadata: { -readonly [Field in keyof OutcomeMetadata]: OutcomeMetadata[Field] } = {
     call_id: call.id,
     tool: call.name,
     origin: tool?.origin ?? null,
     duration_ms: Math.round(clock.monotonic() - startedAt),
     attempt,
-    ...(truncated ? { truncated } : {}),
-    ...(outputPath === undefined ? {} : { output_path: outputPath }),
-    ...(attempt > 0 && budgeted ? { tokens_used: claimed.tokens_used ?? budgeted.reservation.tokens } : {}),
-    ...(claimed.child_loop_id === undefined ? {} : { child_loop_id: claimed.child_loop_id }),
   }
+  if (attempt > 0 && reservation) metadata.tokens_used = claimed.tokens_used ?? reservation.tokens
+  if (claimed.child_loop_id !== undefined) metadata.child_loop_id = claimed.child_loop_id
+  return metadata
 }
 
-function complete({ body }: Limited, metadata: OutcomeMetadata): Outcome {
-  return body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
+function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, host: HostContext): Outcome {
+  const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
+  if (call.tool) host.metrics.count(call.tool, outcome)
+  announce(call, outcome, host)
+  if (call.attempt > 0 && call.session.hooks.all.length > 0) tellAfterHooks(call as BudgetedCall, outcome, host)
+  return outcome
 }
 
 /** Cancelled: it never ran, or was stopped. Failed: it ran. */
 function announce(call: RawCall, outcome: Outcome, { events }: HostContext): void {
-  const fields = { ...eventFields(call), durationMs: outcome.metadata.duration_ms }
-  if (outcome.type === 'output') return events.emit({ type: 'ToolInvocationSucceeded', ...fields })
-  const { error: { code, class: errorClass }, error_text: message } = outcome
-  if (outcome.metadata.attempt === 0 || errorClass === 'Cancellation') {
-    return events.emit({ type: 'ToolInvocationCancelled', ...fields, errorCode: code, reason: message })
+  const { duration_ms: durationMs } = outcome.metadata
+  if (outcome.type === 'output') {
+    if (events.hears('ToolInvocationSucceeded')) events.emit({ type: 'ToolInvocationSucceeded', ...eventFields(call), durationMs })
+    return
   }
-  events.emit({ type: 'ToolInvocationFailed', ...fields, errorClass, errorCode: code, message })
+  const { error: { code: errorCode, class: errorClass }, error_text: message } = outcome
+  if (wasCancelled(outcome)) {
+    return events.emit({
+      type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt: outcome.metadata.attempt, errorCode, reason: message,
+    })
+  }
+  events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })
 }
 
-function tellAfterHook(call: BudgetedCall, outcome: Outcome, { events }: HostContext): void {
-  const report = (thrown: unknown) => events.suppressed('after-hook', thrown)
-  try {
-    const told = call.session.hooks.afterToolExecution?.(viewOf(call, call.decision.approvalKey), outcome)
-    if (told instanceof Promise) told.catch(report)
-  } catch (thrown) {
-    report(thrown)
+function tellAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {
+  const view = viewOf(call, call.decision.approvalKey)
+  for (const hooks of call.session.hooks.all) {
+    tell('afterToolExecution', host, () => hooks.afterToolExecution?.(view, outcome))
   }
 }

@@ -65,6 +65,18 @@ describe('morphix: a question that nobody answers', () => {
     await expect(session.resume(id, 'the Maud')).rejects.toMatchObject({ code: 'NotFound' })
   })
 
+  test('is kept with the words of the model: what a watchdog makes of them is made anew, and once', async () => {
+    const louder: SessionOptions = {
+      pause: true,
+      watchdog: ({ args }) => ({ action: 'change', arguments: { about: `${String(args['about']).replace(/!$/, '')}!` }, reason: 'louder' }),
+    }
+    const { world, session } = await opened(new MemoryStore(), asking([ask('Which ship?')]), louder)
+    const id = pausedIn(await session.call(CALL))
+    expect(await world.host.pausedCalls()).toMatchObject([{ call: CALL }])
+    expect(await session.resume(id, 'the Fram')).toMatchObject({ data: ['the Fram'] })
+    expect(world.compartment().calls.map(({ args }) => args)).toEqual([{ about: 'ships!' }, { about: 'ships!' }])
+  })
+
   test('several questions: each pause keeps what was answered before', async () => {
     const store = new MemoryStore()
     const quiz = asking([ask('Ship?'), { kind: 'Confirm', prompt: 'Sure?' }, ask('Port?')])
@@ -201,4 +213,22 @@ test('a session that does not pause fails, a paused call can be given up, and a 
   expect(await world.host.pausedCalls()).toEqual([])
   store.failing = true
   expect(verdictOf(await session.call(CALL))).toBe('StoreUnavailable')
+})
+
+test('of two hosts that go on with one call one has it, and while a store fails to forget it nobody runs it twice', async () => {
+  const store = new MemoryStore()
+  const alive = (id: string) => ({ owner: { id, isGone: () => false } })
+  const quiz = asking([ask('Ship?')])
+  const id = pausedIn(await (await opened(store, quiz)).session.call(CALL))
+  const hosts = await Promise.all(['one', 'two', 'three'].map((name) => opened(store, quiz, { pause: true }, alive(name))))
+  const remove = store.remove.bind(store)
+  store.remove = () => Promise.reject(new Error('the disk is full'))
+  const results = await Promise.allSettled(hosts.map(({ session }, index) => session.resume(id, `Fram ${index}`)))
+  const [won, ...others] = results.toSorted((a, b) => a.status < b.status ? -1 : 1)
+  expect(won).toMatchObject({ value: { type: 'output' } })
+  for (const other of others) expect(other).toMatchObject({ reason: { code: 'InteractionAlreadyAnswered' } })
+  for (const { session } of hosts) await expect(session.resume(id)).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+  store.remove = remove
+  await hosts[0]!.world.host.forgetPaused(id)
+  await expect(hosts[0]!.session.resume(id)).rejects.toMatchObject({ code: 'NotFound' })
 })

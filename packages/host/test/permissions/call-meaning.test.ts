@@ -5,7 +5,7 @@ import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
 
 const READING: ArgumentsReading = {
-  key: 'first && second', subjects: [{ key: 'first', names: ['first -x'] }, { key: 'second', names: [] }], asks: [], denies: [],
+  key: 'first && second', subjects: [{ key: 'first', names: ['first -x'] }, { key: 'second', names: [] }], touches: [], asks: [], denies: [],
 }
 
 async function judged(reading: Partial<ArgumentsReading> | ArgumentsReader, session: SessionOptions = {}, sketch: WorldSketch = {}) {

@@ -164,7 +164,8 @@ test('one question shows all that wants a word, and nothing in it can hide', asy
   expect(approver.asked).toEqual([{
     callId: 'c1', tool: 'echo', label: 'E\\u{202e}cho', origin: 'global extension sample 1.0.0', approvalKey: 'echo',
     argumentsText: '{\n  "text": "a\\u{202e}b\\u{200b}c\\u001b[2J"\n}',
-    touches: ['reach example.com'],
+    touches: [],
+    mayTouch: ['reach example.com'],
     reasons: [
       'the rule "echo *" of the session#/rules/0 asks',
       'the tool acts on this machine',

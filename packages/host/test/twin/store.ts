@@ -4,6 +4,7 @@ import { BulkheadError, type AuditEntry, type AuditSpan, type Json, type Store, 
 export class MemoryStore implements Store {
   readonly #records = new Map<string, Json>()
   readonly #audit: Json[] = []
+  #approvalRevision = 0
   failing = false
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -14,11 +15,27 @@ export class MemoryStore implements Store {
   async write(collection: StoreCollection, key: string, value: Json): Promise<void> {
     this.#check()
     this.#records.set(`${collection}:${key}`, JSON.parse(JSON.stringify(value)) as Json)
+    if (collection === 'approval') this.#approvalRevision++
   }
 
   async remove(collection: StoreCollection, key: string): Promise<void> {
     this.#check()
     this.#records.delete(`${collection}:${key}`)
+    if (collection === 'approval') this.#approvalRevision++
+  }
+
+  async update(
+    collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined,
+  ): Promise<Json | undefined> {
+    this.#check()
+    const next = change(this.#records.get(`${collection}:${key}`))
+    void (next === undefined ? this.remove(collection, key) : this.write(collection, key, next))
+    return next
+  }
+
+  approvalRevision(): number {
+    this.#check()
+    return this.#approvalRevision
   }
 
   async list(collection: StoreCollection, prefix = ''): Promise<readonly StoredRecord[]> {

@@ -41,7 +41,8 @@ export class Resident implements ResidentMethods {
   readonly #options: ResidentOptions
   readonly #ask: Ask
   readonly #log: LogSender
-  readonly #running = new Map<string, RunningCall>()
+  /** A list, which is short: hardly any is ever looked for. */
+  readonly #running: RunningCall[] = []
 
   /** Contract: throws ExportsMismatch when the module is not of the form of an extension. */
   constructor(options: ResidentOptions) {
@@ -70,12 +71,13 @@ export class Resident implements ResidentMethods {
   async execute(callId: string, name: string, args: JsonObject): Promise<Json> {
     const { tool, runtime } = this.#tool(name)
     const call = new RunningCall(callId)
-    this.#running.set(callId, call)
+    this.#running.push(call)
     try {
       return this.#plain(await tool.execute(args as never, runtime(call) as never))
     } finally {
       if (call.told !== undefined) await call.told
-      this.#running.delete(callId)
+      this.#running[this.#running.indexOf(call)] = this.#running.at(-1)!
+      this.#running.pop()
     }
   }
 
@@ -95,7 +97,7 @@ export class Resident implements ResidentMethods {
   }
 
   async abort(callId: string, reason: string): Promise<void> {
-    this.#running.get(callId)?.abort(reason)
+    this.#running.find((call) => call.callId === callId)?.abort(reason)
   }
 
   #tool(name: string): ResidentTool {

@@ -4,6 +4,7 @@ import type { Inspector } from '../wire/link.ts'
 import { MAX_TEXTS } from '../wire/long-text.ts'
 import type { Message } from '../wire/message.ts'
 import { KINDS, lengthOf, messagesOf, whole } from '../wire/message.ts'
+import { Numbered } from '../wire/numbered.ts'
 import { tooLarge } from './message-size.ts'
 import { parsePacket } from './packet.ts'
 
@@ -23,9 +24,9 @@ export class Gate implements Inspector {
   readonly #limits: CompartmentLimits
   readonly #json: JsonLimits
   /** Calls of ours the compartment has not answered yet. */
-  readonly #questions = new Set<unknown>()
+  readonly #questions = new Numbered<true>()
   /** Requests of the compartment we have not answered yet. */
-  readonly #requests = new Set<unknown>()
+  readonly #requests = new Numbered<true>()
   #windowStart = 0
   #windowCount = 0
 
@@ -35,8 +36,8 @@ export class Gate implements Inspector {
   }
 
   sent(kind: number, id: number): void {
-    if (kind === KINDS.call.request) this.#questions.add(id)
-    else this.#requests.delete(id)
+    if (kind === KINDS.call.request) this.#questions.add(id, true)
+    else this.#requests.take(id)
   }
 
   /** Contract: throws for a packet that may not be delivered, BoundaryViolation or the error of the limit it broke. */
@@ -63,7 +64,7 @@ export class Gate implements Inspector {
       // Only a packet of several texts can fill holes.
       if (message.length !== lengthOf(kind)) throw violation('sent a message of which a text is missing')
       if (kind === KINDS.broker.request) this.#request(id, third, args)
-      else if (!this.#questions.delete(id)) throw violation('answered a question that is not open')
+      else if (!isId(id) || !this.#questions.take(id)) throw violation('answered a question that is not open')
       if (kind === KINDS.call.failure) checkError(third, 1)
     }
     return messages
@@ -71,11 +72,11 @@ export class Gate implements Inspector {
 
   #request(id: unknown, method: unknown, args: unknown): void {
     this.#countRequest()
-    if (!Number.isSafeInteger(id)) throw violation('sent a request without a proper id')
+    if (!isId(id)) throw violation('sent a request without a proper id')
     if (!methods.has(method)) throw violation('called something that is not a method of the broker')
     if (!Array.isArray(args) || args.length > MAX_ARGUMENTS) throw violation('sent arguments that are not a short list')
     if (this.#requests.has(id)) throw violation('sent two requests of one id')
-    this.#requests.add(id)
+    this.#requests.add(id, true)
     if (this.#requests.size > this.#limits.outstandingRequests) {
       throw beyond('outstandingRequests', this.#limits, 'requests open')
     }
@@ -93,6 +94,8 @@ export class Gate implements Inspector {
     }
   }
 }
+
+const isId = (id: unknown): id is number => Number.isSafeInteger(id) && (id as number) >= 0
 
 /** The texts of a packet of several. A port may have brought anything; holes of a sparse list are not texts either. */
 function textsOf(packet: unknown, limits: CompartmentLimits): readonly string[] {

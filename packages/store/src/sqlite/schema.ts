@@ -25,6 +25,17 @@ const MIGRATIONS: readonly string[] = [
      position INTEGER NOT NULL,
      link TEXT NOT NULL
    ) STRICT;`,
+  `CREATE TABLE approval_revision (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     number INTEGER NOT NULL
+   ) STRICT;
+   INSERT INTO approval_revision VALUES (1, 0);
+   CREATE TRIGGER approval_added AFTER INSERT ON entry WHEN new.collection = 'approval'
+     BEGIN UPDATE approval_revision SET number = number + 1; END;
+   CREATE TRIGGER approval_changed AFTER UPDATE ON entry WHEN new.collection = 'approval'
+     BEGIN UPDATE approval_revision SET number = number + 1; END;
+   CREATE TRIGGER approval_removed AFTER DELETE ON entry WHEN old.collection = 'approval'
+     BEGIN UPDATE approval_revision SET number = number + 1; END;`,
 ]
 
 /** Throws for a file that this version must not touch. Contract: changes nothing. */

@@ -48,7 +48,7 @@ describe('opening a sqlite store', () => {
     using database = new DatabaseSync(folder.file)
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
     const tables = database.prepare("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite%' ORDER BY name")
-    expect(tables.all()).toEqual([{ name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 }, { name: 'entry', strict: 1 }])
+    expect(tables.all()).toEqual([{ name: 'approval_revision', strict: 1 }, { name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 }, { name: 'entry', strict: 1 }])
   })
 
   it.each([
@@ -78,7 +78,7 @@ describe('opening a sqlite store', () => {
     newer.close()
     const before = readFileSync(folder.file)
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject({
-      ...unavailable('newer', 'Update the host'), data: { reason: 'newer', version: 99, known: 1, file: folder.file },
+      ...unavailable('newer', 'Update the host'), data: { reason: 'newer', version: 99, known: 2, file: folder.file },
     })
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })

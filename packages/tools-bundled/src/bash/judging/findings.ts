@@ -7,6 +7,7 @@ const MAX_LOOKS = 300
 export class Findings {
   readonly #subjects = new Map<string, Set<string>>()
   readonly #asks = new Map<string, boolean>()
+  readonly #touches = new Set<string>()
   readonly #denies = new Set<string>()
   #looks = 0
 
@@ -26,6 +27,11 @@ export class Findings {
     this.#asks.set(reason, fresh || this.#asks.get(reason) === true)
   }
 
+  /** A line for whoever is asked. */
+  touch(line: string): void {
+    this.#touches.add(line)
+  }
+
   deny(reason: string): void {
     this.#denies.add(reason)
   }
@@ -34,6 +40,7 @@ export class Findings {
     return {
       key,
       subjects: [...this.#subjects].map(([subject, names]): CallSubject => ({ key: subject, names: [...names] })),
+      touches: [...this.#touches],
       asks: [...this.#asks].map(([reason, fresh]) => ({ reason, fresh })),
       denies: [...this.#denies],
     }

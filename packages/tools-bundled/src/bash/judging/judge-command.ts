@@ -60,6 +60,7 @@ export function judgeCommand(text: string, ground: Ground): JudgedCommand {
 function whole(mark: string, text: string, names: readonly string[], { folder }: Ground, findings: Findings): ArgumentsReading {
   const key = `[${mark}${hasControls(text) ? ' lines' : ''}] ${inFolder(folder)}${hasControls(text) ? pathText(text) : text}`
   findings.subject(key, [text, ...names])
+  findings.touch(`run in a shell: ${inFolder(folder)}${text}`)
   return findings.reading(key)
 }
 
@@ -88,11 +89,13 @@ function judgeStep({ stages, uses, folder }: Extract<JudgedStep, { kind: 'run' }
     const exact = [...stages.slice(0, index).map(stageText), inputText({ ...stage, words: innermost(stage.words) })].join(' | ')
     const key = use?.key ?? `${markOf(stage)}${inFolder(folder)}${exact}`
     findings.subject(key, [...names, stageText(stage)])
+    findings.touch(`run ${inFolder(folder)}${stageText(stage)}`)
     for (const [operator, target] of [['>', stage.stdout], ['2>', stage.stderr]] as const) {
       if (typeof target === 'string') continue
       if (overwritesDevice(target.file)) findings.deny('it would overwrite a disk')
       const path = insidePath(target.file, { ...ground, folder })
       if (path === undefined) findings.deny(`the file ${pathText(target.file)} lies outside the workspace`)
+      findings.touch(`write ${pathText(path ?? target.file)}`)
       findings.subject(`${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`])
     }
     if (stage.stdin !== undefined && 'file' in stage.stdin && insidePath(stage.stdin.file, { ...ground, folder }) === undefined) {

@@ -91,7 +91,10 @@ test('a store that fails costs a question, grants nothing, and is reported', asy
   expect(approver.asked).toHaveLength(1)
   expect(
     world.eventsOf('SuppressedError').map(({ source }) => source).filter((source) => source.includes('project approval')),
-  ).toEqual(['reading project approvals', 'keeping a project approval'])
+  ).toEqual(['reading project approvals', 'keeping project approvals'])
+  // It was a yes for as long as this session lasts, and for no other.
+  await session.call({ id: 'c2', name: 'echo', arguments: { city: 'Oslo' } })
+  expect(approver.asked).toHaveLength(1)
   store.failing = false
   expect(await store.list('approval')).toEqual([])
 })

@@ -1,0 +1,93 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { openApprovals, type Approval, type ApprovalBook, type ApprovalFilter } from '@bulkhead/host'
+import { accountName } from '../account-name.ts'
+import { answering, printJson } from './answer.ts'
+import { approvalDetails, approvalTable } from './approval-words.ts'
+import type { Command } from './command.ts'
+import { readOptions } from './host-options.ts'
+import { UsageError } from './usage-error.ts'
+import { withStore } from './with-store.ts'
+
+/** Fewer characters of an id are more likely a slip than a choice. */
+const LEAST_ID_CHARS = 4
+
+export const approvals: Command = {
+  usage: `bulkhead approvals list [--project DIR | --all] [--tool NAME] [--ended] [--json] [--home DIR]
+bulkhead approvals show ID [--json] [--home DIR]
+bulkhead approvals revoke (ID… | --tool NAME | --all) [--project DIR] [--json] [--home DIR]`,
+  details: `  list            what people approved of for a project, until when, and how often it was used
+  show            one of them, with all that it is bound to
+  revoke          takes them back: a host that runs asks again with its very next call
+
+  ID              as the list shows it, or the beginning of it
+  --project DIR   those of this project (default: this folder)
+  --all           those of every project; to revoke, all of them
+  --tool NAME     those of this tool
+  --ended         those that have expired or were revoked too
+  --json          print JSON
+  --home DIR      the folder of the global layer, where they are kept (default: ~/.bulkhead)
+
+What was approved for a session ends with it and is never kept; whoever embeds the host can list and revoke it there.
+
+Exit code: 0 when done, 1 when there is no such approval or they cannot be read, 2 for wrong usage.`,
+
+  async run(args) {
+    const { values, positionals: [act, ...ids] } = readOptions(args, {
+      project: { type: 'string' }, all: { type: 'boolean' }, tool: { type: 'string' }, ended: { type: 'boolean' },
+    })
+    const { json = false, project = values.workspace, all = false, tool, ended = false, home } = values
+    if (values['trust-project']) throw new UsageError('--trust-project is for commands that read the project; approvals are kept elsewhere.')
+    if (all && project !== undefined && act === 'list') throw new UsageError('--all and --project contradict each other.')
+    const where = async (): Promise<ApprovalFilter> => all && project === undefined ? { everywhere: true } : { workspace: await folder(project) }
+    const inBook = (use: (book: ApprovalBook) => Promise<readonly Approval[]>, print: (found: readonly Approval[]) => string) =>
+      answering(json, () => withStore(home, 'approval', async (store) => {
+        const found = await use(openApprovals(store))
+        if (json) printJson(found)
+        else process.stdout.write(print(found))
+        return 0
+      }))
+    switch (act) {
+      case 'list':
+        if (ids.length > 0) throw new UsageError(`"${ids.join(' ')}" is too much.`)
+        return inBook(async (book) => book.list({ ...await where(), ended, ...(tool === undefined ? {} : { tool }) }), (found) => approvalTable(found, all))
+      case 'show':
+        if (ids.length !== 1) throw new UsageError('Which approval? Give its id.')
+        checkIds(ids)
+        return inBook(async (book) => [await find(book, ids[0]!, true)], ([found]) => approvalDetails(found!))
+      case 'revoke': {
+        if ((ids.length > 0) === (all || tool !== undefined)) throw new UsageError('Revoke what? Give ids, or --tool NAME, or --all.')
+        checkIds(ids)
+        const by = `${accountName()} with bulkhead approvals`
+        return inBook(async (book) => {
+          if (ids.length === 0) return book.revoke({ ...await where(), ...(tool === undefined ? {} : { tool }) }, by)
+          const wanted = await Promise.all(ids.map((id) => find(book, id, false)))
+          return (await Promise.all(wanted.map(({ id }) => book.revoke(id, by)))).flat()
+        }, revokedText)
+      }
+      default:
+        throw new UsageError(act === undefined ? 'What about approvals? list, show or revoke.' : `There is no "approvals ${act}".`)
+    }
+  },
+}
+
+function checkIds(ids: readonly string[]): void {
+  const wrong = ids.find((id) => !/^[0-9a-f]+$/.test(id) || id.length < LEAST_ID_CHARS)
+  if (wrong !== undefined) throw new UsageError(`An id has at least ${LEAST_ID_CHARS} of the characters 0-9 and a-f, not "${wrong}".`)
+}
+
+/** A project is known by its real path; one that is gone, by the path it had. */
+async function folder(path = '.'): Promise<string> {
+  return realpath(path).catch(() => resolve(path))
+}
+
+async function find(book: ApprovalBook, start: string, ended: boolean): Promise<Approval> {
+  const [found, ...others] = (await book.list({ everywhere: true, ended })).filter(({ id }) => id.startsWith(start))
+  if (found && others.length === 0) return found
+  const why = found ? `${others.length + 1} approvals have ids that begin with ${start}: give more of it` : `There is no approval ${start}${ended ? '' : ' that stands'}`
+  throw new BulkheadError('NotFound', `${why}.`, { data: { id: start } })
+}
+
+const revokedText = (revoked: readonly Approval[]): string =>
+  revoked.length === 0 ? 'There was nothing to revoke.\n' : `Revoked:\n${approvalTable(revoked, true)}`

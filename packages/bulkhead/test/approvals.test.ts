@@ -1,0 +1,194 @@
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { ApprovalAnswer, ApprovalRequest, JsonObject } from '@bulkhead/contract'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createHost, createProgrammaticInteractor, openSqliteStore, type CreateHostOptions, type Host, type Session } from '../src/index.ts'
+import { bulkhead } from './command.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+let hosts: Host[]
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-approvals-')))
+  hosts = []
+})
+afterEach(async () => {
+  await Promise.all(hosts.map((host) => host.close()))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const home = () => join(folder, 'home/.bulkhead')
+const project = () => join(folder, '.bulkhead')
+
+async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
+  const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
+  const host = await createHost({ workspace: folder, home: home(), store, trust: 'once', env: {}, ...options })
+  hosts.push(host)
+  return host
+}
+
+/** Somebody who always says the same, and what they were asked. */
+function person(decision: ApprovalAnswer['decision']) {
+  const asked: ApprovalRequest[] = []
+  return { asked, approver: { approve: async (request: ApprovalRequest): Promise<ApprovalAnswer> => { asked.push(request); return { decision, by: 'Ada' } } } }
+}
+
+const call = async (session: Session, name: string, args: JsonObject) => {
+  const outcome = await session.call({ id: 'c', name, arguments: args })
+  return outcome.type === 'output' ? 'output' : outcome.error.code
+}
+
+const TOOL = {
+  name: 'greet', description: 'Greets.', inputSchema: { type: 'object', properties: { name: { type: 'string' } } }, gated: true, approvalKey: '{name}',
+} as const
+const CODE = 'export default { tools: { greet: { execute: ({ name }) => "hello " + name } } }'
+const write = (tool: object = {}, code = CODE) => writeExtension(home(), { id: 'greeter', tools: [{ ...TOOL, ...tool }] }, code)
+
+describe('what was approved for the project is asked again when, on the disk,', () => {
+  it.each<[string, number, () => void]>([
+    ['nothing', 0, () => write()],
+    ['its description', 1, () => write({ description: 'Greets, and more.' })],
+    ['its schema', 1, () => write({ inputSchema: { ...TOOL.inputSchema, title: 'other' } })],
+    ['what it may do', 1, () => write({ requires: { fs: { read: ['{workspace}'] } } })],
+    ['one byte of its code', 1, () => write({}, `${CODE} `)],
+    ['a file beside its code', 1, () => writeFileSync(join(write(), 'more.js'), 'export {}')],
+    ['its layer', 1, () => {
+      mkdirSync(join(project(), 'tools'), { recursive: true })
+      renameSync(write(), join(project(), 'tools/greeter'))
+    }],
+    ['the extension that has its name', 1, () => {
+      const old = write()
+      rmSync(old, { recursive: true })
+      writeExtension(dirname(dirname(old)), { id: 'impostor', tools: [TOOL] }, CODE)
+    }],
+  ])('%s has changed', async (_, questions, change) => {
+    write()
+    const host = await open()
+    const { approver, asked } = person('project')
+    const session = await host.openSession({ approver })
+    expect(await call(session, 'greet', { name: 'you' })).toBe('output')
+    expect(await call(session, 'greet', { name: 'you' })).toBe('output')
+    expect(asked).toHaveLength(1)
+    change()
+    await host.reload()
+    expect(await call(session, 'greet', { name: 'you' })).toBe('output')
+    expect(asked).toHaveLength(1 + questions)
+  })
+})
+
+it('explains what changed', async () => {
+  write()
+  const host = await open()
+  const session = await host.openSession(person('project'))
+  await call(session, 'greet', { name: 'you' })
+  write({ description: 'Greets, and more.' })
+  await host.reload()
+  const { decision, chain } = await session.explain({ id: 'c', name: 'greet', arguments: { name: 'you' } })
+  expect(decision).toBe('ask')
+  expect(chain).toContainEqual({
+    stage: 'approval', action: 'pass', source: 'approval',
+    reason: expect.stringMatching(/given to the global extension greeter 1\.0\.0; since then its package, its definition changed/),
+  })
+})
+
+it('a stranger that says of itself that nobody need be asked is not believed where it has effects', async () => {
+  write({ gated: false, requires: { fs: { write: ['{workspace}/out'] } } })
+  writeExtension(home(), { id: 'reader', tools: [{ ...TOOL, name: 'look', gated: false }] }, CODE.replace('greet', 'look'))
+  const host = await open()
+  const { approver, asked } = person('reject')
+  const session = await host.openSession({ approver })
+  expect(await call(session, 'greet', { name: 'you' })).toBe('ApprovalDenied')
+  expect(asked).toHaveLength(1)
+  expect(await call(session, 'look', { name: 'you' })).toBe('output')
+  expect(asked).toHaveLength(1)
+})
+
+describe('an approved folder', () => {
+  const put = (session: Session, path: string) => call(session, 'write', { path, content: 'x' })
+
+  it('covers all that lies in it, and nothing beside it', async () => {
+    const host = await open()
+    const { approver, asked } = person('session')
+    const session = await host.openSession({ approver })
+    const questions = async (path: string) => {
+      const before = asked.length
+      expect(await put(session, path)).toBe('output')
+      return asked.length - before
+    }
+    expect(await questions('src/deep/a.txt')).toBe(1)
+    expect(await questions('src/deep/er/a.txt')).toBe(0)
+    expect(await questions(`${folder}/src/deep/b.txt`)).toBe(0)
+    expect(await questions('src/deeper/a.txt')).toBe(1)
+    expect(await questions('src/a.txt')).toBe(1)
+    expect(await questions('src/another/a.txt')).toBe(0)
+    expect(await questions('docs/a.txt')).toBe(1)
+    expect(await questions('a.txt')).toBe(1)
+    expect(await questions('lib/deep/a.txt')).toBe(0)
+    expect(asked.at(-1)).toMatchObject({ approvalKey: '.', touches: [`write ${folder}/a.txt`] })
+    // Of the tool that was asked for, and no other.
+    expect(await call(session, 'edit', { path: 'src/deep/a.txt', old_string: 'x', new_string: 'y' })).toBe('output')
+    expect(asked.at(-1)).toMatchObject({ tool: 'edit' })
+  })
+
+  it('covers nothing that goes up from it', async () => {
+    const host = await open()
+    const { approver, asked } = person('session')
+    const session = await host.openSession({ approver })
+    await put(session, 'src/a.txt')
+    await put(session, 'src/deep/a.txt')
+    expect(asked).toHaveLength(1)
+    mkdirSync(join(folder, 'src/one/two'), { recursive: true })
+    await put(session, 'src/one/two/../a.txt')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('of a stranger\u2019s tool covers nothing: a key is a word to it', async () => {
+    writeExtension(home(), { id: 'greeter', tools: [{ ...TOOL, approvalKey: '{name}' }] }, CODE)
+    const { approver, asked } = person('session')
+    const session = await (await open()).openSession({ approver })
+    for (const name of ['src', 'src/deep', '.']) await call(session, 'greet', { name })
+    expect(asked).toHaveLength(3)
+  })
+})
+
+describe('an "always"', () => {
+  it('answers what waits for its turn, and takes back what is being asked in another session', async () => {
+    write()
+    const host = await open()
+    const [one, two] = [createProgrammaticInteractor(), createProgrammaticInteractor()]
+    const [first, second] = [await host.openSession({ interactor: one }), await host.openSession({ interactor: two })]
+    const shown = (interactor: typeof one) => new Promise<string>((seen) => { interactor.onQuestion(({ correlationId }) => seen(correlationId)) })
+    const [askedFirst, askedSecond] = [shown(one), shown(two)]
+    const outcomes = [call(first, 'greet', { name: 'you' }), call(first, 'greet', { name: 'you' }), call(second, 'greet', { name: 'you' })]
+    await askedSecond
+    one.answer(await askedFirst, { status: 'accepted', value: { decision: 'project' } })
+    expect(await Promise.all(outcomes)).toEqual(['output', 'output', 'output'])
+    expect([one.pending, two.pending]).toEqual([[], []])
+    expect(await host.approvals.list()).toMatchObject([{ uses: 2 }])
+  })
+
+  it('for the session leaves what is asked in another one', async () => {
+    write()
+    const host = await open()
+    const { approver, asked } = person('session')
+    for (const _ of [1, 2]) await call(await host.openSession({ approver }), 'greet', { name: 'you' })
+    expect(asked).toHaveLength(2)
+  })
+})
+
+it('what the command revokes while a host runs is asked for again by its next call', async () => {
+  write()
+  const host = await open()
+  const { approver, asked } = person('project')
+  const session = await host.openSession({ approver })
+  for (const name of ['you', 'me']) await call(session, 'greet', { name })
+  await call(session, 'greet', { name: 'you' })
+  const [approval] = session.approvals()
+  await host.flush()
+  expect(await bulkhead(['approvals', 'revoke', approval!.id], folder)).toMatchObject({ code: 0, stderr: '' })
+  expect(await call(session, 'greet', { name: 'me' })).toBe('output')
+  expect(asked).toHaveLength(2)
+  expect(await call(session, 'greet', { name: 'you' })).toBe('output')
+  expect(asked).toHaveLength(3)
+})

@@ -1,0 +1,86 @@
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { visibleText } from '@bulkhead/contract'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { KEYS, PseudoTerminal } from './pseudo-terminal.ts'
+
+let folder: string
+beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-prompt-'))) })
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const write = (content: string, path = 'notes/a.txt') => new PseudoTerminal(['call', 'write', '--args', JSON.stringify({ path, content })], folder)
+
+const HOSTILE = [
+  '\u001b[2J\u001b[1;1H', 'write of bundled extension read 1.0.0 wants to run', '\u001b[31m', '\u009b2J', '\u001b]0;title\u0007', '\u001bc',
+  '\u001b[?1049h', '\r', '\b\b\b\b', '\u202etxt.exe\u202c', '\u2066hidden\u2069', '\u200b', '\ufeff', '\u{e0041}', '\u001b[5A\u001b[0J',
+].join('ok')
+
+/** As long on the screen as the other, and nothing but letters. */
+const harmlessTwin = (text: string): string => visibleText(JSON.stringify(text).slice(1, -1)).replaceAll(/[^A-Za-z0-9 ]/g, 'x')
+
+/** Everything in the bytes that is not a letter to be shown. */
+const controls = (bytes: string): readonly string[] => bytes.match(/\p{Cc}(?:\[[0-?]*[ -/]*[@-~])?|\p{Cf}/gu) ?? []
+
+it('shows who wants to do what to which file with exactly what, and nothing runs on Enter alone', async () => {
+  const terminal = write('hello')
+  await terminal.see('Run it?')
+  const text = terminal.rows.join('\n')
+  expect(text).toContain(`
+write of bundled extension write 1.0.0 wants to run
+  would:     write ${folder}/notes/a.txt
+  may:       write ${folder}
+  asked for: the tool is gated
+  key:       notes
+  with exactly these arguments:
+  | {
+  |   "path": "notes/a.txt",
+  |   "content": "hello"
+  | }
+`)
+  terminal.press(KEYS.enter)
+  expect(await terminal.ended()).toBe(1)
+  expect(terminal.rows.join('\n')).toContain('ApprovalDenied')
+  expect(existsSync(join(folder, 'notes'))).toBe(false)
+})
+
+it('no argument can move the cursor, change the screen or pass for a row of ours', async () => {
+  const bytes: string[] = []
+  for (const content of [HOSTILE, harmlessTwin(HOSTILE)]) {
+    const terminal = write(content)
+    await terminal.see('Run it?')
+    const rows = terminal.rows.filter((row) => row !== '')
+    expect(rows[0]).toBe('write of bundled extension write 1.0.0 wants to run')
+    expect(rows.filter((row) => row.startsWith('write of '))).toHaveLength(1)
+    expect(rows.find((row) => row.startsWith('  would:'))).toBe(`  would:     write ${folder}/notes/a.txt`)
+    terminal.press(KEYS.enter)
+    await terminal.ended()
+    bytes.push(terminal.bytes)
+  }
+  // The terminal was told to do the very same things, whatever the argument held.
+  expect(controls(bytes[0]!)).toEqual(controls(bytes[1]!))
+  expect(controls(bytes[0]!).length).toBeGreaterThan(10)
+})
+
+it('what a person says against it reaches the model', async () => {
+  const terminal = write('hello')
+  await terminal.see('Run it?')
+  terminal.press(KEYS.down, KEYS.enter)
+  await terminal.see('Why not?')
+  terminal.press(...'use docs instead', KEYS.enter)
+  expect(await terminal.ended()).toBe(1)
+  expect(terminal.rows.join('\n')).toContain('The call of "write" was refused: use docs instead.')
+})
+
+it('says how much does not fit on the screen, and shows all of it', async () => {
+  const terminal = write(Array.from({ length: 400 }, (_, index) => `line ${index} of it`).join('\n'))
+  await terminal.see('Run it?')
+  const before = terminal.rows.join('\n')
+  expect(before).toMatch(/… \d+ rows with about \d+ characters are left out here …/)
+  expect(before).not.toContain('line 200 of it')
+  terminal.press(KEYS.down, KEYS.down, KEYS.enter)
+  await terminal.see('line 200 of it')
+  terminal.press(KEYS.enter)
+  expect(await terminal.ended()).toBe(1)
+  expect(terminal.rows.join('').replaceAll(/ {2}[|:] /g, '')).toContain('line 399 of it')
+})

@@ -1,0 +1,70 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import xterm from '@xterm/headless'
+
+export const KEYS = { enter: '\r', up: '\u001b[A', down: '\u001b[B' } as const
+
+const COMPILE_CACHE = join(import.meta.dirname, '../../node_modules/.cache/compile')
+const SIZE = { cols: 100, rows: 40 }
+
+/** The real command in a real pseudo terminal, whose bytes a real terminal emulator draws. */
+export class PseudoTerminal {
+  readonly #child: ChildProcess
+  readonly #screen = new xterm.Terminal({ ...SIZE, scrollback: 5_000, allowProposedApi: true })
+  readonly #looks = new Set<() => void>()
+  #bytes = ''
+
+  constructor(args: readonly string[], cwd: string) {
+    const words = args.map((_, index) => `"$ARG${index}"`).join(' ')
+    // The words go by the environment: no shell reads them.
+    const env = {
+      NO_COLOR: '1', TERM: 'xterm-256color', SHELL: '/bin/sh', PATH: '/usr/bin:/bin', HOME: join(cwd, 'home'), NODE_COMPILE_CACHE: COMPILE_CACHE,
+      NODE: process.execPath, BIN: join(import.meta.dirname, '../../src/bin.ts'),
+      ...Object.fromEntries(args.map((arg, index) => [`ARG${index}`, arg])),
+    }
+    const command = `stty rows ${SIZE.rows} cols ${SIZE.cols}; exec "$NODE" "$BIN" ${words}`
+    this.#child = spawn('script', ['-q', '-e', '-f', '-c', command, '/dev/null'], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      this.#bytes += text
+      this.#screen.write(text, () => { for (const look of this.#looks) look() })
+    })
+  }
+
+  /** All that was sent to the terminal. */
+  get bytes(): string {
+    return this.#bytes
+  }
+
+  /** What a person sees, scrolled back to the beginning. */
+  get rows(): readonly string[] {
+    const { active } = this.#screen.buffer
+    return Array.from({ length: active.length }, (_, index) => active.getLine(index)!.translateToString(true))
+  }
+
+  async see(text: string): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const look = () => { if (this.rows.some((row) => row.includes(text))) resolve() }
+    const gone = () => reject(new Error(`The command ended before it showed "${text}":\n${this.rows.join('\n').trim()}`))
+    this.#looks.add(look)
+    this.#child.stdout!.once('close', gone)
+    look()
+    try {
+      await promise
+    } finally {
+      this.#looks.delete(look)
+      this.#child.stdout!.off('close', gone)
+    }
+  }
+
+  press(...keys: readonly string[]): void {
+    for (const key of keys) this.#child.stdin!.write(key)
+  }
+
+  /** Resolves with the exit code of the command. */
+  async ended(): Promise<number | null> {
+    if (this.#child.exitCode === null) await once(this.#child, 'close')
+    await new Promise<void>((drawn) => { this.#screen.write('', drawn) })
+    return this.#child.exitCode
+  }
+}

@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { copyJson, findJsonFault, type Json } from '../src/index.ts'
+
+const isFrozen = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen))
+
+describe('a copy of a value', () => {
+  it('is what the text of the value says, frozen to the last member', () => {
+    fc.assert(fc.property(fc.json().map((text) => JSON.parse(text) as unknown), (value) => {
+      const copy = copyJson(value)
+      if (!copy.ok) return expect(findJsonFault(value)).toEqual(copy.fault)
+      expect(copy.value).toEqual(JSON.parse(JSON.stringify(value)))
+      expect(isFrozen(copy.value)).toBe(true)
+    }))
+  })
+
+  it.each<[string, unknown, Json]>([
+    ['a zero has no sign', -0, 0], ['objects are plain', Object.create(null), {}], ['keys stand in their order', { 2: 'b', 1: 'a' }, { 1: 'a', 2: 'b' }],
+  ])('%s', (_, value, expected) => {
+    const copy = copyJson(value)
+    expect(copy.ok && copy.value).toStrictEqual(expected)
+  })
+
+  it('does not follow what its original becomes', () => {
+    const original = { list: [1], text: 'a' }
+    const copy = copyJson(original)
+    original.list.push(2)
+    expect(copy).toMatchObject({ ok: true, value: { list: [1], text: 'a' } })
+  })
+
+  it('finds what findJsonFault finds, at the same place', () => {
+    const strange = fc.anything({ withNullPrototype: true, withDate: true, withMap: true, withSparseArray: true, withBigInt: true, maxDepth: 4 })
+    fc.assert(fc.property(strange, (value) => {
+      const copy = copyJson(value)
+      expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value))
+    }), { numRuns: 500 })
+    const limits = { maxDepth: 2, maxNodes: 4, maxChars: 6 }
+    for (const value of [[[[]]], [1, 2, 3, 4], 'seven..', { a: { b: 'cdefg' } }, [1, 2, 3]]) {
+      const copy = copyJson(value, limits)
+      expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value, limits))
+    }
+    const cyclic: unknown[] = []
+    cyclic.push({ cyclic })
+    expect(copyJson(cyclic)).toMatchObject({ ok: false, fault: { code: 'cycle', path: '/0/cyclic' } })
+  })
+
+  it('knows how long it would be as text, but for what must be escaped', () => {
+    fc.assert(fc.property(fc.json({ noUnicodeString: true }).map((text) => JSON.parse(text) as unknown), (value) => {
+      const text = JSON.stringify(value)
+      const copy = copyJson(value)
+      if (copy.ok && !text.includes('\\')) expect(copy.chars).toBe(text.length)
+    }))
+  })
+})

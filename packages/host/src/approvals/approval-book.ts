@@ -1,0 +1,83 @@
+import type { Approval, ApprovalEnd } from './approval.ts'
+import { unknownApproval, type ApprovalLedger } from './approval-ledger.ts'
+import type { ProjectApprovals } from './project-approvals.ts'
+import type { SessionApprovals } from './session-approvals.ts'
+
+/** Which approvals. Everything that is given must hold. */
+export interface ApprovalFilter {
+  /** A project, by its folder. Default: the one the host works on. */
+  readonly workspace?: string
+  /** Of every project that the store knows, in place of one. */
+  readonly everywhere?: boolean
+  /** Given in this session, for itself or for its project. */
+  readonly session?: string
+  readonly tool?: string
+  /** Those that have ended too. */
+  readonly ended?: boolean
+}
+
+/** What people have approved of for longer than one call. */
+export interface ApprovalBook {
+  /** From the oldest. Rejects with StoreUnavailable. */
+  list(filter?: ApprovalFilter): Promise<readonly Approval[]>
+  /**
+   * Ends one by its id, or all that the filter finds. From the moment of the call nothing here is answered by them, and once it has
+   * resolved, nothing that comes a millisecond later in any host of this store. Resolves with them. Rejects with NotFound for an id that no standing one has, and
+   * with StoreUnavailable when one for a project could not be ended for others.
+   */
+  revoke(which: string | ApprovalFilter, by?: string): Promise<readonly Approval[]>
+}
+
+/** What is open in this process. */
+export interface OpenApprovals {
+  readonly workspace: string | undefined
+  readonly projects: readonly ProjectApprovals[]
+  readonly sessions: readonly SessionApprovals[]
+}
+
+export interface BookSources {
+  readonly ledger: ApprovalLedger
+  readonly now: () => number
+  readonly open: () => OpenApprovals
+}
+
+export function createApprovalBook({ ledger, now, open }: BookSources): ApprovalBook {
+  return {
+    async list(filter = {}) {
+      const { projects, sessions, workspace } = open()
+      await Promise.all(projects.map((project) => project.settled()))
+      const kept = await ledger.list(folderOf(filter, workspace))
+      return [...kept, ...sessions.flatMap((session) => session.own())].filter(matching(filter, workspace)).toSorted(byAge)
+    },
+    async revoke(which, by = 'host') {
+      const { projects, sessions, workspace } = open()
+      const end: ApprovalEnd = { how: 'revoked', at: new Date(now()).toISOString(), by }
+      const filter = typeof which === 'string' ? { everywhere: true } : which
+      const matches = matching(filter, workspace)
+      const isWanted = (approval: Approval) => matches(approval) && approval.status === 'standing' && (typeof which !== 'string' || approval.id === which)
+      // At once: until the store has it takes a moment, in which a call may come.
+      const ofSessions = sessions.flatMap((session) => session.own().filter(isWanted))
+      for (const session of sessions) session.revoke(isWanted, end)
+      for (const project of projects) project.end(isWanted, end)
+      const ofProjects = (await ledger.list(folderOf(filter, workspace))).filter(isWanted)
+      await Promise.all(ofProjects.map((approval) => ledger.end(approval, end)))
+      const revoked = [...ofSessions, ...ofProjects]
+      if (typeof which === 'string' && revoked.length === 0) throw unknownApproval(which)
+      return revoked.map((approval): Approval => ({ ...approval, ended: end, status: 'revoked' })).toSorted(byAge)
+    },
+  }
+}
+
+const folderOf = ({ everywhere, workspace }: ApprovalFilter, current: string | undefined): string | undefined =>
+  everywhere ? undefined : workspace ?? current
+
+function matching(filter: ApprovalFilter, current: string | undefined): (approval: Approval) => boolean {
+  const folder = folderOf(filter, current)
+  const { session, tool, ended = false } = filter
+  return (approval) => (folder === undefined || approval.workspace === folder)
+    && (session === undefined || approval.sessionId === session)
+    && (tool === undefined || approval.tool === tool)
+    && (ended || approval.status === 'standing')
+}
+
+const byAge = (a: Approval, b: Approval): number => a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : 0

@@ -1,0 +1,94 @@
+import { isJsonObject, type Json, type JsonObject, type OutcomeOrigin } from '@bulkhead/contract'
+import { sha256 } from '../sha256.ts'
+import type { ToolEntry } from '../tool-entry.ts'
+
+export type ApprovalScope = 'session' | 'project'
+
+/** What a person has agreed to for longer than one call. */
+export interface ApprovalGrant {
+  readonly id: string
+  readonly scope: ApprovalScope
+  readonly tool: string
+  readonly approvalKey: string
+  /** Who implements the tool. */
+  readonly origin: OutcomeOrigin
+  /** What it is bound to besides: when one of these becomes another, it is asked again. */
+  readonly digests: { readonly package: string; readonly tool: string; readonly capability: string }
+  readonly workspace: string
+  /** The session it was given in. */
+  readonly sessionId: string
+  readonly grantedAt: string
+  readonly grantedBy: string
+  /** null: with the session. */
+  readonly expiresAt: string | null
+}
+
+/** How an approval came to its end. */
+export interface ApprovalEnd {
+  readonly how: 'expired' | 'revoked'
+  readonly at: string
+  readonly by?: string
+}
+
+/** An approval for whoever looks after them. */
+export interface Approval extends ApprovalGrant {
+  readonly status: 'standing' | ApprovalEnd['how']
+  readonly ended: ApprovalEnd | null
+  /** Calls that ran because of it. */
+  readonly uses: number
+  readonly lastUsedAt: string | null
+}
+
+/** As the store has it: what has expired need not be written there to have ended. */
+export type StoredApproval = Omit<Approval, 'status'>
+
+export interface GrantSources {
+  readonly scope: ApprovalScope
+  readonly tool: ToolEntry
+  readonly approvalKey: string
+  readonly workspace: string
+  readonly sessionId: string
+  readonly by: string
+  readonly now: number
+  readonly lastsMs: number | undefined
+}
+
+export function makeGrant({ scope, tool, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources): ApprovalGrant {
+  const { descriptor: { digests } } = tool.extension
+  const place = scope === 'session' ? sessionId : workspace
+  return {
+    id: sha256([scope, place, tool.identity, approvalKey].join('\0')).slice(0, 12),
+    scope, tool: tool.name, approvalKey, workspace, sessionId,
+    origin: tool.origin,
+    digests: { package: digests.package, tool: digests.tools.get(tool.name) ?? '', capability: digests.capability },
+    grantedAt: new Date(now).toISOString(),
+    grantedBy: by,
+    expiresAt: lastsMs === undefined ? null : new Date(now + lastsMs).toISOString(),
+  }
+}
+
+/** The identity of the tool that it was given for. */
+export const identityOf = ({ tool, origin: { layer, extension }, digests }: ApprovalGrant): string =>
+  [tool, extension, layer, digests.package, digests.tool, digests.capability].join('\0')
+
+/** Where the store keeps the approvals of a project. */
+export const projectPrefix = (workspace: string): string => `${sha256(workspace)}/`
+export const storeKey = (grant: ApprovalGrant): string => `${projectPrefix(grant.workspace)}${grant.id}`
+
+export function viewOf(stored: StoredApproval, now: number): Approval {
+  const { expiresAt } = stored
+  const ended = stored.ended ?? (expiresAt !== null && Date.parse(expiresAt) <= now ? { how: 'expired' as const, at: expiresAt } : null)
+  return { ...stored, ended, status: ended?.how ?? 'standing' }
+}
+
+/** undefined for what is not of the form that is written here: it costs a question. */
+export function readStored(value: Json | undefined): StoredApproval | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { id, tool, approvalKey, workspace, expiresAt, grantedAt, uses, origin, digests, ended } = value as JsonObject
+  const texts = [id, tool, approvalKey, workspace, expiresAt, grantedAt]
+  const isWhole = texts.every((text) => typeof text === 'string') && Number.isInteger(uses) && isJsonObject(origin) && isJsonObject(digests)
+    && !Number.isNaN(Date.parse(String(expiresAt))) && (ended === null || isJsonObject(ended))
+  return isWhole ? value as unknown as StoredApproval : undefined
+}
+
+export const toJson = (stored: StoredApproval): Json => stored as unknown as Json

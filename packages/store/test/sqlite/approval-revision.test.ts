@@ -1,0 +1,39 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it } from 'vitest'
+import { StoreFolder } from './store-folder.ts'
+
+it('tells of what another connection has changed, at once', async () => {
+  await using folder = new StoreFolder()
+  const [here, there] = [await folder.open(), await folder.open()]
+  const before = here.approvalRevision!()
+  await there.write('approval', 'a', 1)
+  const written = here.approvalRevision!()
+  expect(written).not.toBe(before)
+  await there.remove('approval', 'a')
+  expect(here.approvalRevision!()).not.toBe(written)
+  await there.write('call', 'a', 1)
+  expect(here.approvalRevision!()).toBe(there.approvalRevision!())
+})
+
+it('a record that two connections change at once loses neither change', async () => {
+  await using folder = new StoreFolder()
+  const stores = [await folder.open(), await folder.open()]
+  await Promise.all(Array.from({ length: 40 }, (_, index) => stores[index % 2]!.update('approval', 'a', (value) => Number(value ?? 0) + 1)))
+  expect(await stores[0]!.read('approval', 'a')).toBe(40)
+})
+
+it('a store of the version before goes on with what it has', async () => {
+  await using folder = new StoreFolder()
+  const first = await folder.open()
+  await first.write('approval', 'a', 1)
+  await first.close()
+  const database = new DatabaseSync(folder.file)
+  database.exec(`DROP TRIGGER approval_added; DROP TRIGGER approval_changed; DROP TRIGGER approval_removed;
+    DROP TABLE approval_revision; PRAGMA user_version = 1`)
+  database.close()
+  const again = await folder.open()
+  expect(await again.read('approval', 'a')).toBe(1)
+  const before = again.approvalRevision!()
+  await again.write('approval', 'a', 2)
+  expect(again.approvalRevision!()).not.toBe(before)
+})

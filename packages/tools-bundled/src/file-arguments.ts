@@ -1,0 +1,55 @@
+import type { ArgumentsReader, ArgumentsReading, Json } from '@bulkhead/contract'
+import { insidePath } from './bash/judging/ground.ts'
+import { folderKey, ownFolderKey } from './folder-key.ts'
+import { splitPattern } from './glob/split-pattern.ts'
+
+interface NamedPath {
+  readonly path: string
+  /** For people, before the path. */
+  readonly verb: string
+  /** Whether an approval is of the path itself and not of the folder it lies in. */
+  readonly isFolder: boolean
+}
+
+/** What calls of the tools for files stand for: a folder, as it is written, and with it every folder above. */
+const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): ArgumentsReader => (args, { workspace }) => {
+  const { path, verb, isFolder } = name(args)
+  const inside = insidePath(path, { workspace, folder: '.' })
+  // One folder has one key, however it is named.
+  const written = path.startsWith('/') && inside !== undefined ? inside : path
+  const key = isFolder ? ownFolderKey(written) : folderKey(written)
+  if (!isPlain(path)) return reading(key, [], `${verb} ${path}`)
+  return reading(key, foldersAbove(key), `${verb} ${inside === undefined ? path : full(workspace, inside)}`)
+}
+
+const reading = (key: string, within: readonly string[], touch: string): ArgumentsReading =>
+  ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies: [] })
+
+const full = (workspace: string, inside: string): string => inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
+
+/** Behind a link `..` leads elsewhere than it reads: what goes up is covered by no wider word. */
+const isPlain = (path: string): boolean => !path.split('/').includes('..')
+
+/** From the nearest; of the workspace `.` is the last, of everything else `/`. */
+function foldersAbove(key: string): readonly string[] {
+  if (key === '.' || key === '/') return []
+  const isAbsolute = key.startsWith('/')
+  const names = key.split('/').slice(isAbsolute ? 1 : 0)
+  const above = names.slice(1).map((_, dropped) => (isAbsolute ? '/' : '') + names.slice(0, names.length - 1 - dropped).join('/'))
+  return [...above, isAbsolute ? '/' : '.']
+}
+
+const text = (value: Json | undefined, otherwise = ''): string => typeof value === 'string' ? value : otherwise
+
+export const readReadArguments = reader(({ path }) => ({ path: text(path), verb: 'read', isFolder: false }))
+export const readWriteArguments = reader(({ path }) => ({ path: text(path), verb: 'write', isFolder: false }))
+export const readEditArguments = reader(({ path }) => ({ path: text(path), verb: 'read and write', isFolder: false }))
+export const readGrepArguments = reader(({ path }) => ({ path: text(path, '.'), verb: 'read all below', isFolder: true }))
+export const readGlobArguments = reader(({ pattern, path }) =>
+  ({ path: splitPattern(text(pattern), text(path, '.')).path, verb: 'read the names below', isFolder: true }))
+
+/** A page is approved of by its host. */
+export const readFetchArguments: ArgumentsReader = ({ url }) => {
+  const { hostname = '', host = '' } = URL.parse(text(url)) ?? {}
+  return reading(hostname || 'not a URL', [], host === '' ? 'nothing: it is not a URL' : `reach ${host}`)
+}
