@@ -3,6 +3,7 @@ import { configFileSchema } from '../src/config.ts'
 import { manifestSchema } from '../src/manifest.ts'
 import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
+import { limitsPage } from './limits-page.ts'
 
 /** Every generated file, by its absolute path, with the text it must have. */
 export function generatedFiles(root: string): ReadonlyMap<string, string> {
@@ -19,5 +20,6 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
       description: 'config.json of one layer: what the operator allows and sets.',
     })],
     [join(root, 'docs', 'errors.md'), errorsPage()],
+    [join(root, 'docs', 'limits.md'), limitsPage()],
   ])
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { CompartmentLimits } from './limits.ts'
+import { commandSafetyConfigSchema } from './command-safety.ts'
+import { COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
 import { requirementSet } from './requirements.ts'
@@ -22,23 +23,8 @@ const policyLevel = z.enum(['require', 'warn', 'off'])
 const positive = z.int().positive()
 const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 
-const LIMIT_DESCRIPTIONS: Readonly<Record<keyof CompartmentLimits, string>> = {
-  heapMb: 'Heap of the thread of a tool, in MB.',
-  memoryMb: 'Resident memory of the whole child process, in MB.',
-  cpuMs: 'Processor time of the whole child process in any ten seconds, in milliseconds.',
-  phaseMs: 'Time for one lifecycle phase, in milliseconds.',
-  startMs: 'Time until the code is imported, in milliseconds.',
-  graceMs: 'Time for a cancelled or overdue call to end by itself, in milliseconds.',
-  concurrentCalls: 'Calls running at once.',
-  messageBytes: 'One message across the boundary, in bytes.',
-  messagesPerSecond: 'Messages from the code in one second.',
-  outstandingRequests: 'Capability calls of the code waiting at once.',
-  outputBytes: 'One result, in bytes of JSON.',
-  logBytes: 'Log text that is kept, in bytes.',
-}
-
 const limits = z.strictObject(Object.fromEntries(
-  Object.entries(LIMIT_DESCRIPTIONS).map(([name, text]) => [name, positive.optional().describe(text)]),
+  Object.entries(COMPARTMENT_LIMITS).map(([name, { meaning }]) => [name, positive.optional().describe(meaning)]),
 ) as Record<keyof CompartmentLimits, z.ZodOptional<typeof positive>>)
 
 const toolConfig = z.looseObject({
@@ -187,6 +173,14 @@ export const configFileSchema = z.strictObject({
     tokens: positive.optional().describe('Tokens.'),
     calls: positive.optional().describe('Calls of tools.'),
   }).optional().describe('What one workflow may use.'),
+  watchdogs: z.strictObject({
+    commandSafety: commandSafetyConfigSchema.optional()
+      .describe('Holds what tools with a shell would run against patterns of dangerous commands.'),
+  }).optional().describe('Watchdogs that come with the host.'),
+  guards: z.strictObject({
+    pre: z.array(z.string().min(1).max(128)).optional().describe('Before the call runs.'),
+    post: z.array(z.string().min(1).max(128)).optional().describe('After it has.'),
+  }).optional().describe('In which order guards are heard, by id. Those that are not named come after, as they were registered.'),
   audit: z.strictObject({
     enabled: z.boolean().optional().describe('Whether decisions and calls are recorded.'),
     arguments: z.boolean().optional().describe('Whether the arguments of calls are recorded too.'),

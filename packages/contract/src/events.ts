@@ -22,12 +22,14 @@ interface ApprovalEvent {
 export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json } & CallEvent)
   | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json } & CallEvent)
+  /** Who may change a call has: `before` and `after` are the digests of its arguments, or of its result. */
+  | ({ readonly type: 'ToolInvocationChanged'; readonly subject: 'arguments' | 'result'; readonly stage: string; readonly source: string; readonly reason: string; readonly before: string; readonly after: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationStarted'; readonly attempt: number } & CallEvent)
   | ({ readonly type: 'ToolInvocationProgress'; readonly text: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationUpdated'; readonly partial: Json } & CallEvent)
   | ({ readonly type: 'ToolInvocationSucceeded'; readonly durationMs: number } & CallEvent)
   | ({ readonly type: 'ToolInvocationFailed'; readonly durationMs: number; readonly errorClass: ErrorClass; readonly errorCode: ErrorCode; readonly message: string } & CallEvent)
-  | ({ readonly type: 'ToolInvocationCancelled'; readonly durationMs: number; readonly errorCode: ErrorCode; readonly reason: string } & CallEvent)
+  | ({ readonly type: 'ToolInvocationCancelled'; readonly durationMs: number; readonly attempt: number; readonly errorCode: ErrorCode; readonly reason: string } & CallEvent)
   | { readonly type: 'LifecyclePhaseStart'; readonly extensionId: string; readonly phase: LifecyclePhase }
   | { readonly type: 'LifecyclePhaseEnd'; readonly extensionId: string; readonly phase: LifecyclePhase; readonly durationMs: number; readonly ok: boolean; readonly errorCode: ErrorCode | null; readonly message: string }
   | { readonly type: 'LifecycleStateChanged'; readonly extensionId: string; readonly generation: number; readonly from: LifecycleState; readonly to: LifecycleState }
@@ -36,7 +38,7 @@ export type BulkheadEvent = Stamped & (
   | { readonly type: 'ExtensionReloadRefused'; readonly extensionId: string; readonly reason: string }
   | { readonly type: 'ExtensionReloadFailed'; readonly extensionId: string; readonly errorCode: ErrorCode; readonly message: string }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
-  | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined }
+  | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined; readonly code?: 'LogTruncated' }
   | { readonly type: 'InteractionRaised'; readonly correlationId: string; readonly kind: string; readonly source: string }
   | { readonly type: 'InteractionAnswered'; readonly correlationId: string; readonly status: 'accepted' | 'rejected' | 'timeout' }
   | ({ readonly type: 'ApprovalGranted'; readonly sessionId: string; readonly grantedBy: string; readonly expiresAt: string | null } & ApprovalEvent)

@@ -9,6 +9,8 @@ export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-typ
 export type { ArgumentsReader, ArgumentsReading, CallSubject, ReaderContext } from './arguments-reader.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
+export { COMMAND_SEVERITIES, commandSafetyPatternSchema } from './command-safety.ts'
+export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, CommandSeverity } from './command-safety.ts'
 export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
 export { isTerminalResult, type CompletionHint } from './completion.ts'
 export { CONFIG_FILE, configFileSchema, SECURITY_MODES } from './config.ts'
@@ -16,7 +18,7 @@ export type { ConfigFile, ExtensionConfig, SecurityMode, ToolConfig } from './co
 export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './diagnostic.ts'
 export { ERRORS, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './errors.ts'
 export type { BulkheadEvent, EventBody, EventListener, EventOf, EventType } from './events.ts'
-export { compileGlob, globCovers, matchGlob, matchSegment, pathSegments, type GlobMatch, type GlobOptions } from './glob.ts'
+export { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegments, type GlobMatch, type GlobOptions } from './glob.ts'
 export { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS } from './interaction.ts'
 export type {
   ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionKind, InteractionOption, InteractionRequest, InteractionResponse,
@@ -28,7 +30,7 @@ export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './json-schema.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './lifecycle.ts'
 export { LOCK_FILE, LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type LockEntry, type LockFile } from './lock.ts'
-export { CALL_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits } from './limits.ts'
+export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits, type LimitRow } from './limits.ts'
 export { MANIFEST_FILE, manifestSchema, type Manifest, type ManifestInput, type StateSlot, type ToolManifest } from './manifest.ts'
 export {
   ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN, type Layer, type LockedTool,
@@ -61,4 +63,7 @@ export { TRUST_DECISIONS } from './ports/project-trust.ts'
 export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
-export { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'
+export type { MachineStage, StateMachine } from './ports/state-machine.ts'
+export {
+  STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,
+} from './ports/store.ts'

@@ -8,7 +8,8 @@ export type InteractionRequest =
   | { readonly kind: 'Approve'; readonly approval: ApprovalRequest }
   | { readonly kind: 'Auth.DeviceCode'; readonly url: string; readonly code: string; readonly expiresAt: string }
   | { readonly kind: 'Auth.Password'; readonly prompt: string }
-  | { readonly kind: 'grantStageTool'; readonly tool: string; readonly stage: string; readonly argsDigest: string }
+  /** For this one call; `approval` is all that a person must see of it. */
+  | { readonly kind: 'grantStageTool'; readonly tool: string; readonly stage: string; readonly argsDigest: string; readonly approval: ApprovalRequest }
   /** Answered with trusted, once, declined, or false for not now. */
   | { readonly kind: 'trustProject'; readonly path: string; readonly summary: string }
 

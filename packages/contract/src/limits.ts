@@ -1,46 +1,38 @@
-/** Bounds on what one compartment may use. Each has its own error, so that a publisher knows which one was met. */
-export interface CompartmentLimits {
-  /** V8's old generation of the tool's thread, in MB. → CompartmentOutOfMemory */
-  readonly heapMb: number
-  /** Resident memory of the whole hull, in MB, under the process placement. → CompartmentOutOfMemory */
-  readonly memoryMb: number
-  /** Processor time of the whole hull in any ten seconds, in ms, under the process placement. → CompartmentOverloaded */
-  readonly cpuMs: number
-  /** Wall time of one lifecycle phase, in ms. → LifecycleTimeout */
-  readonly phaseMs: number
-  /** Wall time from asking for a compartment to its code being imported, in ms. → LifecycleTimeout */
-  readonly startMs: number
-  /** How long a cancelled or overdue call may take to end by itself before its compartment is killed, in ms. */
-  readonly graceMs: number
-  /** Calls running at once in one compartment. → TooManyCalls */
-  readonly concurrentCalls: number
-  /** One frame or message across the boundary, in bytes. → BoundaryViolation */
-  readonly messageBytes: number
-  /** Messages from the compartment in one second. → BoundaryViolation */
-  readonly messagesPerSecond: number
-  /** Capability calls of the compartment waiting for the broker at once. → BoundaryViolation */
-  readonly outstandingRequests: number
-  /** One result of a tool, in bytes of JSON. → OutputTooLarge */
-  readonly outputBytes: number
-  /** Log text kept per compartment, in bytes; the rest is dropped and counted. */
-  readonly logBytes: number
+import type { ErrorCode } from './errors.ts'
+
+/** One bound, as `docs/limits.md` tells it. */
+export interface LimitRow {
+  /** Unless the configuration says otherwise. */
+  readonly most: number
+  readonly meaning: string
+  /** What whoever meets it is told; `data.limit` of the error is the name of the bound. */
+  readonly error: ErrorCode
 }
 
-export const DEFAULT_LIMITS: CompartmentLimits = {
-  heapMb: 128,
-  memoryMb: 512,
+const row = (most: number, meaning: string, error: ErrorCode): LimitRow => Object.freeze({ most, meaning, error })
+
+/** Bounds on what one compartment may use. Adding one is adding a row; docs/limits.md is written from this table. */
+export const COMPARTMENT_LIMITS = Object.freeze({
+  heapMb: row(128, 'Heap of the thread of a tool, in MB.', 'CompartmentOutOfMemory'),
+  memoryMb: row(512, 'Resident memory of the whole child process, in MB.', 'CompartmentOutOfMemory'),
   // More than one thread alone can use: its calls are bounded by their deadlines.
-  cpuMs: 15_000,
-  phaseMs: 10_000,
-  startMs: 10_000,
-  graceMs: 500,
-  concurrentCalls: 64,
-  messageBytes: 16 * 1024 * 1024,
-  messagesPerSecond: 20_000,
-  outstandingRequests: 1_024,
-  outputBytes: 8 * 1024 * 1024,
-  logBytes: 1024 * 1024,
-}
+  cpuMs: row(15_000, 'Processor time of the whole child process in any ten seconds, in milliseconds.', 'CompartmentOverloaded'),
+  phaseMs: row(10_000, 'Time for one lifecycle phase, in milliseconds.', 'LifecycleTimeout'),
+  startMs: row(10_000, 'Time until the code is imported, in milliseconds.', 'LifecycleTimeout'),
+  graceMs: row(500, 'Time for a cancelled or overdue call to end by itself, in milliseconds.', 'CompartmentKilled'),
+  concurrentCalls: row(64, 'Calls running at once.', 'TooManyCalls'),
+  messageBytes: row(16 * 1024 * 1024, 'One message across the boundary, in bytes.', 'MessageTooLarge'),
+  messagesPerSecond: row(20_000, 'Messages from the code in one second.', 'MessageFlood'),
+  outstandingRequests: row(1_024, 'Capability calls of the code waiting at once.', 'TooManyRequests'),
+  outputBytes: row(8 * 1024 * 1024, 'One result, in bytes of JSON.', 'OutputTooLarge'),
+  logBytes: row(1024 * 1024, 'Log text that is kept, in bytes.', 'LogTruncated'),
+} satisfies Record<string, LimitRow>)
+
+export type CompartmentLimits = { readonly [Name in keyof typeof COMPARTMENT_LIMITS]: number }
+
+export const DEFAULT_LIMITS = Object.fromEntries(
+  Object.entries(COMPARTMENT_LIMITS).map(([name, { most }]) => [name, most]),
+) as CompartmentLimits
 
 /** Numbers of the call itself, apart from where it runs. */
 export const CALL_LIMITS = {
@@ -53,6 +45,8 @@ export const CALL_LIMITS = {
   attempts: 3,
   approvalKeyBytes: 1_024,
   subagentDepth: 5,
+  /** How often the arguments of one call may be changed by those who judge it. */
+  argumentChanges: 4,
 } as const
 
 /** What a manifest may hold; beyond it the folder is refused unread. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CALL_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from '../src/limits.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from '../src/limits.ts'
 import { WIRE_LIMITS } from '../src/wire.ts'
 
 it('are these numbers', () => {
@@ -9,12 +9,19 @@ it('are these numbers', () => {
   })
   expect(CALL_LIMITS).toEqual({
     argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000,
-    attempts: 3,
+    argumentChanges: 4, attempts: 3,
     approvalKeyBytes: 1_024, subagentDepth: 5,
   })
   expect(MANIFEST_LIMITS).toEqual({
     manifestBytes: 262_144, tools: 128, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216, packageBytes: 67_108_864,
   })
+})
+
+it('have a meaning in a whole sentence, and an error of which only memory and phases have one in common', () => {
+  const rows = Object.values(COMPARTMENT_LIMITS)
+  expect(rows.filter(({ meaning }) => !/^[A-Z].*\.$/.test(meaning))).toEqual([])
+  const shared = Object.entries(Object.groupBy(rows, ({ error }) => error)).filter(([, same]) => same.length > 1)
+  expect(shared.map(([error]) => error)).toEqual(['CompartmentOutOfMemory', 'LifecycleTimeout'])
 })
 
 it('fit into each other, so that the nearer one is met first', () => {

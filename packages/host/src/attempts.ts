@@ -2,6 +2,7 @@ import {
   BulkheadError, CALL_LIMITS, type Clock, type ErrorCode, type OutcomeError, type ToolDefinition,
 } from '@bulkhead/contract'
 import { untilAborted } from './cancellation.ts'
+import { failsFast, type FailureReport } from './fast-fail.ts'
 
 /** The time of the call is over, or trying again at once would meet the same fault, or ask a person twice; the next call may. */
 const POINTLESS: ReadonlySet<ErrorCode> = new Set([
@@ -9,15 +10,17 @@ const POINTLESS: ReadonlySet<ErrorCode> = new Set([
   'MaxRetriesExceeded', 'InteractionTimeout',
 ])
 
-type Failure = Pick<OutcomeError, 'code' | 'class' | 'retryable'>
+type Failure = Pick<OutcomeError, 'class' | 'retryable'> & FailureReport
 
 /**
  * Whether a failed attempt may be followed by another. A tool that says it is busy has not acted; one that only reads
  * may read again. After the end of a compartment nobody knows, so only what is declared idempotent is repeated.
  */
-export function mayTryAgain({ code, class: errorClass, retryable }: Failure, { idempotent, mode }: ToolDefinition): boolean {
+export function mayTryAgain(failure: Failure, { idempotent, mode }: Pick<ToolDefinition, 'idempotent' | 'mode'>): boolean {
+  const { code, class: errorClass, retryable } = failure
   if (POINTLESS.has(code)) return false
   if (errorClass === 'ExtensionHost') return retryable && idempotent
+  if (failsFast(failure)) return false
   return errorClass === 'ToolTransient' || (retryable && (idempotent || mode === 'read'))
 }
 

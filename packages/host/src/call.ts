@@ -59,6 +59,8 @@ export class RawCall {
   received = false
   tool: ToolEntry | undefined = undefined
   args: JsonObject | undefined = undefined
+  /** As they were asked for, where somebody has changed them. */
+  proposed: JsonObject | undefined = undefined
   /** About the length of the arguments as JSON. */
   argsChars = 0
   decision: Decision | undefined = undefined
@@ -110,6 +112,7 @@ export class RawCall {
 
   /** Contract: the arguments are frozen. Called again when somebody who may changes them: all that was judged is judged anew. */
   fix(args: JsonObject, argsChars: number): ValidatedCall {
+    this.proposed ??= this.args
     this.args = args
     this.argsChars = argsChars
     return this as ValidatedCall

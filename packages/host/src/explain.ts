@@ -1,19 +1,22 @@
-import { BulkheadError, type ErrorCode, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
+import { BulkheadError, type ErrorCode, type JsonObject, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
 import type { Approval } from './approvals/approval.ts'
 import { changedWords, endedWords, standingWords } from './approvals/approval-words.ts'
 import { Refusal, type RawCall, type ValidatedCall } from './call.ts'
 import type { HostContext } from './host-context.ts'
 import { remedies } from './permissions/remedies.ts'
-import { rule, type Ruling } from './permissions/ruling.ts'
+import { ruleInRounds, type SettledRuling } from './permissions/rounds.ts'
 import { headless, type DecisionStage, type Verdict } from './permissions/verdict.ts'
 import { propose, receive, type Proposal } from './stages/receive.ts'
 import { resolve } from './stages/resolve.ts'
 import { validate } from './stages/validate.ts'
 
-/** One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. */
+/**
+ * One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. `change`: it put other arguments
+ * in place, and what follows speaks of those.
+ */
 export interface ExplainedStep {
   readonly stage: 'receive' | 'resolve' | 'validate' | DecisionStage
-  readonly action: RuleAction | 'pass'
+  readonly action: RuleAction | 'pass' | 'change'
   readonly source: string
   readonly reason: string
 }
@@ -30,6 +33,8 @@ export interface Explanation {
   readonly approvalKey: string | null
   /** The approvals that let it through, where some do. */
   readonly approvals: readonly Approval[]
+  /** What would run, where somebody has changed the arguments. */
+  readonly arguments?: JsonObject
   readonly chain: readonly ExplainedStep[]
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
   readonly remedies: readonly string[]
@@ -62,7 +67,7 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
     if (validated instanceof Refusal) return refused(stage, validated.error)
     pass(stage, 'input schema', 'the arguments satisfy it')
     stage = 'approval'
-    return explainRuling(validated, await rule(validated, host), chain, host.clock.now())
+    return explainRuling(validated, await ruleInRounds(validated, host), chain, host.clock.now())
   } catch (thrown) {
     return refused(stage, BulkheadError.from(thrown))
   } finally {
@@ -70,10 +75,11 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
   }
 }
 
-function explainRuling(call: ValidatedCall, ruling: Ruling, chain: ExplainedStep[], now: number): Explanation {
-  const { verdicts, verdict, meaning: { approvalKey } } = ruling
+function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[], now: number): Explanation {
+  const { verdicts, verdict, meaning: { approvalKey }, changes = [] } = ruling
   const final = verdict.action === 'ask' && !call.session.interactions.canApprove ? headless() : verdict
   const approvals = (ruling.approvals ?? []).map((approval) => approval.view(now))
+  chain.push(...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })))
   chain.push(...verdicts.map(stepOf))
   if (verdict.action === 'ask') chain.push(...lostApprovals(call, ruling, now))
   if (approvals.length > 0) chain.push(...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })))
@@ -82,11 +88,12 @@ function explainRuling(call: ValidatedCall, ruling: Ruling, chain: ExplainedStep
   const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
     .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, approvalKey })))]
-  return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, chain, remedies: hints })
+  const changed = changes.length === 0 ? {} : { arguments: call.args }
+  return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
 }
 
 /** Why it asks although it need not have once. */
-function lostApprovals({ tool, session: { approvals } }: ValidatedCall, { meaning }: Ruling, now: number): readonly ExplainedStep[] {
+function lostApprovals({ tool, session: { approvals } }: ValidatedCall, { meaning }: SettledRuling, now: number): readonly ExplainedStep[] {
   const reasons = [
     ...approvals.former(tool, meaning).map((approval) => endedWords(approval.view(now), now)),
     ...approvals.ofOthers(tool, meaning).map((approval) => changedWords(approval, tool)),

@@ -3,11 +3,13 @@ import { eventFields, Refusal, type AuthorizedCall, type ClearedCall, type Execu
 import { untilAborted } from './cancellation.ts'
 import type { HostContext } from './host-context.ts'
 import { SKIPPED_BY_STEERING } from './outcome.ts'
+import { isResultJudged, runAfterGuards } from './stages/after-guards.ts'
 import { authorize } from './stages/authorize.ts'
 import { runBeforeHooks } from './stages/before-hooks.ts'
 import { reserve } from './stages/budget.ts'
 import { execute } from './stages/execute.ts'
 import { propose, receive, type Proposal } from './stages/receive.ts'
+import { redeemPermits } from './stages/redeem.ts'
 import { resolve } from './stages/resolve.ts'
 import { settle } from './stages/settle.ts'
 import { validate } from './stages/validate.ts'
@@ -102,6 +104,9 @@ function decide(call: RawCall, host: HostContext): AuthorizedCall | Refusal | Pr
 function perform(authorized: AuthorizedCall, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
   authorized.throwIfCancelled()
 
+  const unpermitted = authorized.decision.permits && redeemPermits(authorized, host)
+  if (unpermitted) return unpermitted
+
   const budgeted = reserve(authorized)
   if (budgeted instanceof Refusal) return budgeted
 
@@ -110,9 +115,9 @@ function perform(authorized: AuthorizedCall, host: HostContext): Refusal | Promi
 }
 
 /** Not before the journal has it: a call that ran is known to whoever comes after this process. */
-function run(cleared: ClearedCall | Refusal, host: HostContext): Refusal | Promise<ExecutedCall> {
+function run(cleared: ClearedCall | Refusal, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
   if (cleared instanceof Refusal) return cleared
   const written = cleared.journal?.written
-  if (written === undefined) return execute(cleared, host)
-  return untilAborted(written, cleared.signal).then(() => execute(cleared, host))
+  const executed = written === undefined ? execute(cleared, host) : untilAborted(written, cleared.signal).then(() => execute(cleared, host))
+  return isResultJudged(cleared) ? executed.then((ran) => runAfterGuards(ran, host)) : executed
 }

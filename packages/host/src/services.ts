@@ -38,7 +38,7 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     return value === undefined ? [] : [[name, value] as const]
   })
   return {
-    log: ({ level, text, callId }) => events.emit({ type: 'ExtensionLog', extensionId: id, level, text, callId }),
+    log: (entry) => events.emit({ type: 'ExtensionLog', extensionId: id, ...entry }),
     env: new Map(values),
     envDeclared: declared,
     ...(manifest.secrets.length > 0 ? { secrets: secretsOf(manifest.secrets, env) } : {}),

@@ -2,6 +2,7 @@ import type {
   ConfigFile, ExtensionConfig, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
 } from '@bulkhead/contract'
 import { approvalTerms, type ApprovalTerms } from './approvals/approval-terms.ts'
+import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
 
 type ConfigLayer = LayerConfig['layer']
 
@@ -11,17 +12,26 @@ export class Settings {
   /** Rules of every layer, in the order of their scopes. */
   readonly rules: readonly ScopedRule[]
   readonly approvalTerms: ApprovalTerms
+  readonly #layers: readonly LayerConfig[]
+  #commandSafety: { readonly wanted: CommandSafety | undefined } | undefined
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
 
   constructor({ merged, layers }: ResolvedConfig) {
     this.file = merged
+    this.#layers = layers
     this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
     this.approvalTerms = approvalTerms(layers)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))
+  }
+
+  /** Throws ConfigInvalid for a pattern that cannot be compiled. */
+  get commandSafety(): CommandSafety | undefined {
+    this.#commandSafety ??= { wanted: commandSafetyOf(this.#layers) }
+    return this.#commandSafety.wanted
   }
 
   tool(name: string): ToolConfig {

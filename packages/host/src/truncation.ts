@@ -41,23 +41,28 @@ function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
   }
 }
 
-/** Quick for the common case: small results are counted, only large ones are written out. */
+/**
+ * Bytes are those of the value as JSON, but for the escapes in it: what a text says is what a model reads, and a file of many
+ * quotes is no longer than it is. What is well below is not counted out: no character takes more than three.
+ */
 function fits(value: Json, maxBytes: number): boolean {
-  if (upperBound(value, maxBytes) <= maxBytes) return true
-  return Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value)) <= maxBytes
+  const counts: readonly TextBytes[] = [(text) => text.length * 3, (text) => Buffer.byteLength(text)]
+  return counts.some((count) => (typeof value === 'string' ? count(value) : jsonBytes(value, maxBytes, count)) <= maxBytes)
 }
 
-/** No less than the bytes of the value as JSON, counted until `enough` is passed. */
-function upperBound(value: Json, enough: number): number {
-  // An escaped character takes six bytes, any other at most three.
-  if (typeof value === 'string') return value.length * 6 + 2
-  if (typeof value !== 'object' || value === null) return 24
-  let bytes = 2
-  for (const key of Object.keys(value)) {
-    bytes += (Array.isArray(value) ? 1 : key.length * 6 + 4) + upperBound((value as JsonObject)[key]!, enough - bytes)
+type TextBytes = (text: string) => number
+
+/** Counted until `enough` is passed. */
+function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {
+  if (typeof value === 'string') return textBytes(value) + 2
+  if (typeof value !== 'object' || value === null) return String(value).length
+  // A bracket, and for each member what comes behind it.
+  let bytes = 1
+  for (const [key, member] of Object.entries(value)) {
+    bytes += (Array.isArray(value) ? 1 : textBytes(key) + 4) + jsonBytes(member as Json, enough - bytes, textBytes)
     if (bytes > enough) break
   }
-  return bytes
+  return Math.max(bytes, 2)
 }
 
 /** Bytes of JSON that may still be written. */
@@ -74,15 +79,9 @@ function headOf(value: Json, room: Room): Json | undefined {
 }
 
 function headOfString(text: string, room: Room): string | undefined {
-  if (room.left < 2) return undefined
-  let head = headOfText(text, room.left - 2)
-  for (;;) {
-    const over = Buffer.byteLength(JSON.stringify(head)) - room.left
-    if (over <= 0) break
-    // Escaping made it longer than it is. What is cut off takes at least one byte each, so this ends.
-    head = headOfText(head, Math.max(0, Buffer.byteLength(head) - over))
-  }
-  take(room, Buffer.byteLength(JSON.stringify(head)))
+  if (!take(room, 2)) return undefined
+  const head = headOfText(text, room.left)
+  take(room, Buffer.byteLength(head))
   return head
 }
 
@@ -103,7 +102,7 @@ function headOfObject(object: JsonObject, room: Room): Json {
   const entries = Object.entries(object)
   const isShort = ([, value]: readonly [string, Json]) => value === null || ['number', 'boolean'].includes(typeof value)
   for (const [key, value] of [...entries.filter(isShort), ...entries.filter((entry) => !isShort(entry))]) {
-    if (!take(room, Buffer.byteLength(JSON.stringify(key)) + 2)) continue
+    if (!take(room, Buffer.byteLength(key) + 4)) continue
     const fitting = headOf(value, room)
     if (fitting !== undefined) heads.set(key, fitting)
   }

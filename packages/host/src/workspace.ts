@@ -47,8 +47,8 @@ export interface WorkspaceSources {
   readonly drainMs: number
   readonly workflows: Workflows
   readonly journal: OpenCalls
-  readonly owner: Owner
   readonly metrics: MetricsRecorder
+  readonly owner: Owner
 }
 
 /**
@@ -68,7 +68,7 @@ export class Workspace {
 
   constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
-    const { argumentsReaders, metrics } = sources
+    const { metrics, argumentsReaders } = sources
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -82,7 +82,7 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, metrics, sidecar, turns, workflows, journal, argumentsReaders, workspace,
+      registry, events, clock, sidecar, turns, workflows, journal, metrics, argumentsReaders, workspace,
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }
     this.retirement = new Retirement({ turns, events, drainMs })

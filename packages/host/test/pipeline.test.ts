@@ -102,9 +102,7 @@ test('a stage that fails unexpectedly is an outcome, and the next call works', a
   let broken = true
   const world = createWorld({ clock: Object.assign(new ManualClock(), {}) })
   const session = await world.host.openSession({
-    mode: 'yolo', hooks: {
-      get beforeToolExecution() { if (broken) throw new Error('a hook that cannot even be read'); return () => true },
-    },
+    mode: 'yolo', budget: { get tokens() { if (broken) throw new Error('a limit that cannot even be read'); return 1_000 } },
   })
   expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({
     error: { code: 'InternalError' }, error_text: expect.stringContaining('cannot even be read'),

@@ -4,7 +4,10 @@ import { expect, test } from 'vitest'
 import { truncate } from '../src/truncation.ts'
 
 const output = (data: Json) => ({ type: 'output', data }) as const
-const bytes = (value: Json): number => Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value))
+/** Of the JSON but for its escapes, each of which stands for one character of a text. */
+const bytes = (value: Json): number => Buffer.byteLength(
+  typeof value === 'string' ? value : JSON.stringify(value).replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) => JSON.parse(`"${escape}"`)),
+)
 
 test('what fits is handed on as it is', () => {
   const body = output({ a: ['x', 1, null] })

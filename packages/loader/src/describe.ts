@@ -1,30 +1,47 @@
-import type { ExtensionCode, ExtensionDescriptor } from '@bulkhead/contract'
-import { bundledDigest, capabilityDigest, packageDigest, toolDigests } from './digest.ts'
+import type { ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, IntegrityStatus, Layer, Manifest } from '@bulkhead/contract'
 import type { Terms, Vouched } from './extension.ts'
 import { coveredFiles } from './files/integrity-file.ts'
 import { readVerifiedFiles } from './files/verified-files.ts'
 import type { LoaderLimits } from './limits.ts'
+import type { Told } from './told.ts'
 
 /** What is known of an extension that has passed every stage. Its bytes are read again when its code is needed. */
-export function describe(vouched: Vouched, { coreVersion, limits }: Terms): ExtensionDescriptor {
-  const { layer, location, manifest, origin, integrity, signer, knownDigests } = vouched
-  const code = origin.kind === 'module'
-    ? { kind: 'module' as const, module: origin.module } : filesOf(manifest.id, location, origin.evidence.digests, limits)
-  return Object.freeze({
-    id: manifest.id,
-    version: manifest.version,
-    layer,
-    location,
-    manifest,
-    digests: knownDigests ?? Object.freeze({
-      package: origin.kind === 'module' ? bundledDigest(manifest, coreVersion) : packageDigest(coveredFiles(origin.evidence.digests())),
-      capability: capabilityDigest(manifest),
-      tools: toolDigests(manifest),
-    }),
-    integrity,
-    ...(signer !== undefined && { signer }),
-    code: Object.freeze(code),
-  })
+export function describe(vouched: Vouched, { limits }: Terms): ExtensionDescriptor {
+  const { outline: { id }, location, origin } = vouched
+  const code: ExtensionCode = origin.kind === 'module'
+    ? { kind: 'module', module: origin.module } : filesOf(id, location, origin.evidence.fileDigests, limits)
+  return new Descriptor(vouched, Object.freeze(code))
+}
+
+/** Two members are asked of whoever knows them, and are members of the object all the same: it can be copied as plain data can. */
+class Descriptor implements ExtensionDescriptor {
+  static readonly #MANIFEST = { get(this: Descriptor) { return this.#told.manifest() }, enumerable: true }
+  static readonly #DIGESTS = { get(this: Descriptor) { return this.#told.digests() }, enumerable: true }
+
+  readonly id: string
+  readonly version: string
+  readonly layer: Layer
+  readonly location: string
+  declare readonly manifest: Manifest
+  declare readonly digests: ExtensionDigests
+  readonly integrity: IntegrityStatus
+  declare readonly signer?: ExtensionSigner
+  readonly code: ExtensionCode
+  readonly #told: Told
+
+  constructor({ outline: { id, version }, layer, location, told, integrity, signer }: Vouched, code: ExtensionCode) {
+    this.id = id
+    this.version = version
+    this.layer = layer
+    this.location = location
+    Object.defineProperty(this, 'manifest', Descriptor.#MANIFEST)
+    Object.defineProperty(this, 'digests', Descriptor.#DIGESTS)
+    this.integrity = integrity
+    if (signer !== undefined) this.signer = signer
+    this.code = code
+    this.#told = told
+    Object.freeze(this)
+  }
 }
 
 /** Keeps nothing of the package but how to get at its digests. */

@@ -33,6 +33,7 @@ function placeOf({ layer, location }: Subject, fault: Fault): string {
 
 /** A refused override takes nothing away when a lower layer has the same id: it is a warning that says who serves instead. */
 export function withFallbacks(diagnostics: readonly Diagnostic[], loaded: readonly ExtensionDescriptor[]): readonly Diagnostic[] {
+  if (!diagnostics.some(({ severity, extensionId }) => severity === 'error' && extensionId !== null)) return diagnostics
   const layersById = Map.groupBy(loaded, ({ id }) => id)
   return diagnostics.map((diagnostic) => {
     if (diagnostic.severity === 'warning' || diagnostic.extensionId === null) return diagnostic

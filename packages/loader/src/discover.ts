@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { messageOf, visibleText, type Layer } from '@bulkhead/contract'
 import type { Located } from './extension.ts'
 import { listFolder } from './files/folder-entries.ts'
@@ -33,7 +33,7 @@ export function discover(layer: Layer, root: string, maxExtensions: number): Dis
   const found: Located[] = []
   const refused: Discovery['refused'][number][] = []
   for (const { name, kind } of listing.entries) {
-    const located: Located = { layer, location: join(tools, name), part: `${TOOLS_FOLDER}/${name}` }
+    const located: Located = { layer, location: `${tools}${sep}${name}`, part: `${TOOLS_FOLDER}/${name}` }
     const nameFault = kind === 'folder' ? findNameFault(name) : undefined
     const refuse = (what: string, cure: string) =>
       refused.push({ located, fault: unusable(located.location, `"${visibleText(name)}" ${what}.`, cure) })

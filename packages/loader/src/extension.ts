@@ -1,13 +1,15 @@
 import type {
-  ExtensionDigests, ExtensionModule, ExtensionSigner, IntegrityStatus, Json, JsonObject, Layer, Manifest, ResolvedConfig,
+  ExtensionModule, ExtensionSigner, IntegrityStatus, Json, Layer, Manifest, ResolvedConfig,
 } from '@bulkhead/contract'
 import type { PackageEvidence } from './evidence.ts'
 import type { LoaderLimits } from './limits.ts'
 import type { LayerLocks } from './lock/layer-lock.ts'
+import type { Outline } from './outline.ts'
 import type { Pace } from './pace.ts'
 import type { SchemaFault } from './schema/schema-rules.ts'
 import type { SchemaCourt } from './schema/schema-court.ts'
 import type { PackageSignatures } from './signature/package-signatures.ts'
+import type { Told } from './told.ts'
 
 /** A folder that may hold an extension. Nothing of it has been opened. */
 export interface Located {
@@ -45,13 +47,12 @@ export interface Shaped extends Located {
   readonly manifest: Manifest
 }
 
-/** Its schemas compile, and its configuration can be checked. */
-export interface Compiled extends Shaped {
+/** Its schemas compile. */
+export interface Compiled extends Omit<Shaped, 'manifest'> {
+  readonly outline: Outline
+  readonly told: Told
   /** What is wrong with a configuration that says nothing, or null. */
   readonly emptyConfigFault: SchemaFault | null
-  readonly checkConfig: (value: JsonObject) => Promise<SchemaFault | undefined>
-  /** Where they have been taken before. */
-  readonly knownDigests?: ExtensionDigests
 }
 
 /** Somebody has said what the bytes should be, or nobody has. */

@@ -1,10 +1,18 @@
-/** Does the work for each, some at once, and gives the results in the order of the items. */
-export async function* inOrder<Item, Result>(
-  items: readonly Item[], atOnce: number, work: (item: Item) => Promise<Result>,
-): AsyncGenerator<readonly [Item, Result]> {
-  const under: Promise<Result>[] = []
-  for (const [index, item] of items.entries()) {
-    while (under.length < atOnce && index + under.length < items.length) under.push(work(items[index + under.length]!))
-    yield [item, await under.shift()!]
+import type { Pace } from './pace.ts'
+import type { Eventually } from './result.ts'
+
+/** Does the work for each, some at once, and hands on the results in the order of the items. */
+export async function inOrder<Item, Result>(
+  items: readonly Item[], atOnce: number, pace: Pace,
+  work: (item: Item) => Eventually<Result>, take: (item: Item, result: Result) => void,
+): Promise<void> {
+  const under: Eventually<Result>[] = []
+  let begun = 0
+  for (const item of items) {
+    while (under.length < atOnce && begun < items.length) under.push(work(items[begun++]!))
+    const first = under.shift()!
+    take(item, first instanceof Promise ? await first : first)
+    const turn = pace.breathe()
+    if (turn !== undefined) await turn
   }
 }

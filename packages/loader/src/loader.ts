@@ -79,10 +79,11 @@ async function gather(
   for (const place of placesOf(settings, project, config.layers, locks)) await addPlace(tally, place, settings, terms)
 
   const { admitted, refused } = register(tally.proven, tally.bundledTools, tally.absent)
-  tally.diagnostics.push(...[...refused].flatMap(([extension, fault]) => placed([fault], tally.manifestAt(extension)).map((at) =>
-    diagnose({ layer: extension.layer, extensionId: extension.id, location: extension.location }, at))))
+  tally.diagnostics.push(...[...refused].flatMap(([{ descriptor: { layer, id, location }, manifestAt }, fault]) =>
+    placed([fault], manifestAt).map((at) => diagnose({ layer, extensionId: id, location }, at))))
+  const extensions = admitted.map(({ descriptor }) => descriptor)
   const report = Object.freeze({
-    config, extensions: Object.freeze([...admitted]), diagnostics: Object.freeze([...withFallbacks(tally.diagnostics, admitted)]),
+    config, extensions: Object.freeze(extensions), diagnostics: Object.freeze([...withFallbacks(tally.diagnostics, extensions)]),
     trustRoot: reportMaterial(settings.trustRoot),
   })
   return { report, projectDigest: tally.projectDigest }
@@ -91,8 +92,8 @@ async function gather(
 async function addBundled(tally: Tally, settings: Settings, terms: Terms): Promise<void> {
   const index = PackageIndex.open(settings.cache, settings.cacheKey, 'bundled')
   const located = settings.bundled(terms.config.merged).map((bundled, at) => ({ bundled, located: locateBundled(bundled, at) }))
-  const proofs = inOrder(located, AT_ONCE, (one) => proveBundled(one.bundled, one.located, terms, index))
-  for await (const [one, proof] of proofs) tally.add(one.located, proof)
+  await inOrder(located, AT_ONCE, terms.pace, (one) => proveBundled(one.bundled, one.located, terms, index),
+    (one, proof) => tally.add(one.located, proof))
   index.save()
 }
 
@@ -103,8 +104,9 @@ async function addPlace(tally: Tally, { layer, root, discovery }: Place, setting
     tally.addFolder(located, { proof: { kind: 'refused', id: idOfFolder(located), faults: [fault] }, digests: null })
   }
   const index = PackageIndex.open(settings.cache, settings.cacheKey, root)
-  const proofs = inOrder(found, AT_ONCE, (located) => proveFolder(located, terms, index))
-  for await (const [located, proof] of proofs) tally.addFolder(located, proof)
+  const remembered = await index.findAll(found, terms.pace)
+  await inOrder(found, AT_ONCE, terms.pace, (located) => proveFolder(located, remembered.get(located.location), terms, index),
+    (located, proof) => tally.addFolder(located, proof))
   index.save()
 }
 

@@ -10,8 +10,12 @@ const TURN_MS = 10
 export class Pace {
   #began = performance.now()
 
-  async breathe(): Promise<void> {
-    if (performance.now() - this.#began < TURN_MS) return
+  /** Undefined where there is nothing to wait for. */
+  breathe(): Promise<void> | undefined {
+    return performance.now() - this.#began < TURN_MS ? undefined : this.#takeTurn()
+  }
+
+  async #takeTurn(): Promise<void> {
     await nextTurn()
     this.#began = performance.now()
   }

@@ -1,4 +1,5 @@
-import { canonicalJson, MANIFEST_FILE, messageOf, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
+import { canonicalJson, MANIFEST_FILE, messageOf, type ExtensionDescriptor } from '@bulkhead/contract'
+import { always } from './always.ts'
 import { ownMember } from './config/own-member.ts'
 import { describe } from './describe.ts'
 import { sha512 } from './digest.ts'
@@ -8,7 +9,8 @@ import { isCovered } from './files/integrity-file.ts'
 import { readPackage, type PackageContents } from './files/read-package.ts'
 import { SIGNATURE_FILE } from './files/signature-file.ts'
 import type { BundledExtension } from './options.ts'
-import { next, nextAsync, type Fault, type Passed, type StageResult } from './result.ts'
+import type { Candidate } from './register/rule.ts'
+import { next, nextWhenever, whenever, type Eventually, type Fault, type Passed, type StageResult } from './result.ts'
 import { approvalKeys } from './stages/approval-keys.ts'
 import { configured } from './stages/configured.ts'
 import { contractVersion } from './stages/contract-version.ts'
@@ -23,18 +25,23 @@ import { schemas } from './stages/schemas.ts'
 import { signature } from './stages/signature.ts'
 import { texts } from './stages/texts.ts'
 import { toolNames } from './stages/tool-names.ts'
+import type { Told } from './told.ts'
 import type { PackageIndex } from './warm/package-index.ts'
-import { knownOf, recall, recallGiven } from './warm/recall.ts'
+import type { Remembered } from './warm/remembered.ts'
+import { detailsOf, knownOf, recall, recallGiven } from './warm/recall.ts'
+
+export interface Proven extends Candidate {
+  readonly kind: 'proven'
+  readonly manifestAt: ManifestPlace
+  readonly warnings: readonly Fault[]
+}
 
 /** What became of one extension before it is seen beside the others. */
 export type Proof =
-  | {
-    readonly kind: 'proven'; readonly descriptor: ExtensionDescriptor; readonly manifestAt: ManifestPlace
-    readonly warnings: readonly Fault[]
-  }
+  | Proven
   | { readonly kind: 'refused'; readonly id: string | null; readonly faults: readonly Fault[] }
   /** The configuration says no. Nothing is wrong with it as far as it was looked at. */
-  | { readonly kind: 'disabled'; readonly manifest: Manifest }
+  | { readonly kind: 'disabled'; readonly id: string; readonly told: Pick<Told, 'manifest'> }
 
 /** `digests` are of every file that was read, and null where the folder could not be read whole. */
 export interface FolderProof {
@@ -44,13 +51,16 @@ export interface FolderProof {
 
 export const isMetadata = (path: string): boolean => path === MANIFEST_FILE || path === PACKAGE_FILE || !isCovered(path)
 
-export async function proveFolder(located: Located, terms: Terms, index: PackageIndex): Promise<FolderProof> {
-  await terms.pace.breathe()
-  const found = index.find(located.location)
-  if (found !== undefined) {
-    const proof = await guarded(located, () => admit(recall(located, found, terms), terms))
-    return { proof, digests: found.digests }
-  }
+/** `remembered`: what the index has of the folder, where it has not changed. */
+export function proveFolder(
+  located: Located, remembered: Remembered | undefined, terms: Terms, index: PackageIndex,
+): Eventually<FolderProof> {
+  if (remembered === undefined) return readAndProve(located, terms, index)
+  const proof = guarded(located, () => admit(recall(located, remembered), terms))
+  return whenever(proof, (settled) => ({ proof: settled, digests: remembered.fileDigests }))
+}
+
+async function readAndProve(located: Located, terms: Terms, index: PackageIndex): Promise<FolderProof> {
   const readAt = Date.now()
   let digests: FolderProof['digests'] = null
   const proof = await guarded(located, async () => {
@@ -58,41 +68,46 @@ export async function proveFolder(located: Located, terms: Terms, index: Package
     if (!contents.ok) return { kind: 'refused', id: idOfFolder(located), faults: contents.faults }
     const read = contents.value
     digests = () => read.digests
-    return prove(manifestText(located, read), located, terms, (vouched, descriptor, warnings) => {
+    return prove(manifestText(located, read), located, terms, (vouched, { digests: taken }, warnings) => {
       // A signature that nobody looked at is nothing to remember.
       if (read.digests.has(SIGNATURE_FILE) && vouched.signer === undefined) return
-      index.keep(located.location, read, knownOf(vouched, descriptor, warnings), readAt)
+      index.keep(located.location, read, knownOf(vouched, taken, warnings), detailsOf(vouched, taken), readAt)
     })
   })
   return { proof, digests }
 }
 
 /** A package that is in memory and nowhere else yet. `located` says where it came from. */
-export const proveContents = (located: Located, contents: PackageContents, terms: Terms): Promise<Proof> =>
+export const proveContents = (located: Located, contents: PackageContents, terms: Terms): Eventually<Proof> =>
   guarded(located, () => prove(manifestText(located, contents), located, terms))
 
 export function proveBundled(
   { manifest, module }: BundledExtension, located: Located, terms: Terms, index: PackageIndex,
-): Promise<Proof> {
-  return guarded(located, async () => {
+): Eventually<Proof> {
+  return guarded(located, () => {
     const written = manifestValue(located, manifest, module)
     if (!written.ok) return { kind: 'refused', id: idOfManifest(manifest), faults: written.faults }
     const digest = sha512(canonicalJson(written.value.json))
     const found = index.findGiven(located.location, digest)
-    if (found !== undefined) return admit(recallGiven(written.value, found, terms), terms)
-    return prove(written, located, terms, (vouched, descriptor, warnings) =>
-      index.keepGiven(located.location, digest, knownOf(vouched, descriptor, warnings)))
+    if (found !== undefined) return admit(recallGiven(written.value, found), terms)
+    return prove(written, located, terms, (vouched, { digests }, warnings) =>
+      index.keepGiven(located.location, digest, knownOf(vouched, digests, warnings), detailsOf(vouched, digests)))
   })
 }
 
 /** No stage throws. Should one do so all the same, one extension is lost and not all of them. */
-async function guarded(located: Located, work: () => Promise<Proof>): Promise<Proof> {
+function guarded(located: Located, work: () => Eventually<Proof>): Eventually<Proof> {
   try {
-    return await work()
+    const proof = work()
+    return proof instanceof Promise ? proof.catch((error: unknown) => failed(located, error)) : proof
   } catch (error) {
-    const message = `Bulkhead itself failed while it looked at the extension: ${messageOf(error)}`
-    return { kind: 'refused', id: idOfFolder(located), faults: [{ stage: 'read', code: 'InternalError', path: '', message }] }
+    return failed(located, error)
   }
+}
+
+function failed(located: Located, error: unknown): Proof {
+  const message = `Bulkhead itself failed while it looked at the extension: ${messageOf(error)}`
+  return { kind: 'refused', id: idOfFolder(located), faults: [{ stage: 'read', code: 'InternalError', path: '', message }] }
 }
 
 type Remember = (vouched: Vouched, descriptor: ExtensionDescriptor, warnings: readonly Fault[]) => void
@@ -104,8 +119,8 @@ async function prove(written: StageResult<Written>, located: Located, terms: Ter
   const shaped = next(written, shape)
   if (!shaped.ok) return { kind: 'refused', id: idOfManifest(json) ?? idOfFolder(located), faults: placed(shaped.faults, manifestAt) }
   const { manifest } = shaped.value
-  if (isDisabled(manifest, terms)) return { kind: 'disabled', manifest }
-  const compiled = await nextAsync(shaped, (value) => compile(value, terms))
+  if (isDisabled(manifest.id, terms)) return { kind: 'disabled', id: manifest.id, told: { manifest: always(manifest) } }
+  const compiled = await nextWhenever(shaped, (value) => compile(value, terms))
   if (!compiled.ok) return { kind: 'refused', id: manifest.id, faults: placed(compiled.faults, manifestAt) }
   return admit(compiled, terms, (vouched, descriptor) => remember?.(vouched, descriptor, compiled.warnings))
 }
@@ -119,30 +134,39 @@ function shape(written: Written): StageResult<Shaped> {
   return next(keyed, mainFile)
 }
 
-async function compile(shaped: Shaped, terms: Terms): Promise<StageResult<Compiled>> {
+function compile(shaped: Shaped, terms: Terms): Eventually<StageResult<Compiled>> {
   const spoken = contractVersion(shaped)
   const hosted = next(spoken, (value) => requiredCoreVersion(value, terms))
-  return nextAsync(hosted, (value) => schemas(value, terms))
+  return nextWhenever(hosted, (value) => schemas(value, terms))
 }
 
 /** What the configuration has to say, which may be different every time. */
-async function admit(
+function admit(
   compiled: Passed<Compiled>, terms: Terms,
   remember?: (vouched: Vouched, descriptor: ExtensionDescriptor) => void,
-): Promise<Proof> {
-  const { manifest, manifestAt } = compiled.value
-  if (isDisabled(manifest, terms)) return { kind: 'disabled', manifest }
-  const settled = await nextAsync(compiled, (value) => configured(value, terms))
-  const intact = next(settled, (value) => integrity(value, terms))
-  const vouched = await nextAsync(intact, (value) => signature(value, terms))
-  if (!vouched.ok) return { kind: 'refused', id: manifest.id, faults: placed(vouched.faults, manifestAt) }
-  const accepted = next(vouched, (value) => locked(describe(value, terms), terms))
-  if (!accepted.ok) return { kind: 'refused', id: manifest.id, faults: accepted.faults }
-  remember?.(vouched.value, accepted.value)
-  return { kind: 'proven', descriptor: accepted.value, manifestAt, warnings: placed(accepted.warnings, manifestAt) }
+): Eventually<Proof> {
+  const { outline: { id }, told } = compiled.value
+  if (isDisabled(id, terms)) return { kind: 'disabled', id, told }
+  return whenever(nextWhenever(compiled, (value) => configured(value, terms)), (settled) => {
+    const intact = next(settled, (value) => integrity(value, terms))
+    return whenever(nextWhenever(intact, (value) => signature(value, terms)), (vouched) => conclude(vouched, compiled.value, terms, remember))
+  })
 }
 
-const isDisabled = ({ id }: Manifest, { config }: Terms): boolean => ownMember(config.merged.extensions, id)?.enabled === false
+function conclude(
+  vouched: StageResult<Vouched>, { outline, manifestAt }: Compiled, terms: Terms,
+  remember?: (vouched: Vouched, descriptor: ExtensionDescriptor) => void,
+): Proof {
+  const { id } = outline
+  if (!vouched.ok) return { kind: 'refused', id, faults: placed(vouched.faults, manifestAt) }
+  const accepted = next(vouched, (value) => locked(value, terms))
+  if (!accepted.ok) return { kind: 'refused', id, faults: accepted.faults }
+  const descriptor = describe(accepted.value, terms)
+  remember?.(vouched.value, descriptor)
+  return { kind: 'proven', descriptor, outline, manifestAt, warnings: placed(accepted.warnings, manifestAt) }
+}
+
+const isDisabled = (id: string, { config }: Terms): boolean => ownMember(config.merged.extensions, id)?.enabled === false
 
 /** A stage knows the manifest and not where it stands. */
 export const placed = (faults: readonly Fault[], { file, pointer }: ManifestPlace): readonly Fault[] =>

@@ -1,6 +1,7 @@
 import type { Layer, LayerConfig } from '@bulkhead/contract'
 import { discover, type Discovery } from './discover.ts'
 import { discoverPackages, type PackageBase } from './discover-packages.ts'
+import type { Located } from './extension.ts'
 import { discoverInstalled } from './lock/installed-folders.ts'
 import { lockOf, readLayerLock, type LayerLocks } from './lock/layer-lock.ts'
 import type { Settings } from './options.ts'
@@ -45,7 +46,8 @@ export function placesOf(
 
 /** One package may be named by two files. */
 function join(discoveries: readonly Discovery[]): Discovery {
-  const found = new Map(discoveries.flatMap((discovery) => discovery.found).map((located) => [located.location, located]))
+  const found = new Map<string, Located>()
+  for (const discovery of discoveries) for (const located of discovery.found) found.set(located.location, located)
   return {
     found: [...found.values()],
     refused: discoveries.flatMap(({ refused }) => refused),

@@ -26,22 +26,32 @@ export type StageResult<T> =
   | Passed<T>
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
-export const pass = <T>(value: T, warnings: readonly Fault[] = []): Passed<T> => ({ ok: true, value, warnings })
+const NONE: readonly Fault[] = Object.freeze([])
+
+export const pass = <T>(value: T, warnings = NONE): Passed<T> => ({ ok: true, value, warnings })
 export const refuse = (...faults: readonly [Fault, ...Fault[]]): StageResult<never> => ({ ok: false, faults })
 
 /** Hands what one stage has made to the next. A refusal goes straight to the end. */
 export function next<From, To>(result: StageResult<From>, stage: (value: From) => StageResult<To>): StageResult<To> {
   if (!result.ok) return result
-  const following = stage(result.value)
-  return following.ok ? pass(following.value, [...result.warnings, ...following.warnings]) : following
+  return withWarnings(result.warnings, stage(result.value))
 }
 
-export async function nextAsync<From, To>(
-  result: StageResult<From>, stage: (value: From) => Promise<StageResult<To>>,
-): Promise<StageResult<To>> {
+const withWarnings = <T>(earlier: readonly Fault[], result: StageResult<T>): StageResult<T> =>
+  !result.ok || earlier.length === 0 ? result : pass(result.value, [...earlier, ...result.warnings])
+
+/** Most stages have nothing to wait for most of the time, and a thousand extensions are many turns of the queue. */
+export type Eventually<T> = T | Promise<T>
+
+export const whenever = <From, To>(value: Eventually<From>, then: (value: From) => Eventually<To>): Eventually<To> =>
+  value instanceof Promise ? value.then(then) : then(value)
+
+/** As `next`, for a stage that may have to wait. */
+export function nextWhenever<From, To>(
+  result: StageResult<From>, stage: (value: From) => Eventually<StageResult<To>>,
+): Eventually<StageResult<To>> {
   if (!result.ok) return result
-  const following = await stage(result.value)
-  return next(result, () => following)
+  return whenever(stage(result.value), (following) => withWarnings(result.warnings, following))
 }
 
 /** For checks that look at everything before they answer. */

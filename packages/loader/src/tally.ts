@@ -1,30 +1,24 @@
-import type { Diagnostic, ExtensionDescriptor, ToolManifest } from '@bulkhead/contract'
+import type { Diagnostic, Manifest, ToolManifest } from '@bulkhead/contract'
 import { diagnose } from './diagnose.ts'
 import { packageDigest } from './digest.ts'
-import type { Located, ManifestPlace } from './extension.ts'
-import type { FolderProof, Proof } from './pipeline.ts'
-import { OWN_FILE } from './stages/manifest-text.ts'
+import type { Located } from './extension.ts'
+import type { FolderProof, Proof, Proven } from './pipeline.ts'
 import { projectDigest, type ProjectPart } from './trust/project-digest.ts'
 
 /** What has become of everything that was found, while it is being gone through. */
 export class Tally {
-  readonly proven: ExtensionDescriptor[] = []
+  readonly proven: Proven[] = []
   readonly diagnostics: Diagnostic[] = []
   /** The tools that ship with the host by name, also those of an extension that is switched off: their names stay locked. */
   readonly bundledTools = new Map<string, ToolManifest>()
 
   /** Why extensions that were found are not among the proven, by id. */
   readonly absent = new Map<string, string>()
-  readonly #places = new Map<ExtensionDescriptor, ManifestPlace>()
   readonly #projectParts: ProjectPart[] = []
 
   /** What of the project has been seen so far. */
   get projectDigest(): string {
     return projectDigest(this.#projectParts)
-  }
-
-  manifestAt(extension: ExtensionDescriptor): ManifestPlace {
-    return this.#places.get(extension) ?? OWN_FILE
   }
 
   addProjectPart(name: string, digest: string | null): void {
@@ -44,14 +38,15 @@ export class Tally {
       if (proof.id !== null && first !== undefined) this.absent.set(proof.id, `was refused itself (${first.code})`)
       return
     }
-    const { manifest } = proof.kind === 'proven' ? proof.descriptor : proof
-    if (layer === 'bundled') for (const tool of manifest.tools) this.bundledTools.set(tool.name, tool)
+    if (layer === 'bundled') for (const tool of manifestOf(proof).tools) this.bundledTools.set(tool.name, tool)
     if (proof.kind === 'disabled') {
-      this.absent.set(manifest.id, 'is switched off by the configuration')
+      this.absent.set(proof.id, 'is switched off by the configuration')
       return
     }
-    this.proven.push(proof.descriptor)
-    this.#places.set(proof.descriptor, proof.manifestAt)
-    this.diagnostics.push(...proof.warnings.map((fault) => diagnose(subject(manifest.id), fault, 'warning')))
+    this.proven.push(proof)
+    this.diagnostics.push(...proof.warnings.map((fault) => diagnose(subject(proof.outline.id), fault, 'warning')))
   }
 }
+
+const manifestOf = (proof: Exclude<Proof, { kind: 'refused' }>): Manifest =>
+  proof.kind === 'proven' ? proof.descriptor.manifest : proof.told.manifest()

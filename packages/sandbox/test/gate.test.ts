@@ -37,6 +37,8 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   'with a text for an id': request({ id: '1' }),
   'with an object for an id': request({ id: {} }),
   'with half an id': request({ id: 1.5 }),
+  'with an id below zero': request({ id: -1 }),
+  'with an id that cannot become a number': request({ id: { valueOf: 1, toString: 1 } }),
   'with an id too large to be told from others': request({ id: 2 ** 53 }),
   'with another field': [...request(), 'more', 'still more'],
   'with holes that are no list': [...request(), { 0: ['x'] }],
@@ -58,6 +60,9 @@ const nested = (depth: number): object => error(depth > 0 ? { cause: nested(dept
 const ANSWERS: Readonly<Record<string, (id: number) => unknown>> = {
   'to another question': (id) => [call.value, id + 1, 1],
   'to a question by a text': (id) => [call.value, String(id), 1],
+  'to a question by an object that cannot become a number': () => [call.value, { valueOf: 1, toString: 1 }, 1],
+  'to a question by a fraction': (id) => [call.value, id + 0.5, 1],
+  'to a question by a number below zero': () => [call.value, -1, 1],
   'without a value': (id) => [call.value, id],
   'with two values': (id) => [call.value, id, 1, 2],
   'of our own kind': (id) => [broker.value, id, 1],
@@ -96,7 +101,6 @@ const PACKETS: Readonly<Record<string, unknown>> = {
   'a list of texts that is endless': Object.assign([text(request())], { length: 2 ** 32 - 1 }),
   'a text that belongs nowhere': [text(request()), 'x'],
   'a text with half a surrogate pair': [text([...request({ args: [null] }), [[0]]]), '\ud800'],
-  'texts that are too much together': [text(request()), 'x'.repeat(DEFAULT_LIMITS.messageBytes)],
   'a text for a place that is taken': filling([0], 1),
   'a text for a place that is not there': filling([1], null),
   'a text for a prototype': filling([0, '__proto__', 'polluted'], {}),
@@ -107,13 +111,15 @@ const PACKETS: Readonly<Record<string, unknown>> = {
 }
 
 describe('a compartment that sends anything but the protocol is killed, its callers told', () => {
-  const attacked = async (attack: (peer: ScriptedPeer, question: number) => void): Promise<void> => {
+  const attacked = async (
+    attack: (peer: ScriptedPeer, question: number) => void, code = 'BoundaryViolation',
+  ): Promise<void> => {
     const peer = new ScriptedPeer()
     const session = await peer.session(requestOf({ placement: 'process', source: '' }))
     const answer = codeOf(session.call(invocation()))
     attack(peer, (await peer.next('execute')).id)
-    expect(await answer).toBe('BoundaryViolation')
-    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'BoundaryViolation' } })
+    expect(await answer).toBe(code)
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code } })
     expect(peer.killed).toBe(true)
     expect('pwned' in globalThis || 'polluted' in {}).toBe(false)
   }
@@ -129,7 +135,23 @@ describe('a compartment that sends anything but the protocol is killed, its call
 
   it('by more requests than it may have open', async () => attacked((peer) => {
     peer.send(...Array.from({ length: DEFAULT_LIMITS.outstandingRequests + 1 }, (_, id) => request({ id })))
-  }))
+  }, 'TooManyRequests'))
+
+  it('by more requests than it may send in a second, though none is open any more', async () => {
+    const peer = new ScriptedPeer()
+    const limits = { messagesPerSecond: 10, outstandingRequests: 10 }
+    const session = await peer.session(requestOf({ placement: 'process', source: '', limits }))
+    for (let id = 0; !peer.killed; id++) {
+      peer.send(request({ id }))
+      await Promise.race([peer.next(), session.ended])
+    }
+    expect(await session.ended).toMatchObject({ error: { code: 'MessageFlood', data: { limit: 'messagesPerSecond' } } })
+  })
+
+  it.each([
+    ['a text that is too long', JSON.stringify('x'.repeat(DEFAULT_LIMITS.messageBytes))],
+    ['texts that are too long together', [text(request()), 'x'.repeat(DEFAULT_LIMITS.messageBytes)]],
+  ])('by %s', async (_name, packet) => attacked((peer) => peer.post(packet), 'MessageTooLarge'))
 })
 
 describe('a compartment that answers twice', () => {

@@ -132,7 +132,7 @@ describe('a link over a socket', () => {
     const gone = Promise.withResolvers<unknown>()
     link(socketTransport(near, { maxFrameBytes: 10, readOnlyWhenDrained: true }), gone.resolve)
     far.write(Buffer.from([11, 0, 0, 0]))
-    expect(await gone.promise).toMatchObject({ name: 'FrameFault' })
+    expect(await gone.promise).toMatchObject({ name: 'FrameTooLarge' })
   })
 
   it('gives up on a side that does not read', async () => {

@@ -9,7 +9,7 @@ const request = (limits: Parameters<typeof requestOf>[0]['limits'] = {}): Return
 
 describe('when a compartment ends, everything asked of it is told why', () => {
   it.each<readonly [HullExit, string]>([
-    [{ kind: 'memory', text: 'too much' }, 'CompartmentOutOfMemory'],
+    [{ kind: 'memory', limit: 'heapMb', text: 'too much' }, 'CompartmentOutOfMemory'],
     [{ kind: 'crashed', text: 'fell over' }, 'CompartmentCrashed'],
     [{ kind: 'killed' }, 'CompartmentCrashed'],
   ])('as for %o', async (exit, code) => {
@@ -53,6 +53,35 @@ describe('time', () => {
     expect(await cancelled).toBe('ToolCancelled')
     expect(await bystander).toBe('CompartmentKilled')
     expect(peer.killed).toBe(true)
+  })
+
+  it('shows that a cancelled call goes on as soon as someone asks', async () => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(request({ graceMs: 10_000 }))
+    const controller = new AbortController()
+    const cancelled = codeOf(session.call(invocation({}, { signal: controller.signal })))
+    expect(session.quiet).toBeUndefined()
+    controller.abort()
+    const { quiet } = session
+    expect(quiet).toBeInstanceOf(Promise)
+    expect(await cancelled).toBe('ToolCancelled')
+    peer.reply((await peer.next('execute')).id, 'late')
+    await quiet
+    expect(session.quiet).toBeUndefined()
+  })
+
+  it('an answer or failure that comes after the caller gave up does not count, noticed or not', async () => {
+    const peer = new ScriptedPeer()
+    const session = await peer.session(request())
+    for (const kind of [KINDS.call.value, KINDS.call.failure]) {
+      const controller = new AbortController()
+      const answer = codeOf(session.call(invocation({}, { signal: controller.signal })))
+      peer.send([kind, (await peer.next('execute')).id, { name: 'E', message: 'm' }])
+      controller.abort()
+      expect(await answer).toBe('ToolCancelled')
+    }
+    expect(session.inFlight).toBe(0)
+    expect(peer.killed).toBe(false)
   })
 
   it('a call whose caller has given up already is not begun', async () => {

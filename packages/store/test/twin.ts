@@ -45,6 +45,15 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.list('state')).toEqual([])
   })
 
+  it('lets one of many have the same thing', async () => {
+    const store = await open()
+    await store.write('paused', 'a', 'free')
+    const claims = Array.from({ length: 20 }, (_, index) => store.update('paused', 'a', (value) => value === 'free' ? index : value))
+    const winners = await Promise.all(claims)
+    expect(new Set(winners).size).toBe(1)
+    expect(await store.read('paused', 'a')).toBe(winners[0])
+  })
+
   it('changes a record in one step, however many ask at once', async () => {
     const store = await open()
     const increase = (value: Json | undefined) => Number(value ?? 0) + 1
@@ -158,6 +167,7 @@ export function describesAStore(open: () => Promise<Store>): void {
       `to ${method} when closed`, async (store) => { await store.close(); await store[method]('state', 'a') },
     ]),
     ['to write when closed', async (store) => { await store.close(); await store.write('state', 'a', 1) }],
+    ['to update when closed', async (store) => { await store.close(); await store.update('state', 'a', () => 1) }],
     ['to give records when closed', async (store) => { await store.close(); await store.records() }],
   ]
   it.each(refused)('refuses %s with StoreUnavailable', async (_, act) => {

@@ -18,7 +18,7 @@ export interface TraceOptions {
 const INTERNAL = 0
 const ERROR = 2
 
-type CallEvent = EventOf<'ToolInvocationProposed'> | EventOf<'ToolInvocationDecided'> | EndEvent
+type CallEvent = EventOf<'ToolInvocationProposed' | 'ToolInvocationDecided' | 'ToolInvocationChanged'> | EndEvent
 type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
 
 /**
@@ -49,6 +49,11 @@ export function traceTools(source: EventSource, { tracer, arguments: withArgumen
       case 'ToolInvocationDecided':
         spans.get(keyOf(event))?.addEvent('bulkhead.decision', { decision: event.decision, stage: event.stage, source: event.source })
         return
+      case 'ToolInvocationChanged': {
+        const { subject, stage, source: by, before, after } = event
+        spans.get(keyOf(event))?.addEvent('bulkhead.change', { subject, stage, source: by, before, after })
+        return
+      }
       case 'ToolInvocationSucceeded':
       case 'ToolInvocationFailed':
       case 'ToolInvocationCancelled':

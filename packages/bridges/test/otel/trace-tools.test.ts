@@ -64,7 +64,7 @@ it('arguments are there when they are asked for', () => {
 
 it.each([
   { type: 'ToolInvocationFailed', ...call, durationMs: 5, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' },
-  { type: 'ToolInvocationCancelled', ...call, durationMs: 5, errorCode: 'NotFound', reason: 'no' },
+  { type: 'ToolInvocationCancelled', ...call, durationMs: 5, attempt: 0, errorCode: 'NotFound', reason: 'no' },
 ] as const)('$type is an error with its code', (end) => {
   const host = source()
   traceTools(host, { tracer })
@@ -75,13 +75,23 @@ it.each([
   ])
 })
 
+it('tells of a change without what was changed', () => {
+  const host = source()
+  traceTools(host, { tracer })
+  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  const change = { subject: 'arguments', stage: 'watchdog', source: 'watchdog tidy', before: 'a', after: 'b' } as const
+  host.emit({ type: 'ToolInvocationChanged', ...call, ...change, reason: 'a secret was in them' })
+  host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
+  expect(exporter.getFinishedSpans()[0]!.events).toMatchObject([{ name: 'bulkhead.change', attributes: change }])
+})
+
 it('keeps calls apart, ends what is open when it ends, and leaves nothing behind', () => {
   const host = source()
   const stop = traceTools(host, { tracer })
   host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
   host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c2', args: {} })
   host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
-  host.emit({ type: 'ToolInvocationCancelled', ...call, callId: 'never proposed', durationMs: 0, errorCode: 'InputInvalid', reason: '' })
+  host.emit({ type: 'ToolInvocationCancelled', ...call, callId: 'never proposed', durationMs: 0, attempt: 0, errorCode: 'InputInvalid', reason: '' })
   expect(exporter.getFinishedSpans()).toHaveLength(1)
   stop()
   expect(exporter.getFinishedSpans()).toHaveLength(3)

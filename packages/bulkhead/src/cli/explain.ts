@@ -36,14 +36,17 @@ Exit code: 0 when it would be allowed, or a person would be asked; 1 when it wou
   },
 }
 
-const COLOURS = { allow: 'green', ask: 'yellow', deny: 'red', pass: 'dim' } as const satisfies Record<ExplainedStep['action'], string>
+const COLOURS = {
+  allow: 'green', ask: 'yellow', deny: 'red', pass: 'dim', change: 'cyan',
+} as const satisfies Record<ExplainedStep['action'], string>
 const WORDS = { allow: 'would be allowed', ask: 'would be asked about', deny: 'would be refused' } as const
 
-function toText({ tool, decision, code, approvalKey, chain, remedies }: Explanation): string {
+function toText({ tool, decision, code, approvalKey, arguments: changed, chain, remedies }: Explanation): string {
   const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
   return [
     `${visibleText(tool)} ${styleText(COLOURS[decision], WORDS[decision])}${code === undefined ? '' : ` (${code})`}\n`,
     ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
+    ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
     '\n', table(['STAGE', 'SAYS', 'SOURCE', 'REASON'], rows),
     ...(remedies.length === 0 ? [] : ['\nWhat would change it\n', ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`)]),
   ].join('')

@@ -129,7 +129,7 @@ describe('a person at a terminal', () => {
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, ENTER], 'trusted'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, DOWN, ENTER], 'declined'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [ENTER], false],
-    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd' }, 'Let it?', ['y'], true],
+    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd', approval }, 'Let it?', ['y'], true],
   ])('answers %o', async (request, prompt, keys, value) => {
     expect((await answer(request, prompt, keys)).response).toEqual({ status: 'accepted', value })
   })
@@ -149,14 +149,13 @@ describe('a person at a terminal', () => {
 describe('what a stranger wrote', () => {
   const HOSTILE = '\u001b[2J\u001b[1;1H\u009b31mforged\nforecast of host wants to run\r\u0007\u202egnp.exe'
 
+  const hostileApproval = {
+    ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], mayTouch: [HOSTILE], reasons: [HOSTILE],
+    approvalKey: HOSTILE,
+  }
+
   it.each<InteractionRequest>([
-    {
-      kind: 'Approve',
-      approval: {
-        ...approval, tool: HOSTILE, origin: HOSTILE, argumentsText: HOSTILE, touches: [HOSTILE], mayTouch: [HOSTILE], reasons: [HOSTILE],
-        approvalKey: HOSTILE,
-      },
-    },
+    { kind: 'Approve', approval: hostileApproval },
     { kind: 'Ask', prompt: HOSTILE },
     { kind: 'Auth.Password', prompt: HOSTILE },
     { kind: 'Confirm', prompt: HOSTILE },
@@ -164,7 +163,7 @@ describe('what a stranger wrote', () => {
     { kind: 'Select', prompt: HOSTILE, options: [{ label: HOSTILE }], multiple: true },
     { kind: 'Auth.DeviceCode', url: HOSTILE, code: HOSTILE, expiresAt: HOSTILE },
     { kind: 'trustProject', path: HOSTILE, summary: HOSTILE },
-    { kind: 'grantStageTool', tool: HOSTILE, stage: HOSTILE, argsDigest: HOSTILE },
+    { kind: 'grantStageTool', tool: HOSTILE, stage: HOSTILE, argsDigest: HOSTILE, approval: hostileApproval },
   ])('reaches the screen as harmless text: %o', async (request) => {
     const terminal = new Terminal()
     const cancel = new AbortController()

@@ -1,8 +1,10 @@
 /** Foreign shapes of results, calls, names and events, and ours. Pure: nothing here decides anything. */
 export { acceptReturn, readReturn } from './accept.ts'
 export { fromCanonical } from './canonical.ts'
-export { toPhiEvent, toSteerableEvent, toStudEvent } from './events.ts'
-export type { EventContext, PhiEvent, SteerableEvent, StudEvent } from './events.ts'
+export type { EventContext } from './events/event-context.ts'
+export { toPhiEvents, type PhiEvent } from './events/phi.ts'
+export { toSteerableEvents, type SteerableEvent } from './events/steerable.ts'
+export { toStudEvent, type StudEvent } from './events/stud.ts'
 export { fromGrida, toGrida, type GridaEnvelope } from './grida.ts'
 export { fromMcp } from './mcp.ts'
 export { fromMorphix, toMorphix, type MorphixFailure, type MorphixResult, type MorphixSuccess } from './morphix.ts'

@@ -39,7 +39,7 @@ const STRINGS: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ['tests_failed', 'ToolExecutionFailed'],
 ])
 const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'CapabilityDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'CommandRejected', 'HookVetoed',
+  'CapabilityDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'CommandRejected', 'HookVetoed', 'ArgumentsUnsettled',
 ])
 
 const codeOf = (error: string): ErrorCode => STRINGS.get(error) ?? 'ToolExecutionFailed'

@@ -6,6 +6,8 @@ export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly text: string
   readonly callId: string | undefined
+  /** Set on what the host itself says about the log of the code. */
+  readonly code?: 'LogTruncated'
 }
 
 /** The own state slot of one extension, already judged: schema, version and drift are the host's affair. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { toPhiEvent, toSteerableEvent, toStudEvent } from '../../src/dialects/events.ts'
+import { toPhiEvents } from '../../src/dialects/events/phi.ts'
+import { toSteerableEvents } from '../../src/dialects/events/steerable.ts'
+import { toStudEvent } from '../../src/dialects/events/stud.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
 import type { BulkheadEvent, EventBody, EventType } from '../../src/events.ts'
 import { base } from '../samples/outcomes.ts'
@@ -17,13 +19,16 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   ToolInvocationDecided: {
     type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y', approvalKey: 'k', args: {},
   },
+  ToolInvocationChanged: {
+    type: 'ToolInvocationChanged', ...call, subject: 'arguments', stage: 'watchdog', source: 'x', reason: 'y', before: 'a', after: 'b',
+  },
   ToolInvocationStarted: { type: 'ToolInvocationStarted', ...call, attempt: 1 },
   ToolInvocationProgress: { type: 'ToolInvocationProgress', ...call, text: 'half' },
   ToolInvocationUpdated: { type: 'ToolInvocationUpdated', ...call, partial: [1] },
   ToolInvocationSucceeded: { type: 'ToolInvocationSucceeded', ...call, durationMs: 5 },
   ToolInvocationFailed: { type: 'ToolInvocationFailed', ...call, ...failure, errorCode: 'ToolExecutionFailed' },
   ToolInvocationCancelled: {
-    type: 'ToolInvocationCancelled', ...call, durationMs: 5, errorCode: 'TurnCancelled', reason: 'stop',
+    type: 'ToolInvocationCancelled', ...call, durationMs: 5, attempt: 1, errorCode: 'TurnCancelled', reason: 'stop',
   },
   LifecyclePhaseStart: { type: 'LifecyclePhaseStart', extensionId: ext, phase: 'init' },
   LifecyclePhaseEnd: {
@@ -50,29 +55,30 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   SuppressedError: { type: 'SuppressedError', source: 'hook', message: 'threw' },
 }
 const stamp = (body: EventBody): BulkheadEvent => ({ ...body, at }) as BulkheadEvent
-const names = (project: (event: BulkheadEvent) => string | undefined) =>
-  Object.fromEntries(Object.values(every).map((body) => [body.type, project(stamp(body))])
-    .filter(([, name]) => name !== undefined))
+const names = (project: (event: BulkheadEvent) => readonly string[]) =>
+  Object.fromEntries(Object.values(every).map((body) => [body.type, project(stamp(body)).join(' ')])
+    .filter(([, name]) => name !== ''))
+const typesOf = (body: EventBody) => toPhiEvents(stamp(body)).map(({ type }) => type)
 
 describe('events in other words', () => {
   it('have these names in phi', () => {
-    expect(names((event) => toPhiEvent(event)?.type)).toStrictEqual({
+    const ended = 'ToolExecutionEnd MessageStart MessageEnd'
+    expect(names((event) => toPhiEvents(event).map(({ type }) => type))).toStrictEqual({
       ToolInvocationStarted: 'ToolExecutionStart', ToolInvocationUpdated: 'ToolExecutionUpdate',
       ToolInvocationProgress: 'ProgressMessage',
-      ToolInvocationSucceeded: 'ToolExecutionEnd', ToolInvocationFailed: 'ToolExecutionEnd',
-      ToolInvocationCancelled: 'ToolExecutionEnd',
+      ToolInvocationSucceeded: ended, ToolInvocationFailed: ended, ToolInvocationCancelled: ended,
     })
   })
 
   it('have these names in steerable', () => {
-    expect(names((event) => toSteerableEvent(event)?.type)).toStrictEqual({
+    expect(names((event) => toSteerableEvents(event).map(({ type }) => type))).toStrictEqual({
       ToolInvocationProposed: 'tool_call', ToolInvocationSucceeded: 'tool_result', ToolInvocationFailed: 'tool_result',
       ToolInvocationCancelled: 'tool_result', ToolInvocationProgress: 'loader-hint', SuppressedError: 'error', TurnEnded: 'done',
     })
   })
 
   it('have these names in stud', () => {
-    expect(names((event) => toStudEvent(event)?.name)).toStrictEqual({
+    expect(names((event) => [toStudEvent(event)?.name ?? []].flat())).toStrictEqual({
       ...Object.fromEntries([
         'ToolInvocationProposed', 'ToolInvocationStarted', 'ToolInvocationSucceeded', 'ToolInvocationFailed',
         'ToolInvocationCancelled',
@@ -88,42 +94,70 @@ describe('events in other words', () => {
 describe('events of phi', () => {
   it('carry the call, and what was at hand', () => {
     const ids = { loop_id: 's1', tool_call_id: 'c1', tool_name: 'forecast' }
-    expect(toPhiEvent(stamp(every.ToolInvocationStarted), { args: { city: 'Oslo' } }))
-      .toStrictEqual({ type: 'ToolExecutionStart', ...ids, args: { city: 'Oslo' } })
+    expect(toPhiEvents(stamp(every.ToolInvocationStarted), { args: { city: 'Oslo' } }))
+      .toStrictEqual([{ type: 'ToolExecutionStart', ...ids, args: { city: 'Oslo' } }])
     const outcome = { type: 'output' as const, data: 'hi', metadata: { ...base, child_loop_id: 'l1' } }
-    expect(toPhiEvent(stamp(every.ToolInvocationSucceeded), { outcome })).toStrictEqual({
-      type: 'ToolExecutionEnd', ...ids, is_error: false, child_loop_id: 'l1',
-      result: { content: [{ type: 'text', text: 'hi' }], details: null, child_loop_id: 'l1' },
-    })
-    expect(toPhiEvent(stamp(every.ToolInvocationFailed)))
-      .toStrictEqual({ type: 'ToolExecutionEnd', ...ids, is_error: true, child_loop_id: null, result: null })
+    const success = {
+      role: 'toolResult', toolCallId: base.call_id, toolName: base.tool, content: [{ type: 'text', text: 'hi' }], isError: false, timestamp: Date.parse(at),
+    }
+    expect(toPhiEvents(stamp(every.ToolInvocationSucceeded), { outcome })).toStrictEqual([
+      {
+        type: 'ToolExecutionEnd', ...ids, is_error: false, child_loop_id: 'l1',
+        result: { content: [{ type: 'text', text: 'hi' }], details: null, child_loop_id: 'l1' },
+      },
+      { type: 'MessageStart', loop_id: 's1', message: success },
+      { type: 'MessageEnd', loop_id: 's1', message: success },
+    ])
+    const [end, begun] = toPhiEvents(stamp(every.ToolInvocationFailed))
+    expect(end).toStrictEqual({ type: 'ToolExecutionEnd', ...ids, is_error: true, child_loop_id: null, result: null })
+    expect(begun).toMatchObject({ message: { toolCallId: 'c1', toolName: 'forecast', isError: true, content: [{ type: 'text', text: 'no' }] } })
   })
 
-  it('are absent for a call that a before-hook vetoed', () => {
-    expect(toPhiEvent(stamp({ ...every.ToolInvocationFailed, errorCode: 'HookVetoed' }))).toBeUndefined()
-    expect(toPhiEvent(stamp({ ...every.ToolInvocationCancelled, errorCode: 'HookVetoed' }))).toBeUndefined()
+  it('have neither start nor end for a call that never began, whoever stopped it: its result alone is told', () => {
+    for (const errorCode of ['HookVetoed', 'RuleDenied', 'ToolNotRegistered', 'ToolCancelled'] as const) {
+      expect(typesOf({ ...every.ToolInvocationCancelled, attempt: 0, errorCode })).toEqual(['MessageStart', 'MessageEnd'])
+    }
+  })
+
+  it('have both for a call that gave way to a message of the user', () => {
+    expect(typesOf({ ...every.ToolInvocationStarted, attempt: 0 })).toEqual(['ToolExecutionStart'])
+    expect(typesOf({ ...every.ToolInvocationCancelled, attempt: 0, errorCode: 'SkippedBySteering' }))
+      .toEqual(['ToolExecutionEnd', 'MessageStart', 'MessageEnd'])
+  })
+
+  it('have one start for a call that is tried several times', () => {
+    expect(typesOf({ ...every.ToolInvocationStarted, attempt: 2 })).toEqual([])
   })
 })
 
 describe('events of steerable', () => {
   it('carry a closed call and a result', () => {
-    expect(toSteerableEvent(stamp(every.ToolInvocationProposed)))
-      .toStrictEqual({ type: 'tool_call', toolCall: { id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } } })
-    expect(toSteerableEvent(stamp({ ...every.ToolInvocationProposed, args: [1] })))
-      .toMatchObject({ toolCall: { arguments: { value: [1] } } })
+    expect(toSteerableEvents(stamp(every.ToolInvocationProposed)))
+      .toStrictEqual([{ type: 'tool_call', toolCall: { id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } } }])
+    expect(toSteerableEvents(stamp({ ...every.ToolInvocationProposed, args: [1] })))
+      .toMatchObject([{ toolCall: { arguments: { value: [1] } } }])
     const outcome = { type: 'error' as const, error_text: 'no', error: errorOf('InputInvalid'), metadata: base }
-    expect(toSteerableEvent(stamp(every.ToolInvocationFailed), { outcome }))
-      .toStrictEqual({ type: 'tool_result', id: 'c1', name: 'forecast',
-        result: { success: false, needsFollowup: true, error: 'no' } })
+    expect(toSteerableEvents(stamp(every.ToolInvocationFailed), { outcome })).toStrictEqual([
+      { type: 'tool_result', id: 'c1', name: 'forecast', result: { success: false, needsFollowup: true, error: 'no' } },
+    ])
   })
 
   it('end the run for a cancelled call, and not for a failed or a steered one', () => {
-    expect(toSteerableEvent(stamp(every.ToolInvocationFailed)))
-      .toMatchObject({ result: { success: false, needsFollowup: true, error: 'no' } })
-    expect(toSteerableEvent(stamp(every.ToolInvocationCancelled)))
-      .toMatchObject({ result: { success: false, terminal: true, error: 'stop' } })
-    expect(toSteerableEvent(stamp({ ...every.ToolInvocationCancelled, errorCode: 'SkippedBySteering' })))
-      .toMatchObject({ result: { needsFollowup: true } })
+    expect(toSteerableEvents(stamp(every.ToolInvocationFailed)))
+      .toMatchObject([{ result: { success: false, needsFollowup: true, error: 'no' } }])
+    expect(toSteerableEvents(stamp(every.ToolInvocationCancelled)))
+      .toMatchObject([{ result: { success: false, terminal: true, error: 'stop' } }])
+    expect(toSteerableEvents(stamp({ ...every.ToolInvocationCancelled, errorCode: 'SkippedBySteering' })))
+      .toMatchObject([{ result: { needsFollowup: true } }])
+  })
+})
+
+describe('an exhausted budget', () => {
+  it('is told by itself after the result', () => {
+    const cancelled = { ...every.ToolInvocationCancelled, attempt: 0, errorCode: 'BudgetExhausted' as const, reason: 'used up' }
+    expect(toSteerableEvents(stamp(cancelled))).toMatchObject([
+      { type: 'tool_result', result: { success: false, error: 'used up' } }, { type: 'budget_exhausted', message: 'used up' },
+    ])
   })
 })
 

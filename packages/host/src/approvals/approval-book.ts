@@ -22,7 +22,7 @@ export interface ApprovalBook {
   list(filter?: ApprovalFilter): Promise<readonly Approval[]>
   /**
    * Ends one by its id, or all that the filter finds. From the moment of the call nothing here is answered by them, and once it has
-   * resolved, nothing in any host of this store. Resolves with them. Rejects with NotFound for an id that no standing one has, and
+   * resolved, nothing that comes a millisecond later in any host of this store. Resolves with them. Rejects with NotFound for an id that no standing one has, and
    * with StoreUnavailable when one for a project could not be ended for others.
    */
   revoke(which: string | ApprovalFilter, by?: string): Promise<readonly Approval[]>

@@ -19,6 +19,8 @@ export interface InteractionSources {
   readonly queue?: Turnstile | undefined
 }
 
+type StageGrantRequest = Extract<InteractionRequest, { kind: 'grantStageTool' }>
+
 /** The word of whoever decides. `nobody`: it is a no because nobody could be asked. */
 export interface Word extends ApprovalAnswer {
   readonly nobody?: boolean
@@ -53,6 +55,21 @@ export class Interactions {
     approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
   ): Promise<Word> {
     return this.queue.pass(signal, async () => await settled() ?? await this.#decide(approval, signal).catch(failed))
+  }
+
+  /** A person's word on one call that a stage does not list. Whoever decides approvals decides this too; it is never kept. */
+  grant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
+    return this.queue.pass(signal, () => this.#decideGrant(request, signal).catch(failed))
+  }
+
+  async #decideGrant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
+    const { approver, interactors } = this.#sources
+    if (approver) return this.#approveBy(approver, request.approval, signal)
+    if (interactors.length === 0) throw nobodyThere()
+    const response = await this.#raise(request, 'host', signal)
+    if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
+    if (response.status === 'accepted' && response.value === true) return { decision: 'once' }
+    return { decision: 'reject', reason: (response.status === 'rejected' ? response.reason : undefined) ?? 'a person said no' }
   }
 
   async #decide(approval: ApprovalRequest, signal: AbortSignal): Promise<Word> {

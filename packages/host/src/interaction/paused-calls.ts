@@ -67,7 +67,7 @@ export class PausedCalls {
     const id = call.scope.resumption?.id ?? randomUUID()
     const record: PausedRecord = {
       id, status: 'clarification_needed', sessionId: call.session.id, question, asked,
-      call: { id: call.id, name: call.name, arguments: call.args },
+      call: { id: call.id, name: call.name, arguments: call.proposed ?? call.args },
       identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(),
     }
     await this.#store.write('paused', this.#prefix + id, asJson(record))

@@ -25,6 +25,8 @@ export function remedies(stage: ExplainedStep['stage'], code: ErrorCode, context
       return [`Turn on the ${source}.`]
     case 'rules':
       return [`Change or remove the ${source}.`]
+    case 'state-machine':
+      return [`Wait for a stage of the ${source} that lists "${tool}", or have a person grant the call.`]
     case 'watchdog':
     case 'guard':
       return [`Change the arguments so that the ${source} has nothing against them.`]

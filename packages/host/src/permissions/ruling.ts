@@ -4,7 +4,8 @@ import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { meaningByKey, meaningOf, type CallMeaning } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
-import { judge } from './judgement.ts'
+import { judge, type Judgement } from './judgement.ts'
+import type { ArgumentsChange } from './judges/consult.ts'
 import { allow, deny, strictest, type Verdict } from './verdict.ts'
 
 /** What everything that speaks of a call comes to, before a person is asked. */
@@ -18,6 +19,8 @@ export interface Ruling {
   readonly answerable: boolean
   /** Those that did. */
   readonly approvals?: readonly KeptApproval[] | undefined
+  /** Set where it is not over: somebody wants other arguments, on which everybody must be heard. */
+  readonly change?: ArgumentsChange
 }
 
 /** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. At once where it can be. */
@@ -30,14 +33,17 @@ export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<R
 }
 
 function ruleOn(call: ValidatedCall, meaning: CallMeaning): Ruling | Promise<Ruling> {
-  const verdicts = judge(call, meaning)
-  return verdicts instanceof Promise ? verdicts.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, verdicts)
+  const judgement = judge(call, meaning)
+  return judgement instanceof Promise ? judgement.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, judgement)
 }
 
-function conclude(call: ValidatedCall, meaning: CallMeaning, verdicts: readonly Verdict[]): Ruling | Promise<Ruling> {
+function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change }: Judgement): Ruling | Promise<Ruling> {
   const verdict = strictest(verdicts) ?? UNOPPOSED
+  if (change) return { verdicts, verdict, meaning, answerable: false, change }
   if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
   const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
+  // What a stage does not list, nobody has answered before.
+  if (verdicts.some(({ action, permit }) => action === 'ask' && permit)) return { verdicts, verdict, meaning, answerable }
   const answer = answerWithoutPerson(call, meaning, answerable)
   if (answer) return { verdicts, verdict: answer, meaning, answerable }
   const found = answerable ? approvedBefore(call, meaning) : undefined
@@ -78,5 +84,5 @@ function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
 /** A key that nobody would look at is not worth starting a compartment for. */
 function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
   if (tool.definition.gated || policy.standing(tool).floor) return true
-  return policy.lineage.some(({ rules, watchdog }) => rules.length > 0 || watchdog !== undefined)
+  return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
 }

@@ -1,21 +1,16 @@
 import {
   compileGrant, matchSegment, judgeRules, type Grant, type RequirementSet, type RuleQuestion, type ScopedRule,
-  type SecurityMode, type VariableValues,
+  type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
-import type { CallView } from '../call.ts'
+import type { CommandSafety } from '../command-safety/command-safety.ts'
 import { roleFlag, type Settings } from '../settings.ts'
 import type { ToolEntry } from '../tool-entry.ts'
 import type { Subject } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
+import { inOrder, type Guard, type Judge } from './judges/judge.ts'
+import { speakersOf, type Speaker } from './speakers.ts'
 import { expandRule, touchesOf } from './touches.ts'
 import { allow, ask, deny, strictest, type Verdict } from './verdict.ts'
-
-/** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny. */
-export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
-type MaybeAnswer = JudgeAnswer | undefined | void
-export type JudgeAnswer =
-  | { readonly action: 'allow' }
-  | { readonly action: 'deny' | 'ask'; readonly reason: string }
 
 export interface PolicySources {
   readonly mode: SecurityMode
@@ -26,8 +21,9 @@ export interface PolicySources {
   /** Flags of the session. They forbid like those of the configuration, and allow nothing these forbid. */
   readonly roles: ReadonlyMap<string, boolean>
   readonly ceiling: RequirementSet | undefined
-  readonly watchdog: Judge | undefined
-  readonly guards: readonly Judge[]
+  readonly watchdogs: readonly Judge[]
+  readonly guards: readonly Guard[]
+  readonly stateMachine: StateMachine | undefined
   readonly headless: 'deny' | 'halt'
   readonly settings: Settings
   readonly variables: VariableValues
@@ -53,8 +49,19 @@ export class SessionPolicy {
   readonly mode: SecurityMode
   readonly headless: 'deny' | 'halt'
   readonly rules: readonly ScopedRule[]
-  readonly watchdog: Judge | undefined
-  readonly guards: readonly Judge[]
+  readonly role: string | undefined
+  /** The built-in watchdog; of a sub-agent's call the root session's is heard. */
+  readonly commandSafety: CommandSafety | undefined
+  readonly watchdogs: readonly Judge[]
+  readonly stateMachine: StateMachine | undefined
+  /** Whether a state machine is heard, this session's or one above. */
+  readonly isStaged: boolean
+  /** In the order they are heard before a call. */
+  readonly guards: readonly Guard[]
+  /** Those that judge results, in the order they are heard: from this session's to the root's. */
+  readonly resultGuards: readonly Guard[]
+  /** Everybody who speaks of a call, the root session's first. */
+  readonly speakers: readonly Speaker[]
   readonly #sources: PolicySources
   readonly #ceiling: Grant | undefined
   readonly #standings = new WeakMap<ToolEntry, Standing>()
@@ -64,11 +71,20 @@ export class SessionPolicy {
     this.lineage = [...sources.parent?.lineage ?? [], this]
     this.mode = stricterMode(sources.mode, sources.parent?.mode)
     this.headless = sources.headless
-    this.watchdog = sources.watchdog
-    this.guards = sources.guards
+    const { parent, settings: { file, commandSafety } } = sources
+    this.role = sources.role
+    this.commandSafety = parent ? undefined : commandSafety
+    this.watchdogs = sources.watchdogs
+    this.stateMachine = sources.stateMachine
+    this.isStaged = sources.stateMachine !== undefined || parent?.isStaged === true
+    this.guards = inOrder(sources.guards, file.guards?.pre)
+    this.resultGuards = [
+      ...inOrder(sources.guards, file.guards?.post).filter(({ post }) => post !== undefined), ...parent?.resultGuards ?? [],
+    ]
     this.rules = [...sources.settings.rules, ...sources.rules].flatMap((rule) => expandRule(rule, sources.variables))
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileGrant(sources.ceiling, sources.variables)
+    this.speakers = [...parent?.speakers ?? [], ...speakersOf(this)]
   }
 
   standing(tool: ToolEntry): Standing {

@@ -1,7 +1,9 @@
 import { BulkheadError, type ErrorCode, type RuleAction } from '@bulkhead/contract'
+import type { StagePermit } from './state-machine/stage-permit.ts'
 
 /** Who spoke, in the order they are heard. */
-export type DecisionStage = 'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'security-mode' | 'guard' | 'approval'
+export type DecisionStage =
+  'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'state-machine' | 'security-mode' | 'guard' | 'approval'
 
 /** What one stage of the permission stack says of a call. */
 export interface Verdict {
@@ -17,6 +19,8 @@ export interface Verdict {
    * so only a fresh word does.
    */
   readonly answeredByApproval: boolean
+  /** Of a state machine: what the call needs to run, which for an ask a person has to give. */
+  readonly permit?: StagePermit
 }
 
 /** Why a call is allowed: what became of all verdicts, and of the person's word. */
@@ -25,6 +29,8 @@ export interface Decision {
   readonly source: string
   readonly reason: string
   readonly approvalKey: string
+  /** Used up when the call begins to run. */
+  readonly permits?: readonly StagePermit[]
 }
 
 export const deny = (stage: DecisionStage, code: ErrorCode, source: string, reason: string): Verdict =>

@@ -5,7 +5,8 @@ import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
 import { onAbort } from '../cancellation.ts'
 import { explainCall, type Explanation } from '../explain.ts'
-import { joinHooks } from '../hooks.ts'
+import { HookChain } from '../hooks/hook-chain.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
 import type { Resumption } from '../interaction/paused-calls.ts'
@@ -83,7 +84,7 @@ export class HostSession implements Session {
         queue: outer?.interactions.queue,
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
-      hooks: joinHooks(outer?.hooks, options.hooks),
+      hooks: new HookChain(outer?.hooks, [options.hooks ?? []].flat()),
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     events.emit({ type: 'SessionOpened', sessionId: this.id, ...(parent ? { parentId: parent.id } : {}) })
@@ -111,6 +112,10 @@ export class HostSession implements Session {
   /** Its own approvals, and those of its sub-agents. */
   get givenApprovals(): readonly SessionApprovals[] {
     return [this.#scope.approvals, ...[...this.#subagents].flatMap((subagent) => subagent.givenApprovals)]
+  }
+
+  addHooks(hooks: Hooks): () => void {
+    return this.#scope.hooks.add(hooks)
   }
 
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {

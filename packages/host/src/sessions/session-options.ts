@@ -1,9 +1,10 @@
 import {
   BulkheadError, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type RequirementSet, type Rule, type ScopedRule,
-  type SecurityMode, type VariableValues,
+  type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
-import type { Hooks } from '../hooks.ts'
-import { SessionPolicy, type Judge } from '../permissions/session-policy.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+import { asGuard, type Guard, type Judge } from '../permissions/judges/judge.ts'
+import { SessionPolicy } from '../permissions/session-policy.ts'
 import type { Settings } from '../settings.ts'
 import type { BudgetLimits } from './budget.ts'
 import { batchSizeOf, type ExecutionStrategy } from './strategy.ts'
@@ -40,11 +41,14 @@ export interface SessionOptions {
   readonly strategy?: ExecutionStrategy
   /** Must be the one the host works on: for embedders that hold sessions of several hosts. */
   readonly workspace?: string
-  readonly hooks?: Hooks
-  /** Hears of every call that the rules let pass. */
-  readonly watchdog?: Judge
-  /** Hear of every gated call; the first that refuses ends it. */
-  readonly guards?: readonly Judge[]
+  /** More can be added later. */
+  readonly hooks?: Hooks | readonly Hooks[]
+  /** Hears of every call that the rules let pass; of several, the first that refuses ends it. */
+  readonly watchdog?: Judge | readonly Judge[]
+  /** The workflow the session is attached to: for gated calls its stage is heard instead of the mode. */
+  readonly stateMachine?: StateMachine
+  /** Hear of every gated call, a function before it; the first that refuses ends it. */
+  readonly guards?: readonly (Judge | Guard)[]
   /** Cancels the session and everything in it. */
   readonly signal?: AbortSignal
 }
@@ -78,8 +82,9 @@ export function policyFrom(
     role: options.role,
     roles: new Map(Object.entries(options.roles ?? {})),
     ceiling: options.ceiling,
-    watchdog: options.watchdog,
-    guards: options.guards ?? [],
+    watchdogs: [options.watchdog ?? []].flat(),
+    guards: (options.guards ?? []).map(asGuard),
+    stateMachine: options.stateMachine,
     headless: options.headless ?? 'deny',
     settings,
     variables,

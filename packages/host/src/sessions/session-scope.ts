@@ -1,5 +1,5 @@
 import type { SessionApprovals } from '../approvals/session-approvals.ts'
-import type { Hooks } from '../hooks.ts'
+import type { HookChain } from '../hooks/hook-chain.ts'
 import type { Interactions } from '../interaction/interactions.ts'
 import type { PausedCalls } from '../interaction/paused-calls.ts'
 import type { SessionPolicy } from '../permissions/session-policy.ts'
@@ -12,5 +12,5 @@ export interface SessionScope {
   readonly interactions: Interactions
   /** Where questions go that nobody answers; absent where they fail. */
   readonly paused: PausedCalls | undefined
-  readonly hooks: Hooks
+  readonly hooks: HookChain
 }

@@ -1,6 +1,7 @@
 import type { Json, Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { Approval } from '../approvals/approval.ts'
 import type { Explanation } from '../explain.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import type { CallOptions, ToolCall } from '../stages/receive.ts'
 import type { CancelReason } from './cancel-scope.ts'
 import type { SessionOptions } from './session-options.ts'
@@ -30,6 +31,8 @@ export interface Session {
   approvals(): readonly Approval[]
   /** What would become of a call, by the chain that would decide it. Nobody is asked and nothing runs. Contract: never rejects. */
   explain(call: ToolCall): Promise<Explanation>
+  /** Hangs more hooks onto the calls of this session and of its sub-agents. Returns what takes them away again. */
+  addHooks(hooks: Hooks): () => void
   /**
    * The calls of one response: everything that needs a person's word is asked first, in their order; then they run by the
    * strategy. Outcomes come in their order, one for each. Rejects only for a list or a strategy that is none.

@@ -4,8 +4,9 @@ import type { Word } from '../interaction/interactions.ts'
 import { AnsweredMeanwhile } from '../permissions/answered-meanwhile.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
 import type { CallMeaning } from '../permissions/call-meaning.ts'
-import { rule, type Ruling } from '../permissions/ruling.ts'
+import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
 import { allow, deny, headless, refusalOf, type Verdict } from '../permissions/verdict.ts'
+import { permitsIn, stageGrant } from '../permissions/state-machine/stage-gate.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
 
 type Authorized = AuthorizedCall | Refusal
@@ -15,36 +16,44 @@ type Authorized = AuthorizedCall | Refusal
  * nobody has to be waited for.
  */
 export function authorize(call: ValidatedCall, host: HostContext): Authorized | Promise<Authorized> {
-  const ruling = rule(call, host)
+  const ruling = ruleInRounds(call, host)
   return ruling instanceof Promise ? ruling.then((known) => carryOut(call, known, host)) : carryOut(call, ruling, host)
 }
 
-function carryOut(call: ValidatedCall, ruling: Ruling, host: HostContext): Authorized | Promise<Authorized> {
-  const { verdict, approvals, meaning: { approvalKey } } = ruling
+function carryOut(call: ValidatedCall, ruling: SettledRuling, host: HostContext): Authorized | Promise<Authorized> {
+  const { verdict, approvals, changes = [] } = ruling
+  for (const change of changes) {
+    host.events.emit({ type: 'ToolInvocationChanged', ...eventFields(call), subject: 'arguments', ...change })
+  }
   if (approvals) call.session.approvals.use(approvals)
-  if (verdict.action !== 'ask') return conclude(call, host, verdict, approvalKey)
-  return askPerson(call, ruling).then((answered) => conclude(call, host, answered, approvalKey))
+  if (verdict.action !== 'ask') return conclude(call, host, verdict, ruling)
+  return askPerson(call, ruling).then((answered) => conclude(call, host, answered, ruling))
 }
 
-const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Authorized =>
-  verdict.action === 'allow' ? permit(call, host, verdict, approvalKey) : refuse(call, host, verdict, approvalKey)
+const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): Authorized =>
+  verdict.action === 'allow' ? permit(call, host, verdict, ruling) : refuse(call, host, verdict, ruling.meaning.approvalKey)
 
-async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: Ruling): Promise<Verdict> {
+async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: SettledRuling): Promise<Verdict> {
   const { tool, session: { approvals, interactions } } = call
+  const asks = verdicts.filter(({ action }) => action === 'ask')
+  const permits = permitsIn(asks)
   const nobodyThere = (verdict: Verdict) => {
-    haltIfHeadless(call, 'Approve')
+    haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
     return verdict
   }
   approvals.noteExpired(tool, meaning)
   if (!interactions.canApprove) return nobodyThere(headless())
-  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable)
+  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable && permits.length === 0)
   const resume = call.parent?.pause()
-  const request = approvalRequest(call, meaning, verdicts.filter(({ action }) => action === 'ask'))
+  const request = approvalRequest(call, meaning, asks)
   try {
-    const word = await interactions.approve(request, meanwhile.signal, () => meanwhile.answer())
+    const word = permits.length > 0
+      ? await interactions.grant(stageGrant(call, permits, request), call.signal)
+      : await interactions.approve(request, meanwhile.signal, () => meanwhile.answer())
     // Before it is carried out: what it grants is no answer to itself.
     meanwhile.dispose()
     if (word.nobody) return nobodyThere(headless(word.reason ?? 'nobody is there to be asked'))
+    if (permits.length > 0) return heedGrant(word)
     return meanwhile.verdict ?? heed(word, call, meaning)
   } catch (thrown) {
     if (meanwhile.verdict && !call.signal.aborted) return meanwhile.verdict
@@ -55,18 +64,25 @@ async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }:
   }
 }
 
+/** What a stage does not list is granted for one call, and never remembered. */
+const heedGrant = ({ decision, reason }: Word): Verdict => decision === 'reject'
+  ? deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
+  : allow('state-machine', 'sm-grant-token', reason ?? 'a person granted this one call')
+
 function heed({ decision, reason, by = 'person' }: Word, { tool, session: { approvals } }: ValidatedCall, { approvalKey }: CallMeaning): Verdict {
   if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
   if (decision !== 'once') approvals.remember(tool, approvalKey, decision, by)
   return allow('approval', 'person', reason ?? `approved: ${decision}`)
 }
 
-function permit(call: ValidatedCall, host: HostContext, { stage, source, reason }: Verdict, approvalKey: string): AuthorizedCall {
+function permit(call: ValidatedCall, host: HostContext, { stage, source, reason }: Verdict, ruling: SettledRuling): AuthorizedCall {
+  const { verdicts, meaning: { approvalKey } } = ruling
   if (host.events.hears('ToolInvocationDecided')) {
     const decided = { decision: 'allow', stage, source, reason, approvalKey, args: call.args } as const
     host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), ...decided })
   }
-  return call.permit({ stage, source, reason, approvalKey })
+  if (!call.session.policy.isStaged) return call.permit({ stage, source, reason, approvalKey })
+  return call.permit({ stage, source, reason, approvalKey, permits: permitsIn(verdicts) })
 }
 
 function refuse(call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Refusal {

@@ -1,22 +1,33 @@
 import { BulkheadError, messageOf } from '@bulkhead/contract'
-import { Refusal, viewOf, type BudgetedCall, type ClearedCall } from '../call.ts'
+import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import { SKIPPED_BY_HOOK } from '../outcome.ts'
 
+type Cleared = ClearedCall | Refusal
+
 /** The last word before the tool runs. At once, unless a hook takes its time. */
-export function runBeforeHooks(call: BudgetedCall): ClearedCall | Refusal | Promise<ClearedCall | Refusal> {
-  const hook = call.session.hooks.beforeToolExecution
-  if (!hook) return call.clear()
+export function runBeforeHooks(call: BudgetedCall): Cleared | Promise<Cleared> {
+  const { all } = call.session.hooks
+  return all.length === 0 ? call.clear() : askFrom(0, all, call, viewOf(call, call.decision.approvalKey))
+}
+
+function askFrom(first: number, all: readonly Hooks[], call: BudgetedCall, view: CallView): Cleared | Promise<Cleared> {
   try {
-    const answer = hook(viewOf(call, call.decision.approvalKey), call.signal)
-    if (!(answer instanceof Promise)) return heed(call, answer)
-    return untilAborted(answer, call.signal).then((goOn) => heed(call, goOn), (thrown: unknown) => failed(call, thrown))
+    for (let index = first; index < all.length; index++) {
+      const answer = all[index]!.beforeToolExecution?.(view, call.signal)
+      if (answer === false) return veto(SKIPPED_BY_HOOK)
+      if (!(answer instanceof Promise)) continue
+      return untilAborted(answer, call.signal).then(
+        (goOn) => goOn === false ? veto(SKIPPED_BY_HOOK) : askFrom(index + 1, all, call, view),
+        (thrown: unknown) => failed(call, thrown),
+      )
+    }
+    return call.clear()
   } catch (thrown) {
     return failed(call, thrown)
   }
 }
-
-const heed = (call: BudgetedCall, goOn: boolean | void): ClearedCall | Refusal => goOn === false ? veto(SKIPPED_BY_HOOK) : call.clear()
 
 const veto = (why: string) => new Refusal(new BulkheadError('HookVetoed', why))
 

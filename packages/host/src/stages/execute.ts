@@ -4,6 +4,8 @@ import { attemptsSpent, backOffMs, mayTryAgain, rest } from '../attempts.ts'
 import { eventFields, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
 import type { HostContext } from '../host-context.ts'
+import { observe } from '../hooks/observe.ts'
+import { passUpdate } from '../hooks/updates.ts'
 import { RunningCall } from '../running-call.ts'
 
 /** Runs the tool in its compartment, again where that does no harm. Throws what ended the last attempt. */
@@ -13,6 +15,8 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     call.throwIfCancelled()
     call.attempt = attempt
     if (host.events.hears('ToolInvocationStarted')) host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt })
+    const isObserved = call.session.hooks.all.length > 0
+    if (isObserved) observe('onBeforeTool', call, host)
     /** What the attempt came to: an answer, which may itself report an error, or what ended it. */
     let result: Reading | BulkheadError
     try {
@@ -21,6 +25,7 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     } catch (thrown) {
       call.throwIfCancelled()
       result = attributed(BulkheadError.from(thrown))
+      if (isObserved) observe('onToolError', call, host, { error: result })
     }
     const failure = failureIn(result)
     const again = failure !== undefined && mayTryAgain(failure, definition)
@@ -59,7 +64,7 @@ function runIn(compartment: CompartmentSession, call: ClearedCall, host: HostCon
         args,
         signal: one.signal,
         onProgress: (text) => host.events.emit({ type: 'ToolInvocationProgress', ...eventFields(call), text }),
-        onUpdate: (partial) => host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial }),
+        onUpdate: (partial) => passUpdate(call, host, partial),
       }).then((value) => one.answered(value), (thrown: unknown) => one.failed(thrown))
     } catch (thrown) {
       one.failed(thrown)

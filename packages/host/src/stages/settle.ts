@@ -2,6 +2,7 @@ import type { Outcome, OutcomeBody, OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import { observe, refusalPoint, tell } from '../hooks/observe.ts'
 import { wasCancelled } from '../metrics/tool-metrics.ts'
 import { errorBody } from '../outcome.ts'
 import { truncate } from '../truncation.ts'
@@ -15,11 +16,22 @@ export function settle(call: RawCall, ended: ExecutedCall | Refusal, host: HostC
   // What never ran costs nothing.
   if (attempt === 0) reservation?.release()
   const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: NOTHING_CLAIMED } : ended.reading
+  if (call.session.hooks.all.length > 0) tellObservers(call, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
   const { body: head, whole } = tool ? truncate(body, tool.maxOutputBytes, tool.maxEntries) : { body, whole: undefined }
   if (whole === undefined) return conclude(call, head, metadataOf(call, claimed, host), host)
   return keepWhole(call, whole, host).then((kept) =>
     conclude(call, head, { ...metadataOf(call, claimed, host), truncated: true, ...kept }, host))
+}
+
+/** Of what succeeded, and of what was refused before it ran. */
+function tellObservers(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): void {
+  if (ended instanceof Refusal) {
+    const point = call.attempt === 0 ? refusalPoint(ended.error) : undefined
+    if (point) observe(point, call, host, { error: ended.error })
+  } else if (ended.reading.body.type === 'output') {
+    observe('onAfterTool', call, host, { result: ended.reading.body })
+  }
 }
 
 const NOTHING_CLAIMED: CarriedMetadata = {}
@@ -54,7 +66,7 @@ function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, h
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call.tool) host.metrics.count(call.tool, outcome)
   announce(call, outcome, host)
-  if (call.attempt > 0) tellAfterHook(call as BudgetedCall, outcome, host)
+  if (call.attempt > 0 && call.session.hooks.all.length > 0) tellAfterHooks(call as BudgetedCall, outcome, host)
   return outcome
 }
 
@@ -67,17 +79,16 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
   }
   const { error: { code: errorCode, class: errorClass }, error_text: message } = outcome
   if (wasCancelled(outcome)) {
-    return events.emit({ type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, errorCode, reason: message })
+    return events.emit({
+      type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt: outcome.metadata.attempt, errorCode, reason: message,
+    })
   }
   events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })
 }
 
-function tellAfterHook(call: BudgetedCall, outcome: Outcome, { events }: HostContext): void {
-  const report = (thrown: unknown) => events.suppressed('after-hook', thrown)
-  try {
-    const told = call.session.hooks.afterToolExecution?.(viewOf(call, call.decision.approvalKey), outcome)
-    if (told instanceof Promise) told.catch(report)
-  } catch (thrown) {
-    report(thrown)
+function tellAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {
+  const view = viewOf(call, call.decision.approvalKey)
+  for (const hooks of call.session.hooks.all) {
+    tell('afterToolExecution', host, () => hooks.afterToolExecution?.(view, outcome))
   }
 }

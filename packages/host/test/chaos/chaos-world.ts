@@ -6,7 +6,7 @@ import {
 } from '@bulkhead/contract'
 import type { PooledSandbox } from '@bulkhead/sandbox'
 import { openSqliteStore } from '@bulkhead/store'
-import { createHost, type Host, type Session, type SessionOptions } from '../../src/index.ts'
+import { createHost, type Host, type Judge, type Session, type SessionOptions } from '../../src/index.ts'
 import { ChaosClock } from './chaos-clock.ts'
 import { chaosExtension } from './chaos-extension.ts'
 import { Crossings, type Fault } from './crossings.ts'
@@ -84,7 +84,7 @@ export class ChaosWorld {
   }
 
   /** Everything a session can bring is there, and each of it can fail. */
-  openSession(given: SessionOptions = {}): Promise<Session> {
+  openSession(given: Omit<SessionOptions, 'watchdog' | 'guards'> & { watchdog?: Judge; guards?: readonly Judge[] } = {}): Promise<Session> {
     const { interactor, watchdog = () => undefined, guards = [() => undefined], ...options } = given
     const { crossings } = this
     return this.host.openSession({

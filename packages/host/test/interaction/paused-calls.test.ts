@@ -65,6 +65,18 @@ describe('morphix: a question that nobody answers', () => {
     await expect(session.resume(id, 'the Maud')).rejects.toMatchObject({ code: 'NotFound' })
   })
 
+  test('is kept with the words of the model: what a watchdog makes of them is made anew, and once', async () => {
+    const louder: SessionOptions = {
+      pause: true,
+      watchdog: ({ args }) => ({ action: 'change', arguments: { about: `${String(args['about']).replace(/!$/, '')}!` }, reason: 'louder' }),
+    }
+    const { world, session } = await opened(new MemoryStore(), asking([ask('Which ship?')]), louder)
+    const id = pausedIn(await session.call(CALL))
+    expect(await world.host.pausedCalls()).toMatchObject([{ call: CALL }])
+    expect(await session.resume(id, 'the Fram')).toMatchObject({ data: ['the Fram'] })
+    expect(world.compartment().calls.map(({ args }) => args)).toEqual([{ about: 'ships!' }, { about: 'ships!' }])
+  })
+
   test('several questions: each pause keeps what was answered before', async () => {
     const store = new MemoryStore()
     const quiz = asking([ask('Ship?'), { kind: 'Confirm', prompt: 'Sure?' }, ask('Port?')])

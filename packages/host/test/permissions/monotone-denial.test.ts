@@ -1,99 +1,179 @@
-import { judgeRules, type Rule, type RuleAction, type SecurityMode } from '@bulkhead/contract'
+import { judgeRules, type JsonObject, type Rule, type RuleAction, type SecurityMode, type StateMachine } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { JudgeAnswer } from '../../src/index.ts'
+import type { Explanation, Hooks, Judge, JudgeAnswer, Session, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
-import { createWorld, verdictOf } from '../twin/world.ts'
+import { createWorld, verdictOf, type World } from '../twin/world.ts'
 
-const answer = fc.constantFrom<JudgeAnswer['action'] | 'throw' | 'none'>('allow', 'ask', 'deny', 'throw', 'none')
+/** What a judge does. move: Oslo becomes Bergen, and worsen: the command something critical. flip: whatever it is, it wants the other. */
+const judgement = fc.constantFrom('none', 'none', 'allow', 'allow', 'ask', 'move', 'move', 'worsen', 'flip', 'deny', 'throw')
 const rule = fc.record<Rule>({
   permission: fc.constantFrom('echo', 'ec*', 'fs.read', 'fs.write', '*', 'other'),
   pattern: fc.constantFrom('*', 'Oslo', 'O*', 'Bergen', 'docs/**'),
   action: fc.constantFrom<RuleAction>('allow', 'ask', 'deny'),
 })
+/** What denies is rare enough for most of the rest to be met without it. */
 const situation = fc.record({
   gated: fc.boolean(),
+  shell: fc.boolean(),
+  command: fc.constantFrom('ls', 'ls', 'git push --force', 'git push --force', 'rm -rf /'),
   mode: fc.constantFrom<SecurityMode>('ask', 'allowlist', 'yolo'),
   toolMode: fc.constantFrom('read', 'local', 'external', 'destructive'),
   allowlisted: fc.boolean(),
-  rules: fc.array(rule, { maxLength: 4 }),
-  role: fc.constantFrom(undefined, true, false),
-  ceiling: fc.constantFrom(undefined, 'above', 'below'),
-  watchdog: answer,
-  guard: answer,
-  person: fc.constantFrom('once', 'session', 'project', 'reject', undefined),
+  rules: fc.array(rule, { maxLength: 2 }),
+  role: fc.constantFrom(undefined, undefined, true, true, false),
+  ceiling: fc.constantFrom(undefined, undefined, 'above', 'above', 'below'),
+  watchdogs: fc.array(judgement, { maxLength: 2 }),
+  guards: fc.array(judgement, { maxLength: 2 }),
+  machine: fc.constantFrom('none', 'none', 'idle', 'lists', 'lists', 'omits', 'omits', 'throws'),
+  hook: fc.constantFrom('none', 'pass', 'veto', 'throw'),
+  approvedBefore: fc.boolean(),
+  subagent: fc.boolean(),
+  person: fc.constantFrom('once', 'session', 'project', 'reject', undefined, undefined),
 })
 type Situation = typeof situation extends fc.Arbitrary<infer T> ? T : never
 
-const judge = (says: string) => () => {
-  if (says === 'throw') throw new Error('confused')
-  return says === 'none' ? undefined : { action: says, reason: 'because' } as JudgeAnswer
+const CRITICAL = 'rm -rf /'
+const other = (city: unknown) => city === 'Oslo' ? 'Bergen' : 'Oslo'
+
+/** What the arguments become, or undefined where the judge leaves them alone. */
+function changed(says: string, { city, command }: JsonObject): JsonObject | undefined {
+  if (says === 'move' && city === 'Oslo') return { city: 'Bergen', command: command! }
+  if (says === 'worsen' && command !== CRITICAL) return { city: city!, command: CRITICAL }
+  return says === 'flip' ? { city: other(city), command: command! } : undefined
 }
 
-/** What anybody in the chain must have refused, said here once more and simply. */
-function denials({ rules, role, ceiling, watchdog, guard, gated }: Situation): readonly string[] {
+const judge = (says: string): Judge => ({ args }) => {
+  if (says === 'throw') throw new Error('confused')
+  if (says === 'none') return undefined
+  const wanted = changed(says, args)
+  if (wanted) return { action: 'change', arguments: wanted, reason: 'because' }
+  return ['move', 'worsen'].includes(says) ? undefined : { action: says, reason: 'because' } as JudgeAnswer
+}
+
+const MACHINES: Readonly<Record<string, StateMachine>> = {
+  idle: { id: 'm', stage: () => undefined },
+  lists: { id: 'm', stage: () => ({ stageExecutionId: 'x', name: 'n', attempt: 1, allowedTools: ['echo'] }) },
+  omits: { id: 'm', stage: () => ({ stageExecutionId: 'x', name: 'n', attempt: 1, allowedTools: ['other'] }) },
+  throws: { id: 'm', stage: () => { throw new Error('confused') } },
+}
+const HOOKS: Readonly<Record<string, Hooks>> = {
+  none: {}, pass: { beforeToolExecution: () => true }, veto: { beforeToolExecution: () => false },
+  throw: { beforeToolExecution: () => { throw new Error('confused') } },
+}
+
+function ruledOut({ rules, shell }: Situation, city: string): boolean {
   const scoped = rules.map((one) => ({ ...one, scope: 'session', source: 'here' }) as const)
-  // The tool may read all of the workspace, so a rule about docs in it speaks of the tool.
-  const touches = [{ capability: 'fs.read', subject: '/ws' }, { capability: 'fs.read', subject: '/ws/docs/**' }] as const
   const expanded = scoped.map(
     (one) => one.permission.startsWith('fs.') && one.pattern !== '*' ? { ...one, pattern: `/ws/${one.pattern}` } : one,
   )
-  const byRule = expanded.some(({ pattern }) => pattern === '/ws/docs/**') ? touches : touches.slice(0, 1)
-  const inWorkspace = ['/ws/Oslo', '/ws/O*', '/ws/Bergen'].map((subject) => ({ capability: 'fs.read', subject }) as const)
+  // The tool may read all of the workspace, so a rule about something in it speaks of the tool.
+  const inWorkspace = ['/ws/docs/**', '/ws/Oslo', '/ws/O*', '/ws/Bergen'].map((subject) => ({ capability: 'fs.read', subject }) as const)
     .filter(({ subject }) => expanded.some(({ permission, pattern }) => permission === 'fs.read' && pattern === subject))
-  const ruled = judgeRules(expanded, { tool: 'echo', approvalKey: 'Oslo', touches: [...byRule, ...inWorkspace] })
-  return [
-    ...(ceiling === 'below' ? ['CapabilityDenied'] : []),
-    ...(role === false ? ['RoleDenied'] : []),
-    ...(ruled?.action === 'deny' ? ['RuleDenied'] : []),
-    ...(watchdog === 'deny' || watchdog === 'throw' ? ['WatchdogDenied'] : []),
-    ...(gated && (guard === 'deny' || guard === 'throw') ? ['GuardDenied'] : []),
-  ]
+  const touches = [{ capability: 'fs.read', subject: '/ws' } as const, ...inWorkspace, ...(shell ? [{ capability: 'shell.run', subject: '* …' } as const] : [])]
+  return judgeRules(expanded, { tool: 'echo', approvalKey: city, touches })?.action === 'deny'
 }
 
-async function run(setup: Situation) {
-  const world = createWorld({
+/** The one code that must come of it, or undefined where nobody refuses: the whole stack, said here once more and simply. */
+function denial(setup: Situation, args: JsonObject = { city: 'Oslo', command: setup.command }, round = 0): string | undefined {
+  const { role, ceiling, watchdogs, guards, gated, shell, machine } = setup
+  if (ceiling === 'below') return 'CapabilityDenied'
+  if (role === false) return 'RoleDenied'
+  if (ruledOut(setup, args['city'] as string)) return 'RuleDenied'
+  if (shell && args['command'] === CRITICAL) return 'WatchdogDenied'
+  const hear = (says: string, code: string): string | JsonObject | undefined =>
+    says === 'deny' || says === 'throw' ? code : changed(says, args)
+  // A stranger's word that its shell needs no gate is not taken.
+  const isGated = gated || shell
+  const said = [
+    ...watchdogs.map((says) => hear(says, 'WatchdogDenied')),
+    isGated && machine === 'throws' ? 'ApprovalDenied' : undefined,
+    ...(isGated ? guards.map((says) => hear(says, 'GuardDenied')) : []),
+  ].find((word) => word !== undefined)
+  if (said === undefined || typeof said === 'string') return said
+  return round === 4 ? 'ArgumentsUnsettled' : denial(setup, said, round + 1)
+}
+
+function worldOf(setup: Situation): World {
+  const requires = { fs: { read: ['{workspace}'] }, ...(setup.shell ? { shell: [{ cmd: '*', args: [{ rest: true as const }] }] } : {}) }
+  return createWorld({
     workspace: '/ws',
-    extensions: [{ tools: { echo: { approvalKey: '{city}', gated: setup.gated, mode: setup.toolMode as 'read' } } }],
+    extensions: [{ tools: { echo: { approvalKey: '{city}', requires, gated: setup.gated, mode: setup.toolMode as 'read' } } }],
     config: {
       allowlist: setup.allowlisted ? ['echo'] : [], ...(setup.role === undefined ? {} : { roles: { allow_echo: setup.role } }),
     },
   })
-  const session = await world.host.openSession({
-    mode: setup.mode,
-    rules: setup.rules,
-    watchdog: judge(setup.watchdog),
-    guards: [judge(setup.guard)],
-    ...(setup.ceiling === undefined ? {} : { ceiling: setup.ceiling === 'below' ? {} : { fs: { read: ['{workspace}'] } } }),
-    ...(setup.person === undefined ? {} : { approver: new ScriptedApprover(setup.person as 'once') }),
-  })
-  const call = () => session.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
-  // Twice, so that whatever the first call left in a cache is there for the second.
-  return { verdicts: [verdictOf(await call()), verdictOf(await call())], world }
 }
 
-test('no mode, cache, allowlist, rule, judge or person turns a deny into an allow', async () => {
+function optionsOf({ mode, rules, watchdogs, guards, machine, hook, ceiling, person, shell }: Situation): SessionOptions {
+  const all = { fs: { read: ['{workspace}'] }, ...(shell ? { shell: [{ cmd: '*', args: [{ rest: true as const }] }] } : {}) }
+  return {
+    mode, rules, watchdog: watchdogs.map(judge), guards: guards.map(judge), hooks: HOOKS[hook]!,
+    ...(MACHINES[machine] ? { stateMachine: MACHINES[machine] } : {}),
+    ...(ceiling === undefined ? {} : { ceiling: ceiling === 'below' ? {} : all }),
+    ...(person === undefined ? {} : { approver: new ScriptedApprover(person as 'once') }),
+  }
+}
+
+async function open(setup: Situation, world: World): Promise<Session> {
+  if (setup.approvedBefore) {
+    const before = await world.host.openSession({ approver: new ScriptedApprover('project') })
+    for (const city of ['Oslo', 'Bergen']) await before.call({ id: city, name: 'echo', arguments: { city, command: 'ls' } })
+  }
+  // A sub-agent has what it is given and what the session above has: here everything comes from above.
+  const session = await world.host.openSession(optionsOf(setup))
+  return setup.subagent ? session.openSubagent({ mode: 'yolo', rules: [{ permission: '*', pattern: '*', action: 'allow' }] }) : session
+}
+
+async function run(setup: Situation) {
+  const world = worldOf(setup)
+  const session = await open(setup, world)
+  const call = { id: 'c', name: 'echo', arguments: { city: 'Oslo', command: setup.command } }
+  const seen = () => world.sandbox.compartments.flatMap(({ calls }) => calls).filter(({ callId }) => callId === 'c').length
+  const rounds: { explained: Explanation; verdict: string }[] = []
+  // Twice, so that whatever the first call left in a cache is there for the second.
+  for (let count = 0; count < 2; count++) rounds.push({ explained: await session.explain(call), verdict: verdictOf(await session.call(call)) })
+  return { rounds, ran: seen() }
+}
+
+/** What a call must come to, given what it was said to come to. */
+function foretold({ decision, code }: Explanation, { hook, person }: Situation): string {
+  if (decision === 'deny') return code!
+  if (decision === 'ask' && person === 'reject') return 'ApprovalDenied'
+  return hook === 'veto' || hook === 'throw' ? 'HookVetoed' : 'output'
+}
+
+test('no mode, cache, allowlist, rule, machine, change, hook, judge or person turns a deny into an allow, and explain foretells it', async () => {
   await fc.assert(fc.asyncProperty(situation, async (setup) => {
-    const expected = denials(setup)
-    const { verdicts, world } = await run(setup)
-    if (expected.length > 0) {
-      for (const verdict of verdicts) expect(expected).toContain(verdict)
-      expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
-    } else {
-      for (const verdict of verdicts) expect(['output', 'ApprovalDenied']).toContain(verdict)
-      if (setup.mode === 'yolo') expect(verdicts).toEqual(['output', 'output'])
-      if (setup.person === 'reject' || setup.person === undefined) expect(verdicts[0]).toBe(verdicts[1])
+    const expected = denial(setup)
+    const { rounds, ran } = await run(setup)
+    for (const { explained, verdict } of rounds) {
+      expect(verdict).toBe(foretold(explained, setup))
+      if (expected !== undefined) expect(verdict).toBe(expected)
+      else expect(['output', 'ApprovalDenied', 'HookVetoed']).toContain(verdict)
     }
-  }), { numRuns: 400 })
+    expect(ran).toBe(rounds.filter(({ verdict }) => verdict === 'output').length)
+    if (expected !== undefined) return
+    const yes = setup.hook === 'veto' || setup.hook === 'throw' ? 'HookVetoed' : 'output'
+    if (setup.person !== 'reject' && setup.person !== undefined) expect(rounds.map(({ verdict }) => verdict)).toEqual([yes, yes])
+    // What a stage does not list, a person grants or nobody does.
+    if (setup.machine === 'omits' && (setup.gated || setup.shell) && (setup.person === 'reject' || setup.person === undefined)) {
+      expect(rounds.map(({ verdict }) => verdict)).toEqual(['ApprovalDenied', 'ApprovalDenied'])
+    }
+    if (setup.mode === 'yolo' && setup.machine !== 'omits') expect(rounds[0]?.verdict).toBe(yes)
+  }), { numRuns: 600 })
 }, 120_000)
 
 test('adding a denial to any situation denies, whatever else is there', async () => {
   const denying = fc.constantFrom<Partial<Situation>>(
-    { ceiling: 'below' }, { role: false }, { watchdog: 'deny' }, { watchdog: 'throw' }, { gated: true, guard: 'deny' },
+    { ceiling: 'below' }, { role: false }, { watchdogs: ['deny'] }, { watchdogs: ['throw'] }, { watchdogs: ['move', 'deny'] },
+    { gated: true, guards: ['deny'] }, { gated: true, guards: ['move', 'throw'] }, { gated: true, machine: 'throws' },
+    { shell: true, command: CRITICAL }, { shell: true, watchdogs: ['worsen'] }, { watchdogs: ['flip'] },
+    { hook: 'veto' }, { hook: 'throw' },
   )
-  await fc.assert(fc.asyncProperty(situation, denying, async (setup, denial) => {
-    const { verdicts, world } = await run({ ...setup, ...denial })
-    expect(verdicts).not.toContain('output')
-    expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
-  }), { numRuns: 150 })
+  await fc.assert(fc.asyncProperty(situation, denying, async (setup, denied) => {
+    const { rounds, ran } = await run({ ...setup, ...denied })
+    expect(rounds.map(({ verdict }) => verdict)).not.toContain('output')
+    expect(ran).toBe(0)
+  }), { numRuns: 250 })
 }, 120_000)

@@ -1,5 +1,5 @@
 import type { Outcome } from '@bulkhead/contract'
-import { toPhi, toPhiEvent } from '@bulkhead/contract/dialects'
+import { toPhi, toPhiEvents } from '@bulkhead/contract/dialects'
 import { describe, expect, test } from 'vitest'
 import type { ExecutionStrategy, Steering } from '../../src/index.ts'
 import { flush } from '../twin/clock.ts'
@@ -176,43 +176,44 @@ describe('phi: steering', () => {
 })
 
 describe('phi: events', () => {
+  const ENDED = ['ToolExecutionEnd', 'MessageStart', 'MessageEnd']
   const phiEvents = (world: ReturnType<typeof createWorld>, callId: string) => world.events
     .filter((event) => 'callId' in event && event.callId === callId)
-    .flatMap((event) => toPhiEvent(event)?.type ?? [])
+    .flatMap((event) => toPhiEvents(event).map(({ type }) => type))
 
   test('a call that runs begins, updates and ends', async () => {
     const world = createWorld({
       extensions: [{ tools: { echo: { execute: (_, { update, progress }) => { update(1); progress('half'); return 2 } } } }],
     })
     await (await world.host.openSession({ mode: 'yolo' })).callAll([{ id: 'a', name: 'echo', arguments: {} }])
-    expect(phiEvents(world, 'a')).toEqual(['ToolExecutionStart', 'ToolExecutionUpdate', 'ProgressMessage', 'ToolExecutionEnd'])
+    expect(phiEvents(world, 'a')).toEqual(['ToolExecutionStart', 'ToolExecutionUpdate', 'ProgressMessage', ...ENDED])
   })
 
   test('a call skipped by steering begins and ends', async () => {
     const { world, end, outcomes } = await started('sequential', ['a', 'b'], () => true)
     await end('a')
     await outcomes
-    expect(phiEvents(world, 'id-b')).toEqual(['ToolExecutionStart', 'ToolExecutionEnd'])
+    expect(phiEvents(world, 'id-b')).toEqual(['ToolExecutionStart', ...ENDED])
   })
 
   test('a call skipped by a before-hook neither begins nor ends, and has its own text', async () => {
     const world = createWorld()
     const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecution: () => false } })
     const [outcome] = await session.callAll(calls('a'))
-    expect(phiEvents(world, 'id-a')).toEqual([])
+    expect(phiEvents(world, 'id-a')).toEqual(['MessageStart', 'MessageEnd'])
     expect(outcome).toMatchObject({ type: 'error', error_text: 'Tool execution skipped by before_tool_execution hook.' })
   })
 
   test('hooks stand around the events they belong to', async () => {
     const log: string[] = []
     const world = createWorld()
-    world.host.on((event) => { if (toPhiEvent(event)) log.push(toPhiEvent(event)!.type) })
+    world.host.on((event) => log.push(...toPhiEvents(event).map(({ type }) => type)))
     const session = await world.host.openSession({
       mode: 'yolo',
       hooks: { beforeToolExecution: () => { log.push('before') }, afterToolExecution: () => { log.push('after') } },
     })
     await session.callAll(calls('a'))
-    expect(log).toEqual(['before', 'ToolExecutionStart', 'ToolExecutionEnd', 'after'])
+    expect(log).toEqual(['before', 'ToolExecutionStart', ...ENDED, 'after'])
   })
 })
 

@@ -64,6 +64,6 @@ test('the after-hook is told of success and failure, not of what never ran, and 
   await flush()
   expect(told).toEqual(['output', 'ToolExecutionFailed'])
   expect(world.eventsOf('SuppressedError')).toMatchObject([
-    { source: 'after-hook', message: 'observer' }, { source: 'after-hook' },
+    { source: 'hook afterToolExecution', message: 'observer' }, { source: 'hook afterToolExecution' },
   ])
 })

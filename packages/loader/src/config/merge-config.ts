@@ -9,10 +9,10 @@ const MERGED_MAPS: ReadonlySet<string> = new Set([
   '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits', 'isolation',
   'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes', 'policy/update',
   'mcp', 'openapi', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
-  'approvals',
+  'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
 ])
 /** Lists whose entries of every layer count. */
-const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist'])
+const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
 
 /** Later over earlier. The maps of the result have no prototype: a tool may be called `constructor`. */
 export function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {

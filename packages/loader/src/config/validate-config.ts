@@ -13,7 +13,7 @@ type Steps = readonly (string | number)[]
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4],
   ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2], ['budget', 2], ['audit', 2],
-  ['approvals', 2],
+  ['approvals', 2], ['watchdogs', 4], ['guards', 2],
 ])
 
 /** Leaving a part out may show what it hid, once; a file that is still wrong then is not worth guessing at. */
@@ -27,6 +27,7 @@ export interface ValidConfig {
 
 /** Reports each unknown key and wrong value, and keeps everything else. */
 export function validateConfig(written: JsonObject): ValidConfig {
+  if (Object.keys(written).length === 0) return { config: {}, faults: [] }
   const faults: Fault[] = []
   let remaining: Json = written
   for (let round = 0; round < ROUNDS; round++) {
@@ -66,6 +67,8 @@ function standIn(pointer: string): Json | undefined {
   if (/^\/policy\/(?:integrity|signature|lock)$/.test(pointer)) return { global: 'require', project: 'require' }
   if (/^\/policy\/scopes\/(?:@[a-z0-9~-][a-z0-9._~-]*|[a-z][a-z0-9-]*\*?)$/.test(pointer)) return { integrity: 'require', signature: 'require', lock: 'require', widening: 'refuse' }
   if (pointer === '/policy/update/widening') return 'refuse'
+  if (pointer === '/approvals') return { projectDays: 1, sessionMinutes: 1 }
+  if (pointer === '/approvals/projectDays' || pointer === '/approvals/sessionMinutes') return 1
   return /^\/policy\/(?:integrity|signature|lock)\/(?:bundled|global|project)$/.test(pointer) ? 'require' : undefined
 }
 

@@ -34,12 +34,12 @@ export function listFolder(path: string, maxEntries: number): FolderListing {
 /** A folder of this size has a few thousand entries at most, which are quicker listed all at once. */
 const SMALL_FOLDER_BYTES = 64 * 1024
 
-function* entriesOf(path: string, [size]: Stamp): Generator<Dirent> {
+function entriesOf(path: string, [size]: Stamp): Iterable<Dirent> {
   // Where folders have no size, nobody knows how many entries there are.
-  if (size > 0 && size <= SMALL_FOLDER_BYTES) {
-    yield* readdirSync(path, { withFileTypes: true })
-    return
-  }
+  return size > 0 && size <= SMALL_FOLDER_BYTES ? readdirSync(path, { withFileTypes: true }) : oneByOne(path)
+}
+
+function* oneByOne(path: string): Generator<Dirent> {
   using folder = opendirSync(path)
   for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) yield entry
 }

@@ -75,7 +75,8 @@ export async function readPackage(
       digests.set(path, 'bytes' in file ? sha512(file.bytes) : file.digest)
       fileStamps.set(path, file.stamp)
       if ('bytes' in file) bytes.set(path, file.bytes)
-      await pace.breathe()
+      const turn = pace.breathe()
+      if (turn !== undefined) await turn
     }
   }
   return pass({ digests, bytes, fileStamps, folderStamps })

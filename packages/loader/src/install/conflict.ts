@@ -1,7 +1,11 @@
 import { manifestSchema, type ExtensionDescriptor, type ToolManifest } from '@bulkhead/contract'
 import type { BundledExtension } from '../options.ts'
+import { outlineOf } from '../outline.ts'
 import { register } from '../register/register.ts'
+import type { Candidate } from '../register/rule.ts'
 import type { Fault } from '../result.ts'
+
+const candidateOf = (descriptor: ExtensionDescriptor): Candidate => ({ descriptor, outline: outlineOf(descriptor.manifest) })
 
 /** Why an extension cannot stand beside those that are there, or why one of them could not any more. */
 export function findConflict(
@@ -11,6 +15,7 @@ export function findConflict(
     const parsed = manifestSchema.safeParse(manifest)
     return parsed.success ? parsed.data.tools.map((tool) => [tool.name, tool] as const) : []
   }))
-  const { refused } = register([...others, extension], tools)
-  return refused.get(extension) ?? refused.values().next().value
+  const candidate = candidateOf(extension)
+  const { refused } = register([...others.map(candidateOf), candidate], tools)
+  return refused.get(candidate) ?? refused.values().next().value
 }

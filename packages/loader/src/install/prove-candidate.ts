@@ -20,7 +20,7 @@ export async function proveCandidate(candidate: Candidate, settings: Settings, l
   const { source, attested, location, contents, version } = candidate
   const terms = termsFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
   const proof = await proveContents({ layer, location, part: location }, contents, terms)
-  if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.manifest.id}" disabled: enable it first.`)
+  if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.id}" disabled: enable it first.`)
   if (proof.kind === 'refused') {
     const [first] = proof.faults
     throw new BulkheadError(first!.code, proof.faults.map(({ message }) => message).join(' '), { data: { stage: first!.stage, path: first!.path } })

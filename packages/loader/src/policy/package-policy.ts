@@ -37,11 +37,12 @@ const defaultLockLevel = (layer: Layer, lock: LayerLock): Level =>
   layer === 'global' ? 'warn' : lock.kind === 'none' ? 'off' : 'require'
 
 function narrowestFirst<T>(record: Readonly<Record<string, T>> | undefined, id: string, npmScope: string | undefined): readonly T[] {
+  if (record === undefined) return []
   const rank = (key: string): number => {
     if (key === id) return Number.MAX_SAFE_INTEGER
     if (key.endsWith('*') && id.startsWith(key.slice(0, -1))) return key.length
     return key === npmScope ? 0 : -1
   }
-  return Object.entries(record ?? {}).map(([key, value]) => ({ at: rank(key), value }))
+  return Object.entries(record).map(([key, value]) => ({ at: rank(key), value }))
     .filter(({ at }) => at >= 0).toSorted((left, right) => right.at - left.at).map(({ value }) => value)
 }

@@ -1,16 +1,19 @@
-import { visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/contract'
 import type { Fault } from '../result.ts'
-import type { RegistrationRule } from './rule.ts'
+import type { Candidate, RegistrationRule } from './rule.ts'
 
 /** Two of one layer with one id: nobody can say which is meant, so neither is. */
-export const sameId: RegistrationRule = (candidates) => new Map(
-  [...Map.groupBy(candidates, ({ id }) => id).values()].filter(({ length }) => length > 1).flatMap((claimants) =>
-    claimants.map((claimant) => [claimant, conflict('/id', `the id "${claimant.id}"`, claimant, claimants)] as const)),
-)
+export const sameId: RegistrationRule = (candidates) => {
+  if (new Set(candidates.map(({ outline }) => outline.id)).size === candidates.length) return new Map()
+  return new Map([...Map.groupBy(candidates, ({ outline }) => outline.id)].filter(([, { length }]) => length > 1).flatMap(([id, claimants]) =>
+    claimants.map((claimant) => [claimant, conflict('/id', `the id "${id}"`, claimant, claimants)] as const)))
+}
 
 /** Two extensions of one layer that offer a tool of one name. Across layers the later one shadows, which is no conflict. */
 export const sameToolName: RegistrationRule = (candidates) => {
-  const claims = candidates.flatMap((claimant) => claimant.manifest.tools.map(({ name }, index) => ({ claimant, name, index })))
+  const names = candidates.flatMap(({ outline }) => outline.tools)
+  if (new Set(names).size === names.length) return new Map()
+  const claims = candidates.flatMap((claimant) => claimant.outline.tools.map((name, index) => ({ claimant, name, index })))
   const claimsByName = Map.groupBy(claims, ({ name }) => name)
   const contested = claims.filter(({ name }) => claimsByName.get(name)!.length > 1)
   // Reversed, since the first contested name of an extension is reason enough and the last entry of a Map stays.
@@ -20,11 +23,11 @@ export const sameToolName: RegistrationRule = (candidates) => {
   }))
 }
 
-function conflict(path: string, what: string, claimant: ExtensionDescriptor, claimants: readonly ExtensionDescriptor[]): Fault {
-  const others = claimants.filter((other) => other !== claimant).map(({ location }) => visibleText(location))
+function conflict(path: string, what: string, claimant: Candidate, claimants: readonly Candidate[]): Fault {
+  const others = claimants.filter((other) => other !== claimant).map(({ descriptor }) => visibleText(descriptor.location))
   const shown = others.length > 3 ? [...others.slice(0, 3), `${others.length - 3} more places`] : others
   return {
     stage: 'register', code: 'RegistrationConflict', path,
-    message: `The ${claimant.layer} layer has ${what} more than once, also in ${shown.join(', ')}; none of them is used.`,
+    message: `The ${claimant.descriptor.layer} layer has ${what} more than once, also in ${shown.join(', ')}; none of them is used.`,
   }
 }

@@ -1,17 +1,19 @@
-import type { ExtensionDescriptor } from '@bulkhead/contract'
 import type { Fault } from '../result.ts'
-import type { RegistrationRule } from './rule.ts'
+import type { Candidate, RegistrationRule } from './rule.ts'
 
 /** Every dependency is there: in the same layer, or admitted below it. A layer cannot lean on one above. `why` says why one is not. */
 export const missingDependencies = (
-  below: ReadonlyMap<string, ExtensionDescriptor>, why: (id: string) => string,
+  below: ReadonlyMap<string, Candidate>, why: (id: string) => string,
 ): RegistrationRule => (candidates) => {
-  const ids = new Set([...below.keys(), ...candidates.map(({ id }) => id)])
-  return new Map(candidates.flatMap((candidate) => {
-    const index = candidate.manifest.dependsOn.findIndex((id) => !ids.has(id))
+  const dependents = candidates.filter(({ outline }) => outline.dependsOn.length > 0)
+  if (dependents.length === 0) return new Map()
+  const ids = new Set([...below.keys(), ...candidates.map(({ outline }) => outline.id)])
+  return new Map(dependents.flatMap((candidate) => {
+    const { id, dependsOn } = candidate.outline
+    const index = dependsOn.findIndex((onto) => !ids.has(onto))
     if (index < 0) return []
-    const missing = candidate.manifest.dependsOn[index]!
-    const message = `The extension "${candidate.id}" depends on "${missing}", which ${why(missing)}.`
+    const missing = dependsOn[index]!
+    const message = `The extension "${id}" depends on "${missing}", which ${why(missing)}.`
     return [[candidate, fault('DependencyMissing', index, message)] as const]
   }))
 }
@@ -20,32 +22,33 @@ export const missingDependencies = (
  * Nobody waits for itself. What is below has no circle of its own, so each has a member in this layer: those are
  * refused, and what they had hidden below serves again. One circle at a time, since breaking it may break others.
  */
-export const circularDependencies = (below: ReadonlyMap<string, ExtensionDescriptor>): RegistrationRule => (candidates) => {
-  const view = new Map([...below, ...candidates.map((candidate) => [candidate.id, candidate] as const)])
+export const circularDependencies = (below: ReadonlyMap<string, Candidate>): RegistrationRule => (candidates) => {
+  if (candidates.every(({ outline }) => outline.dependsOn.length === 0)) return new Map()
+  const view = new Map([...below, ...candidates.map((candidate) => [candidate.outline.id, candidate] as const)])
   const circle = findCircle(view)
-  const names = [...circle, ...circle.slice(0, 1)].map(({ id }) => id).join(' → ')
+  const names = [...circle, ...circle.slice(0, 1)].map(({ outline }) => outline.id).join(' → ')
   return new Map(circle.filter((member) => candidates.includes(member)).map((member) => {
     const following = circle[(circle.indexOf(member) + 1) % circle.length]!
-    const index = member.manifest.dependsOn.indexOf(following.id)
+    const index = member.outline.dependsOn.indexOf(following.outline.id)
     return [member, fault('DependencyCycle', index, `Extensions depend on each other in a circle: ${names}.`)]
   }))
 }
 
 /** Who is left when all that wait for nothing are taken away, again and again, waits in a circle or for one. */
-function findCircle(view: ReadonlyMap<string, ExtensionDescriptor>): readonly ExtensionDescriptor[] {
+function findCircle(view: ReadonlyMap<string, Candidate>): readonly Candidate[] {
   const waiting = takeAwayReady(view)
-  const path = new Set<ExtensionDescriptor>()
+  const path = new Set<Candidate>()
   let current = waiting.values().next().value
   while (current !== undefined && !path.has(current)) {
     path.add(current)
-    current = waiting.get(current.manifest.dependsOn.find((id) => waiting.has(id))!)
+    current = waiting.get(current.outline.dependsOn.find((id) => waiting.has(id))!)
   }
   return current === undefined ? [] : [...path].slice([...path].indexOf(current))
 }
 
-function takeAwayReady(view: ReadonlyMap<string, ExtensionDescriptor>): ReadonlyMap<string, ExtensionDescriptor> {
+function takeAwayReady(view: ReadonlyMap<string, Candidate>): ReadonlyMap<string, Candidate> {
   const waiting = new Map(view)
-  const edges = [...view.values()].flatMap(({ id, manifest }) => [...new Set(manifest.dependsOn)].map((onto) => ({ id, onto })))
+  const edges = [...view.values()].flatMap(({ outline: { id, dependsOn } }) => [...new Set(dependsOn)].map((onto) => ({ id, onto })))
   const dependents = Map.groupBy(edges, ({ onto }) => onto)
   const open = new Map([...Map.groupBy(edges, ({ id }) => id)].map(([id, own]) => [id, own.length]))
   const ready = [...view.keys()].filter((id) => !open.has(id))

@@ -1,14 +1,18 @@
 import { beyond, canonicalJson, isLockedTool, type ToolManifest } from '@bulkhead/contract'
 import type { Fault } from '../result.ts'
-import type { RegistrationRule } from './rule.ts'
+import type { Candidate, RegistrationRule } from './rule.ts'
 
 /** A stranger may stand in for a locked tool only with its very input schema, and with powers within its powers. */
-export const lockedTools = (bundled: ReadonlyMap<string, ToolManifest>): RegistrationRule => (candidates) => new Map(
-  candidates.filter(({ layer }) => layer !== 'bundled').flatMap((candidate) => {
-    const faults = candidate.manifest.tools.flatMap((tool, index) => findFault(tool, index, bundled.get(tool.name)) ?? [])
-    return faults.slice(0, 1).map((fault) => [candidate, fault] as const)
-  }),
-)
+export const lockedTools = (bundled: ReadonlyMap<string, ToolManifest>): RegistrationRule => (candidates) => {
+  const faults = new Map<Candidate, Fault>()
+  for (const candidate of candidates) {
+    const { descriptor, outline } = candidate
+    if (descriptor.layer === 'bundled' || !outline.tools.some(isLockedTool)) continue
+    const [first] = descriptor.manifest.tools.flatMap((tool, index) => findFault(tool, index, bundled.get(tool.name)) ?? [])
+    if (first !== undefined) faults.set(candidate, first)
+  }
+  return faults
+}
 
 function findFault(tool: ToolManifest, index: number, original: ToolManifest | undefined): Fault | undefined {
   if (!isLockedTool(tool.name)) return undefined

@@ -1,16 +1,16 @@
-import { LAYERS, layerRank, type ExtensionDescriptor, type ToolManifest } from '@bulkhead/contract'
+import { LAYERS, layerRank, type ToolManifest } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
 import type { Fault } from '../result.ts'
 import { sameId, sameToolName } from './conflicts.ts'
 import { circularDependencies, missingDependencies } from './dependencies.ts'
 import { lockedTools } from './locked-tools.ts'
 import { lockedLookAlikes, lookAlikes } from './look-alikes.ts'
-import type { RegistrationRule } from './rule.ts'
+import type { Candidate, RegistrationRule } from './rule.ts'
 
-export interface Registration {
+export interface Registration<One extends Candidate> {
   /** By layer, then by id. */
-  readonly admitted: readonly ExtensionDescriptor[]
-  readonly refused: ReadonlyMap<ExtensionDescriptor, Fault>
+  readonly admitted: readonly One[]
+  readonly refused: ReadonlyMap<One, Fault>
 }
 
 /**
@@ -18,38 +18,42 @@ export interface Registration {
  * nothing away from those below. `bundled` are the tools that ship with the host, also where they are switched off;
  * `absent` says why an extension that was found is not among the proven.
  */
-export function register(
-  proven: readonly ExtensionDescriptor[], bundled: ReadonlyMap<string, ToolManifest>, absent: ReadonlyMap<string, string> = new Map(),
-): Registration {
-  const admitted: ExtensionDescriptor[] = []
-  const refused = new Map<ExtensionDescriptor, Fault>()
+export function register<One extends Candidate>(
+  proven: readonly One[], bundled: ReadonlyMap<string, ToolManifest>, absent: ReadonlyMap<string, string> = new Map(),
+): Registration<One> {
+  const admitted: One[] = []
+  const refused = new Map<One, Fault>()
   for (const layer of LAYERS) {
-    const below = new Map(admitted.map((extension) => [extension.id, extension]))
+    const candidates = proven.filter(({ descriptor }) => descriptor.layer === layer)
+    if (candidates.length === 0) continue
+    const below = new Map(admitted.map((candidate) => [candidate.outline.id, candidate]))
     const why = (id: string): string => {
-      const above = proven.find((extension) => extension.id === id && layerRank(extension.layer) > layerRank(layer))
-      if (above !== undefined) return `is only in the ${above.layer} layer, and the ${layer} layer cannot lean on that`
-      const fault = [...refused].find(([extension]) => extension.id === id)?.[1]
+      const above = proven.find(({ descriptor }) => descriptor.id === id && layerRank(descriptor.layer) > layerRank(layer))
+      if (above !== undefined) return `is only in the ${above.descriptor.layer} layer, and the ${layer} layer cannot lean on that`
+      const fault = [...refused].find(([{ outline }]) => outline.id === id)?.[1]
       return fault === undefined ? absent.get(id) ?? 'is not there' : `was refused itself (${fault.code})`
     }
     const rules = [
       sameId, sameToolName, lockedLookAlikes, lockedTools(bundled), lookAlikes(admitted), missingDependencies(below, why),
       circularDependencies(below),
     ]
-    const candidates = proven.filter((extension) => extension.layer === layer)
-    admitted.push(...admit(candidates, rules, refused).toSorted((left, right) => byteOrder(left.id, right.id)))
+    admitted.push(...admit(candidates, rules, refused).toSorted((left, right) => byteOrder(left.outline.id, right.outline.id)))
   }
   return { admitted, refused }
 }
 
 /** Applies the rules until none objects: a refusal can leave somebody else without a dependency. */
-function admit(
-  candidates: readonly ExtensionDescriptor[], rules: readonly RegistrationRule[], refused: Map<ExtensionDescriptor, Fault>,
-): readonly ExtensionDescriptor[] {
+function admit<One extends Candidate>(
+  candidates: readonly One[], rules: readonly RegistrationRule[], refused: Map<One, Fault>,
+): readonly One[] {
   let remaining = candidates
   for (;;) {
     const objections = rules.values().map((rule) => rule(remaining)).find(({ size }) => size > 0)
     if (objections === undefined) return remaining
-    for (const [extension, fault] of objections) refused.set(extension, fault)
-    remaining = remaining.filter((extension) => !objections.has(extension))
+    remaining = remaining.filter((candidate) => {
+      const fault = objections.get(candidate)
+      if (fault !== undefined) refused.set(candidate, fault)
+      return fault === undefined
+    })
   }
 }

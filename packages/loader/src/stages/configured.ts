@@ -1,15 +1,27 @@
-import { visibleText, type Json, type JsonObject, type ResolvedConfig } from '@bulkhead/contract'
+import { visibleText, withCommonConfig, type Json, type JsonObject, type ResolvedConfig } from '@bulkhead/contract'
 import { ownMember } from '../config/own-member.ts'
 import type { Compiled, Terms } from '../extension.ts'
 import { pointerOf } from '../json/schema-issues.ts'
-import { passUnless, refuse, type Fault, type StageResult } from '../result.ts'
+import { pass, passUnless, refuse, type Eventually, type Fault, type StageResult } from '../result.ts'
 import type { SchemaFault } from '../schema/schema-rules.ts'
 
 /** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
-export async function configured(compiled: Compiled, { config }: Terms): Promise<StageResult<Compiled>> {
-  const { manifest: { id, tools, stateSlot }, location, checkConfig } = compiled
+export function configured(compiled: Compiled, terms: Terms): Eventually<StageResult<Compiled>> {
+  const { outline: { id, tools }, location, emptyConfigFault } = compiled
+  const { config } = terms
+  const isSpokenOf = ownMember(config.merged.extensions, id) !== undefined
+    || tools.some((name) => ownMember(config.merged.tools, name) !== undefined)
+  if (isSpokenOf) return configuredBy(compiled, terms)
+  return emptyConfigFault === null ? pass(compiled) : refuse(violation(config, ['extensions', id, 'config'], emptyConfigFault, location))
+}
+
+async function configuredBy(compiled: Compiled, { config, schemas }: Terms): Promise<StageResult<Compiled>> {
+  const { outline: { id, tools, keepsState }, location, told, emptyConfigFault } = compiled
+  // No thread is asked about the configuration that most extensions have.
+  const checkConfig = async (value: JsonObject): Promise<SchemaFault | undefined> => Object.keys(value).length === 0
+    ? emptyConfigFault ?? undefined : schemas.check(withCommonConfig(told.manifest().configSchema), value)
   const spread = ownMember(config.merged.extensions, id)?.compartments ?? 1
-  if (spread > 1 && stateSlot !== null) {
+  if (spread > 1 && keepsState) {
     const what = { path: '', message: `spreads over ${spread} compartments an extension that keeps state between its calls` }
     return refuse(violation(config, ['extensions', id, 'compartments'], what, location))
   }
@@ -18,7 +30,7 @@ export async function configured(compiled: Compiled, { config }: Terms): Promise
   if (fault !== undefined) return refuse(violation(config, ['extensions', id, 'config'], fault, location))
 
   const faults: Fault[] = []
-  for (const { name } of tools) {
+  for (const name of tools) {
     const ofTool = ownMember(config.merged.tools, name) as JsonObject | undefined
     const toolFault = ofTool === undefined ? undefined : await checkConfig({ ...ofExtension, ...ofTool })
     if (toolFault !== undefined) faults.push(violation(config, ['tools', name], toolFault, location))

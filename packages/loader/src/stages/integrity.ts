@@ -16,7 +16,7 @@ export function integrity(compiled: Compiled, terms: Terms): StageResult<Vouched
     stage: 'integrity', code: 'IntegrityTokenMissing', path: '',
     message: `The package has no ${INTEGRITY_FILE} and the policy for the ${compiled.layer} layer asks for one.`,
   }
-  const { integrity: policy } = packagePolicy(terms, compiled.layer, compiled.manifest.id)
+  const { integrity: policy } = packagePolicy(terms, compiled.layer, compiled.outline.id)
   if (policy === 'require') return refuse(missing)
   return pass({ ...compiled, integrity: 'unpinned' }, policy === 'warn' ? [missing] : [])
 }

@@ -1,8 +1,9 @@
 import { isJsonObject, withCommonConfig, type JsonObject } from '@bulkhead/contract'
 import type { Compiled, Shaped, Terms } from '../extension.ts'
+import { outlineOf } from '../outline.ts'
 import { pass, refuse, type Fault, type StageResult } from '../result.ts'
 import type { SchemaFault } from '../schema/schema-rules.ts'
-import type { SchemaCourt } from '../schema/schema-court.ts'
+import { tell } from '../told.ts'
 
 interface DeclaredSchema {
   readonly path: string
@@ -14,8 +15,9 @@ interface DeclaredSchema {
 const MAX_FAULTS = 20
 
 /** Every JSON Schema of the manifest compiles, each within its limits and all together within theirs. */
-export async function schemas(shaped: Shaped, { schemas: compiler, limits }: Terms): Promise<StageResult<Compiled>> {
-  const { configSchema } = shaped.manifest
+export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreVersion }: Terms): Promise<StageResult<Compiled>> {
+  const { manifest, ...rest } = shaped
+  const { configSchema } = manifest
   const declared = [...declaredSchemas(shaped)]
   if (configSchema['properties'] !== undefined && !isJsonObject(configSchema['properties'])) {
     return refuse(invalid('/configSchema', '/properties', 'must have an object of properties'))
@@ -35,16 +37,8 @@ export async function schemas(shaped: Shaped, { schemas: compiler, limits }: Ter
     }
   }
   const emptyConfigFault = needsNothing(full) ? null : await compiler.check(full, {}) ?? null
-  return pass(compiledWith(shaped, emptyConfigFault, compiler))
+  return pass({ ...rest, outline: outlineOf(manifest), told: tell(shaped, coreVersion), emptyConfigFault })
 }
-
-/** The check asks no thread for the configuration that most extensions have. */
-export const compiledWith = (shaped: Shaped, emptyConfigFault: SchemaFault | null, compiler: SchemaCourt): Compiled => ({
-  ...shaped,
-  emptyConfigFault,
-  checkConfig: async (value) => Object.keys(value).length === 0
-    ? emptyConfigFault ?? undefined : compiler.check(withCommonConfig(shaped.manifest.configSchema), value),
-})
 
 /** Only properties, none of them required: then nothing can be wrong with an empty object. */
 const needsNothing = (schema: JsonObject): boolean => Object.keys(schema).every((keyword) => HARMLESS.has(keyword))

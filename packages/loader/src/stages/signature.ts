@@ -1,11 +1,9 @@
 import type { ExtensionSigner } from '@bulkhead/contract'
-import { packageDigest } from '../digest.ts'
 import type { Terms, Vouched } from '../extension.ts'
-import { coveredFiles } from '../files/integrity-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
 import { attestedSigner, lockOf } from '../lock/layer-lock.ts'
 import { packagePolicy } from '../policy/package-policy.ts'
-import { pass, refuse, type Fault, type StageResult } from '../result.ts'
+import { pass, refuse, whenever, type Eventually, type Fault, type StageResult } from '../result.ts'
 import { findPinFault, type IdentityPin } from '../signature/identity-pin.ts'
 import { CURES, type VerificationFault } from '../signature/verification.ts'
 
@@ -13,22 +11,21 @@ import { CURES, type VerificationFault } from '../signature/verification.ts'
  * Learns who signed the package. A signature that is there must be right, whatever the policy says of those without one;
  * only a layer that is `off` in so many words does not have it looked at. A pinned signer is required in every layer.
  */
-export async function signature(vouched: Vouched, terms: Terms): Promise<StageResult<Vouched>> {
-  const { manifest: { id }, layer, origin } = vouched
+export function signature(vouched: Vouched, terms: Terms): Eventually<StageResult<Vouched>> {
+  const { outline: { id }, layer, origin } = vouched
   const { signature: level, pin } = packagePolicy(terms, layer, id)
   if (level === 'off' && pin === undefined) return pass(vouched)
 
-  const verification = await (origin.kind === 'files' ? origin.evidence.signature(terms.signatures) : undefined)
+  const verification = origin.kind === 'files' ? origin.evidence.signature(terms.signatures) : undefined
   if (verification === undefined) {
     const attested = origin.kind === 'module' ? undefined : attestedSigner(
-      lockOf(terms.locks, layer), layer, id, () => packageDigest(coveredFiles(origin.evidence.digests())))
+      lockOf(terms.locks, layer), layer, id, () => origin.evidence.root())
     if (attested !== undefined) return signedBy(attested, pin, vouched)
     if (pin !== undefined) return refuse(missing(`The policy pins who signs "${id}", and it is not signed.`))
     const unsigned = missing(`The policy for the ${layer} layer asks for a signature, and the package has no ${SIGNATURE_FILE}.`)
     return level === 'require' ? refuse(unsigned) : pass(vouched, level === 'warn' ? [unsigned] : [])
   }
-  await terms.pace.breathe()
-  return verification.ok ? signedBy(verification.value, pin, vouched) : refuse(invalid(verification.fault))
+  return whenever(verification, (verified) => verified.ok ? signedBy(verified.value, pin, vouched) : refuse(invalid(verified.fault)))
 }
 
 function signedBy(signer: ExtensionSigner, pin: IdentityPin | undefined, vouched: Vouched): StageResult<Vouched> {

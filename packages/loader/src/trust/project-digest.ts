@@ -38,7 +38,7 @@ export async function measureProject(project: OpenProject, settings: Settings): 
     if (layer !== 'project') continue
     parts.push(...discovery.refused.map(({ located: { part } }) => ({ name: part, digest: null })))
     for (const located of discovery.found) {
-      const digests = index.find(located.location)?.digests() ?? await digestsOf(located.location, limits, pace)
+      const digests = index.find(located.location)?.fileDigests() ?? await digestsOf(located.location, limits, pace)
       parts.push({ name: located.part, digest: digests === null ? null : packageDigest(digests) })
     }
   }

@@ -1,4 +1,4 @@
-import { fstatSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync, constants } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { findForeignHand } from '../files/foreign-hand.ts'
@@ -6,23 +6,28 @@ import { readDescriptor } from '../files/read-file.ts'
 
 const MAX_BYTES = 256 * 1024 * 1024
 /** Changes with the form of what is remembered. */
-const FORMAT = 'bulkhead-index-1'
+const FORMAT = 'bulkhead-index-2'
+
+/** In three parts, since every start needs the first two of all extensions, and the third of a few. */
+export interface IndexContent {
+  /** JSON. */
+  readonly rows: unknown
+  readonly stamps: Float64Array
+  /** As it stands in the file: parsed in pieces, by whoever needs one. */
+  readonly texts: Buffer
+}
 
 /**
- * What was written under the same key, or undefined. The first line names the form, the key, and length and sum of the rest: what
- * is damaged, of another version or open to others is as good as not there. Contract: never throws.
+ * What was written under the same key, or undefined. The first line names the form, the key, the lengths of the parts and the sum
+ * of all: what is damaged, of another version or open to others is as good as not there. Contract: never throws.
  */
-export function readIndexFile(file: string, key: string): unknown {
+export function readIndexFile(file: string, key: string): IndexContent | undefined {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       if (findForeignHand(fstatSync(descriptor)) !== undefined) return undefined
       const read = readDescriptor(descriptor, MAX_BYTES)
-      if (!read.ok) return undefined
-      const end = read.bytes.indexOf(0x0a) + 1
-      const payload = read.bytes.subarray(end)
-      const head = Buffer.from(read.bytes.buffer, 0, end).toString('latin1')
-      return head === headOf(key, payload) ? JSON.parse(Buffer.from(payload.buffer, end).toString('utf8')) : undefined
+      return read.ok ? partsOf(Buffer.from(read.bytes.buffer), key) : undefined
     } finally {
       closeSync(descriptor)
     }
@@ -31,14 +36,31 @@ export function readIndexFile(file: string, key: string): unknown {
   }
 }
 
+function partsOf(bytes: Buffer, key: string): IndexContent | undefined {
+  const end = bytes.indexOf(0x0a) + 1
+  const head = bytes.toString('latin1', 0, end)
+  const [rows = NaN, stamps = NaN] = head.split(' ').slice(2).map(Number)
+  const payload = bytes.subarray(end)
+  if (head !== headOf(key, rows, stamps, payload)) return undefined
+  return {
+    rows: JSON.parse(payload.toString('utf8', 0, rows)),
+    // Copied, since numbers must stand where their size says.
+    stamps: new Float64Array(bytes.buffer.slice(end + rows, end + rows + stamps)),
+    texts: payload.subarray(rows + stamps),
+  }
+}
+
 /** Whole or not at all. A place that cannot be written costs time at the next start, and nothing else: never throws. */
-export function writeIndexFile(file: string, key: string, value: unknown): void {
+export function writeIndexFile(file: string, key: string, { rows, stamps, texts }: IndexContent): void {
   const draft = `${file}.${process.pid}.tmp`
   try {
-    const payload = Buffer.from(JSON.stringify(value))
+    const table = Buffer.from(JSON.stringify(rows))
+    const payload = Buffer.concat([table, new Uint8Array(stamps.buffer), texts])
+    const head = headOf(key, table.length, stamps.byteLength, payload)
     // Not what is above it: a home that is not there is not made by looking.
     if (!existsSync(dirname(file))) mkdirSync(dirname(file), { mode: 0o700 })
-    writeFileSync(draft, Buffer.concat([Buffer.from(headOf(key, payload)), payload]), { mode: 0o600, flag: 'wx' })
+    writeFileSync(draft, head, { mode: 0o600, flag: 'wx' })
+    writeFileSync(draft, payload, { flag: 'a' })
     renameSync(draft, file)
   } catch {
     discard(draft)
@@ -53,4 +75,5 @@ function discard(draft: string): void {
   }
 }
 
-const headOf = (key: string, payload: Uint8Array): string => `${FORMAT} ${key} ${payload.length} ${crc32(payload)}\n`
+const headOf = (key: string, rows: number, stamps: number, payload: Uint8Array): string =>
+  `${FORMAT} ${key} ${rows} ${stamps} ${payload.length} ${crc32(payload)}\n`

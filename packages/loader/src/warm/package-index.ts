@@ -1,48 +1,13 @@
 import { join } from 'node:path'
-import type { ExtensionDigests, ExtensionSigner, Manifest } from '@bulkhead/contract'
 import { sha512 } from '../digest.ts'
-import type { ManifestPlace } from '../extension.ts'
 import type { FolderContents } from '../files/read-package.ts'
-import { hasStamp, isSettled } from '../files/stamp.ts'
-import { deepFreeze } from '../freeze.ts'
-import type { Fault } from '../result.ts'
-import type { SchemaFault } from '../schema/schema-rules.ts'
-import { readIndexFile, writeIndexFile } from './index-file.ts'
+import { isSettled } from '../files/stamp.ts'
+import type { Pace } from '../pace.ts'
+import { readIndexFile, writeIndexFile, type IndexContent } from './index-file.ts'
+import { keepFolder, keepGiven, Remembered, stampNumbersOf, type Kept, type KnownDetails, type KnownExtension, type Row } from './remembered.ts'
 
-/** What was found out about an extension, apart from what any configuration says of it. */
-export interface KnownExtension {
-  readonly manifest: Manifest
-  readonly manifestAt: ManifestPlace
-  readonly carriesIntegrity: boolean
-  readonly signer: ExtensionSigner | null
-  readonly emptyConfigFault: SchemaFault | null
-  readonly warnings: readonly Fault[]
-  readonly digests: Omit<ExtensionDigests, 'tools'> & { readonly tools: readonly (readonly [string, string])[] }
-}
-
-/**
- * How it is told that an extension is still the same: by the stamps of its files, or by the digest of what a program gave.
- * Few and flat values, since a thousand of these are parsed at once.
- */
-interface Entry {
-  readonly files: readonly string[]
-  /** Of the files, one after the other. */
-  readonly digests: string
-  readonly folders: readonly string[]
-  /** Of the folders, then of the files, one after the other. */
-  readonly stamps: readonly number[]
-  readonly given: string | null
-  readonly known: KnownExtension
-}
-
-const DIGEST_CHARS = 128
-const STAMP_NUMBERS = 4
-
-export interface Found {
-  readonly known: KnownExtension
-  /** Of every file of the package. Made when it is asked for. */
-  readonly digests: () => ReadonlyMap<string, string>
-}
+/** So many are looked at before it is asked whether others want a turn. */
+const AT_A_TIME = 16
 
 /**
  * What is known of the extensions of one root from earlier starts, so that what has not changed need not be read again. What is
@@ -51,76 +16,108 @@ export interface Found {
 export class PackageIndex {
   readonly #file: string | null
   readonly #key: string
-  readonly #entries: ReadonlyMap<string, Entry>
-  readonly #seen = new Map<string, Entry>()
+  readonly #entries: ReadonlyMap<string, Remembered>
+  readonly #seen = new Map<string, Kept>()
   #changed = false
 
   private constructor(file: string | null, key: string) {
     this.#file = file
     this.#key = key
-    const stored = file === null ? undefined : readIndexFile(file, key)
-    this.#entries = new Map(stored as readonly (readonly [string, Entry])[] | undefined)
+    const content = file === null ? undefined : readIndexFile(file, key)
+    this.#entries = content === undefined ? new Map() : entriesOf(content)
   }
 
   /** Without a folder nothing is remembered. */
   static open(folder: string | null, key: string, root: string): PackageIndex {
-    return new PackageIndex(folder === null ? null : join(folder, `${sha512(root).slice(0, 32)}.json`), key)
+    return new PackageIndex(folder === null ? null : join(folder, `${sha512(root).slice(0, 32)}.index`), key)
   }
 
   /** What is known of the package, if it has not changed since. Looks at every file and folder of it and opens none. */
-  find(location: string): Found | undefined {
+  find(location: string): Remembered | undefined {
     const entry = this.#entries.get(location)
-    if (entry === undefined || entry.given !== null || !isUnchanged(location, entry)) return undefined
-    return this.#tell(location, entry)
+    return entry?.row.given === null && entry.isUnchanged() ? this.#tell(entry) : undefined
   }
 
-  findGiven(location: string, digest: string): Found | undefined {
+  /** What is known of each that has not changed, by its location. All are looked at before any is gone into: that is quicker. */
+  async findAll(found: readonly { readonly location: string }[], pace: Pace): Promise<ReadonlyMap<string, Remembered>> {
+    const remembered = new Map<string, Remembered>()
+    const findSome = (from: number): void => {
+      for (const { location } of found.slice(from, from + AT_A_TIME)) {
+        const entry = this.find(location)
+        if (entry !== undefined) remembered.set(location, entry)
+      }
+    }
+    for (let from = 0; from < found.length; from += AT_A_TIME) {
+      findSome(from)
+      await pace.breathe()
+    }
+    return remembered
+  }
+
+  findGiven(location: string, digest: string): Remembered | undefined {
     const entry = this.#entries.get(location)
-    return entry?.given === digest ? this.#tell(location, entry) : undefined
+    return entry?.row.given === digest ? this.#tell(entry) : undefined
   }
 
   /** `readAt` is when reading began. What changed just before may change again without showing it, and is not kept. */
-  keep(location: string, { digests, fileStamps, folderStamps }: FolderContents, known: KnownExtension, readAt: number): void {
+  keep(location: string, contents: FolderContents, known: KnownExtension, details: KnownDetails, readAt: number): void {
+    if (this.#file === null) return
+    const { fileStamps, folderStamps } = contents
     if (![...fileStamps.values(), ...folderStamps.values()].every((stamp) => isSettled(stamp, readAt))) return
-    const files = [...digests.keys()]
-    this.#keep(location, {
-      files,
-      digests: [...digests.values()].join(''),
-      folders: [...folderStamps.keys()],
-      stamps: [...folderStamps.values(), ...files.map((path) => fileStamps.get(path)!)].flat(),
-      given: null,
-      known,
-    })
+    this.#keep(keepFolder(location, contents, known, details))
   }
 
-  keepGiven(location: string, digest: string, known: KnownExtension): void {
-    this.#keep(location, { files: [], digests: '', folders: [], stamps: [], given: digest, known })
+  keepGiven(location: string, digest: string, known: KnownExtension, details: KnownDetails): void {
+    if (this.#file !== null) this.#keep(keepGiven(location, digest, known, details))
   }
 
   /** What was neither found nor kept is forgotten. */
   save(): void {
     if (this.#file === null || (!this.#changed && this.#seen.size === this.#entries.size)) return
-    writeIndexFile(this.#file, this.#key, [...this.#seen])
+    writeIndexFile(this.#file, this.#key, contentOf([...this.#seen.values()]))
     this.#changed = false
   }
 
-  #keep(location: string, entry: Entry): void {
-    if (this.#file === null) return
-    this.#seen.set(location, entry)
+  #keep(entry: Kept): void {
+    this.#seen.set(entry.row.location, entry)
     this.#changed = true
   }
 
-  #tell(location: string, entry: Entry): Found {
-    this.#seen.set(location, entry)
-    deepFreeze(entry.known.manifest)
-    const { known, files, digests } = entry
-    const digestOf = (at: number): string => digests.slice(at * DIGEST_CHARS, (at + 1) * DIGEST_CHARS)
-    return { known, digests: () => new Map(files.map((path, at) => [path, digestOf(at)])) }
+  #tell(entry: Remembered): Remembered {
+    this.#seen.set(entry.row.location, entry)
+    return entry
   }
 }
 
-function isUnchanged(location: string, { files, folders, stamps }: Entry): boolean {
-  const at = (path: string): string => path === '' ? location : `${location}/${path}`
-  return folders.every((path, index) => hasStamp(at(path), 'folder', stamps, index * STAMP_NUMBERS))
-    && files.every((path, index) => hasStamp(at(path), 'file', stamps, (folders.length + index) * STAMP_NUMBERS))
+function contentOf(entries: readonly Kept[]): IndexContent {
+  const rows = entries.map(({ row }) => row)
+  const stamps = new Float64Array(rows.reduce((sum, row) => sum + stampNumbersOf(row), 0))
+  const texts = Buffer.allocUnsafe(rows.reduce((sum, { textBytes }) => sum + textBytes, 0))
+  let stampAt = 0
+  let textAt = 0
+  for (const entry of entries) {
+    stamps.set(entry.stamps, stampAt)
+    if (typeof entry.text === 'string') texts.write(entry.text, textAt)
+    else texts.set(entry.text, textAt)
+    stampAt += stampNumbersOf(entry.row)
+    textAt += entry.row.textBytes
+  }
+  return { rows, stamps, texts }
+}
+
+/** Nothing at all where the parts do not fit together. Contract: never throws. */
+function entriesOf({ rows, stamps, texts }: IndexContent): ReadonlyMap<string, Remembered> {
+  const entries = new Map<string, Remembered>()
+  let stampAt = 0
+  let textAt = 0
+  try {
+    for (const row of rows as readonly Row[]) {
+      entries.set(row.location, new Remembered(row, stamps, stampAt, texts, textAt))
+      stampAt += stampNumbersOf(row)
+      textAt += row.textBytes
+    }
+  } catch {
+    return new Map()
+  }
+  return stampAt === stamps.length && textAt === texts.length ? entries : new Map()
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { LoadReport } from '@bulkhead/contract'
 import { describe, expect, test, vi } from 'vitest'
 import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
+import { readIndexFile, writeIndexFile, type IndexContent } from '../../src/warm/index-file.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
 
 const files = { 'index.js': 'export default {}', 'lib/a.js': 'export const a = 1', 'data/b.json': '{}' }
@@ -25,12 +26,25 @@ class WarmFixture extends HomeFixture {
   }
 
   remembered(): number {
-    return this.files().reduce((sum, file) => sum + (JSON.parse(readFileSync(file, 'utf8').split('\n')[1]!) as unknown[]).length, 0)
+    return this.files().reduce((sum, file) => sum + rowsOf(readFileSync(file)).length, 0)
   }
 
   files(): readonly string[] {
     return !existsSync(this.cache) ? [] : readdirSync(this.cache).map((name) => join(this.cache, name))
   }
+}
+
+/** The first part of what is remembered in a file: after its first line, as long as that says. */
+function rowsOf(bytes: Buffer): readonly unknown[] {
+  const start = bytes.indexOf(0x0a) + 1
+  const length = Number(bytes.toString('latin1', 0, start).split(' ')[2])
+  return JSON.parse(bytes.toString('utf8', start, start + length)) as readonly unknown[]
+}
+
+/** Another content under the same key, whole as far as its sum says. */
+function rewrite(file: string, change: (content: IndexContent) => IndexContent): void {
+  const key = readFileSync(file, 'latin1').split(' ')[1]!
+  writeIndexFile(file, key, change(readIndexFile(file, key)!))
 }
 
 /** Reads like a report, without what is made anew each time. */
@@ -52,6 +66,18 @@ describe('what is remembered', () => {
     expect(warm.extensions.map(({ id, integrity }) => [id, integrity]))
       .toEqual([['own', 'bundled'], ['packed', 'verified'], ['weather', 'unpinned'], ['storms', 'unpinned']])
     expect(Object.isFrozen(warm.extensions[2]!.manifest.tools[0]!.inputSchema)).toBe(true)
+  })
+
+  test('is parsed once, when it is asked for, and copied like any data', async () => {
+    using home = new WarmFixture()
+    home.extension(home.globalRoot, 'weather', manifestOf(), files)
+    await home.remember()
+    const [extension] = (await home.warm()).extensions
+    expect(extension!.manifest).toBe(extension!.manifest)
+    expect(extension!.digests).toBe(extension!.digests)
+    expect({ ...extension }).toMatchObject({ id: 'weather', manifest: { id: 'weather' }, digests: { package: extension!.digests.package } })
+    expect(Object.isFrozen(extension)).toBe(true)
+    expect(() => Object.assign(extension!, { manifest: {} })).toThrow(TypeError)
   })
 
   test('is not the bytes: they are read when they are needed, and compared', async () => {
@@ -140,11 +166,19 @@ describe('a change is noticed:', () => {
 
 describe('a record that is', () => {
   const spoiled: readonly (readonly [string, (file: string) => void])[] = [
-    ['damaged', (file) => writeFileSync(file, readFileSync(file, 'utf8').replaceAll('forecast', 'fore_ast'))],
-    ['cut short', (file) => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 300))],
+    ['damaged', (file) => writeFileSync(file, readFileSync(file, 'latin1').replaceAll('forecast', 'fore_ast'), 'latin1')],
+    ['damaged where nobody looks at first', (file) => {
+      const bytes = readFileSync(file)
+      const at = bytes.lastIndexOf('What the weather')
+      expect(at).toBeGreaterThan(0)
+      bytes.write('Not', at)
+      writeFileSync(file, bytes)
+    }],
+    ['of parts that do not fit', (file) => rewrite(file, (parts) => ({ ...parts, stamps: parts.stamps.subarray(1) }))],
+    ['of no form at all', (file) => rewrite(file, (parts) => ({ ...parts, rows: 7 }))],
+    ['cut short', (file) => writeFileSync(file, readFileSync(file).subarray(0, 300))],
     ['empty', (file) => writeFileSync(file, '')],
     ['open to others', (file) => {
-      writeFileSync(file, readFileSync(file, 'utf8'))
       chmodSync(file, 0o666)
     }],
     ['a folder', (file) => {

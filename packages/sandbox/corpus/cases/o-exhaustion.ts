@@ -76,10 +76,12 @@ export const exhaustion = [
     }
   `, { subtle: 'absent', zlib: 'BuiltinDenied', stream: 'absent' }),
 
-  attack(221, 'a flood of small messages',
-    "for (let at = 0; at < 5_000; at++) runtime.progress('x'); await new Promise(() => {})", [
-    ['call', refused('BoundaryViolation')], ['ended', refused('BoundaryViolation')],
-  ], { limits: { messagesPerSecond: 2_000 }, deadlineMs: 20_000 }),
+  attack(221, 'a flood of small messages', `
+    const message = { type: 'APPLY', path: ['progress'], argumentList: [wire.raw(wire.callId), wire.raw('x')] }
+    for (let at = 0; at < 5_000; at++) wire.ask(message)
+  `, [
+    ['call', refused('MessageFlood')], ['ended', refused('MessageFlood')],
+  ], { in: 'wire', limits: { messagesPerSecond: 500 }, deadlineMs: 20_000, control: 'none' }),
   attack(305, 'a flood of small messages that never leaves', "for (;;) { runtime.progress('x'); await null }", [
     ['call', refused('CompartmentOutOfMemory')], ['ended', refused('CompartmentOutOfMemory')],
   ], { deadlineMs: 45_000 }),
@@ -105,4 +107,16 @@ export const exhaustion = [
     for (let at = 0; at < 100; at++) emitter.on('x', () => {})
     return 'done'
   `, [['call', returned('done')]], { deadlineMs: 20_000 }),
+  attack(327, 'a loop in what is run when memory is given back', `
+    const registry = new FinalizationRegistry(() => { for (;;); })
+    for (let at = 0; at < 100; at++) registry.register({}, at)
+    for (;;) {
+      for (let at = 0; at < 1e4; at++) new Array(100).fill(at)
+      await new Promise((later) => setTimeout(later))
+    }
+  `, OVERDUE, { deadlineMs: 1_500 }),
+  attack(328, 'a result that spins when it is looked at', 'return new Proxy({}, { ownKeys() { for (;;); } })', OVERDUE),
+  attack(329, 'an error that spins when it is looked at', 'throw { get message() { for (;;); } }', OVERDUE),
+  attack(330, 'an argument of a capability that spins when it is looked at',
+    'await runtime.fs.readText(new Proxy({}, { ownKeys() { for (;;); } }))', OVERDUE),
 ]

@@ -41,7 +41,8 @@ export class Resident implements ResidentMethods {
   readonly #options: ResidentOptions
   readonly #ask: Ask
   readonly #log: LogSender
-  readonly #running = new Map<string, RunningCall>()
+  /** A list, which is short: hardly any is ever looked for. */
+  readonly #running: RunningCall[] = []
 
   /** Contract: throws ExportsMismatch when the module is not of the form of an extension. */
   constructor(options: ResidentOptions) {
@@ -70,11 +71,13 @@ export class Resident implements ResidentMethods {
   async execute(callId: string, name: string, args: JsonObject): Promise<Json> {
     const { tool, runtime } = this.#tool(name)
     const call = new RunningCall(callId)
-    this.#running.set(callId, call)
+    this.#running.push(call)
     try {
       return this.#plain(await tool.execute(args as never, runtime(call) as never))
     } finally {
-      this.#running.delete(callId)
+      if (call.told !== undefined) await call.told
+      this.#running[this.#running.indexOf(call)] = this.#running.at(-1)!
+      this.#running.pop()
     }
   }
 
@@ -94,7 +97,7 @@ export class Resident implements ResidentMethods {
   }
 
   async abort(callId: string, reason: string): Promise<void> {
-    this.#running.get(callId)?.abort(reason)
+    this.#running.find((call) => call.callId === callId)?.abort(reason)
   }
 
   #tool(name: string): ResidentTool {
@@ -106,8 +109,10 @@ export class Resident implements ResidentMethods {
   #plain(returned: unknown): Json {
     const plain = toPlainJson(returned, this.#options.output)
     if (plain.ok) return plain.value
-    throw plain.fault === 'malformed'
-      ? new CodedError('OutputMalformed', `The tool returned something that is not JSON. ${plain.message}`)
-      : new CodedError('OutputTooLarge', `The tool returned too much. ${plain.message} Return less, or write it to a file.`)
+    if (plain.fault === 'malformed') {
+      throw new CodedError('OutputMalformed', `The tool returned something that is not JSON. ${plain.message}`)
+    }
+    const why = `The tool returned too much. ${plain.message} Return less, or write it to a file.`
+    throw new CodedError('OutputTooLarge', why, { data: { limit: 'outputBytes' } })
   }
 }

@@ -3,6 +3,8 @@ export class RunningCall {
   readonly callId: string
   #controller: AbortController | undefined
   #aborted: DOMException | undefined
+  #telling = 0
+  #told: PromiseWithResolvers<void> | undefined
 
   constructor(callId: string) {
     this.callId = callId
@@ -19,5 +21,23 @@ export class RunningCall {
   abort(reason: string): void {
     this.#aborted ??= new DOMException(reason, 'AbortError')
     this.#controller?.abort(this.#aborted)
+    this.#told?.resolve()
+  }
+
+  /** Something is on its way to whoever watches the call. */
+  tells(arriving: Promise<unknown>): void {
+    this.#telling++
+    const arrived = (): void => {
+      if (--this.#telling === 0) this.#told?.resolve()
+    }
+    // One that is refused has nobody to tell.
+    arriving.then(arrived, arrived)
+  }
+
+  /** Set while something is and someone waits; resolves when all of it has arrived. No outcome comes before what led to it. */
+  get told(): Promise<void> | undefined {
+    if (this.#telling === 0 || this.#aborted !== undefined) return undefined
+    this.#told ??= Promise.withResolvers()
+    return this.#told.promise
   }
 }

@@ -28,8 +28,7 @@ type Member = (call: RunningCall) => unknown
 export function runtimeOf({ toolName, powers, ask, log }: RuntimeParts): (call: RunningCall) => AnyRuntime {
   const askFor = (call: RunningCall): AskForCall => (method, ...args) => ask(method, call.callId, ...args)
   const tell = (call: RunningCall, method: BrokerMethod, value: unknown): void => {
-    // Nobody waits for these; one that is refused has nobody to tell either.
-    ask(method, call.callId, value).catch(() => undefined)
+    call.tells(ask(method, call.callId, value))
   }
   class Runtime extends CallRuntime {}
   defineMembers(Runtime.prototype, {

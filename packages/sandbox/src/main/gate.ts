@@ -1,9 +1,11 @@
 import type { CompartmentLimits, JsonLimits, WireError } from '@bulkhead/contract'
-import { BROKER_METHODS, BulkheadError, JSON_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
+import { BROKER_METHODS, BulkheadError, COMPARTMENT_LIMITS, JSON_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
 import type { Inspector } from '../wire/link.ts'
 import { MAX_TEXTS } from '../wire/long-text.ts'
 import type { Message } from '../wire/message.ts'
 import { KINDS, lengthOf, messagesOf, whole } from '../wire/message.ts'
+import { Numbered } from '../wire/numbered.ts'
+import { tooLarge } from './message-size.ts'
 import { parsePacket } from './packet.ts'
 
 const MAX_ARGUMENTS = 8
@@ -22,9 +24,9 @@ export class Gate implements Inspector {
   readonly #limits: CompartmentLimits
   readonly #json: JsonLimits
   /** Calls of ours the compartment has not answered yet. */
-  readonly #questions = new Set<unknown>()
+  readonly #questions = new Numbered<true>()
   /** Requests of the compartment we have not answered yet. */
-  readonly #requests = new Set<unknown>()
+  readonly #requests = new Numbered<true>()
   #windowStart = 0
   #windowCount = 0
 
@@ -34,19 +36,20 @@ export class Gate implements Inspector {
   }
 
   sent(kind: number, id: number): void {
-    if (kind === KINDS.call.request) this.#questions.add(id)
-    else this.#requests.delete(id)
+    if (kind === KINDS.call.request) this.#questions.add(id, true)
+    else this.#requests.take(id)
   }
 
-  /** Contract: throws BoundaryViolation, and nothing else, for a packet that may not be delivered. */
+  /** Contract: throws for a packet that may not be delivered, BoundaryViolation or the error of the limit it broke. */
   received(packet: unknown): readonly Message[] {
     if (typeof packet === 'string') return this.#judged(this.#parsed(packet))
-    const [json, ...texts] = textsOf(packet, this.#limits.messageBytes)
+    const [json, ...texts] = textsOf(packet, this.#limits)
     return this.#judged(filled(this.#parsed(json!), texts))
   }
 
   /** Messages of their form. */
   #parsed(json: string): readonly Message[] {
+    if (json.length > this.#limits.messageBytes) throw tooLarge(this.#limits)
     const parsed = parsePacket(json, this.#json)
     if (!parsed.ok) throw violation(`sent a packet that ${parsed.why}`)
     if (!Array.isArray(parsed.value) || parsed.value.length === 0) throw violation('sent a packet that is not a list of messages')
@@ -61,7 +64,7 @@ export class Gate implements Inspector {
       // Only a packet of several texts can fill holes.
       if (message.length !== lengthOf(kind)) throw violation('sent a message of which a text is missing')
       if (kind === KINDS.broker.request) this.#request(id, third, args)
-      else if (!this.#questions.delete(id)) throw violation('answered a question that is not open')
+      else if (!isId(id) || !this.#questions.take(id)) throw violation('answered a question that is not open')
       if (kind === KINDS.call.failure) checkError(third, 1)
     }
     return messages
@@ -69,13 +72,13 @@ export class Gate implements Inspector {
 
   #request(id: unknown, method: unknown, args: unknown): void {
     this.#countRequest()
-    if (!Number.isSafeInteger(id)) throw violation('sent a request without a proper id')
+    if (!isId(id)) throw violation('sent a request without a proper id')
     if (!methods.has(method)) throw violation('called something that is not a method of the broker')
     if (!Array.isArray(args) || args.length > MAX_ARGUMENTS) throw violation('sent arguments that are not a short list')
     if (this.#requests.has(id)) throw violation('sent two requests of one id')
-    this.#requests.add(id)
+    this.#requests.add(id, true)
     if (this.#requests.size > this.#limits.outstandingRequests) {
-      throw violation(`has more than ${this.#limits.outstandingRequests} requests open`)
+      throw beyond('outstandingRequests', this.#limits, 'requests open')
     }
   }
 
@@ -87,13 +90,15 @@ export class Gate implements Inspector {
       this.#windowCount = 0
     }
     if (++this.#windowCount > this.#limits.messagesPerSecond) {
-      throw violation(`sent more than ${this.#limits.messagesPerSecond} requests in a second`)
+      throw beyond('messagesPerSecond', this.#limits, 'requests in a second')
     }
   }
 }
 
+const isId = (id: unknown): id is number => Number.isSafeInteger(id) && (id as number) >= 0
+
 /** The texts of a packet of several. A port may have brought anything; holes of a sparse list are not texts either. */
-function textsOf(packet: unknown, maxChars: number): readonly string[] {
+function textsOf(packet: unknown, limits: CompartmentLimits): readonly string[] {
   if (!Array.isArray(packet) || packet.length === 0 || packet.length > 1 + MAX_TEXTS) {
     throw violation('sent something that is not a packet')
   }
@@ -102,7 +107,7 @@ function textsOf(packet: unknown, maxChars: number): readonly string[] {
     const text: unknown = packet[index]
     if (typeof text !== 'string' || !text.isWellFormed()) throw violation('sent something that is not a text')
     chars += text.length
-    if (chars > maxChars) throw violation(`sent a packet that is longer than ${maxChars} characters`)
+    if (chars > limits.messageBytes) throw tooLarge(limits)
     return text
   })
 }
@@ -152,6 +157,13 @@ function checkError(error: unknown, depth: number): void {
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Who sends in the way of the protocol, but too much of it. */
+function beyond(limit: 'messagesPerSecond' | 'outstandingRequests', limits: CompartmentLimits, of: string): BulkheadError {
+  const { error } = COMPARTMENT_LIMITS[limit]
+  const why = `The compartment had more than ${limits[limit]} ${of}, and was killed. Raise its ${limit} if it needs as many.`
+  return new BulkheadError(error, why, { data: { limit } })
+}
 
 const violation = (what: string): BulkheadError =>
   new BulkheadError('BoundaryViolation', `The compartment ${what}. It was killed; do not use this version of the extension.`)

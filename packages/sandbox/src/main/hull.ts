@@ -7,7 +7,7 @@ import type { CompartmentTerms } from '../wire/worker-start.ts'
 /** Why a place ended: it was told to, it used more than it may, or it fell over. */
 export type HullExit =
   | { readonly kind: 'killed' }
-  | { readonly kind: 'memory'; readonly text: string }
+  | { readonly kind: 'memory'; readonly limit: 'heapMb' | 'memoryMb'; readonly text: string }
   | { readonly kind: 'cpu'; readonly text: string }
   | { readonly kind: 'crashed'; readonly text: string }
 
@@ -64,8 +64,9 @@ export function threadOptions({ heapMb }: Pick<HullShape, 'heapMb'>): ThreadOpti
   }
 }
 
-export function termsOf({ messageBytes, outputBytes, outstandingRequests }: CompartmentLimits): CompartmentTerms {
-  return { messageBytes, outputBytes, outstandingRequests }
+export function termsOf(limits: CompartmentLimits): CompartmentTerms {
+  const { messageBytes, messagesPerSecond, outputBytes, outstandingRequests } = limits
+  return { messageBytes, messagesPerSecond, outputBytes, outstandingRequests }
 }
 
 /** What the end of a thread, or of what it may use, means. */
@@ -75,12 +76,12 @@ export function exitOf(
 ): HullExit {
   switch (report.type) {
     case 'memory':
-      return { kind: 'memory', text: `${report.usedMb} of ${memoryMb} MB of memory` }
+      return { kind: 'memory', limit: 'memoryMb', text: `${report.usedMb} of ${memoryMb} MB of memory` }
     case 'cpu':
       return { kind: 'cpu', text: `${report.usedMs} of ${cpuMs} ms in ten seconds` }
     case 'error':
       return report.code === 'ERR_WORKER_OUT_OF_MEMORY'
-        ? { kind: 'memory', text: `more than ${heapMb} MB of heap` }
+        ? { kind: 'memory', limit: 'heapMb', text: `more than ${heapMb} MB of heap` }
         : { kind: 'crashed', text: `nobody caught an error: ${report.message ?? 'it has no message'}` }
     case 'exit':
       return { kind: 'crashed', text: `its thread ended with code ${report.code}` }

@@ -10,7 +10,8 @@ export const LOAD_CODES: ReadonlySet<ErrorCode> = new Set([
   'LockdownFailed', 'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch',
 ])
 export const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
-  'NotFound', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'BuiltinDenied', 'ModuleNotFound',
+  'NotFound', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'MessageTooLarge', 'BuiltinDenied',
+  'ModuleNotFound',
   // Refusals of the broker that the tool did not catch.
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied', 'SlotVersionMissing',
   'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable', 'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls',

@@ -20,7 +20,7 @@ export async function openCompartment(
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace, options)
   const peer = await place(request, broker, pools).catch((error: unknown) => {
-    throw BulkheadError.from(error, 'CompartmentStartFailed')
+    throw BulkheadError.is(error) ? error : notStarted(request, error)
   })
   try {
     return await startSession(request, broker, peer)
@@ -37,7 +37,7 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
   const abort = (): void => stop.reject(BulkheadError.from(signal?.reason, 'ToolCancelled'))
   const late = setTimeout(() => {
     const why = `The code of ${extension.id} was not imported within ${limits.startMs} ms.`
-    stop.reject(new BulkheadError('LifecycleTimeout', why))
+    stop.reject(new BulkheadError('LifecycleTimeout', why, { data: { limit: 'startMs' } }))
   }, limits.startMs)
   signal?.addEventListener('abort', abort, { once: true })
   if (signal?.aborted === true) abort()
@@ -56,6 +56,12 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
     clearTimeout(late)
     signal?.removeEventListener('abort', abort)
   }
+}
+
+/** Node itself refused, as it does to a host that was started with --permission and may start neither threads nor processes. */
+function notStarted({ placement, extension }: OpenRequest, error: unknown): BulkheadError {
+  const why = `No ${placement} could be started for ${extension.id}: ${BulkheadError.from(error).message}`
+  return new BulkheadError('CompartmentStartFailed', why, { cause: error })
 }
 
 async function place(request: OpenRequest, broker: Broker, pools: Pools): Promise<Peer> {

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
+import { isAbsolute } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
@@ -30,6 +31,7 @@ export function processStarter(image: Image, layers: OsLayers): StartHull {
   const { hull, boot, author } = image
   let masked: readonly number[] | undefined
   return (shape, spare) => {
+    refuseUnknownNode(process.execPath)
     masked = (masked ?? inheritableDescriptors()).filter(isInheritable)
     const options = { ...threadOptions(shape), stdin: false, stdout: true, stderr: true }
     const start: HullStart = { boot, options }
@@ -40,6 +42,15 @@ export function processStarter(image: Image, layers: OsLayers): StartHull {
     streams.control.write(`${JSON.stringify(handover)}\n`)
     return new ProcessHull(child, streams, shape)
   }
+}
+
+/** By a bare name another Node could be found, with other rights. */
+function refuseUnknownNode(path: string): void {
+  if (isAbsolute(path)) return
+  throw new BulkheadError(
+    'CompartmentStartFailed',
+    'No process can be started: where Node is, is not known without /proc. Mount it, or start Node by its full path.',
+  )
 }
 
 class ProcessHull implements EmptyHull {
@@ -103,7 +114,7 @@ class ProcessHull implements EmptyHull {
   #exit({ report, ended, said }: LastWords): HullExit {
     if (report !== undefined) return exitOf(report, this.#limits)
     if (this.#killed) return { kind: 'killed' }
-    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', text: 'more heap than it may' }
+    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than it may' }
     return { kind: 'crashed', text: `its process ended with ${ended}${said === '' ? '' : `: ${said.slice(0, 500)}`}` }
   }
 }

@@ -1,11 +1,13 @@
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { expose } from '../wire/comlink.ts'
+import { FrameTooLarge } from '../wire/frame.ts'
 import { Link } from '../wire/link.ts'
 import { Remote } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
 import { Gate } from './gate.ts'
 import type { Hull, HullExit } from './hull.ts'
+import { tooLarge } from './message-size.ts'
 import type { Peer } from './peer.ts'
 
 /** A worker that ends hangs up a little before its hull can say why. */
@@ -27,7 +29,7 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
         hangUp = setTimeout(() => hull.kill(), LAST_WORDS_MS)
         return
       }
-      ended.resolve(BulkheadError.from(reason, 'BoundaryViolation'))
+      ended.resolve(reason instanceof FrameTooLarge ? tooLarge(limits) : BulkheadError.from(reason, 'BoundaryViolation'))
       hull.kill()
     },
   })
@@ -59,11 +61,13 @@ function exitError(exit: HullExit): BulkheadError {
       return new BulkheadError(
         'CompartmentOutOfMemory',
         `The compartment used too much memory: ${exit.text}. Ask for less, or raise its limits.`,
+        { data: { limit: exit.limit } },
       )
     case 'cpu':
       return new BulkheadError(
         'CompartmentOverloaded',
         `The compartment used too much processor time: ${exit.text}. Ask for less, or raise its limits.`,
+        { data: { limit: 'cpuMs' } },
       )
     case 'crashed':
       return new BulkheadError('CompartmentCrashed', `The compartment ended by itself: ${exit.text}.`)

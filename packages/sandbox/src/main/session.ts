@@ -1,10 +1,12 @@
 import type {
-  CompartmentEnd, CompartmentMethods, CompartmentRequest, CompartmentSession, CompartmentTool, ErrorCode, Json, JsonObject,
-  LifecyclePhase, Placement, StoredState, ToolInvocation,
+  CompartmentEnd, CompartmentMethods, CompartmentRequest, CompartmentSession, CompartmentTool, Json, JsonObject, LifecyclePhase,
+  Placement, StoredState, ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
+import type { CallerOwner, CallerParts, Judgement } from './caller.ts'
+import { abortError, Caller } from './caller.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
 import { PhaseDeadline } from './phase-deadline.ts'
@@ -16,13 +18,7 @@ export interface SessionParts {
   readonly offers: CompartmentSession['offers']
 }
 
-/** Who waits for an answer, and may give up. */
-interface Caller {
-  readonly signal: AbortSignal
-  readonly callId?: string
-  /** Idempotent; the end of what the call was granted. */
-  readonly close?: () => void
-}
+type Asking = Pick<CallerParts, 'signal' | 'callId' | 'close'>
 
 let opened = 0
 
@@ -36,12 +32,12 @@ export class Session implements CompartmentSession {
   readonly #peer: Peer
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
-  /** Ids of calls the compartment still works on, also when their callers have been answered. */
-  readonly #working = new Set<string>()
+  /** Whom the compartment still works for. A list, which is short: to find each by a text would cost every call more. */
+  readonly #callers: Caller[] = []
+  readonly #owner: CallerOwner = { gaveUp: (caller) => this.#gaveUp(caller), left: (caller) => this.#left(caller) }
   /** Why it is being ended, once it is; what comes of it later is a consequence. */
   #reason: BulkheadError | undefined
   #closing = false
-  #inFlight = 0
   #attempts = 0
   /** Cancelled calls that go on. */
   #lingering = 0
@@ -60,11 +56,12 @@ export class Session implements CompartmentSession {
   }
 
   get quiet(): Promise<void> | undefined {
+    for (const caller of this.#callers) caller.look()
     return this.#quiet?.promise
   }
 
   get inFlight(): number {
-    return this.#inFlight
+    return this.#callers.length
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<void> {
@@ -72,7 +69,7 @@ export class Session implements CompartmentSession {
     const { phaseMs } = this.#request.limits
     const deadline = new PhaseDeadline(phaseMs, () => {
       const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`
-      this.#kill(new BulkheadError('LifecycleTimeout', why))
+      this.#kill(new BulkheadError('LifecycleTimeout', why, { data: { limit: 'phaseMs' } }))
     })
     const over = new AbortController()
     const close = phase === 'init' ? this.#broker.openInit({ signal: over.signal, pause: () => deadline.pause() }) : undefined
@@ -88,10 +85,10 @@ export class Session implements CompartmentSession {
   call({ callId, tool: name, args, signal, onProgress, onUpdate }: ToolInvocation): Promise<Json> {
     const tool = this.#tools.get(name)
     if (tool === undefined) return Promise.reject(this.#notRegistered(name))
-    if (this.#inFlight >= this.#request.limits.concurrentCalls) return Promise.reject(this.#tooManyCalls())
+    if (this.#callers.length >= this.#request.limits.concurrentCalls) return Promise.reject(this.#tooManyCalls())
     if (signal.aborted) return Promise.reject(abortError(signal))
     // An earlier attempt of the same call may still be on its way out.
-    const id = this.#working.has(callId) ? `${callId}~${++this.#attempts}` : callId
+    const id = this.#callers.some((caller) => caller.callId === callId) ? `${callId}~${++this.#attempts}` : callId
     const close = this.#broker.open({ callId: id, tool, signal, onProgress, onUpdate })
     return this.#ask('execute', [id, name, args], CALL, { signal, callId: id, close })
   }
@@ -117,61 +114,39 @@ export class Session implements CompartmentSession {
     return Promise.all([this.#peer.gone, this.#broker.close()]).then(() => undefined)
   }
 
-  /**
-   * Settles once: by the answer, by the caller, or by the end of all. A caller that aborts is answered at once; the code gets
-   * a little time to notice, and is ended when it does not.
-   */
+  /** Settles once: by the answer, by the caller, or by the end of all. */
   #ask<Method extends keyof CompartmentMethods>(
     method: Method,
     args: Parameters<CompartmentMethods[Method]>,
-    { fallback, own }: Judgement,
-    caller?: Caller,
+    judgement: Judgement,
+    asking?: Asking,
   ): Promise<Json> {
     return new Promise((resolve, reject) => {
-      let overdue: NodeJS.Timeout | undefined
-      const abort = (): void => {
-        overdue = this.#aborted(caller!, reject)
+      if (asking === undefined) {
+        const failed = (error: unknown): void => reject(judgeError(error, judgement.fallback, judgement.own))
+        return this.#peer.ask(method, args, { answered: resolve, failed })
       }
-      const finish = (): void => {
-        if (caller === undefined) return
-        this.#inFlight--
-        if (caller.callId !== undefined) this.#working.delete(caller.callId)
-        if (overdue !== undefined) this.#lingerEnded(overdue)
-        caller.signal.removeEventListener('abort', abort)
-        caller.close?.()
-      }
-      if (caller !== undefined) {
-        this.#inFlight++
-        if (caller.callId !== undefined) this.#working.add(caller.callId)
-        caller.signal.addEventListener('abort', abort, ONCE)
-      }
-      this.#peer.ask(method, args, {
-        answered(value) {
-          finish()
-          resolve(value)
-        },
-        failed(error) {
-          finish()
-          reject(judgeError(error, fallback, own))
-        },
-      })
+      const caller = new Caller({ ...asking, owner: this.#owner, judgement, resolve, reject })
+      this.#callers.push(caller)
+      this.#peer.ask(method, args, caller)
     })
   }
 
-  /** The timer after which a call that goes on ends the compartment. */
-  #aborted({ signal, callId, close }: Caller, reject: (error: BulkheadError) => void): NodeJS.Timeout | undefined {
-    const why = abortError(signal)
-    close?.()
-    reject(why)
-    if (callId !== undefined) this.#peer.ask('abort', [callId, why.message], NOBODY)
-    if (!this.#peer.killable) return undefined
+  /** Its caller is answered; the code gets a little time to notice, and is ended when it does not. */
+  #gaveUp(caller: Caller): void {
+    const { callId, reason } = caller
+    if (callId !== undefined) this.#peer.ask('abort', [callId, reason.message], NOBODY)
+    if (!this.#peer.killable) return
     this.#lingering++
     this.#quiet ??= Promise.withResolvers()
-    return setTimeout(() => this.#kill(overdueError(this.#request.extension.id)), this.#request.limits.graceMs)
+    caller.overdue = setTimeout(() => this.#kill(overdueError(this.#request.extension.id)), this.#request.limits.graceMs)
   }
 
-  #lingerEnded(overdue: NodeJS.Timeout): void {
-    clearTimeout(overdue)
+  #left(caller: Caller): void {
+    this.#callers[this.#callers.indexOf(caller)] = this.#callers.at(-1)!
+    this.#callers.pop()
+    if (caller.overdue === undefined) return
+    clearTimeout(caller.overdue)
     // One that is being ended becomes quiet when it is gone.
     if (--this.#lingering > 0 || this.#reason !== undefined) return
     this.#quiet?.resolve()
@@ -200,23 +175,19 @@ export class Session implements CompartmentSession {
     return new BulkheadError(
       'TooManyCalls',
       `The compartment of ${extension.id} has ${limits.concurrentCalls} calls in flight already. Wait for some of them.`,
+      { data: { limit: 'concurrentCalls' } },
     )
   }
 }
 
-/** What an error of the code becomes, and which codes it may name itself. */
-interface Judgement {
-  readonly fallback: ErrorCode
-  readonly own: ReadonlySet<ErrorCode>
-}
 const CALL: Judgement = { fallback: 'ToolExecutionFailed', own: CALL_CODES }
 const APPROVAL_KEY: Judgement = { fallback: 'ApprovalKeyDerivationFailed', own: NO_CODES }
 const MIGRATION: Judgement = { fallback: 'SlotMigrationFailed', own: NO_CODES }
 const LIFECYCLE: Judgement = { fallback: 'LifecycleFailure', own: NO_CODES }
-const ONCE = { once: true } as const
 const NOBODY: Question = { answered: () => undefined, failed: () => undefined }
 
-const abortError = (signal: AbortSignal): BulkheadError => BulkheadError.from(signal.reason, 'ToolCancelled')
-
-const overdueError = (id: string): BulkheadError =>
-  new BulkheadError('CompartmentKilled', `The compartment of ${id} was ended because a cancelled call in it went on.`)
+const overdueError = (id: string): BulkheadError => new BulkheadError(
+  'CompartmentKilled',
+  `The compartment of ${id} was ended because a cancelled call in it went on.`,
+  { data: { limit: 'graceMs' } },
+)

@@ -4,6 +4,7 @@ import type { Path } from './long-text.ts'
 import { holdsLongText, takeOut } from './long-text.ts'
 import type { Message } from './message.ts'
 import { KINDS, messagesOf, whole } from './message.ts'
+import { CodedError } from './remote-error.ts'
 import type { Packet, Transport } from './transport.ts'
 
 /** One side's judgement of what crosses. */
@@ -31,7 +32,8 @@ const NO_TEXTS: readonly string[] = []
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
 const { parse, stringify } = JSON
-const soon = queueMicrotask
+const { then } = Promise.prototype
+const now = Promise.resolve()
 
 /** Two conversations over one transport. What is posted in one tick leaves in one packet. */
 export class Link {
@@ -79,7 +81,8 @@ export class Link {
     for (const text of texts) chars += text.length
     const { maxMessageBytes, inspector } = this.#options
     if (chars * MAX_BYTES_PER_CHAR > maxMessageBytes && bytesOf([json, ...texts]) > maxMessageBytes) {
-      throw new RangeError(`The message is larger than ${maxMessageBytes} bytes.`)
+      const why = `The message is larger than ${maxMessageBytes} bytes. Send less at once.`
+      throw new CodedError('MessageTooLarge', why, { data: { limit: 'messageBytes' } })
     }
     inspector.sent(kind, id)
     if (this.#chars + chars > PACKET_CHARS) this.#flush()
@@ -88,7 +91,8 @@ export class Link {
     this.#chars += chars
     if (this.#flushing) return
     this.#flushing = true
-    soon(this.#flushSoon)
+    // As queueMicrotask does, without a resource made for each.
+    void then.call(now, this.#flushSoon)
   }
 
   readonly #flushSoon = (): void => {

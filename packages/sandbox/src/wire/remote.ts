@@ -1,5 +1,6 @@
 import type { Json } from '@bulkhead/contract'
 import type { Conversation } from './conversation.ts'
+import { Numbered } from './numbered.ts'
 import { RemoteError } from './remote-error.ts'
 
 /** Who asked, and is told once. Contract: neither method throws. */
@@ -15,26 +16,26 @@ export interface Question {
  */
 export class Remote {
   readonly #conversation: Conversation
-  readonly #open = new Map<number, Question>()
+  readonly #open = new Numbered<Question>()
   #lastId = 0
   #ended: { readonly error: unknown } | undefined
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation
     conversation.listen({
-      answered: (id, value) => this.#take(id)?.answered(value),
-      failed: (id, error) => this.#take(id)?.failed(new RemoteError(error)),
+      answered: (id, value) => this.#open.take(id)?.answered(value),
+      failed: (id, error) => this.#open.take(id)?.failed(new RemoteError(error)),
     })
   }
 
   ask(method: string, args: readonly unknown[], question: Question): void {
     if (this.#ended !== undefined) return question.failed(this.#ended.error)
     const id = ++this.#lastId
-    this.#open.set(id, question)
+    this.#open.add(id, question)
     try {
       this.#conversation.ask(id, method, args as readonly Json[])
     } catch (error) {
-      this.#take(id)?.failed(error)
+      this.#open.take(id)?.failed(error)
     }
   }
 
@@ -46,14 +47,6 @@ export class Remote {
   end(error: unknown): void {
     if (this.#ended !== undefined) return
     this.#ended = { error }
-    const questions = [...this.#open.values()]
-    this.#open.clear()
-    for (const question of questions) question.failed(error)
-  }
-
-  #take(id: number): Question | undefined {
-    const question = this.#open.get(id)
-    this.#open.delete(id)
-    return question
+    for (const question of this.#open.takeAll()) question.failed(error)
   }
 }

@@ -24,7 +24,8 @@ export interface WorkerStart {
 }
 
 /** What a compartment is told when it becomes that of one extension; over a socket, by the first packet. */
-export type CompartmentTerms = Pick<CompartmentLimits, 'messageBytes' | 'outputBytes' | 'outstandingRequests'>
+export type CompartmentTerms =
+  Pick<CompartmentLimits, 'messageBytes' | 'messagesPerSecond' | 'outputBytes' | 'outstandingRequests'>
 
 /** The one task of a thread: to be a compartment until it ends. */
 export interface CompartmentTask {

@@ -1,24 +1,59 @@
 import type { Ask } from '../extension/ask.ts'
 import type { Conversation } from '../wire/conversation.ts'
 import { Remote } from '../wire/remote.ts'
+import type { CompartmentTerms } from '../wire/worker-start.ts'
+import { Pace } from './pace.ts'
 
 /**
- * Capability calls to the host. No more than `atOnce` are under way; the others wait here, because the host takes a
- * compartment that asks for more at once for one that floods it.
+ * Of what the host allows in a second: the steady part, and what may be under way or leave at once. Together they are less
+ * than all of it, also when the host reads in one moment what has been on its way for long.
  */
-export function brokerClient(conversation: Conversation, atOnce: number): Ask {
+const STEADY = 0.8
+const AT_ONCE = 0.05
+const WAIT_MS = 2
+const later = setTimeout
+
+/**
+ * Capability calls to the host, in the order they are made. The host takes a compartment that asks for more at once, or more
+ * in a second, for one that floods it: what is too much waits here.
+ */
+export function brokerClient(
+  conversation: Conversation,
+  { outstandingRequests, messagesPerSecond }: Pick<CompartmentTerms, 'outstandingRequests' | 'messagesPerSecond'>,
+): Ask {
   const remote = new Remote(conversation)
+  const atOnce = Math.max(1, Math.floor(messagesPerSecond * AT_ONCE))
+  const pace = new Pace(messagesPerSecond * STEADY, atOnce)
   const waiting: (() => void)[] = []
-  let free = atOnce
+  let free = Math.min(outstandingRequests, atOnce)
+  let resting = false
+
+  const goOn = (): void => {
+    while (waiting.length > 0 && free > 0 && !resting) {
+      if (pace.take()) {
+        free--
+        waiting.shift()!()
+      } else {
+        resting = true
+        later(rested, WAIT_MS)
+      }
+    }
+  }
+  const rested = (): void => {
+    resting = false
+    goOn()
+  }
   return async (method, ...args) => {
-    if (free > 0) free--
-    else await new Promise<void>((takePlace) => void waiting.push(takePlace))
+    if (waiting.length === 0 && free > 0 && pace.take()) free--
+    else await new Promise<void>((takePlace) => {
+      waiting.push(takePlace)
+      goOn()
+    })
     try {
       return await remote.call(method, ...args)
     } finally {
-      const takePlace = waiting.shift()
-      if (takePlace === undefined) free++
-      else takePlace()
+      free++
+      goOn()
     }
   }
 }

@@ -29,9 +29,9 @@ export async function prepare(): Promise<Serve> {
   let log: LogSender | undefined
   const link = (transport: Transport, maxMessageBytes: number): Link =>
     new Link(transport, { inspector: TRUSTING, maxMessageBytes, maxQueuedBytes: Infinity, closed: () => exit(0) })
-  const serveFrom = (modules: ModuleMap): Serve => (transport, { messageBytes, outputBytes, outstandingRequests }) => {
+  const serveFrom = (modules: ModuleMap): Serve => (transport, { messageBytes, outputBytes, ...rates }) => {
     const { call, broker } = link(transport, messageBytes - PACKET_OVERHEAD_BYTES)
-    const ask = brokerClient(broker, outstandingRequests)
+    const ask = brokerClient(broker, rates)
     log = new LogSender(ask)
     expose(new Compartment({ modules, ask, output: { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes } }), call)
   }

@@ -1,5 +1,6 @@
 import { openSync } from 'node:fs'
 import process from 'node:process'
+import { Script } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { CodedError } from '../wire/remote-error.ts'
 import { ADMITTED_GLOBALS } from './globals.ts'
@@ -21,7 +22,10 @@ export async function probeLockdown(readable: readonly string[]): Promise<void> 
   }
   if (Reflect.ownKeys(process.env).length > 0) throw failed('variables of the host are still there')
   for (const name of Object.getOwnPropertyNames(globalThis)) {
-    if (!ADMITTED_GLOBALS.has(name)) throw failed(`the global ${name} is still there`)
+    if (!ADMITTED_GLOBALS.has(name) && !isEmptied(name)) throw failed(`the global ${name} is still there`)
+  }
+  if (isScript('%IsSmi(0)')) {
+    throw failed('functions of V8 can be called', 'Start the host without --allow-natives-syntax, or use a process.')
   }
   for (const prototype of [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, EventTarget.prototype]) {
     if (!Object.isFrozen(prototype)) throw failed(`a prototype can be changed: ${prototype.constructor.name}`)
@@ -45,5 +49,19 @@ function denied(power: string, attempt: () => unknown): void {
   throw failed(power)
 }
 
-const failed = (what: string): CodedError =>
-  new CodedError('LockdownFailed', `The compartment was not used: ${what}. Report this with the version of Node.`)
+function isEmptied(name: string): boolean {
+  const { value, get, writable, configurable } = Object.getOwnPropertyDescriptor(globalThis, name)!
+  return value === undefined && get === undefined && writable === false && configurable === false
+}
+
+function isScript(text: string): boolean {
+  try {
+    void new Script(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const failed = (what: string, cure = 'Report this with the version of Node.'): CodedError =>
+  new CodedError('LockdownFailed', `The compartment was not used: ${what}. ${cure}`)

@@ -46,7 +46,7 @@ function textsIn(packet: unknown): string[] | undefined {
 function readMessage(message: Json, texts: string[]): Said | undefined {
   if (!Array.isArray(message)) return undefined
   const [kind, id, ...rest] = message as readonly Json[]
-  if (typeof id !== 'number' || !Number.isSafeInteger(id)) return undefined
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 0) return undefined
   const method = kind === 3 ? rest.shift() : undefined
   const [carried, holes, ...more] = rest
   if (carried === undefined || more.length > 0) return undefined

@@ -6,10 +6,10 @@ const MB = 1024 * 1024
 
 describe('what Node needs', () => {
   it('is libraries that are there, and memory for one thread', async () => {
-    const { libraries, idleDataBytes, threadDataBytes } = await nodeNeeds(process.execPath, 10_000)
+    const { libraries, memory } = await nodeNeeds(process.execPath, 10_000)
     expect(libraries.filter((path) => !statSync(path).isFile())).toEqual([])
     expect(libraries.map((path) => realpathSync(path))).not.toContain(realpathSync(process.execPath))
-    expect([idleDataBytes, threadDataBytes].filter((bytes) => bytes < MB || bytes > 4_096 * MB)).toEqual([])
+    expect(Object.values(memory!).filter((bytes) => bytes < MB || bytes > 4_096 * MB)).toEqual([])
   })
 
   it('cannot be told of what does not start', async () => {

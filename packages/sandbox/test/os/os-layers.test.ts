@@ -27,6 +27,18 @@ async function folderOf(programs: Readonly<Record<string, string>>): Promise<str
   return folder
 }
 
+/** A module after which nothing of /proc is found by reading files. */
+async function withoutProc(): Promise<string> {
+  const path = join(await temporaryFolder(), 'without-proc.cjs')
+  await writeFile(path, `
+    const fs = require('node:fs')
+    const { readFileSync } = fs
+    fs.readFileSync = (path, ...rest) => readFileSync(String(path).replace(/^\\/proc\\//, '/nowhere/'), ...rest)
+    require('node:module').syncBuiltinESMExports()
+  `)
+  return path
+}
+
 /** Runs what follows the options of a wrapper, with Node where it really is. */
 const WITHOUT_WALLS = `while [ "$1" != -- ]; do shift; done; shift 2; exec '${process.execPath}' "$@"`
 
@@ -92,6 +104,18 @@ describe('a layer counts as absent, with its reason, when', () => {
   it('Node does not start', async () => {
     const { rlimits } = await probe({ node: '/nowhere/node' })
     expect(rlimits).toMatchObject({ active: false, reason: expect.stringMatching(/^Node itself does not start here: /) })
+  })
+
+  it('nobody knows where Node is, as without /proc', async () => {
+    expect(await probe({ node: 'node' })).toEqual(withoutLayers('the path of Node is not known, because /proc is not mounted'))
+  })
+
+  it('there is no /proc, and only the limits', async () => {
+    const folder = await folderOf({ node: `exec '${process.execPath}' --require '${await withoutProc()}' "$@"` })
+    const { rlimits, bubblewrap } = await probe({ node: join(folder, 'node') })
+    expect(rlimits).toEqual({ active: false, reason: expect.stringContaining('/proc is not mounted') })
+    // Where it is really missing, bubblewrap does not work either, and says so itself.
+    expect(bubblewrap).not.toMatchObject({ reason: expect.stringContaining('/proc is not mounted') })
   })
 
   it('the calls of the architecture are not known, and only that one', async () => {

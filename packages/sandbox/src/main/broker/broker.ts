@@ -43,7 +43,8 @@ export class Broker {
   /** Those that hold something open, and let go of it when their call or the compartment ends. */
   readonly #units: readonly CapabilityUnit[]
   readonly #log: (callId: string | null, args: readonly Json[]) => void
-  readonly #calls = new Map<string, OpenCall>()
+  /** A list, which is short: few calls ask for anything, and to find each by a text would cost all of them. */
+  readonly #calls: OpenCall[] = []
   readonly #askInInit: (phase: OpenInit, args: readonly Json[]) => Promise<Json>
   /** Set while the phase `init` runs. */
   #init: OpenInit | undefined
@@ -91,9 +92,12 @@ export class Broker {
 
   /** The grant of a tool call holds from here until what is returned is called. */
   open(call: OpenCall): () => void {
-    this.#calls.set(call.callId, call)
+    this.#calls.push(call)
     return () => {
-      if (!this.#calls.delete(call.callId)) return
+      const place = this.#calls.indexOf(call)
+      if (place < 0) return
+      this.#calls[place] = this.#calls.at(-1)!
+      this.#calls.pop()
       for (const unit of this.#units) unit.endCall(call.callId)
     }
   }
@@ -115,7 +119,7 @@ export class Broker {
     try {
       if (method === 'log') return this.#takeLog(callId, args)
       if (method === 'interact' && callId === null && this.#init) return await this.#askInInit(this.#init, args)
-      const call = typeof callId === 'string' ? this.#calls.get(callId) : undefined
+      const call = this.#call(callId)
       if (call === undefined) {
         throw new BulkheadError(
           'CapabilityDenied',
@@ -142,8 +146,12 @@ export class Broker {
   }
 
   #takeLog(callId: unknown, args: readonly Json[]): null {
-    this.#log(typeof callId === 'string' && this.#calls.has(callId) ? callId : null, args)
+    this.#log(this.#call(callId)?.callId ?? null, args)
     return null
+  }
+
+  #call(callId: unknown): OpenCall | undefined {
+    return this.#calls.find((call) => call.callId === callId)
   }
 }
 

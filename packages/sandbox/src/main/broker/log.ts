@@ -11,10 +11,12 @@ export function logCapability(
   return (callId, [level, text]) => {
     if (left <= 0 || typeof text !== 'string') return
     left -= Buffer.byteLength(text)
-    services.log({
-      level: LEVELS.has(level) ? level as LogEntry['level'] : 'info',
-      text: left > 0 ? text : `The extension has logged more than ${maxBytes} bytes; what it logs from here on is dropped.`,
-      callId: callId ?? undefined,
+    const line = { level: LEVELS.has(level) ? level as LogEntry['level'] : 'info', text, callId: callId ?? undefined }
+    services.log(left > 0 ? line : {
+      ...line,
+      level: 'warn',
+      text: `The extension has logged more than ${maxBytes} bytes; what it logs from here on is dropped.`,
+      code: 'LogTruncated',
     })
   }
 }

@@ -17,12 +17,14 @@ export const inactive = (reason: string): { readonly active: false; readonly rea
 
 /** The layers whose programs are there. Whether they work is another question. */
 export async function installedLayers({ node, architecture, folders }: Machine, needs: NodeNeeds): Promise<OsLayers> {
-  const { libraries, ...memory } = needs
+  const { libraries, memory } = needs
   const inside = nodeInside(node, libraries)
   const files = new Map([[inside, node], ...libraries.map((path) => [path, path] as const)])
   const filter = seccompFilter(architecture)
   return {
-    rlimits: await installed('prlimit', folders, { ...memory, hard: await hardLimits() }),
+    rlimits: memory === undefined
+      ? inactive('how much memory Node takes by itself is not known, because /proc is not mounted')
+      : await installed('prlimit', folders, { ...memory, hard: await hardLimits() }),
     bubblewrap: await installed('bwrap', folders, { node: inside, files, refusesNamespaces: true }),
     seccomp: filter === undefined
       ? inactive(`the numbers of system calls on ${architecture} are not known`)
@@ -35,19 +37,24 @@ async function installed<Means>(
   folders: readonly string[],
   means: Means,
 ): Promise<OsLayer<Means & { readonly path: string }>> {
+  let seen = true
   for (const folder of folders) {
     const path = join(folder, program)
-    if (await isProgram(path)) return { active: true, path, ...means }
+    const found = await lookFor(path)
+    if (found === 'program') return { active: true, path, ...means }
+    seen &&= found !== 'forbidden'
   }
-  return inactive(`${program} is not installed`)
+  return inactive(seen
+    ? `${program} is not installed`
+    : `${program} cannot be looked for: the host was started with --permission, and may not read the folders of the system`)
 }
 
-async function isProgram(path: string): Promise<boolean> {
+async function lookFor(path: string): Promise<'program' | 'nothing' | 'forbidden'> {
   try {
     await access(path, constants.X_OK)
-    return (await stat(path)).isFile()
-  } catch {
-    return false
+    return (await stat(path)).isFile() ? 'program' : 'nothing'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED' ? 'forbidden' : 'nothing'
   }
 }
 

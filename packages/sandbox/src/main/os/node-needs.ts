@@ -6,8 +6,15 @@ import { oneLine } from './one-line.ts'
 export interface NodeNeeds {
   /** Shared libraries and their loader, as it names them. */
   readonly libraries: readonly string[]
-  /** What RLIMIT_DATA counts of it, and of each idle worker in it. */
+  /** Not known where /proc is not mounted. */
+  readonly memory: NodeMemory | undefined
+}
+
+/** What RLIMIT_DATA counts. */
+export interface NodeMemory {
+  /** Of Node before it does anything. */
   readonly idleDataBytes: number
+  /** And for each idle worker in it. */
   readonly threadDataBytes: number
 }
 
@@ -15,18 +22,24 @@ export interface NodeNeeds {
 const SAY_NEEDS = `
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-const dataBytes = () => 1024 * /^VmData:\\s+(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1'))[1]
+const dataBytes = () => {
+  try {
+    return 1024 * /^VmData:\\s+(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1'))[1]
+  } catch {}
+}
 const idleDataBytes = dataBytes()
 new Worker('setInterval(() => {}, 1000)', { eval: true }).once('online', () => {
-  const threadDataBytes = dataBytes() - idleDataBytes
+  const memory = idleDataBytes && { idleDataBytes, threadDataBytes: dataBytes() - idleDataBytes }
   process.report.excludeNetwork = true
-  console.log(JSON.stringify({ loaded: process.report.getReport().sharedObjects, idleDataBytes, threadDataBytes }))
+  console.log(JSON.stringify({ loaded: process.report.getReport().sharedObjects, memory }))
   process.exit()
 })`
 
 /** Rejects when Node does not run at all. */
 export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeNeeds> {
-  const args = ['--input-type=module', '--no-warnings', '--eval', SAY_NEEDS]
+  // Named here, or Node would hand it those of a host that was started with some.
+  const rights = ['--permission', '--allow-fs-read=*', '--allow-worker']
+  const args = [...rights, '--input-type=module', '--no-warnings', '--eval', SAY_NEEDS]
   const options = { cwd: '/', env: {}, timeout: patienceMs, killSignal: 'SIGKILL' } as const
   const said = await new Promise<string>((resolve, reject) => {
     execFile(node, args, options, (error, stdout, stderr) => {
@@ -34,9 +47,9 @@ export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeN
       else reject(new Error(`Node itself does not start here: ${oneLine(stderr) || oneLine(error.message)}`))
     })
   })
-  const { loaded, ...memory } = JSON.parse(said) as Omit<NodeNeeds, 'libraries'> & { readonly loaded: readonly string[] }
+  const { loaded, memory } = JSON.parse(said) as { readonly loaded: readonly string[]; readonly memory?: NodeMemory }
   // The others are the program itself and what the kernel maps without a file.
-  return { libraries: loaded.filter((path) => path.startsWith('/') && path !== node).map((path) => normalize(path)), ...memory }
+  return { libraries: loaded.filter((path) => path.startsWith('/') && path !== node).map((path) => normalize(path)), memory }
 }
 
 /** Where Node stands inside: out of the way, so that its place tells nothing, unless it finds its libraries by its place. */

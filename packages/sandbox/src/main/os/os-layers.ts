@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OsLayer, OsLayers } from './hull-command.ts'
 import type { Machine } from './installed-layers.ts'
@@ -45,6 +46,8 @@ export function withoutLayers(reason: string): OsLayers {
 /** Never rejects: whatever fails is a reason. */
 export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
   if (machine.platform !== 'linux') return withoutLayers('it exists on Linux only')
+  // Node learns it from /proc, and without that takes the word it was called by for it.
+  if (!isAbsolute(machine.node)) return withoutLayers('the path of Node is not known, because /proc is not mounted')
   try {
     return await provenLayers(machine)
   } catch (error) {

@@ -51,8 +51,8 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
     capabilities: {
       async 'fs.read'(call, args) {
         const [path, range, { read }] = [fileArgument(args), readRange(args[2]), scopesOf(call)]
-        const bytes = await readFile(read, await read.locate(path), range)
-        return args[1] === 'bytes' ? bytes.toString('base64') : bytes.toString('utf8')
+        const written = (bytes: Buffer): string => bytes.toString(args[1] === 'bytes' ? 'base64' : 'utf8')
+        return read.readAtOnce(path, range, written) ?? written(await readFile(read, await read.locate(path), range))
       },
       async 'fs.list'(call, args) {
         const { read } = scopesOf(call)

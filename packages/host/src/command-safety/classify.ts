@@ -1,0 +1,45 @@
+import {
+  BulkheadError, messageOf, type CommandClassification, type CommandSafetyPattern, type CommandSeverity,
+} from '@bulkhead/contract'
+import { RE2JS } from 're2js'
+import { EVERYWHERE_PATTERNS } from './everywhere-patterns.ts'
+import { UNIX_PATTERNS } from './unix-patterns.ts'
+import { WINDOWS_PATTERNS } from './windows-patterns.ts'
+
+/** What ships with the host. */
+export const COMMAND_SAFETY_PATTERNS: readonly CommandSafetyPattern[] =
+  Object.freeze([...EVERYWHERE_PATTERNS, ...UNIX_PATTERNS, ...WINDOWS_PATTERNS].map((pattern) => Object.freeze(pattern)))
+
+export type CommandClassifier = (text: string) => CommandClassification
+
+const SAFE: CommandClassification = Object.freeze({ severity: 'safe', matchedRules: Object.freeze([]) })
+
+/**
+ * In time linear in the text, whatever it holds: neither a command nor a pattern can hold up the host. Throws ConfigInvalid
+ * for a pattern that cannot be compiled.
+ */
+export function createCommandClassifier(patterns: readonly CommandSafetyPattern[] = COMMAND_SAFETY_PATTERNS): CommandClassifier {
+  const rules = patterns.map((rule) => ({ rule, found: compile(rule) }))
+  // One look for all of them: most commands match none.
+  const any = RE2JS.compile(patterns.map(({ pattern }) => `(?:${pattern})`).join('|') || NEVER)
+  return (text) => {
+    if (!any.test(text)) return SAFE
+    const matchedRules = rules.filter(({ found }) => found.test(text)).map(({ rule }) => rule)
+    return { severity: worst(matchedRules), matchedRules }
+  }
+}
+
+const NEVER = '[^\\s\\S]'
+
+const worst = (rules: readonly CommandSafetyPattern[]): CommandSeverity =>
+  rules.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning'
+
+/** A flag set inside of one pattern ends with the group that is put around it. */
+function compile({ id, pattern }: CommandSafetyPattern): RE2JS {
+  try {
+    return RE2JS.compile(`(?:${pattern})`)
+  } catch (thrown) {
+    const message = `The pattern of "${id}" is no regular expression of RE2: ${messageOf(thrown)}.`
+    throw new BulkheadError('ConfigInvalid', message, { data: { path: `/watchdogs/commandSafety/patterns/${id}` } })
+  }
+}

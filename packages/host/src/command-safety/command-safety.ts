@@ -1,0 +1,56 @@
+import type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, JsonObject, LayerConfig } from '@bulkhead/contract'
+import { COMMAND_SAFETY_PATTERNS, createCommandClassifier, type CommandClassifier } from './classify.ts'
+import { commandTexts } from './command-texts.ts'
+
+type Level = 'off' | CommandSafetyPattern['severity']
+const LEVELS: readonly Level[] = ['off', 'warning', 'critical']
+const stricter = (one: Level, other: Level): Level => LEVELS.indexOf(one) > LEVELS.indexOf(other) ? one : other
+
+/** The built-in watchdog: what a call would run, held against the patterns. */
+export interface CommandSafety {
+  /** Each rule once, the critical ones first. */
+  judge(args: JsonObject): readonly CommandSafetyPattern[]
+}
+
+/**
+ * As the layers want it, or undefined where it is switched off. Whoever runs the host may loosen it; a project, which a
+ * stranger may have written, only tightens. Throws ConfigInvalid for a pattern that cannot be compiled.
+ */
+export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety | undefined {
+  const said = (project: boolean) => layers.filter(({ layer }) => (layer === 'project') === project)
+    .flatMap(({ config }) => config.watchdogs?.commandSafety ?? [])
+  const [trusted, project] = [said(false), said(true)]
+  const enabled = trusted.findLast((config) => config.enabled !== undefined)?.enabled ?? true
+  if (!enabled && !project.some((config) => config.enabled === true)) return undefined
+  const own = [...trusted, ...project].flatMap(({ patterns = [] }) => patterns)
+  const levels = levelsOf(trusted, project)
+  const patterns = [...COMMAND_SAFETY_PATTERNS, ...own].flatMap((pattern) => {
+    const severity = levels(pattern)
+    return severity === 'off' ? [] : [{ ...pattern, severity }]
+  })
+  const adapted = own.length > 0 || [...trusted, ...project].some(({ severity }) => severity !== undefined)
+  return screening(adapted ? createCommandClassifier(patterns) : builtIn)
+}
+
+function levelsOf(
+  trusted: readonly CommandSafetyConfig[], project: readonly CommandSafetyConfig[],
+): (pattern: CommandSafetyPattern) => Level {
+  const set = new Map(trusted.flatMap(({ severity = {} }) => Object.entries(severity)))
+  const raised = project.flatMap(({ severity = {} }) => Object.entries(severity))
+  return ({ id, severity }) => raised.filter(([name]) => name === id)
+    .reduce((level, [, wanted]) => stricter(level, wanted), set.get(id) ?? severity)
+}
+
+let shipped: CommandClassifier | undefined
+/** Compiled when the first command is looked at, and once. */
+const builtIn: CommandClassifier = (text) => {
+  shipped ??= createCommandClassifier()
+  return shipped(text)
+}
+
+const screening = (classify: (text: string) => CommandClassification): CommandSafety => ({
+  judge(args) {
+    const rules = new Set(commandTexts(args).flatMap((text) => classify(text).matchedRules))
+    return [...rules].toSorted((a, b) => LEVELS.indexOf(b.severity) - LEVELS.indexOf(a.severity))
+  },
+})

@@ -1,0 +1,130 @@
+import type { CommandSafetyPattern } from '@bulkhead/contract'
+import { command, CREDENTIALS, END, INTERPRETERS, LINE, SENDERS, WORDS } from './command-position.ts'
+
+type Pattern = Omit<CommandSafetyPattern, 'platform'>
+const INTO_INTERPRETER = String.raw`\|\s*(?:(?:sudo|env|doas)\s+(?:-\S+\s+)*)*(?:/\S*/)?(?:${INTERPRETERS})(?:\s|$|[;&|)"'])`
+/** With the options it takes before the name of what it is to do. */
+const GIT = String.raw`${command('git')}(?:\s+(?:-[Cc]\s+\S+|-\S+))*`
+const PROTECTED = String.raw`(?:main|master|trunk|develop|production|prod|release(?:[/-][\w./-]+)?)`
+
+const remoteCode: readonly Pattern[] = [
+  {
+    id: 'download-pipe-shell', label: 'Run what was downloaded', category: 'remote-code', severity: 'critical',
+    description: 'Hands a text from the network to an interpreter; nobody has read it.',
+    pattern: `${command('curl', 'wget', 'fetch', 'aria2c', 'http', 'lynx')}\\s${LINE}${INTO_INTERPRETER}`,
+  },
+  {
+    id: 'shell-of-download', label: 'Run what is being downloaded', category: 'remote-code', severity: 'critical',
+    description: 'Has an interpreter run a text from the network; nobody has read it.',
+    pattern: String.raw`(?:\b(?:${INTERPRETERS}|eval|source)\b|(?:^|[\s;&|])\.)\s+(?:-\w+\s+)*["']?(?:<\(|\$\(|` + '`' + String.raw`)\s*(?:curl|wget|fetch)\s`,
+  },
+  {
+    id: 'decoded-pipe-shell', label: 'Run what is encoded', category: 'remote-code', severity: 'critical',
+    description: 'Decodes a text and runs it: what it does was hidden on purpose.',
+    pattern: String.raw`(?:\bbase(?:64|32)\s+(?:-\w+\s+)*(?:-d|-D|--decode)|\bxxd\s+(?:-\w+\s+)*-r|\bopenssl\s+(?:enc|base64)\s${LINE}-d)${LINE}${INTO_INTERPRETER}`,
+  },
+  {
+    id: 'reverse-shell', label: 'Shell for somebody else', category: 'remote-code', severity: 'critical',
+    description: 'Connects a shell of this machine to another one.',
+    pattern: String.raw`(?:/dev/(?:tcp|udp)/[\w.$\{\}-]+/\w|${command('nc', 'ncat', 'netcat')}${WORDS}\s+(?:-\w*[ec]\s*|--exec\s+|--sh-exec\s+)(?:/\S*/)?(?:ba|z|da|k)?sh\b|${command('socat')}\s${LINE}\b(?:exec|system):)`,
+  },
+]
+
+const credentials: readonly Pattern[] = [
+  {
+    id: 'credential-exfiltration', label: 'Send credentials away', category: 'credentials', severity: 'critical',
+    description: 'Sends keys or passwords to another machine.',
+    pattern: String.raw`(?:${CREDENTIALS}${LINE}\|\s*(?:${SENDERS})\b|\b(?:${SENDERS})\b${LINE}(?:@|=@|-T\s*|--upload-file[\s=]|--post-file[\s=]|\s)["']?[\w./~$\{\}-]*${CREDENTIALS}|\$\((?:cat|base64)\s+[^)]*${CREDENTIALS})`,
+  },
+  {
+    id: 'environment-exfiltration', label: 'Send the environment away', category: 'credentials', severity: 'critical',
+    description: 'Sends all variables, keys among them, to another machine.',
+    pattern: String.raw`(?:${command('env', 'printenv', 'set', 'export')}\s*(?:-\w+\s*)?\|${LINE}\b(?:${SENDERS})\b|\b(?:${SENDERS})\s${LINE}(?:\$\(|` + '`' + String.raw`)\s*(?:env|printenv)\b|/proc/(?:self|\d+)/environ${LINE}\|\s*(?:${SENDERS})\b)`,
+  },
+  {
+    id: 'history-exfiltration', label: 'Send the history away', category: 'credentials', severity: 'critical',
+    description: 'Sends what was typed in shells, passwords among it, to another machine.',
+    pattern: String.raw`(?:(?:${command('history')}|\.(?:bash|zsh|python|mysql|psql|node_repl)_history)${LINE}\|\s*(?:${SENDERS})\b|\b(?:${SENDERS})\s${LINE}\.(?:bash|zsh|python|mysql|psql|node_repl)_history)`,
+  },
+  {
+    id: 'credential-read', label: 'Read credentials', category: 'credentials', severity: 'warning',
+    description: 'Shows keys or passwords, to a model too.',
+    pattern: `${command('cat', 'less', 'more', 'head', 'tail', 'base64', 'xxd', 'strings', 'cp', 'tar', 'zip', 'type', 'get-content', 'gc')}\\s${LINE}${CREDENTIALS}`,
+  },
+  {
+    id: 'key-planted', label: 'Let somebody in', category: 'credentials', severity: 'critical',
+    description: 'Adds a key with which another machine can enter this account.',
+    pattern: String.raw`(?:>|\btee\s+(?:-\w+\s+)*)\s*["']?[\w./~$\{\}-]*\.ssh/authorized_keys`,
+  },
+  {
+    id: 'traces-removed', label: 'Remove traces', category: 'credentials', severity: 'warning',
+    description: 'Removes what tells later what was done.',
+    pattern: String.raw`(?:${command('history')}\s+-\w*[cw]|${command('unset')}\s+HISTFILE|\bHISTFILE=/dev/null|${command('rm', 'shred', 'truncate')}${WORDS}\s+\S*(?:\.(?:bash|zsh)_history|/var/log/)|>\s*["']?(?:\S*\.(?:bash|zsh)_history|/var/log/)|(?i:\b(?:clear-eventlog|wevtutil(?:\.exe)?\s+cl)\b))`,
+  },
+]
+
+const work: readonly Pattern[] = [
+  {
+    id: 'git-force-push-protected', label: 'Rewrite a shared branch', category: 'version-control', severity: 'critical',
+    description: 'Replaces the history of a branch that others build on.',
+    pattern: String.raw`${GIT}\s+push(?:${WORDS}\s+(?:--force|-\w*f\w*)${WORDS}\s+(?:\S*:)?${PROTECTED}${END}|${WORDS}\s+(?:\S*:)?${PROTECTED}["']?${WORDS}\s+(?:--force|-\w*f\w*)${END}|${WORDS}\s+\+(?:\S*:)?${PROTECTED}${END})`,
+  },
+  {
+    id: 'git-force-push', label: 'Rewrite a remote branch', category: 'version-control', severity: 'warning',
+    description: 'Replaces or removes history that is kept elsewhere.',
+    pattern: String.raw`${GIT}\s+push${WORDS}\s+(?:--force(?:-with-lease|-if-includes)?(?:=\S+)?|-\w*f\w*|--mirror|--delete|-d|--prune|\+\S+|:\S+)${END}`,
+  },
+  {
+    id: 'git-discard', label: 'Throw changes away', category: 'version-control', severity: 'warning',
+    description: 'Discards work that was not committed.',
+    pattern: String.raw`${GIT}\s+(?:reset${WORDS}\s+--hard|clean${WORDS}\s+(?:-\w*f\w*|--force)|checkout${WORDS}\s+(?:--\s+)?\.|restore${WORDS}\s+\.|stash\s+(?:clear|drop))${END}`,
+  },
+  {
+    id: 'git-rewrite', label: 'Rewrite history', category: 'version-control', severity: 'warning',
+    description: 'Rewrites commits, or removes what could bring them back.',
+    pattern: String.raw`${GIT}\s+(?:filter-branch|filter-repo|reflog\s+(?:expire|delete)|update-ref\s+-d|gc${WORDS}\s+--prune=(?:now|all))\b`,
+  },
+  {
+    id: 'containers-removed', label: 'Remove containers and volumes', category: 'infrastructure', severity: 'warning',
+    description: 'Removes containers, images or the data of volumes.',
+    pattern: String.raw`${command('docker', 'podman', 'docker-compose')}${WORDS}\s+(?:(?:system|volume|image|container|network)\s+prune|volume\s+rm|down${WORDS}\s+(?:-v|--volumes))\b`,
+  },
+  {
+    id: 'container-escape', label: 'Container with the powers of the machine', category: 'privileges', severity: 'critical',
+    description: 'Starts a container that may do anything to the machine around it.',
+    pattern: String.raw`${command('docker', 'podman', 'nerdctl')}${WORDS}\s+(?:run|create|exec)${WORDS}\s+(?:--privileged|--pid[= ]host|(?:-v|--volume|--mount)[ =]?\S*?(?:/var/run/docker\.sock|\b(?:source|src)=/,|["']?/:/))`,
+  },
+  {
+    id: 'cluster-delete', label: 'Delete in a cluster', category: 'infrastructure', severity: 'critical',
+    description: 'Deletes a namespace, a node or everything of a kind.',
+    pattern: String.raw`(?:${command('kubectl', 'oc')}${WORDS}\s+(?:delete${WORDS}\s+(?:ns|namespaces?|nodes?|pv|crd|--all)|drain)\b|${command('helm')}${WORDS}\s+(?:uninstall|delete)\s)`,
+  },
+  {
+    id: 'infrastructure-destroy', label: 'Destroy infrastructure', category: 'infrastructure', severity: 'critical',
+    description: 'Takes down everything that a plan has built.',
+    pattern: String.raw`(?:${command('terraform', 'tofu', 'terragrunt', 'pulumi', 'cdk')}${WORDS}\s+(?:destroy|apply${WORDS}\s+-destroy|state\s+rm)\b|${command('pulumi')}${WORDS}\s+stack\s+rm\b)`,
+  },
+  {
+    id: 'cloud-delete', label: 'Delete in a cloud', category: 'infrastructure', severity: 'warning',
+    description: 'Deletes resources or data that are kept elsewhere.',
+    pattern: String.raw`(?:${command('aws')}${WORDS}\s+(?:s3\s+rb|s3\s+rm${WORDS}\s+--recursive|s3\s+sync${WORDS}\s+--delete|\S+\s+(?:delete|terminate)-\S+)|${command('gcloud', 'az')}${WORDS}\s+delete\b|${command('gsutil')}${WORDS}\s+(?:-m\s+)?rm\b)`,
+  },
+  {
+    id: 'database-drop', label: 'Drop data', category: 'data', severity: 'critical',
+    description: 'Drops a database or tables, or empties them.',
+    pattern: String.raw`(?:${command('psql', 'mysql', 'mariadb', 'sqlite3', 'sqlcmd', 'cockroach', 'clickhouse-client')}\s${LINE}(?i:drop\s+(?:database|schema|table)|truncate\s+(?:table\s+)?\w)|${command('dropdb')}\s|${command('redis-cli')}\s${LINE}(?i:flush(?:all|db))\b|${command('mongo', 'mongosh')}\s${LINE}dropDatabase)`,
+  },
+  {
+    id: 'publish', label: 'Publish a package', category: 'infrastructure', severity: 'warning',
+    description: 'Publishes or withdraws what others install.',
+    pattern: String.raw`(?:${command('npm', 'pnpm', 'yarn', 'bun')}${WORDS}\s+(?:npm\s+)?(?:publish|unpublish|deprecate)\b|${command('cargo', 'poetry', 'uv')}${WORDS}\s+(?:publish|yank)\b|${command('twine')}\s+upload\b|${command('gem')}\s+(?:push|yank)\b)`,
+  },
+  {
+    id: 'shutdown', label: 'Stop the machine', category: 'availability', severity: 'critical',
+    description: 'Stops or restarts the machine that runs the agent.',
+    pattern: String.raw`(?:${command('shutdown', String.raw`shutdown\.exe`, 'poweroff', 'halt', 'reboot')}(?:\s+[-/+\w]|${END})|${command('init', 'telinit')}\s+[06]${END}|${command('systemctl', 'loginctl')}${WORDS}\s+(?:poweroff|reboot|halt|kexec|rescue|emergency|suspend|hibernate)${END}|(?i:${command('stop-computer', 'restart-computer')}))`,
+  },
+]
+
+export const EVERYWHERE_PATTERNS: readonly CommandSafetyPattern[] =
+  [...remoteCode, ...credentials, ...work].map((pattern) => ({ ...pattern, platform: 'all' }))

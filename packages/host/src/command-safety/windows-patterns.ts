@@ -1,0 +1,78 @@
+import type { CommandSafetyPattern } from '@bulkhead/contract'
+
+/** Where a command begins in cmd and PowerShell; both read names in either case. */
+const at = (names: string): string => String.raw`(?i)(?:^|[\n;&|({]|\b(?:cmd(?:\.exe)?\s+/[ck]|(?:powershell|pwsh)(?:\.exe)?\s(?:[^\n;|]*\s)?-c(?:ommand)?)\s+["']?)\s*(?:${names})(?:\.exe)?\b`
+const DRIVE = String.raw`["']?(?:[a-z]:(?:[\\/](?:\*|windows|users|program files)?(?:[\\/]\*?)?)?|%(?:systemdrive|systemroot|userprofile|windir)%\\?|\$env:(?:systemdrive|systemroot|userprofile|windir)\\?)(?:\.\*|\*)?["']?(?:\s|$|[;&|])`
+const WORDS = String.raw`(?:\s+[^\s;&|]+)*?`
+
+type WindowsPattern = Omit<CommandSafetyPattern, 'platform'>
+
+const patterns: readonly WindowsPattern[] = [
+  {
+    id: 'format-volume', label: 'Format a drive', category: 'devices', severity: 'critical',
+    description: 'Formats a drive: everything on it is gone.',
+    pattern: String.raw`(?:${at('format')}\s+(?:/\S+\s+)*[a-z]:|${at('format-volume|clear-disk|initialize-disk')})`,
+  },
+  {
+    id: 'delete-drive', label: 'Delete a drive', category: 'filesystem', severity: 'critical',
+    description: 'Deletes everything on a drive, of the system or of a person.',
+    pattern: String.raw`${at('del|erase|rd|rmdir')}(?:${WORDS}\s+/s${WORDS}\s+${DRIVE}|${WORDS}\s+${DRIVE}${WORDS}\s*/s\b)`,
+  },
+  {
+    id: 'remove-item-drive', label: 'Delete a drive by PowerShell', category: 'filesystem', severity: 'critical',
+    description: 'Deletes everything on a drive, of the system or of a person.',
+    pattern: String.raw`${at('remove-item|ri|rm|del|rd')}(?:${WORDS}\s+-r(?:ecurse)?\b${WORDS}\s+${DRIVE}|${WORDS}\s+${DRIVE}${WORDS}\s*-r(?:ecurse)?\b)`,
+  },
+  {
+    id: 'diskpart', label: 'Partition by script', category: 'devices', severity: 'critical',
+    description: 'Cleans or divides disks from a script.',
+    pattern: String.raw`(?:${at('diskpart')}\s+/s|(?im)^\s*select\s+disk\s+\d|(?i)\|\s*diskpart\b)`,
+  },
+  {
+    id: 'registry-delete', label: 'Delete from the registry', category: 'system', severity: 'critical',
+    description: 'Deletes keys the system or its programs need.',
+    pattern: String.raw`(?:${at('reg')}\s+delete\s+["']?(?:hklm|hkcr|hku|hkey_)|${at('remove-item(?:property)?|ri|rp')}${WORDS}\s+["']?(?:registry::|hklm:|hkcr:))`,
+  },
+  {
+    id: 'registry-edit', label: 'Change the registry', category: 'system', severity: 'warning',
+    description: 'Changes how the system or its programs behave.',
+    pattern: String.raw`(?:${at('reg')}\s+(?:add|import|restore|load)\b|${at('regedit')}\s+/s|${at('(?:set|new)-item(?:property)?|sp')}${WORDS}\s+["']?(?:registry::|hk(?:lm|cu|cr):))`,
+  },
+  {
+    id: 'shadow-copies', label: 'Delete backups', category: 'filesystem', severity: 'critical',
+    description: 'Deletes what files could be restored from, as ransomware does first.',
+    pattern: String.raw`(?:${at('vssadmin')}\s+(?:delete|resize)\s+shadow|${at('wmic')}\s+shadowcopy\s+delete|${at('wbadmin')}\s+delete\b)`,
+  },
+  {
+    id: 'boot-configuration', label: 'Change how it boots', category: 'system', severity: 'critical',
+    description: 'Changes how the machine starts, or whether it can be repaired.',
+    pattern: String.raw`${at('bcdedit|bootrec|bcdboot')}\s+/\w`,
+  },
+  {
+    id: 'defender-off', label: 'Switch protection off', category: 'system', severity: 'critical',
+    description: 'Stops the virus scanner or the firewall.',
+    pattern: String.raw`(?:${at('(?:set|add)-mppreference')}${WORDS}\s+-(?:disable|exclusion)|${at('netsh')}\s+(?:adv)?firewall\s+set\s+\w+\s+(?:state\s+|opmode\s+mode=)?(?:off|disable)|${at('set-netfirewallprofile')}${WORDS}\s+-enabled\s+(?:false|\$false))`,
+  },
+  {
+    id: 'download-and-invoke', label: 'Run what was downloaded', category: 'remote-code', severity: 'critical',
+    description: 'Runs a text from the network that nobody has read.',
+    pattern: String.raw`(?i)(?:\b(?:iex|invoke-expression)\b[^\n]*(?:\biwr\b|\birm\b|\bcurl\b|\bwget\b|invoke-webrequest|invoke-restmethod|downloadstring|net\.webclient)|(?:\biwr\b|\birm\b|invoke-webrequest|invoke-restmethod|downloadstring)[^\n]*\|\s*(?:iex|invoke-expression)\b)`,
+  },
+  {
+    id: 'encoded-powershell', label: 'Encoded command', category: 'remote-code', severity: 'critical',
+    description: 'Runs a command that is written so that nobody can read it.',
+    pattern: String.raw`${at('powershell|pwsh')}${WORDS}\s+-e(?:c|nc|nco|ncodedcommand)?\s+[a-z0-9+/=]{16,}`,
+  },
+  {
+    id: 'take-ownership', label: 'Take files of the system', category: 'privileges', severity: 'warning',
+    description: 'Changes who owns files of the system or who may use them.',
+    pattern: String.raw`${at('takeown|icacls|cacls')}${WORDS}\s+["']?(?:[a-z]:\\(?:windows|program files)?|%systemroot%|%windir%)`,
+  },
+  {
+    id: 'windows-accounts', label: 'Change accounts', category: 'privileges', severity: 'warning',
+    description: 'Creates accounts or makes them administrators.',
+    pattern: String.raw`(?:${at('net1?')}\s+(?:user|localgroup)\s+[^\n;&|]*/(?:add|delete)|${at('(?:new|remove)-localuser|add-localgroupmember')})`,
+  },
+]
+
+export const WINDOWS_PATTERNS: readonly CommandSafetyPattern[] = patterns.map((pattern) => ({ ...pattern, platform: 'windows' }))

@@ -1,0 +1,57 @@
+import { canonicalJson, copyJson, messageOf } from '@bulkhead/contract'
+import { viewOf, type ValidatedCall } from '../../call.ts'
+import { untilAborted } from '../../cancellation.ts'
+import { ask, deny, type Verdict } from '../verdict.ts'
+import type { Judge, JudgeAnswer } from './judge.ts'
+
+/** Somebody wants the call to run with other arguments. */
+export interface ArgumentsChange {
+  readonly stage: JudgeStage
+  readonly source: string
+  readonly reason: string
+  readonly arguments: unknown
+}
+
+export type JudgeStage = 'watchdog' | 'guard'
+export const JUDGE_CODES = { watchdog: 'WatchdogDenied', guard: 'GuardDenied' } as const satisfies Record<JudgeStage, string>
+
+/** What a judge says; undefined for no objection. */
+export type Said = Verdict | ArgumentsChange | undefined
+
+export const isChange = (said: Verdict | ArgumentsChange): said is ArgumentsChange => 'arguments' in said
+
+/** Fails closed: a judge that throws, or says something unknown, has refused. Rejects only when the call is cancelled. */
+export function consult(
+  judge: Judge, stage: JudgeStage, name: string, call: ValidatedCall, approvalKey: string,
+): Said | Promise<Said> {
+  const source = `${stage} ${name}`
+  const failed = (thrown: unknown): Verdict => {
+    call.throwIfCancelled()
+    return deny(stage, JUDGE_CODES[stage], source, `it failed while judging: ${messageOf(thrown)}`)
+  }
+  try {
+    const answer = judge(viewOf(call, approvalKey), call.signal)
+    if (!(answer instanceof Promise)) return read(answer, stage, source, call)
+    return untilAborted(answer, call.signal).then((said) => read(said, stage, source, call)).catch(failed)
+  } catch (thrown) {
+    return failed(thrown)
+  }
+}
+
+function read(answer: JudgeAnswer | undefined | void, stage: JudgeStage, source: string, call: ValidatedCall): Said {
+  if (answer === undefined) return undefined
+  switch (answer?.action) {
+    case 'allow': return undefined
+    case 'ask': return ask(stage, source, String(answer.reason), false)
+    case 'deny': return deny(stage, JUDGE_CODES[stage], source, String(answer.reason))
+    case 'change': return readChange(answer.arguments, { stage, source, reason: String(answer.reason) }, call)
+    default: return deny(stage, JUDGE_CODES[stage], source, 'its answer was not one of the known ones')
+  }
+}
+
+/** Who wants what is there already has no objection. */
+function readChange(wanted: unknown, by: Omit<ArgumentsChange, 'arguments'>, { args }: ValidatedCall): Said {
+  const copy = copyJson(wanted)
+  if (!copy.ok) return deny(by.stage, JUDGE_CODES[by.stage], by.source, `it put arguments in place that are no JSON: ${copy.fault.message}`)
+  return canonicalJson(copy.value) === canonicalJson(args) ? undefined : { ...by, arguments: copy.value }
+}

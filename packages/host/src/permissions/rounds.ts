@@ -1,0 +1,55 @@
+import { CALL_LIMITS } from '@bulkhead/contract'
+import { Refusal, type ValidatedCall } from '../call.ts'
+import type { HostContext } from '../host-context.ts'
+import { validate } from '../stages/validate.ts'
+import { JUDGE_CODES, type ArgumentsChange } from './judges/consult.ts'
+import { rule, type Ruling } from './ruling.ts'
+import { digestOf } from './state-machine/stage-permit.ts'
+import { deny, type DecisionStage, type Verdict } from './verdict.ts'
+
+/** Who has put other arguments in place, and why. `before` and `after` are their digests. */
+export interface MadeChange {
+  readonly stage: DecisionStage
+  readonly source: string
+  readonly reason: string
+  readonly before: string
+  readonly after: string
+}
+
+export interface SettledRuling extends Ruling {
+  /** Absent where there were none. */
+  readonly changes?: readonly MadeChange[]
+}
+
+/**
+ * The ruling on what will run. Whenever somebody changes the arguments they are validated and everybody is heard again, so a
+ * change can lead to a deny and never past one. Asks nobody and remembers nothing but the arguments. At once where it can be.
+ */
+export const ruleInRounds = (call: ValidatedCall, host: HostContext): SettledRuling | Promise<SettledRuling> => nextRound(call, host, [])
+
+function nextRound(call: ValidatedCall, host: HostContext, changes: readonly MadeChange[]): SettledRuling | Promise<SettledRuling> {
+  const ruling = rule(call, host)
+  return ruling instanceof Promise ? ruling.then((known) => follow(call, host, changes, known)) : follow(call, host, changes, ruling)
+}
+
+function follow(
+  call: ValidatedCall, host: HostContext, changes: readonly MadeChange[], ruling: Ruling,
+): SettledRuling | Promise<SettledRuling> {
+  const { change } = ruling
+  if (!change) return changes.length === 0 ? ruling : { ...ruling, changes }
+  const made = make(change, call, changes.length)
+  if (!('before' in made)) return { ...ruling, verdicts: [...ruling.verdicts, made], verdict: made, answerable: false, changes }
+  return nextRound(call, host, [...changes, made])
+}
+
+/** Or why it cannot be made. */
+function make({ stage, source, reason, arguments: wanted }: ArgumentsChange, call: ValidatedCall, count: number): MadeChange | Verdict {
+  const { argumentChanges } = CALL_LIMITS
+  if (count >= argumentChanges) {
+    return deny(stage, 'ArgumentsUnsettled', source, `the arguments were changed ${argumentChanges} times, and it wants others still`)
+  }
+  const before = digestOf(call.args)
+  const changed = validate(call, wanted)
+  if (!(changed instanceof Refusal)) return { stage, source, reason, before, after: digestOf(changed.args) }
+  return deny(stage, JUDGE_CODES[stage], source, `it put arguments in place that the tool does not take: ${changed.error.message.replace(/\.$/, '')}`)
+}

@@ -1,0 +1,63 @@
+import type { ValidatedCall } from '../call.ts'
+import type { CommandSafety } from '../command-safety/command-safety.ts'
+import type { CallMeaning } from './call-meaning.ts'
+import { consult, type Said } from './judges/consult.ts'
+import { nameOf, type Guard, type Judge } from './judges/judge.ts'
+import type { SessionPolicy } from './session-policy.ts'
+import { judgeByStage } from './state-machine/stage-gate.ts'
+import { ask, deny, type Verdict } from './verdict.ts'
+
+/** One hearing of a call. */
+export interface Hearing {
+  readonly call: ValidatedCall
+  readonly meaning: CallMeaning
+  readonly verdicts: Verdict[]
+  /** What the rules of the policy that is heard have said. */
+  ruled: Verdict | undefined
+}
+
+/** Says what it has to say of a call, in `verdicts` or, for a single word, as what it returns. */
+export type Speaker = (hearing: Hearing) => Said | Promise<Said>
+
+/** Whoever speaks of a call under one policy, in order: a list made once, so that who is not there costs nothing. */
+export function speakersOf(policy: SessionPolicy): readonly Speaker[] {
+  const { commandSafety, watchdogs, guards } = policy
+  return [
+    rulesAndFloor(policy),
+    ...(commandSafety ? [screen(commandSafety)] : []),
+    ...watchdogs.map(watchdogSpeaker),
+    gate(policy),
+    ...guards.filter(({ pre }) => pre !== undefined).map(guardSpeaker),
+  ]
+}
+
+const rulesAndFloor = (policy: SessionPolicy): Speaker => (hearing) => {
+  const { call: { tool }, meaning, verdicts } = hearing
+  hearing.ruled = policy.judgeRules(tool, meaning.subjects)
+  if (hearing.ruled) verdicts.push(hearing.ruled)
+  return policy.standing(tool).floor
+}
+
+/** What is critical is refused, and a warning asks, each time: the key of a stranger's shell says little of what it runs. */
+const screen = (commandSafety: CommandSafety): Speaker => ({ call: { tool, args }, verdicts }) => {
+  if (tool.grant.shell.length === 0) return undefined
+  for (const { id, label, description, severity } of commandSafety.judge(args)) {
+    const [source, reason] = [`command safety ${id}`, `${label}: ${description.replace(/\.$/, '')}`]
+    verdicts.push(severity === 'critical' ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false))
+  }
+  return undefined
+}
+
+const watchdogSpeaker = (watchdog: Judge): Speaker => ({ call, meaning: { approvalKey } }) =>
+  consult(watchdog, 'watchdog', nameOf(watchdog), call, approvalKey)
+
+/** A state machine is heard instead of the mode. A rule that allows has answered what the mode would ask. */
+const gate = ({ stateMachine, mode }: SessionPolicy): Speaker => ({ call, ruled }) => {
+  if (!call.tool.definition.gated) return undefined
+  const staged = stateMachine && judgeByStage(stateMachine, call)
+  if (staged || ruled?.action === 'allow') return staged
+  return ask('security-mode', `mode ${mode}`, 'the tool is gated', true)
+}
+
+const guardSpeaker = ({ id, pre }: Guard): Speaker => ({ call, meaning: { approvalKey } }) =>
+  call.tool.definition.gated ? consult(pre!, 'guard', id, call, approvalKey) : undefined

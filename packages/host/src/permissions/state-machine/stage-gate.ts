@@ -1,0 +1,36 @@
+import { messageOf, visibleText, type ApprovalRequest, type InteractionRequest, type MachineStage, type StateMachine } from '@bulkhead/contract'
+import type { ValidatedCall } from '../../call.ts'
+import { allow, ask, deny, type Verdict } from '../verdict.ts'
+import { StagePermit } from './stage-permit.ts'
+
+/** What a state machine says of a call, or undefined where no stage is under way. Fails closed. */
+export function judgeByStage(machine: StateMachine, call: ValidatedCall): Verdict | undefined {
+  const refuse = (reason: string) => deny('state-machine', 'ApprovalDenied', `state machine ${machine.id}`, reason)
+  try {
+    const stage = machine.stage()
+    if (stage === undefined) return undefined
+    if (!isStage(stage)) return refuse('its stage is not of the documented form')
+    const permit = new StagePermit(machine, stage, call)
+    const named = `the stage "${stage.name}" of the state machine ${machine.id}`
+    if (stage.allowedTools.includes(call.tool.name)) {
+      return { ...allow('state-machine', 'sm-envelope', `${named} lists it`), permit }
+    }
+    return { ...ask('state-machine', `state machine ${machine.id}`, `${named} does not list it`, false), permit }
+  } catch (thrown) {
+    return refuse(`it failed while judging: ${messageOf(thrown)}`)
+  }
+}
+
+export const permitsIn = (verdicts: readonly Verdict[]): readonly StagePermit[] => verdicts.flatMap(({ permit }) => permit ?? [])
+
+/** The question to a person, after which the permits are worth something for what they saw alone. */
+export function stageGrant(
+  call: ValidatedCall, permits: readonly StagePermit[], approval: ApprovalRequest,
+): Extract<InteractionRequest, { kind: 'grantStageTool' }> {
+  const [argsDigest = ''] = permits.map((permit) => permit.bindTo(call))
+  const stage = visibleText([...new Set(permits.map((permit) => permit.stage))].join(', '))
+  return { kind: 'grantStageTool', tool: call.tool.name, stage, argsDigest, approval }
+}
+
+const isStage = ({ stageExecutionId, name, attempt, allowedTools }: MachineStage): boolean =>
+  typeof stageExecutionId === 'string' && typeof name === 'string' && Number.isSafeInteger(attempt) && Array.isArray(allowedTools)

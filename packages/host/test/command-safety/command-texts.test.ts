@@ -1,0 +1,14 @@
+import type { JsonObject } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { commandTexts } from '../../src/command-safety/command-texts.ts'
+
+test.each<[string, JsonObject, readonly string[]]>([
+  ['nothing where there is no text', { n: 1, on: true, none: null }, []],
+  ['each text, however deep', { a: 'x', b: { c: ['y'] } }, ['x', 'y']],
+  ['each text once', { a: 'x', b: 'x' }, ['x']],
+  ['words together', { argv: ['rm', '-rf', '/'] }, ['rm -rf /', 'rm', '-rf', '/']],
+  ['a program with its arguments', { args: ['-rf', '/'], program: 'rm' }, ['rm -rf /', '-rf /', '-rf', '/', 'rm']],
+  ['one of several texts with the list', { cmd: 'rm', cwd: '/tmp', args: ['-rf', '/'] }, ['rm -rf /\n/tmp -rf /', 'rm', '/tmp', '-rf /', '-rf', '/']],
+])('%s', (_, args, texts) => {
+  expect(commandTexts(args).toSorted()).toEqual([...texts].toSorted())
+})

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { invocation, newSandbox, requestOf, REMOTE, running } from './fixture.ts'
+
+const MANY = 3_000
+const limits = { messagesPerSecond: 2_000 }
+
+describe.each(REMOTE)('a talkative tool in a %s', (placement) => {
+  it('is not taken for one that floods, and all it told arrives before its outcome', async () => {
+    const source = running(`
+      for (let at = 0; at < ${MANY}; at++) at % 2 ? runtime.update({ at }) : runtime.progress(String(at))
+      await new Promise((turn) => setImmediate(turn))
+      return 'done'
+    `)
+    const session = await newSandbox().open(requestOf({ placement, source, limits }))
+    const told: unknown[] = []
+    const tell = (what: unknown): void => void told.push(what)
+    expect(await session.call(invocation({}, { onProgress: tell, onUpdate: tell }))).toBe('done')
+    expect(told).toHaveLength(MANY)
+    expect(told.slice(-2)).toEqual([String(MANY - 2), { at: MANY - 1 }])
+  })
+
+  it('that is cancelled does not go on telling, and its compartment stays', async () => {
+    const source = running(`
+      if (args.again) return 'still here'
+      for (let at = 0; at < 20 * ${MANY}; at++) runtime.update(at)
+      return 'done'
+    `)
+    const session = await newSandbox().open(requestOf({ placement, source, limits: { ...limits, graceMs: 2_000 } }))
+    const cancelled = new AbortController()
+    const call = session.call(invocation({}, { signal: cancelled.signal, onUpdate: () => cancelled.abort() }))
+    await expect(call).rejects.toMatchObject({ code: 'ToolCancelled' })
+    await session.quiet
+    expect(await session.call(invocation({ again: true }))).toBe('still here')
+  })
+})
