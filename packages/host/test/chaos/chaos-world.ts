@@ -31,6 +31,7 @@ export class ChaosWorld {
   readonly file: string
   readonly #folder: string
   readonly #store: Store
+  #killed: Promise<void> | undefined
   /** What the source finds. */
   version = 1
 
@@ -47,7 +48,7 @@ export class ChaosWorld {
     this.#folder = folder
     this.#store = store
     this.crossings = new Crossings(fault, {
-      kill: () => killHulls(placement, this.compartments),
+      kill: () => { this.#killed = killHulls(placement, this.compartments) },
       closeStore: () => { void store.close() },
     })
     this.clock = new ChaosClock(this.crossings)
@@ -142,6 +143,7 @@ export class ChaosWorld {
   }
 
   async dispose(): Promise<void> {
+    await this.#killed
     await this.#store.close()
     const killed = new BulkheadError('CompartmentKilled', 'The run is over.')
     await Promise.all([...this.compartments].map((session) => session.close(killed)))
