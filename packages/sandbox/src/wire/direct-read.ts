@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 
-const BUFFER_BYTES = 128 * 1024
+/** As much as waits in a socket at once. */
+export const READ_BUFFER_BYTES = 256 * 1024
 
 /** The part of a socket that its option `onread` sets, and nothing else can. */
 interface Insides {
@@ -25,7 +26,7 @@ export function readDirectly(socket: Socket, take: (chunk: Buffer, length: numbe
   if (buffer === undefined || callback === undefined || typeof handle?.useUserBuffer !== 'function') return false
   // Whatever has come before is in the stream.
   for (let early = socket.read() as Buffer | null; early !== null; early = socket.read() as Buffer | null) take(early, early.length)
-  const bytes = Buffer.alloc(BUFFER_BYTES)
+  const bytes = Buffer.alloc(READ_BUFFER_BYTES)
   insides[buffer] = bytes
   insides[callback] = (length: number): boolean => {
     take(bytes, length)
