@@ -21,7 +21,9 @@ it('runs every side of the calls and the starts for real, and holds each goal ag
   }
 })
 
-it.each([[idleThread, 0.1, 64], [hullShare, 5, 512], [residentHull, 10, 512]])('reads the idle memory of %o', { timeout: PATIENCE_MS }, async (side, least, most) => {
+it.each([
+  [idleThread, 0.1, 64], [hullShare, 5, 512], [residentHull, 10, 512],
+])('reads the idle memory of %o', { timeout: PATIENCE_MS }, async (side, least, most) => {
   const runner = await side.start()
   const megabytes = await runner.megabytes?.()
   expect(megabytes).toBeGreaterThan(least)

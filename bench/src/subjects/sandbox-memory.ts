@@ -3,8 +3,9 @@ import { hullShare, idleThread, idleWorker, nodeShare, residentHull, residentNod
 
 export const subject = defineSubject({
   title: 'The memory of a compartment that nobody calls: what one more thread adds to its process, and the share of a hull',
-  compares: 'Eight of each. A share (PSS) is what one more takes of the machine: pages that several processes have, such as Node itself, '
-    + 'count for each by their part. The goal for a hull is held against its share; all that is resident of it (RSS) stands beside. '
+  compares: 'Eight of each. A share (PSS) is what one more takes of the machine: pages that several processes have, such as '
+    + 'Node itself, count for each by their part. The goal for a hull is held against its share; all that is resident of it '
+    + '(RSS) stands beside. '
     + 'A bare worker is above the goal for a thread: 4.2 MB of objects of Node itself live in it.',
   sides: [idleWorker, idleThread, nodeShare, hullShare, residentNode, residentHull],
   modes: [{ kind: 'memory' }],

@@ -39,7 +39,7 @@ export interface EmptyHull {
 /** `spare`: nobody waits for it yet. */
 export type StartHull = (shape: HullShape, spare: boolean) => EmptyHull
 
-/** Of a thread, at most: with less, one that is given long texts spends a fifth of its time on collecting them. Idle ones use none of it. */
+/** Of a thread, at most: with less, long texts make it spend a fifth of its time on collecting them. Idle ones use none of it. */
 const YOUNG_GENERATION_MB = 16
 
 /** Plain data. */

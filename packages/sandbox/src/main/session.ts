@@ -32,7 +32,7 @@ export class Session implements CompartmentSession {
   readonly #peer: Peer
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
-  /** Whom the compartment still works for, and the ids of their calls. Lists, which are short: a Map of texts costs every call more. */
+  /** Whom the compartment still works for, and the ids of their calls. In short lists: a Map of texts costs every call more. */
   readonly #callers: Caller[] = []
   readonly #callIds: (string | undefined)[] = []
   readonly #owner: CallerOwner = { gaveUp: (caller) => this.#gaveUp(caller), left: (caller) => this.#left(caller) }
