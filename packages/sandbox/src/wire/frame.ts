@@ -58,8 +58,8 @@ export class FrameDecoder {
   }
 
   /**
-   * Keeps nothing of `chunk`, and looks at no more of it than `length`. Contract: throws FrameFault as soon as a frame announces too much or is not of its form; the
-   * decoder is of no use after that.
+   * Keeps nothing of `chunk`, and looks at no more of it than `length`. Contract: throws FrameFault as soon as a frame
+   * announces too much or is not of its form; the decoder is of no use after that.
    */
   push(chunk: Buffer, deliver: (packet: Packet) => void, length = chunk.length): void {
     let at = 0
