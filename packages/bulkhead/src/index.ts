@@ -1,6 +1,6 @@
 export { createHost, type CreateHostOptions, type Host } from './create-host.ts'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
-export { createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhead/host'
+export { COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhead/host'
 export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
 export type {
@@ -13,5 +13,8 @@ export type {
 export type {
   ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'
+export type {
+  CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer, Observers, ResultAnswer, ResultJudge,
+} from '@bulkhead/host'
 export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
-export type { Interactor, Outcome } from '@bulkhead/contract'
+export type { CommandClassification, CommandSafetyPattern, Interactor, MachineStage, Outcome, StateMachine } from '@bulkhead/contract'

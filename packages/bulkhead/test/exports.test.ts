@@ -4,7 +4,7 @@ import * as bulkhead from '../src/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
-    'CORE_VERSION', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
+    'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
     'openSqliteStore',
   ])
 })

@@ -118,6 +118,8 @@ function perform(authorized: AuthorizedCall, host: HostContext): Refusal | Promi
 function run(cleared: ClearedCall | Refusal, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
   if (cleared instanceof Refusal) return cleared
   const written = cleared.journal?.written
-  const executed = written === undefined ? execute(cleared, host) : untilAborted(written, cleared.signal).then(() => execute(cleared, host))
+  const executed = written === undefined
+    ? execute(cleared, host)
+    : untilAborted(written, cleared.signal).then(() => execute(cleared, host))
   return isResultJudged(cleared) ? executed.then((ran) => runAfterGuards(ran, host)) : executed
 }

@@ -3,11 +3,13 @@ import type {
   AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, ReceivedCall, Refusal, ResolvedCall, ValidatedCall,
 } from '../src/call.ts'
 import type { HostContext } from '../src/host-context.ts'
+import { runAfterGuards } from '../src/stages/after-guards.ts'
 import { authorize } from '../src/stages/authorize.ts'
 import { runBeforeHooks } from '../src/stages/before-hooks.ts'
 import { reserve } from '../src/stages/budget.ts'
 import { execute } from '../src/stages/execute.ts'
 import { receive } from '../src/stages/receive.ts'
+import { redeemPermits } from '../src/stages/redeem.ts'
 import { resolve } from '../src/stages/resolve.ts'
 import { settle } from '../src/stages/settle.ts'
 import { validate } from '../src/stages/validate.ts'
@@ -30,9 +32,11 @@ export const right = [
   resolve(received) satisfies ResolvedCall | Refusal,
   validate(resolved) satisfies ValidatedCall | Refusal,
   authorize(validated, host) satisfies Stage<AuthorizedCall | Refusal>,
+  redeemPermits(authorized, host) satisfies Refusal | undefined,
   reserve(authorized) satisfies BudgetedCall | Refusal,
   runBeforeHooks(budgeted) satisfies Stage<ClearedCall | Refusal>,
   execute(cleared, host) satisfies Promise<ExecutedCall>,
+  runAfterGuards(executed, host) satisfies Promise<ExecutedCall | Refusal>,
   settle(raw, executed, host),
 ]
 
@@ -43,6 +47,10 @@ export const wrong = [
   validate(received),
   // @ts-expect-error not validated
   authorize(resolved, host),
+  // @ts-expect-error nobody has permitted it
+  redeemPermits(validated, host),
+  // @ts-expect-error there is no result yet
+  runAfterGuards(cleared, host),
   // @ts-expect-error not authorized
   reserve(validated),
   // @ts-expect-error nothing reserved

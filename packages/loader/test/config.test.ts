@@ -52,6 +52,17 @@ describe('merging', () => {
     })
   })
 
+  test('patterns of dangerous commands of all layers count, and the order of guards is the later layer\'s', async () => {
+    const pattern = (id: string) => ({ id, label: 'l', description: 'd', pattern: 'x', category: 'c', severity: 'warning', platform: 'all' })
+    expect(await merged({
+      global: { watchdogs: { commandSafety: { patterns: [pattern('a')], severity: { shutdown: 'warning' } } }, guards: { pre: ['a'], post: ['a'] } },
+      project: { watchdogs: { commandSafety: { patterns: [pattern('b')], severity: { mkfs: 'critical' } } }, guards: { pre: ['b'] } },
+    })).toEqual({
+      watchdogs: { commandSafety: { patterns: [pattern('a'), pattern('b')], severity: { shutdown: 'warning', mkfs: 'critical' } } },
+      guards: { pre: ['b'], post: ['a'] },
+    })
+  })
+
   test('a server and a ceiling are replaced as a whole', async () => {
     expect(await merged({
       global: {

@@ -32,6 +32,12 @@ const malformed: readonly Malformed[] = [
     kept: { mode: 'ask' },
   },
   {
+    name: 'a pattern of dangerous commands that is none',
+    config: { watchdogs: { commandSafety: { severity: { mkfs: 'fine', shutdown: 'warning' } } } },
+    path: '/watchdogs/commandSafety/severity/mkfs', message: /expected one of/,
+    kept: { watchdogs: { commandSafety: { severity: { shutdown: 'warning' } } } },
+  },
+  {
     name: 'a mode that is none', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode', message: /expected one of/,
     kept: { toolsEnabled: false },
   },

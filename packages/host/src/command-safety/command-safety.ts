@@ -1,4 +1,4 @@
-import type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, JsonObject, LayerConfig } from '@bulkhead/contract'
+import type { CommandSafetyConfig, CommandSafetyPattern, JsonObject, LayerConfig } from '@bulkhead/contract'
 import { COMMAND_SAFETY_PATTERNS, createCommandClassifier, type CommandClassifier } from './classify.ts'
 import { commandTexts } from './command-texts.ts'
 
@@ -48,7 +48,7 @@ const builtIn: CommandClassifier = (text) => {
   return shipped(text)
 }
 
-const screening = (classify: (text: string) => CommandClassification): CommandSafety => ({
+const screening = (classify: CommandClassifier): CommandSafety => ({
   judge(args) {
     const rules = new Set(commandTexts(args).flatMap((text) => classify(text).matchedRules))
     return [...rules].toSorted((a, b) => LEVELS.indexOf(b.severity) - LEVELS.indexOf(a.severity))

@@ -29,7 +29,8 @@ function collect(value: Json, texts: Set<string>): void {
 function programLine(members: readonly Json[]): string | undefined {
   const lists = members.filter((member) => Array.isArray(member)).flatMap(wordsOf)
   const programs = members.filter((member) => typeof member === 'string')
-  return lists.length === 0 || programs.length === 0 ? undefined : programs.map((program) => [program, ...lists].join(' ')).join('\n')
+  if (lists.length === 0 || programs.length === 0) return undefined
+  return programs.map((program) => [program, ...lists].join(' ')).join('\n')
 }
 
 const wordsOf = (list: Json): readonly string[] =>

@@ -1,10 +1,16 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
-import { command, CREDENTIALS, END, INTERPRETERS, LINE, SENDERS, WORDS } from './command-position.ts'
+import { anyOf, command, CREDENTIALS, END, INTERPRETERS, INTO_FILE, LINE, SENDERS, WORDS } from './fragments.ts'
 
 type Pattern = Omit<CommandSafetyPattern, 'platform'>
 const INTO_INTERPRETER = String.raw`\|\s*(?:(?:sudo|env|doas)\s+(?:-\S+\s+)*)*(?:/\S*/)?(?:${INTERPRETERS})(?:\s|$|[;&|)"'])`
 /** With the options it takes before the name of what it is to do. */
 const GIT = String.raw`${command('git')}(?:\s+(?:-[Cc]\s+\S+|-\S+))*`
+const FORCE = String.raw`(?:--force|-\w*f\w*)`
+/** Where a shell puts what a command has written. */
+const SUBSTITUTION = String.raw`(?:<\(|\$\(|${'`'})`
+const READERS = ['cat', 'less', 'more', 'head', 'tail', 'base64', 'xxd', 'strings', 'cp', 'tar', 'zip', 'type', 'gc']
+const DATABASES = ['psql', 'mysql', 'mariadb', 'sqlite3', 'sqlcmd', 'cockroach', 'clickhouse-client']
+const POWER = 'poweroff|reboot|halt|kexec|rescue|emergency|suspend|hibernate'
 const PROTECTED = String.raw`(?:main|master|trunk|develop|production|prod|release(?:[/-][\w./-]+)?)`
 
 const remoteCode: readonly Pattern[] = [
@@ -16,17 +22,25 @@ const remoteCode: readonly Pattern[] = [
   {
     id: 'shell-of-download', label: 'Run what is being downloaded', category: 'remote-code', severity: 'critical',
     description: 'Has an interpreter run a text from the network; nobody has read it.',
-    pattern: String.raw`(?:\b(?:${INTERPRETERS}|eval|source)\b|(?:^|[\s;&|])\.)\s+(?:-\w+\s+)*["']?(?:<\(|\$\(|` + '`' + String.raw`)\s*(?:curl|wget|fetch)\s`,
+    pattern: anyOf(String.raw`\b(?:${INTERPRETERS}|eval|source)\b`, String.raw`(?:^|[\s;&|])\.`)
+      + String.raw`\s+(?:-\w+\s+)*["']?${SUBSTITUTION}\s*(?:curl|wget|fetch)\s`,
   },
   {
     id: 'decoded-pipe-shell', label: 'Run what is encoded', category: 'remote-code', severity: 'critical',
     description: 'Decodes a text and runs it: what it does was hidden on purpose.',
-    pattern: String.raw`(?:\bbase(?:64|32)\s+(?:-\w+\s+)*(?:-d|-D|--decode)|\bxxd\s+(?:-\w+\s+)*-r|\bopenssl\s+(?:enc|base64)\s${LINE}-d)${LINE}${INTO_INTERPRETER}`,
+    pattern: anyOf(
+      String.raw`\bbase(?:64|32)\s+(?:-\w+\s+)*(?:-d|-D|--decode)`, String.raw`\bxxd\s+(?:-\w+\s+)*-r`,
+      String.raw`\bopenssl\s+(?:enc|base64)\s${LINE}-d`,
+    ) + LINE + INTO_INTERPRETER,
   },
   {
     id: 'reverse-shell', label: 'Shell for somebody else', category: 'remote-code', severity: 'critical',
     description: 'Connects a shell of this machine to another one.',
-    pattern: String.raw`(?:/dev/(?:tcp|udp)/[\w.$\{\}-]+/\w|${command('nc', 'ncat', 'netcat')}${WORDS}\s+(?:-\w*[ec]\s*|--exec\s+|--sh-exec\s+)(?:/\S*/)?(?:ba|z|da|k)?sh\b|${command('socat')}\s${LINE}\b(?:exec|system):)`,
+    pattern: anyOf(
+      String.raw`/dev/(?:tcp|udp)/[\w.$\{\}-]+/\w`,
+      String.raw`${command('nc', 'ncat', 'netcat')}${WORDS}\s+(?:-\w*[ec]\s*|--exec\s+|--sh-exec\s+)(?:/\S*/)?(?:ba|z|da|k)?sh\b`,
+      String.raw`${command('socat')}\s${LINE}\b(?:exec|system):`,
+    ),
   },
 ]
 
@@ -34,32 +48,50 @@ const credentials: readonly Pattern[] = [
   {
     id: 'credential-exfiltration', label: 'Send credentials away', category: 'credentials', severity: 'critical',
     description: 'Sends keys or passwords to another machine.',
-    pattern: String.raw`(?:${CREDENTIALS}${LINE}\|\s*(?:${SENDERS})\b|\b(?:${SENDERS})\b${LINE}(?:@|=@|-T\s*|--upload-file[\s=]|--post-file[\s=]|\s)["']?[\w./~$\{\}-]*${CREDENTIALS}|\$\((?:cat|base64)\s+[^)]*${CREDENTIALS})`,
+    pattern: anyOf(
+      String.raw`${CREDENTIALS}${LINE}\|\s*(?:${SENDERS})\b`,
+      String.raw`\b(?:${SENDERS})\b${LINE}(?:@|=@|-T\s*|--upload-file[\s=]|--post-file[\s=]|\s)["']?[\w./~$\{\}-]*${CREDENTIALS}`,
+      String.raw`\$\((?:cat|base64)\s+[^)]*${CREDENTIALS}`,
+    ),
   },
   {
     id: 'environment-exfiltration', label: 'Send the environment away', category: 'credentials', severity: 'critical',
     description: 'Sends all variables, keys among them, to another machine.',
-    pattern: String.raw`(?:${command('env', 'printenv', 'set', 'export')}\s*(?:-\w+\s*)?\|${LINE}\b(?:${SENDERS})\b|\b(?:${SENDERS})\s${LINE}(?:\$\(|` + '`' + String.raw`)\s*(?:env|printenv)\b|/proc/(?:self|\d+)/environ${LINE}\|\s*(?:${SENDERS})\b)`,
+    pattern: anyOf(
+      String.raw`${command('env', 'printenv', 'set', 'export')}\s*(?:-\w+\s*)?\|${LINE}\b(?:${SENDERS})\b`,
+      String.raw`\b(?:${SENDERS})\s${LINE}${SUBSTITUTION}\s*(?:env|printenv)\b`,
+      String.raw`/proc/(?:self|\d+)/environ${LINE}\|\s*(?:${SENDERS})\b`,
+    ),
   },
   {
     id: 'history-exfiltration', label: 'Send the history away', category: 'credentials', severity: 'critical',
     description: 'Sends what was typed in shells, passwords among it, to another machine.',
-    pattern: String.raw`(?:(?:${command('history')}|\.(?:bash|zsh|python|mysql|psql|node_repl)_history)${LINE}\|\s*(?:${SENDERS})\b|\b(?:${SENDERS})\s${LINE}\.(?:bash|zsh|python|mysql|psql|node_repl)_history)`,
+    pattern: anyOf(
+      String.raw`(?:${command('history')}|\.(?:bash|zsh|python|mysql|psql|node_repl)_history)${LINE}\|\s*(?:${SENDERS})\b`,
+      String.raw`\b(?:${SENDERS})\s${LINE}\.(?:bash|zsh|python|mysql|psql|node_repl)_history`,
+    ),
   },
   {
     id: 'credential-read', label: 'Read credentials', category: 'credentials', severity: 'warning',
     description: 'Shows keys or passwords, to a model too.',
-    pattern: `${command('cat', 'less', 'more', 'head', 'tail', 'base64', 'xxd', 'strings', 'cp', 'tar', 'zip', 'type', 'get-content', 'gc')}\\s${LINE}${CREDENTIALS}`,
+    pattern: `${command(...READERS)}\\s${LINE}${CREDENTIALS}`,
   },
   {
     id: 'key-planted', label: 'Let somebody in', category: 'credentials', severity: 'critical',
     description: 'Adds a key with which another machine can enter this account.',
-    pattern: String.raw`(?:>|\btee\s+(?:-\w+\s+)*)\s*["']?[\w./~$\{\}-]*\.ssh/authorized_keys`,
+    pattern: String.raw`${INTO_FILE}[\w./~$\{\}-]*\.ssh/authorized_keys`,
   },
   {
     id: 'traces-removed', label: 'Remove traces', category: 'credentials', severity: 'warning',
     description: 'Removes what tells later what was done.',
-    pattern: String.raw`(?:${command('history')}\s+-\w*[cw]|${command('unset')}\s+HISTFILE|\bHISTFILE=/dev/null|${command('rm', 'shred', 'truncate')}${WORDS}\s+\S*(?:\.(?:bash|zsh)_history|/var/log/)|>\s*["']?(?:\S*\.(?:bash|zsh)_history|/var/log/)|(?i:\b(?:clear-eventlog|wevtutil(?:\.exe)?\s+cl)\b))`,
+    pattern: anyOf(
+      String.raw`${command('history')}\s+-\w*[cw]`,
+      String.raw`${command('unset')}\s+HISTFILE`,
+      String.raw`\bHISTFILE=/dev/null`,
+      String.raw`${command('rm', 'shred', 'truncate')}${WORDS}\s+\S*(?:\.(?:bash|zsh)_history|/var/log/)`,
+      String.raw`>\s*["']?(?:\S*\.(?:bash|zsh)_history|/var/log/)`,
+      String.raw`(?i:\b(?:clear-eventlog|wevtutil(?:\.exe)?\s+cl)\b)`,
+    ),
   },
 ]
 
@@ -67,62 +99,108 @@ const work: readonly Pattern[] = [
   {
     id: 'git-force-push-protected', label: 'Rewrite a shared branch', category: 'version-control', severity: 'critical',
     description: 'Replaces the history of a branch that others build on.',
-    pattern: String.raw`${GIT}\s+push(?:${WORDS}\s+(?:--force|-\w*f\w*)${WORDS}\s+(?:\S*:)?${PROTECTED}${END}|${WORDS}\s+(?:\S*:)?${PROTECTED}["']?${WORDS}\s+(?:--force|-\w*f\w*)${END}|${WORDS}\s+\+(?:\S*:)?${PROTECTED}${END})`,
+    pattern: String.raw`${GIT}\s+push` + anyOf(
+      String.raw`${WORDS}\s+${FORCE}${WORDS}\s+(?:\S*:)?${PROTECTED}${END}`,
+      String.raw`${WORDS}\s+(?:\S*:)?${PROTECTED}["']?${WORDS}\s+${FORCE}${END}`,
+      String.raw`${WORDS}\s+\+(?:\S*:)?${PROTECTED}${END}`,
+    ),
   },
   {
     id: 'git-force-push', label: 'Rewrite a remote branch', category: 'version-control', severity: 'warning',
     description: 'Replaces or removes history that is kept elsewhere.',
-    pattern: String.raw`${GIT}\s+push${WORDS}\s+(?:--force(?:-with-lease|-if-includes)?(?:=\S+)?|-\w*f\w*|--mirror|--delete|-d|--prune|\+\S+|:\S+)${END}`,
+    pattern: String.raw`${GIT}\s+push${WORDS}\s+` + anyOf(
+      String.raw`--force(?:-with-lease|-if-includes)?(?:=\S+)?`, String.raw`-\w*f\w*`, '--mirror', '--delete', '-d',
+      '--prune', String.raw`[+:]\S+`,
+    ) + END,
   },
   {
     id: 'git-discard', label: 'Throw changes away', category: 'version-control', severity: 'warning',
     description: 'Discards work that was not committed.',
-    pattern: String.raw`${GIT}\s+(?:reset${WORDS}\s+--hard|clean${WORDS}\s+(?:-\w*f\w*|--force)|checkout${WORDS}\s+(?:--\s+)?\.|restore${WORDS}\s+\.|stash\s+(?:clear|drop))${END}`,
+    pattern: String.raw`${GIT}\s+` + anyOf(
+      String.raw`reset${WORDS}\s+--hard`, String.raw`clean${WORDS}\s+${FORCE}`, String.raw`checkout${WORDS}\s+(?:--\s+)?\.`,
+      String.raw`restore${WORDS}\s+\.`, String.raw`stash\s+(?:clear|drop)`,
+    ) + END,
   },
   {
     id: 'git-rewrite', label: 'Rewrite history', category: 'version-control', severity: 'warning',
     description: 'Rewrites commits, or removes what could bring them back.',
-    pattern: String.raw`${GIT}\s+(?:filter-branch|filter-repo|reflog\s+(?:expire|delete)|update-ref\s+-d|gc${WORDS}\s+--prune=(?:now|all))\b`,
+    pattern: String.raw`${GIT}\s+` + anyOf(
+      'filter-branch', 'filter-repo', String.raw`reflog\s+(?:expire|delete)`, String.raw`update-ref\s+-d`,
+      String.raw`gc${WORDS}\s+--prune=(?:now|all)`,
+    ) + String.raw`\b`,
   },
   {
     id: 'containers-removed', label: 'Remove containers and volumes', category: 'infrastructure', severity: 'warning',
     description: 'Removes containers, images or the data of volumes.',
-    pattern: String.raw`${command('docker', 'podman', 'docker-compose')}${WORDS}\s+(?:(?:system|volume|image|container|network)\s+prune|volume\s+rm|down${WORDS}\s+(?:-v|--volumes))\b`,
+    pattern: String.raw`${command('docker', 'podman', 'docker-compose')}${WORDS}\s+` + anyOf(
+      String.raw`(?:system|volume|image|container|network)\s+prune`, String.raw`volume\s+rm`,
+      String.raw`down${WORDS}\s+(?:-v|--volumes)`,
+    ) + String.raw`\b`,
   },
   {
     id: 'container-escape', label: 'Container with the powers of the machine', category: 'privileges', severity: 'critical',
     description: 'Starts a container that may do anything to the machine around it.',
-    pattern: String.raw`${command('docker', 'podman', 'nerdctl')}${WORDS}\s+(?:run|create|exec)${WORDS}\s+(?:--privileged|--pid[= ]host|(?:-v|--volume|--mount)[ =]?\S*?(?:/var/run/docker\.sock|\b(?:source|src)=/,|["']?/:/))`,
+    pattern: String.raw`${command('docker', 'podman', 'nerdctl')}${WORDS}\s+(?:run|create|exec)${WORDS}\s+` + anyOf(
+      '--privileged', '--pid[= ]host',
+      String.raw`(?:-v|--volume|--mount)[ =]?\S*?(?:/var/run/docker\.sock|\b(?:source|src)=/,|["']?/:/)`,
+    ),
   },
   {
     id: 'cluster-delete', label: 'Delete in a cluster', category: 'infrastructure', severity: 'critical',
     description: 'Deletes a namespace, a node or everything of a kind.',
-    pattern: String.raw`(?:${command('kubectl', 'oc')}${WORDS}\s+(?:delete${WORDS}\s+(?:ns|namespaces?|nodes?|pv|crd|--all)|drain)\b|${command('helm')}${WORDS}\s+(?:uninstall|delete)\s)`,
+    pattern: anyOf(
+      String.raw`${command('kubectl', 'oc')}${WORDS}\s+(?:delete${WORDS}\s+(?:ns|namespaces?|nodes?|pv|crd|--all)|drain)\b`,
+      String.raw`${command('helm')}${WORDS}\s+(?:uninstall|delete)\s`,
+    ),
   },
   {
     id: 'infrastructure-destroy', label: 'Destroy infrastructure', category: 'infrastructure', severity: 'critical',
     description: 'Takes down everything that a plan has built.',
-    pattern: String.raw`(?:${command('terraform', 'tofu', 'terragrunt', 'pulumi', 'cdk')}${WORDS}\s+(?:destroy|apply${WORDS}\s+-destroy|state\s+rm)\b|${command('pulumi')}${WORDS}\s+stack\s+rm\b)`,
+    pattern: anyOf(
+      String.raw`${command('terraform', 'tofu', 'terragrunt', 'pulumi', 'cdk')}${WORDS}\s+(?:destroy|state\s+rm)\b`,
+      String.raw`${command('terraform', 'tofu', 'terragrunt')}${WORDS}\s+apply${WORDS}\s+-destroy\b`,
+      String.raw`${command('pulumi')}${WORDS}\s+stack\s+rm\b`,
+    ),
   },
   {
     id: 'cloud-delete', label: 'Delete in a cloud', category: 'infrastructure', severity: 'warning',
     description: 'Deletes resources or data that are kept elsewhere.',
-    pattern: String.raw`(?:${command('aws')}${WORDS}\s+(?:s3\s+rb|s3\s+rm${WORDS}\s+--recursive|s3\s+sync${WORDS}\s+--delete|\S+\s+(?:delete|terminate)-\S+)|${command('gcloud', 'az')}${WORDS}\s+delete\b|${command('gsutil')}${WORDS}\s+(?:-m\s+)?rm\b)`,
+    pattern: anyOf(
+      String.raw`${command('aws')}${WORDS}\s+s3\s+(?:rb|rm${WORDS}\s+--recursive|sync${WORDS}\s+--delete)`,
+      String.raw`${command('aws')}${WORDS}\s+\S+\s+(?:delete|terminate)-\S+`,
+      String.raw`${command('gcloud', 'az')}${WORDS}\s+delete\b`,
+      String.raw`${command('gsutil')}${WORDS}\s+(?:-m\s+)?rm\b`,
+    ),
   },
   {
     id: 'database-drop', label: 'Drop data', category: 'data', severity: 'critical',
     description: 'Drops a database or tables, or empties them.',
-    pattern: String.raw`(?:${command('psql', 'mysql', 'mariadb', 'sqlite3', 'sqlcmd', 'cockroach', 'clickhouse-client')}\s${LINE}(?i:drop\s+(?:database|schema|table)|truncate\s+(?:table\s+)?\w)|${command('dropdb')}\s|${command('redis-cli')}\s${LINE}(?i:flush(?:all|db))\b|${command('mongo', 'mongosh')}\s${LINE}dropDatabase)`,
+    pattern: anyOf(
+      String.raw`${command(...DATABASES)}\s${LINE}(?i:drop\s+(?:database|schema|table)|truncate\s+(?:table\s+)?\w)`,
+      String.raw`${command('dropdb')}\s`,
+      String.raw`${command('redis-cli')}\s${LINE}(?i:flush(?:all|db))\b`,
+      String.raw`${command('mongo', 'mongosh')}\s${LINE}dropDatabase`,
+    ),
   },
   {
     id: 'publish', label: 'Publish a package', category: 'infrastructure', severity: 'warning',
     description: 'Publishes or withdraws what others install.',
-    pattern: String.raw`(?:${command('npm', 'pnpm', 'yarn', 'bun')}${WORDS}\s+(?:npm\s+)?(?:publish|unpublish|deprecate)\b|${command('cargo', 'poetry', 'uv')}${WORDS}\s+(?:publish|yank)\b|${command('twine')}\s+upload\b|${command('gem')}\s+(?:push|yank)\b)`,
+    pattern: anyOf(
+      String.raw`${command('npm', 'pnpm', 'yarn', 'bun')}${WORDS}\s+(?:npm\s+)?(?:publish|unpublish|deprecate)\b`,
+      String.raw`${command('cargo', 'poetry', 'uv')}${WORDS}\s+(?:publish|yank)\b`,
+      String.raw`${command('twine')}\s+upload\b`,
+      String.raw`${command('gem')}\s+(?:push|yank)\b`,
+    ),
   },
   {
     id: 'shutdown', label: 'Stop the machine', category: 'availability', severity: 'critical',
     description: 'Stops or restarts the machine that runs the agent.',
-    pattern: String.raw`(?:${command('shutdown', String.raw`shutdown\.exe`, 'poweroff', 'halt', 'reboot')}(?:\s+[-/+\w]|${END})|${command('init', 'telinit')}\s+[06]${END}|${command('systemctl', 'loginctl')}${WORDS}\s+(?:poweroff|reboot|halt|kexec|rescue|emergency|suspend|hibernate)${END}|(?i:${command('stop-computer', 'restart-computer')}))`,
+    pattern: anyOf(
+      String.raw`${command('shutdown', String.raw`shutdown\.exe`, 'poweroff', 'halt', 'reboot')}(?:\s+[-/+\w]|${END})`,
+      String.raw`${command('init', 'telinit')}\s+[06]${END}`,
+      String.raw`${command('systemctl', 'loginctl')}${WORDS}\s+(?:${POWER})${END}`,
+      String.raw`(?i:${command('stop-computer', 'restart-computer')})`,
+    ),
   },
 ]
 

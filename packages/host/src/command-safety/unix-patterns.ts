@@ -1,11 +1,15 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
-import { command, DISK, END, HOME, SYSTEM_ROOT, WORDS } from './command-position.ts'
+import { anyOf, command, DISK, END, HOME, INTO_FILE, SYSTEM_ROOT, WORDS } from './fragments.ts'
 
 const RECURSIVE = String.raw`\s+-(?:\w*[rR]\w*|-recursive)`
+const PROTECTORS = 'firewalld|ufw|apparmor|auditd|fail2ban|nftables'
 type UnixPattern = Omit<CommandSafetyPattern, 'platform'>
 
-const recursively = (names: string, targets: string): string =>
-  `${command(names)}(?:${WORDS}${RECURSIVE}${WORDS}\\s+(?:${targets})${END}|${WORDS}\\s+(?:${targets})["']?${WORDS}${RECURSIVE}${END})`
+/** The flag may stand before what it is for, or after. */
+const recursively = (names: string, targets: string): string => command(names) + anyOf(
+  `${WORDS}${RECURSIVE}${WORDS}\\s+(?:${targets})${END}`,
+  `${WORDS}\\s+(?:${targets})["']?${WORDS}${RECURSIVE}${END}`,
+)
 
 const filesystem: readonly UnixPattern[] = [
   {
@@ -56,7 +60,9 @@ const filesystem: readonly UnixPattern[] = [
   {
     id: 'write-system-file', label: 'Write accounts or boot files', category: 'filesystem', severity: 'critical',
     description: 'Overwrites files that decide who may enter the machine or how it starts.',
-    pattern: String.raw`(?:>|\btee\s+(?:-\w+\s+)*)\s*["']?/(?:etc/(?:passwd|shadow|group|sudoers|fstab|hosts\.allow|pam\.d/|ssh/sshd_config|ld\.so\.preload)|boot/)`,
+    pattern: INTO_FILE + anyOf(
+      String.raw`/etc/(?:passwd|shadow|group|sudoers|fstab|hosts\.allow|pam\.d/|ssh/sshd_config|ld\.so\.preload)`, '/boot/',
+    ),
   },
 ]
 
@@ -97,12 +103,16 @@ const system: readonly UnixPattern[] = [
   {
     id: 'kill-everything', label: 'Kill every process', category: 'availability', severity: 'critical',
     description: 'Ends every process that may be ended.',
-    pattern: `(?:${command('kill')}\\s+(?:-s\\s+)?-?\\w+${WORDS}\\s+(?:--\\s+)?-1${END}|${command('killall5')}|${command('pkill', 'killall')}${WORDS}\\s+-(?:u|U|-user|-euid)\\s*root)`,
+    pattern: anyOf(
+      `${command('kill')}\\s+(?:-s\\s+)?-?\\w+${WORDS}\\s+(?:--\\s+)?-1${END}`,
+      `${command('killall5')}`,
+      `${command('pkill', 'killall')}${WORDS}\\s+-(?:u|U|-user|-euid)\\s*root`,
+    ),
   },
   {
     id: 'sysrq', label: 'Kernel trigger', category: 'availability', severity: 'critical',
     description: 'Crashes or restarts the kernel at once.',
-    pattern: String.raw`(?:>|\btee\s+(?:-\w+\s+)*)\s*["']?/proc/sysrq-trigger`,
+    pattern: `${INTO_FILE}/proc/sysrq-trigger`,
   },
   {
     id: 'kernel-module', label: 'Change the kernel', category: 'system', severity: 'warning',
@@ -112,17 +122,30 @@ const system: readonly UnixPattern[] = [
   {
     id: 'firewall-flush', label: 'Drop the firewall', category: 'network', severity: 'critical',
     description: 'Removes the rules that keep others out.',
-    pattern: `(?:${command('ip6?tables')}${WORDS}\\s+(?:-F|--flush|-X|-P\\s+(?:INPUT|FORWARD)\\s+ACCEPT)${END}|${command('nft')}${WORDS}\\s+flush\\s+ruleset|${command('ufw')}${WORDS}\\s+(?:disable|reset)${END})`,
+    pattern: anyOf(
+      `${command('ip6?tables')}${WORDS}\\s+(?:-F|--flush|-X|-P\\s+(?:INPUT|FORWARD)\\s+ACCEPT)${END}`,
+      `${command('nft')}${WORDS}\\s+flush\\s+ruleset`,
+      `${command('ufw')}${WORDS}\\s+(?:disable|reset)${END}`,
+    ),
   },
   {
     id: 'protection-off', label: 'Switch protection off', category: 'system', severity: 'critical',
     description: 'Stops what watches over the machine.',
-    pattern: `(?:${command('setenforce')}\\s+(?:0|[Pp]ermissive)${END}|${command('systemctl', 'service')}${WORDS}\\s+(?:stop|disable|mask)${WORDS}\\s+(?:firewalld|ufw|apparmor|auditd|fail2ban|nftables)\\b|${command('spctl')}\\s+--master-disable|${command('csrutil')}\\s+disable)`,
+    pattern: anyOf(
+      `${command('setenforce')}\\s+(?:0|[Pp]ermissive)${END}`,
+      `${command('systemctl', 'service')}${WORDS}\\s+(?:stop|disable|mask)${WORDS}\\s+(?:${PROTECTORS})\\b`,
+      `${command('spctl')}\\s+--master-disable`,
+      `${command('csrutil')}\\s+disable`,
+    ),
   },
   {
     id: 'accounts', label: 'Change accounts', category: 'privileges', severity: 'warning',
     description: 'Creates, removes or raises accounts of the machine.',
-    pattern: `(?:${command('useradd', 'adduser', 'userdel', 'deluser', 'groupdel', 'visudo', 'chpasswd')}(?:\\s|$)|${command('usermod', 'gpasswd')}${WORDS}\\s+(?:sudo|wheel|admin|root|docker)\\b|${command('passwd')}${WORDS}\\s+root${END})`,
+    pattern: anyOf(
+      `${command('useradd', 'adduser', 'userdel', 'deluser', 'groupdel', 'visudo', 'chpasswd')}(?:\\s|$)`,
+      `${command('usermod', 'gpasswd')}${WORDS}\\s+(?:sudo|wheel|admin|root|docker)\\b`,
+      `${command('passwd')}${WORDS}\\s+root${END}`,
+    ),
   },
   {
     id: 'crontab-remove', label: 'Remove all jobs', category: 'system', severity: 'warning',

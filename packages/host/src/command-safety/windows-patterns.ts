@@ -1,8 +1,15 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
+import { anyOf } from './fragments.ts'
 
 /** Where a command begins in cmd and PowerShell; both read names in either case. */
-const at = (names: string): string => String.raw`(?i)(?:^|[\n;&|({]|\b(?:cmd(?:\.exe)?\s+/[ck]|(?:powershell|pwsh)(?:\.exe)?\s(?:[^\n;|]*\s)?-c(?:ommand)?)\s+["']?)\s*(?:${names})(?:\.exe)?\b`
-const DRIVE = String.raw`["']?(?:[a-z]:(?:[\\/](?:\*|windows|users|program files)?(?:[\\/]\*?)?)?|%(?:systemdrive|systemroot|userprofile|windir)%\\?|\$env:(?:systemdrive|systemroot|userprofile|windir)\\?)(?:\.\*|\*)?["']?(?:\s|$|[;&|])`
+const INNER_SHELL = String.raw`\b(?:cmd(?:\.exe)?\s+/[ck]|(?:powershell|pwsh)(?:\.exe)?\s(?:[^\n;|]*\s)?-c(?:ommand)?)\s+["']?`
+const at = (names: string): string => String.raw`(?i)(?:^|[\n;&|({]|${INNER_SHELL})\s*(?:${names})(?:\.exe)?\b`
+const FOLDERS = 'systemdrive|systemroot|userprofile|windir'
+const DRIVE = String.raw`["']?` + anyOf(
+  String.raw`[a-z]:(?:[\\/](?:\*|windows|users|program files)?(?:[\\/]\*?)?)?`, String.raw`%(?:${FOLDERS})%\\?`,
+  String.raw`\$env:(?:${FOLDERS})\\?`,
+) + String.raw`(?:\.\*|\*)?["']?(?:\s|$|[;&|])`
+const DOWNLOADS = 'iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring'
 const WORDS = String.raw`(?:\s+[^\s;&|]+)*?`
 
 type WindowsPattern = Omit<CommandSafetyPattern, 'platform'>
@@ -21,7 +28,9 @@ const patterns: readonly WindowsPattern[] = [
   {
     id: 'remove-item-drive', label: 'Delete a drive by PowerShell', category: 'filesystem', severity: 'critical',
     description: 'Deletes everything on a drive, of the system or of a person.',
-    pattern: String.raw`${at('remove-item|ri|rm|del|rd')}(?:${WORDS}\s+-r(?:ecurse)?\b${WORDS}\s+${DRIVE}|${WORDS}\s+${DRIVE}${WORDS}\s*-r(?:ecurse)?\b)`,
+    pattern: at('remove-item|ri|rm|del|rd') + anyOf(
+      String.raw`${WORDS}\s+-r(?:ecurse)?\b${WORDS}\s+${DRIVE}`, String.raw`${WORDS}\s+${DRIVE}${WORDS}\s*-r(?:ecurse)?\b`,
+    ),
   },
   {
     id: 'diskpart', label: 'Partition by script', category: 'devices', severity: 'critical',
@@ -31,17 +40,28 @@ const patterns: readonly WindowsPattern[] = [
   {
     id: 'registry-delete', label: 'Delete from the registry', category: 'system', severity: 'critical',
     description: 'Deletes keys the system or its programs need.',
-    pattern: String.raw`(?:${at('reg')}\s+delete\s+["']?(?:hklm|hkcr|hku|hkey_)|${at('remove-item(?:property)?|ri|rp')}${WORDS}\s+["']?(?:registry::|hklm:|hkcr:))`,
+    pattern: anyOf(
+      String.raw`${at('reg')}\s+delete\s+["']?(?:hklm|hkcr|hku|hkey_)`,
+      String.raw`${at('remove-item(?:property)?|ri|rp')}${WORDS}\s+["']?(?:registry::|hklm:|hkcr:)`,
+    ),
   },
   {
     id: 'registry-edit', label: 'Change the registry', category: 'system', severity: 'warning',
     description: 'Changes how the system or its programs behave.',
-    pattern: String.raw`(?:${at('reg')}\s+(?:add|import|restore|load)\b|${at('regedit')}\s+/s|${at('(?:set|new)-item(?:property)?|sp')}${WORDS}\s+["']?(?:registry::|hk(?:lm|cu|cr):))`,
+    pattern: anyOf(
+      String.raw`${at('reg')}\s+(?:add|import|restore|load)\b`,
+      String.raw`${at('regedit')}\s+/s`,
+      String.raw`${at('(?:set|new)-item(?:property)?|sp')}${WORDS}\s+["']?(?:registry::|hk(?:lm|cu|cr):)`,
+    ),
   },
   {
     id: 'shadow-copies', label: 'Delete backups', category: 'filesystem', severity: 'critical',
     description: 'Deletes what files could be restored from, as ransomware does first.',
-    pattern: String.raw`(?:${at('vssadmin')}\s+(?:delete|resize)\s+shadow|${at('wmic')}\s+shadowcopy\s+delete|${at('wbadmin')}\s+delete\b)`,
+    pattern: anyOf(
+      String.raw`${at('vssadmin')}\s+(?:delete|resize)\s+shadow`,
+      String.raw`${at('wmic')}\s+shadowcopy\s+delete`,
+      String.raw`${at('wbadmin')}\s+delete\b`,
+    ),
   },
   {
     id: 'boot-configuration', label: 'Change how it boots', category: 'system', severity: 'critical',
@@ -51,12 +71,19 @@ const patterns: readonly WindowsPattern[] = [
   {
     id: 'defender-off', label: 'Switch protection off', category: 'system', severity: 'critical',
     description: 'Stops the virus scanner or the firewall.',
-    pattern: String.raw`(?:${at('(?:set|add)-mppreference')}${WORDS}\s+-(?:disable|exclusion)|${at('netsh')}\s+(?:adv)?firewall\s+set\s+\w+\s+(?:state\s+|opmode\s+mode=)?(?:off|disable)|${at('set-netfirewallprofile')}${WORDS}\s+-enabled\s+(?:false|\$false))`,
+    pattern: anyOf(
+      String.raw`${at('(?:set|add)-mppreference')}${WORDS}\s+-(?:disable|exclusion)`,
+      String.raw`${at('netsh')}\s+(?:adv)?firewall\s+set\s+\w+\s+(?:state\s+|opmode\s+mode=)?(?:off|disable)`,
+      String.raw`${at('set-netfirewallprofile')}${WORDS}\s+-enabled\s+(?:false|\$false)`,
+    ),
   },
   {
     id: 'download-and-invoke', label: 'Run what was downloaded', category: 'remote-code', severity: 'critical',
     description: 'Runs a text from the network that nobody has read.',
-    pattern: String.raw`(?i)(?:\b(?:iex|invoke-expression)\b[^\n]*(?:\biwr\b|\birm\b|\bcurl\b|\bwget\b|invoke-webrequest|invoke-restmethod|downloadstring|net\.webclient)|(?:\biwr\b|\birm\b|invoke-webrequest|invoke-restmethod|downloadstring)[^\n]*\|\s*(?:iex|invoke-expression)\b)`,
+    pattern: String.raw`(?i)` + anyOf(
+      String.raw`\b(?:iex|invoke-expression)\b[^\n]*\b(?:${DOWNLOADS}|curl|wget|net\.webclient)\b`,
+      String.raw`\b(?:${DOWNLOADS})\b[^\n]*\|\s*(?:iex|invoke-expression)\b`,
+    ),
   },
   {
     id: 'encoded-powershell', label: 'Encoded command', category: 'remote-code', severity: 'critical',
@@ -66,12 +93,15 @@ const patterns: readonly WindowsPattern[] = [
   {
     id: 'take-ownership', label: 'Take files of the system', category: 'privileges', severity: 'warning',
     description: 'Changes who owns files of the system or who may use them.',
-    pattern: String.raw`${at('takeown|icacls|cacls')}${WORDS}\s+["']?(?:[a-z]:\\(?:windows|program files)?|%systemroot%|%windir%)`,
+    pattern: String.raw`${at('takeown|i?cacls')}${WORDS}\s+["']?(?:[a-z]:\\(?:windows|program files)?|%(?:systemroot|windir)%)`,
   },
   {
     id: 'windows-accounts', label: 'Change accounts', category: 'privileges', severity: 'warning',
     description: 'Creates accounts or makes them administrators.',
-    pattern: String.raw`(?:${at('net1?')}\s+(?:user|localgroup)\s+[^\n;&|]*/(?:add|delete)|${at('(?:new|remove)-localuser|add-localgroupmember')})`,
+    pattern: anyOf(
+      String.raw`${at('net1?')}\s+(?:user|localgroup)\s+[^\n;&|]*/(?:add|delete)`,
+      String.raw`${at('(?:new|remove)-localuser|add-localgroupmember')}`,
+    ),
   },
 ]
 

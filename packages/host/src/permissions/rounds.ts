@@ -25,16 +25,16 @@ export interface SettledRuling extends Ruling {
  * The ruling on what will run. Whenever somebody changes the arguments they are validated and everybody is heard again, so a
  * change can lead to a deny and never past one. Asks nobody and remembers nothing but the arguments. At once where it can be.
  */
-export const ruleInRounds = (call: ValidatedCall, host: HostContext): SettledRuling | Promise<SettledRuling> => nextRound(call, host, [])
+export const ruleInRounds = (call: ValidatedCall, host: HostContext): Settled => nextRound(call, host, [])
 
-function nextRound(call: ValidatedCall, host: HostContext, changes: readonly MadeChange[]): SettledRuling | Promise<SettledRuling> {
+type Settled = SettledRuling | Promise<SettledRuling>
+
+function nextRound(call: ValidatedCall, host: HostContext, made: readonly MadeChange[]): Settled {
   const ruling = rule(call, host)
-  return ruling instanceof Promise ? ruling.then((known) => follow(call, host, changes, known)) : follow(call, host, changes, ruling)
+  return ruling instanceof Promise ? ruling.then((known) => follow(call, host, made, known)) : follow(call, host, made, ruling)
 }
 
-function follow(
-  call: ValidatedCall, host: HostContext, changes: readonly MadeChange[], ruling: Ruling,
-): SettledRuling | Promise<SettledRuling> {
+function follow(call: ValidatedCall, host: HostContext, changes: readonly MadeChange[], ruling: Ruling): Settled {
   const { change } = ruling
   if (!change) return changes.length === 0 ? ruling : { ...ruling, changes }
   const made = make(change, call, changes.length)
@@ -43,13 +43,16 @@ function follow(
 }
 
 /** Or why it cannot be made. */
-function make({ stage, source, reason, arguments: wanted }: ArgumentsChange, call: ValidatedCall, count: number): MadeChange | Verdict {
+function make(change: ArgumentsChange, call: ValidatedCall, count: number): MadeChange | Verdict {
+  const { stage, source, reason } = change
   const { argumentChanges } = CALL_LIMITS
   if (count >= argumentChanges) {
-    return deny(stage, 'ArgumentsUnsettled', source, `the arguments were changed ${argumentChanges} times, and it wants others still`)
+    const why = `the arguments were changed ${argumentChanges} times, and it wants others still`
+    return deny(stage, 'ArgumentsUnsettled', source, why)
   }
   const before = digestOf(call.args)
-  const changed = validate(call, wanted)
+  const changed = validate(call, change.arguments)
   if (!(changed instanceof Refusal)) return { stage, source, reason, before, after: digestOf(changed.args) }
-  return deny(stage, JUDGE_CODES[stage], source, `it put arguments in place that the tool does not take: ${changed.error.message.replace(/\.$/, '')}`)
+  const why = `it put arguments in place that the tool does not take: ${changed.error.message.replace(/\.$/, '')}`
+  return deny(stage, JUDGE_CODES[stage], source, why)
 }

@@ -43,7 +43,8 @@ const screen = (commandSafety: CommandSafety): Speaker => ({ call: { tool, args 
   if (tool.grant.shell.length === 0) return undefined
   for (const { id, label, description, severity } of commandSafety.judge(args)) {
     const [source, reason] = [`command safety ${id}`, `${label}: ${description.replace(/\.$/, '')}`]
-    verdicts.push(severity === 'critical' ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false))
+    const isCritical = severity === 'critical'
+    verdicts.push(isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false))
   }
   return undefined
 }

@@ -65,10 +65,33 @@ export function checkOptions(options: SessionOptions, { workspace }: OptionSourc
   if (headless !== 'deny' && headless !== 'halt') throw unusable('/headless', 'headless is "deny" or "halt".')
   if (!(timeout > 0)) throw unusable('/interactionTimeoutMs', 'interactionTimeoutMs is a number above 0.')
   batchSizeOf(strategy)
+  checkJudges(options)
   if (options.workspace !== undefined && options.workspace !== workspace) {
     const message = `The session wants the workspace "${options.workspace}" and this host works on "${workspace}".`
     throw new BulkheadError('ProjectPathInvalid', message, { data: { workspace } })
   }
+}
+
+/** For those who do not compile: a watchdog that is none would watch over nothing. */
+function checkJudges({ watchdog, guards = [], stateMachine, hooks }: SessionOptions): void {
+  for (const judge of [watchdog ?? []].flat()) {
+    if (typeof judge !== 'function') throw unusable('/watchdog', 'A watchdog is a function, or several in a list.')
+  }
+  for (const [index, guard] of guards.entries()) {
+    if (!isGuard(guard)) throw unusable(`/guards/${index}`, 'A guard is a function, or has an id and a function pre, post or both.')
+  }
+  if (stateMachine !== undefined && !(typeof stateMachine?.id === 'string' && typeof stateMachine.stage === 'function')) {
+    throw unusable('/stateMachine', 'A state machine has an id and a function stage.')
+  }
+  for (const each of [hooks ?? []].flat()) {
+    if (typeof each !== 'object' || each === null) throw unusable('/hooks', 'Hooks are an object with functions, or several in a list.')
+  }
+}
+
+function isGuard(guard: Judge | Guard): boolean {
+  if (typeof guard !== 'object' || guard === null) return typeof guard === 'function'
+  const judges: readonly unknown[] = [guard.pre, guard.post].filter((judge) => judge !== undefined)
+  return typeof guard.id === 'string' && judges.length > 0 && judges.every((judge) => typeof judge === 'function')
 }
 
 /** Throws ConfigInvalid or RequirementInvalid. `parent`: whose sub-agent the session is. */

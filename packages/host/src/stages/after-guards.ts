@@ -32,8 +32,8 @@ async function judgeBy({ id, post }: Guard, view: CallView, call: ExecutedCall, 
     call.throwIfCancelled()
     return refuse(`the guard ${id} failed while judging: ${messageOf(thrown)}`)
   }
+  if (answer === undefined) return undefined
   switch (answer?.action) {
-    case undefined: return answer === undefined ? undefined : refuse(`the answer of the guard ${id} was not one of the known ones`)
     case 'allow': return undefined
     case 'deny': return refuse(String(answer.reason))
     case 'change': break
@@ -55,8 +55,9 @@ function withData(body: OutcomeBody, data: Json): OutcomeBody | undefined {
   const { completion } = body
   const rest = completion ? { completion } : {}
   if (body.type === 'output') return { type: 'output', data, ...rest }
+  if (typeof data !== 'string') return undefined
   const { code, class: errorClass, retryable } = body.error
-  return typeof data === 'string' ? { type: 'error', error_text: data, error: { code, class: errorClass, retryable }, ...rest } : undefined
+  return { type: 'error', error_text: data, error: { code, class: errorClass, retryable }, ...rest }
 }
 
 const digestOf = (body: OutcomeBody): string => sha256(JSON.stringify(body.type === 'output' ? body.data : body.error_text))

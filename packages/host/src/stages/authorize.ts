@@ -76,7 +76,8 @@ function heed({ decision, reason, by = 'person' }: Word, { tool, session: { appr
   return allow('approval', 'person', reason ?? `approved: ${decision}`)
 }
 
-function permit(call: ValidatedCall, host: HostContext, { stage, source, reason }: Verdict, ruling: SettledRuling): AuthorizedCall {
+function permit(call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): AuthorizedCall {
+  const { stage, source, reason } = verdict
   const { verdicts, meaning: { approvalKey } } = ruling
   if (host.events.hears('ToolInvocationDecided')) {
     const decided = { decision: 'allow', stage, source, reason, approvalKey, args: call.args } as const

@@ -2,7 +2,7 @@ import { eventFields, Refusal, type AuthorizedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { deny, refusalOf } from '../permissions/verdict.ts'
 
-/** What a stage of a state machine permitted runs in that stage or not at all. Between its decision and now the stage may have ended. */
+/** What a stage of a state machine permitted runs in that stage or not at all: it may have ended since the call was decided. */
 export function redeemPermits(call: AuthorizedCall, host: HostContext): Refusal | undefined {
   const { permits, approvalKey } = call.decision
   for (const permit of permits ?? []) {

@@ -38,7 +38,8 @@ test('what people run all day is safe', () => {
     'ls -la', 'npm ci && npm test', 'git add -A && git commit -m "remove rm -rf / from docs"', 'git push origin HEAD',
     'cat src/index.ts | head -50', 'grep -rn "shutdown" src', 'docker compose up -d', 'make clean', 'python3 -m venv .venv',
     'curl -s https://api.example.com | jq .items', 'find . -name "*.ts" | xargs wc -l', 'ssh me@host uptime', 'rm -rf dist node_modules',
-    'for f in *.md; do echo "$f"; done', 'tsc --noEmit', 'kubectl get pods -A', 'sed -i s/a/b/ x.txt', 'chmod +x run.sh',
+    'for f in *.md; do echo "$f"; done', 'tsc --noEmit',
+    'kubectl get pods -A', 'sed -i s/a/b/ x.txt', 'chmod +x run.sh',
   ]
   expect(daily.filter((text) => classify(text).severity !== 'safe')).toEqual([])
 })

@@ -60,6 +60,12 @@ test('a session opened with a cancelled signal is a cancelled session', async ()
 
 test.each<[string, SessionOptions, string]>([
   ['an unknown mode', { mode: 'wild' as never }, 'ConfigInvalid'],
+  ['a watchdog that is none', { watchdog: [{}] as never }, 'ConfigInvalid'],
+  ['a guard without a judge', { guards: [{ id: 'idle' }] }, 'ConfigInvalid'],
+  ['a guard without an id', { guards: [{ pre: () => undefined } as never] }, 'ConfigInvalid'],
+  ['a guard that is none', { guards: [null as never] }, 'ConfigInvalid'],
+  ['a state machine without a stage', { stateMachine: { id: 'm' } as never }, 'ConfigInvalid'],
+  ['hooks that are none', { hooks: 'all' as never }, 'ConfigInvalid'],
   ['a rule of another form', { rules: [{ permission: 'echo', pattern: '*', action: 'maybe' as never }] }, 'ConfigInvalid'],
   ['a ceiling that cannot be compiled', { ceiling: { fs: { read: ['{nowhere}/x'] } } }, 'RequirementInvalid'],
   [

@@ -27,6 +27,7 @@ export interface ValidConfig {
 
 /** Reports each unknown key and wrong value, and keeps everything else. */
 export function validateConfig(written: JsonObject): ValidConfig {
+  if (Object.keys(written).length === 0) return { config: {}, faults: [] }
   const faults: Fault[] = []
   let remaining: Json = written
   for (let round = 0; round < ROUNDS; round++) {

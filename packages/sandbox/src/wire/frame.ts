@@ -55,23 +55,23 @@ export class FrameDecoder {
   }
 
   /**
-   * Keeps nothing of `chunk`. Contract: throws FrameFault as soon as a frame announces too much or is not of its form; the
+   * Keeps nothing of `chunk`, and looks at no more of it than `length`. Contract: throws FrameFault as soon as a frame announces too much or is not of its form; the
    * decoder is of no use after that.
    */
-  push(chunk: Buffer, deliver: (packet: Packet) => void): void {
+  push(chunk: Buffer, deliver: (packet: Packet) => void, length = chunk.length): void {
     let at = 0
-    while (at < chunk.length) {
+    while (at < length) {
       // Most frames come whole, and are read where they are.
-      if (this.#filling === this.#header && this.#filled === 0 && chunk.length - at >= LENGTH_BYTES) {
+      if (this.#filling === this.#header && this.#filled === 0 && length - at >= LENGTH_BYTES) {
         const start = at + LENGTH_BYTES
         const end = start + this.#announced(chunk, at)
-        if (end <= chunk.length) {
+        if (end <= length) {
           deliver(readPacket(chunk, start, end, this.#several))
           at = end
           continue
         }
       }
-      const copied = chunk.copy(this.#filling, this.#filled, at)
+      const copied = chunk.copy(this.#filling, this.#filled, at, length)
       this.#filled += copied
       at += copied
       if (this.#filled === this.#filling.length) this.#complete(deliver)

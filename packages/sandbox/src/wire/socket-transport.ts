@@ -13,9 +13,12 @@ export interface SocketTransportOptions {
   readonly readOnlyWhenDrained: boolean
 }
 
+/** Keeps nothing of what it is given, and looks at no more of it than it is told. */
+type Take = (chunk: Buffer, length: number) => void
+
 export function socketTransport(socket: Socket, options: SocketTransportOptions): Transport {
   return transportOver(socket, options, (take) => {
-    if (!readDirectly(socket, take)) socket.on('data', take)
+    if (!readDirectly(socket, take)) socket.on('data', (chunk: Buffer) => take(chunk, chunk.length))
   })
 }
 
@@ -26,13 +29,13 @@ const READ_BUFFER_BYTES = 128 * 1024
  * would take a fifth of the time of a short call. Nothing is read before someone listens.
  */
 export function descriptorTransport(fd: number): Transport {
-  let take = (_chunk: Buffer): void => undefined
+  let take: Take = () => undefined
   const socket = new Socket({
     fd,
     onread: {
       buffer: Buffer.alloc(READ_BUFFER_BYTES),
       callback(length, buffer) {
-        take((buffer as Buffer).subarray(0, length))
+        take(buffer as Buffer, length)
         return true
       },
     },
@@ -47,7 +50,7 @@ export function descriptorTransport(fd: number): Transport {
 function transportOver(
   socket: Socket,
   { maxFrameBytes, readOnlyWhenDrained }: SocketTransportOptions,
-  read: (take: (chunk: Buffer) => void) => void,
+  read: (take: Take) => void,
 ): Transport {
   const decoder = new FrameDecoder(maxFrameBytes)
   return {
@@ -73,10 +76,10 @@ function transportOver(
       // A reset is how a killed process hangs up; it says no more than the close that follows.
       socket.on('error', () => undefined)
       socket.on('close', () => close())
-      read((chunk) => {
+      read((chunk, length) => {
         if (closed) return
         try {
-          decoder.push(chunk, deliver)
+          decoder.push(chunk, deliver, length)
         } catch (error) {
           close(error as Error)
         }

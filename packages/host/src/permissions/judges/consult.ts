@@ -52,6 +52,7 @@ function read(answer: JudgeAnswer | undefined | void, stage: JudgeStage, source:
 /** Who wants what is there already has no objection. */
 function readChange(wanted: unknown, by: Omit<ArgumentsChange, 'arguments'>, { args }: ValidatedCall): Said {
   const copy = copyJson(wanted)
-  if (!copy.ok) return deny(by.stage, JUDGE_CODES[by.stage], by.source, `it put arguments in place that are no JSON: ${copy.fault.message}`)
-  return canonicalJson(copy.value) === canonicalJson(args) ? undefined : { ...by, arguments: copy.value }
+  if (copy.ok) return canonicalJson(copy.value) === canonicalJson(args) ? undefined : { ...by, arguments: copy.value }
+  const { stage, source } = by
+  return deny(stage, JUDGE_CODES[stage], source, `it put arguments in place that are no JSON: ${copy.fault.message}`)
 }

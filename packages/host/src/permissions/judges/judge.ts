@@ -11,7 +11,8 @@ export type JudgeAnswer =
   | { readonly action: 'change'; readonly arguments: unknown; readonly reason: string }
 
 /** Judges what a tool has answered. Nothing returned is no objection; a throw is a deny. */
-export type ResultJudge = (call: CallView, result: OutcomeBody, signal: AbortSignal) => MaybeResultAnswer | Promise<MaybeResultAnswer>
+export type ResultJudge =
+  (call: CallView, result: OutcomeBody, signal: AbortSignal) => MaybeResultAnswer | Promise<MaybeResultAnswer>
 type MaybeResultAnswer = ResultAnswer | undefined | void
 export type ResultAnswer =
   | { readonly action: 'allow' }

@@ -1,4 +1,6 @@
-import { messageOf, visibleText, type ApprovalRequest, type InteractionRequest, type MachineStage, type StateMachine } from '@bulkhead/contract'
+import {
+  messageOf, visibleText, type ApprovalRequest, type InteractionRequest, type MachineStage, type StateMachine,
+} from '@bulkhead/contract'
 import type { ValidatedCall } from '../../call.ts'
 import { allow, ask, deny, type Verdict } from '../verdict.ts'
 import { StagePermit } from './stage-permit.ts'

@@ -125,6 +125,15 @@ describe('a tool that the stage does not list', () => {
     expect(verdictOf(await outcome)).toBe('ApprovalDenied')
   })
 
+  test('does not wait for a person who thinks for ever once it is cancelled', async () => {
+    const { session } = await opened({ stateMachine: new Machine(), approver: new ScriptedApprover() })
+    const cancel = new AbortController()
+    const outcome = session.call(call, { signal: cancel.signal })
+    await flush()
+    cancel.abort()
+    expect(verdictOf(await outcome)).toBe('ToolCancelled')
+  })
+
   test('ends the turn where that is wanted of a session without a person', async () => {
     const { session } = await opened({ stateMachine: new Machine(), headless: 'halt' })
     session.beginTurn()
