@@ -68,8 +68,9 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
   }
 }
 
-const folderOf = ({ everywhere, workspace }: ApprovalFilter, current: string | undefined): string | undefined =>
-  everywhere ? undefined : workspace ?? current
+/** A session has its own folder, whichever the host works on now. */
+const folderOf = ({ everywhere, workspace, session }: ApprovalFilter, current: string | undefined): string | undefined =>
+  everywhere ? undefined : workspace ?? (session === undefined ? current : undefined)
 
 function matching(filter: ApprovalFilter, current: string | undefined): (approval: Approval) => boolean {
   const folder = folderOf(filter, current)

@@ -40,7 +40,7 @@ export class SessionApprovals {
   answering(tool: ToolEntry, { approvalKey, subjects }: Approvable): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
     const whole = this.#find(tool, approvalKey, now)
-    if (whole) return [whole]
+    if (whole) return whole.alone
     const parts: KeptApproval[] = []
     for (const { key, within = [] } of subjects) {
       let found = this.#find(tool, key, now)
@@ -53,7 +53,8 @@ export class SessionApprovals {
 
   /** Whether those of the project must be read again before one of them, or the lack of one, counts. */
   isStale(answering: readonly KeptApproval[] | undefined): boolean {
-    return answering?.every(({ grant }) => grant.scope === 'session') !== true && this.#sources.project.isStale
+    const areOwn = answering?.every(isOfSession) === true
+    return !areOwn && this.#sources.project.isStale
   }
 
   refresh(): Promise<void> {
@@ -143,3 +144,5 @@ export class SessionApprovals {
     return shared?.stands(now) ? shared : undefined
   }
 }
+
+const isOfSession = ({ grant }: KeptApproval): boolean => grant.scope === 'session'
