@@ -52,3 +52,22 @@ it('nor does a command by a redirection', async () => {
   await host.close()
   expect(readFileSync(join(home, '.bulkhead/config.json'), 'utf8')).toBe('{"mode":"ask"}')
 })
+
+it('nor does a search find anything there', async () => {
+  writeFileSync(join(home, 'mine.json'), '{"mode":"mine"}')
+  const host = await createHost({ workspace: home, home: join(home, '.bulkhead') })
+  const session = await host.openSession({ mode: 'yolo' })
+  const found = async (name: string, args: object) => {
+    const outcome = await session.call({ id: JSON.stringify(args), name, arguments: args })
+    return JSON.stringify(outcome.type === 'output' ? outcome.data : outcome.error.code)
+  }
+  for (const [name, args] of [
+    ['grep', { pattern: 'mode' }], ['grep', { pattern: 'mode', output_mode: 'files' }], ['grep', { pattern: 'mode', output_mode: 'count' }],
+    ['glob', { pattern: '**/*.json' }], ['glob', { pattern: '**' }],
+  ] as const) {
+    const answer = await found(name, args)
+    expect(answer).toContain('mine.json')
+    expect(answer).not.toContain('.bulkhead')
+  }
+  await host.close()
+})
