@@ -3,15 +3,18 @@ import type { Socket } from 'node:net'
 import { encodeFrame, KEPT_BYTES, SHORT_BYTES } from './frame.ts'
 import type { Packet } from './transport.ts'
 
+/** Enough that the socket always has the next one at hand. */
+const MOST_ROOMS = 4
+
 /**
- * Writes packets to a socket as frames. Large ones leave from one room, one after the other: those behind wait as the texts they
- * are, because memory for all of them at once would cost more than everything else that is done to them.
+ * Writes packets to a socket as frames. Large ones leave from a few rooms that are used again and again; those for which there is
+ * none wait as the texts they are, because fresh memory for each would cost as much as everything else that is done to it.
  */
 export class FrameWriter {
   readonly #socket: Socket
   readonly #drained: () => void
-  #room: Buffer | undefined
-  #roomTaken = false
+  readonly #rooms: Buffer[] = []
+  #roomsMade = 0
   #waiting: Packet[] = []
   #waitingChars = 0
 
@@ -28,45 +31,49 @@ export class FrameWriter {
 
   /** False when the socket has as much to write as it should. */
   write(packet: Packet): boolean {
-    if (!this.#roomTaken) return this.#encode(packet)
+    if (this.#waiting.length === 0 && this.#hasRoom()) return this.#encode(packet)
     this.#waiting.push(packet)
     this.#waitingChars += charsOf(packet)
     return false
   }
 
-  #encode(packet: Packet): boolean {
-    let inRoom = false
-    const frame = encodeFrame(packet, (bytes) => {
-      inRoom = bytes > SHORT_BYTES && bytes <= KEPT_BYTES
-      if (!inRoom) return Buffer.allocUnsafe(bytes)
-      this.#room ??= Buffer.allocUnsafeSlow(KEPT_BYTES)
-      return this.#room
-    })
-    if (!inRoom) return this.#socket.write(frame)
-    const goesOn = this.#socket.write(frame, this.#left)
-    // Mostly the system has taken all of it by now.
-    this.#roomTaken = this.#socket.writableLength > 0
-    return goesOn
+  #hasRoom(): boolean {
+    return this.#rooms.length > 0 || this.#roomsMade < MOST_ROOMS
   }
 
-  /** Also of a frame that left at once, while another may be leaving. */
-  readonly #left = (): void => {
-    if (this.#roomTaken) this.#goOn()
+  #encode(packet: Packet): boolean {
+    let room: Buffer | undefined
+    const frame = encodeFrame(packet, (bytes) => {
+      if (bytes <= SHORT_BYTES || bytes > KEPT_BYTES) return Buffer.allocUnsafe(bytes)
+      room = this.#rooms.pop() ?? this.#newRoom()
+      return room
+    })
+    return room === undefined ? this.#socket.write(frame) : this.#socket.write(frame, this.#giveBack(room))
+  }
+
+  #newRoom(): Buffer {
+    this.#roomsMade++
+    return Buffer.allocUnsafeSlow(KEPT_BYTES)
+  }
+
+  #giveBack(room: Buffer): () => void {
+    return () => {
+      this.#rooms.push(room)
+      this.#goOn()
+    }
   }
 
   #goOn(): void {
-    if (this.#socket.writableLength > 0 || !this.#socket.writable) return
-    this.#roomTaken = false
+    if (!this.#socket.writable) return
     let next = 0
-    let free = true
-    while (next < this.#waiting.length && !this.#roomTaken) {
+    while (next < this.#waiting.length && this.#hasRoom()) {
       const packet = this.#waiting[next++]!
       this.#waitingChars -= charsOf(packet)
-      free = this.#encode(packet)
+      this.#encode(packet)
     }
-    this.#waiting = this.#waiting.slice(next)
+    if (next > 0) this.#waiting = this.#waiting.slice(next)
     // Otherwise it comes here again, by what has not left yet.
-    if (free && !this.#roomTaken) this.#drained()
+    if (this.#waiting.length === 0 && !this.#socket.writableNeedDrain) this.#drained()
   }
 }
 
