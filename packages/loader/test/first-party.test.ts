@@ -1,8 +1,8 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigFile } from '@bulkhead/contract'
-import { describe, expect, test } from 'vitest'
-import { HomeFixture, manifestOf } from './home-fixture.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 import { PackageFixture } from './signature/signed-package.ts'
 
 class ShippedFixture extends HomeFixture {
@@ -39,6 +39,19 @@ describe('an extension in the folder that ships with the host', () => {
     const at = new PackageFixture('weather').install(home, undefined, home.shippedRoot)
     writeFileSync(join(at, 'index.js'), 'export default []')
     expect((await home.shipped(LAX)).diagnostics).toMatchObject([{ code: 'IntegrityFailed', layer: 'bundled', location: join(at, 'index.js') }])
+  })
+
+  test('may ask for every command, which is not remembered of the same folder as that of a user', async () => {
+    using home = new ShippedFixture()
+    const tools = [toolOf({ requires: { shell: [{ cmd: '*' }] } })]
+    new PackageFixture('weather', '1.4.0', { tools }).install(home, undefined, home.shippedRoot)
+    const cache = join(home.base, 'cache')
+    await vi.waitUntil(async () => {
+      expect((await home.shipped({}, cache)).extensions).toHaveLength(1)
+      return existsSync(cache) && readdirSync(cache).length > 0
+    }, { timeout: 20_000, interval: 20 })
+    const { extensions, diagnostics } = await home.load({ roots: { global: home.shippedRoot }, cache })
+    expect([extensions, diagnostics.map(({ code }) => code)]).toEqual([[], ['RequirementInvalid']])
   })
 
   test('says where its manifest is wrong', async () => {

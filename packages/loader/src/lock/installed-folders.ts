@@ -12,7 +12,8 @@ export const INSTALLED_FOLDER = 'installed'
  * Where an accepted package stands. The name follows from what was accepted, so that replacing the lock is what replaces a
  * package: the old folder and the new one are both there, and the lock says which counts. Nothing of it is a stranger's text.
  */
-export const installedFolder = (root: string, id: string, packageRoot: string): string => join(root, installedPart(id, packageRoot))
+export const installedFolder = (root: string, id: string, packageRoot: string): string =>
+  join(root, installedPart(id, packageRoot))
 
 /** The same inside its layer. */
 export const installedPart = (id: string, packageRoot: string): string => `${INSTALLED_FOLDER}/${id}-${packageRoot.slice(0, 32)}`
