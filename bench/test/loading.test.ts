@@ -2,12 +2,21 @@ import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { forestOf } from '../src/sides/extension-forest.ts'
 import { loadingSides } from '../src/sides/loading.ts'
+import { warmStartSides } from '../src/sides/warm-start.ts'
 
 describe('loading', () => {
   it('is done for real by every side, alone and again', async () => {
     for (const side of loadingSides(3)) {
       const runner = await side.start()
       expect([side.name, await runner.run(0), await runner.run(1)]).toEqual([side.name, side.answer(), side.answer()])
+      await runner.stop()
+    }
+  })
+
+  it('from what is remembered is done by a process of its own, which says what it took', async () => {
+    for (const side of warmStartSides(3)) {
+      const runner = await side.start()
+      expect(await runner.cpuMs?.()).toBeGreaterThan(0)
       await runner.stop()
     }
   })

@@ -84,6 +84,13 @@ describe('takeTurn', () => {
     await expect(takeTurn({ runner, next: 0 }, { kind: 'memory' }, 1)).rejects.toThrow('does not say what memory it takes')
   })
 
+  it('reads the time of processors in the same way', async () => {
+    const { runner } = observed()
+    const turn = await takeTurn({ runner: { ...runner, cpuMs: async () => 120 }, next: 3 }, { kind: 'cpu' }, 1_000)
+    expect(turn).toEqual({ values: [['cpu', 120]], micros: [], last: { i: 3, answer: 3 } })
+    await expect(takeTurn({ runner, next: 0 }, { kind: 'cpu' }, 1)).rejects.toThrow('does not say what time of the processors')
+  })
+
   it('passes a failed call on', async () => {
     const runner: Runner = { run: () => Promise.reject(new Error('refused')), stop: async () => {} }
     await expect(takeTurn({ runner, next: 0 }, { kind: 'latency' }, 1)).rejects.toThrow('refused')

@@ -33,5 +33,6 @@ describe('measuresOf', () => {
     expect(measuresOf(latency)).toEqual(['p50', 'p99'])
     expect(measuresOf({ kind: 'throughput', concurrency: 64 })).toEqual(['64-way'])
     expect(measuresOf({ kind: 'memory' })).toEqual(['idle'])
+    expect(measuresOf({ kind: 'cpu' })).toEqual(['cpu'])
   })
 })

@@ -52,7 +52,7 @@ export async function startContestant(side: Side, patienceMs: number): Promise<C
       await Promise.all(Array.from({ length: width }, ask))
     }),
     warmUp: async (mode, ms) => {
-      if (mode.kind !== 'memory') await turn(mode, ms)
+      if (mode.kind === 'latency' || mode.kind === 'throughput') await turn(mode, ms)
     },
     compete: async (mode, ms) => {
       const taken = await turn(mode, ms)

@@ -15,7 +15,7 @@ export interface Answered {
 
 export interface Turn {
   readonly values: readonly (readonly [Measure, number])[]
-  /** Microseconds of each call; empty for throughput, where a call's time is mostly its neighbours', and for memory. */
+  /** Microseconds of each call; empty for throughput, where a call's time is mostly its neighbours', and for what is read. */
   readonly micros: readonly number[]
   readonly last: Answered
 }
@@ -25,7 +25,8 @@ export async function takeTurn(caller: Caller, mode: Mode, ms: number): Promise<
     const { perSecond, last } = await callAbreast(caller, ms, mode.concurrency)
     return { values: [[`${mode.concurrency}-way`, perSecond]], micros: [], last }
   }
-  if (mode.kind === 'memory') return readMemory(caller)
+  if (mode.kind === 'memory') return read(caller, 'idle', caller.runner.megabytes, 'what memory it takes')
+  if (mode.kind === 'cpu') return read(caller, 'cpu', caller.runner.cpuMs, 'what time of the processors it takes')
   const { micros, last } = await callInSequence(caller, ms)
   const sorted = ascending(micros)
   return { values: [['p50', quantile(sorted, 0.5)], ['p99', quantile(sorted, 0.99)]], micros, last }
@@ -46,11 +47,10 @@ async function callInSequence(caller: Caller, ms: number): Promise<{ micros: num
   }
 }
 
-async function readMemory(caller: Caller): Promise<Turn> {
-  const { runner } = caller
-  if (runner.megabytes === undefined) throw new TypeError('It does not say what memory it takes.')
+async function read(caller: Caller, measure: Measure, reading: (() => Promise<number>) | undefined, what: string): Promise<Turn> {
+  if (reading === undefined) throw new TypeError(`It does not say ${what}.`)
   const i = caller.next++
-  return { values: [['idle', await runner.megabytes()]], micros: [], last: { i, answer: await runner.run(i) } }
+  return { values: [[measure, await reading()]], micros: [], last: { i, answer: await caller.runner.run(i) } }
 }
 
 /** Keeps `concurrency` calls under way for `ms`, at least one in each lane, and counts up to the last answer. */

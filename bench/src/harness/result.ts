@@ -25,7 +25,7 @@ export interface SideResult {
   readonly measures: readonly MeasureResult[]
 }
 
-export type Unit = 'µs' | 'calls/s' | 'MB'
+export type Unit = 'µs' | 'calls/s' | 'MB' | 'ms'
 
 export interface MeasureResult {
   readonly measure: Measure
@@ -82,6 +82,7 @@ export function resultOf(subject: Subject, pace: Pace, recording: Recording): Re
 
 function unitOf(measure: Measure): Unit {
   if (measure === 'idle') return 'MB'
+  if (measure === 'cpu') return 'ms'
   return measure.endsWith('-way') ? 'calls/s' : 'µs'
 }
 

@@ -13,19 +13,22 @@ export interface Runner {
   between?(): Promise<void>
   /** The memory that one of what it started takes while nothing is asked of it. For a side in the mode `memory`. */
   megabytes?(): Promise<number>
+  /** The time that processors spend on one, in milliseconds. For a side in the mode `cpu`. */
+  cpuMs?(): Promise<number>
   /** Rejects when the peer is gone, for a side whose calls would then wait for ever. */
   readonly died?: Promise<never>
   stop(): Promise<void>
 }
 
-/** Latency is one call after the other; throughput keeps `concurrency` calls under way; memory is read, not timed. */
+/** Latency is one call after the other; throughput keeps `concurrency` calls under way; memory and CPU are read, not timed. */
 export type Mode =
   | { readonly kind: 'latency' }
   | { readonly kind: 'throughput'; readonly concurrency: number }
   | { readonly kind: 'memory' }
+  | { readonly kind: 'cpu' }
 
 /** `p50` and `p99` are microseconds of one call, `64-way` is calls per second with 64 under way. */
-export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle'
+export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle' | 'cpu'
 
 /** Reads as a sentence: side's measure is ≤ ratio × against's measure; or ≤ ratio, when it is held against nobody. */
 export interface Goal<Name extends string = string> {
@@ -55,6 +58,8 @@ export function measuresOf(mode: Mode): Measure[] {
       return [`${mode.concurrency}-way`]
     case 'memory':
       return ['idle']
+    case 'cpu':
+      return ['cpu']
   }
 }
 

@@ -70,28 +70,34 @@ function closure(pattern: readonly string[], reachable: boolean[]): boolean[] {
   return reachable
 }
 
-/** `*` inside one text, greedy with one point to go back to: linear for practical texts and never exponential. */
-export function matchSegment(pattern: string, text: string): boolean {
-  let at = 0
-  let from = 0
-  let star = -1
-  let retry = 0
-  while (from < text.length) {
-    if (at < pattern.length && pattern[at] === '*') {
-      star = at++
+/** `*` inside one text. */
+export const matchSegment = (pattern: string, text: string): boolean =>
+  pattern.includes('*') ? matchRow(pattern, text, '*', (part, char) => part === char) : pattern === text
+
+/**
+ * A row of parts against a row of items: `star` stands for any number of them, every other part for one. Greedy with one point
+ * to go back to: linear for practical rows and never exponential.
+ */
+export function matchRow<Part, Item>(
+  parts: ArrayLike<Part>, items: ArrayLike<Item>, star: Part, fits: (part: Part, item: Item) => boolean,
+): boolean {
+  let [at, from, lastStar, retry] = [0, 0, -1, 0]
+  while (from < items.length) {
+    if (at < parts.length && parts[at] === star) {
+      lastStar = at++
       retry = from
-    } else if (at < pattern.length && pattern[at] === text[from]) {
+    } else if (at < parts.length && fits(parts[at]!, items[from]!)) {
       at++
       from++
-    } else if (star >= 0) {
-      at = star + 1
+    } else if (lastStar >= 0) {
+      at = lastStar + 1
       from = ++retry
     } else {
       return false
     }
   }
-  while (pattern[at] === '*') at++
-  return at === pattern.length
+  while (at < parts.length && parts[at] === star) at++
+  return at === parts.length
 }
 
 /** Whether everything `narrow` matches is matched by `wide`. May say no too often, never yes wrongly. */

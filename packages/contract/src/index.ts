@@ -18,7 +18,7 @@ export type { ConfigFile, ExtensionConfig, SecurityMode, ToolConfig } from './co
 export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './diagnostic.ts'
 export { ERRORS, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './errors.ts'
 export type { BulkheadEvent, EventBody, EventListener, EventOf, EventType } from './events.ts'
-export { compileGlob, globCovers, matchGlob, matchSegment, pathSegments, type GlobMatch, type GlobOptions } from './glob.ts'
+export { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegments, type GlobMatch, type GlobOptions } from './glob.ts'
 export { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS } from './interaction.ts'
 export type {
   ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionKind, InteractionOption, InteractionRequest, InteractionResponse,
@@ -64,4 +64,6 @@ export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStandin
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
 export type { MachineStage, StateMachine } from './ports/state-machine.ts'
-export { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from './ports/store.ts'
+export {
+  STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,
+} from './ports/store.ts'

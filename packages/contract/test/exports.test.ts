@@ -17,7 +17,7 @@ describe('what others may import', () => {
       'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'lockFileSchema',
-      'manifestSchema', 'matchArguments', 'matchGlob', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
+      'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
       'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleText', 'withCommonConfig',
     ])
   })

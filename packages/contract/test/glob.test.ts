@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileGlob, globCovers, matchGlob, matchSegment, pathSegments } from '../src/glob.ts'
+import { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegments } from '../src/glob.ts'
 
 /** The same meaning by another way: one regular expression over segments that each begin with a slash. */
 function oracle(pattern: string, path: string, below = '(?:/[^/]*)*'): boolean {
@@ -104,6 +104,21 @@ describe('a pattern inside one text', () => {
     fc.assert(fc.property(text(['a', 'b', '*']), text(['a', 'b', '/']), (pattern, subject) => {
       expect(matchSegment(pattern, subject)).toBe(new RegExp(`^${pattern.replaceAll('*', '.*')}$`, 's').test(subject))
     }), { numRuns: 2_000 })
+  })
+})
+
+describe('a row of parts', () => {
+  it('stands for as many items as it has parts, and any number for each star', () => {
+    const within = (parts: readonly (number | null)[], items: readonly number[]) => matchRow(parts, items, null, (most, item) => item <= most!)
+    expect(within([1, 2], [1, 2])).toBe(true)
+    expect(within([1, 2], [1, 3])).toBe(false)
+    expect(within([1], [1, 1])).toBe(false)
+    expect(within([1, 1], [1])).toBe(false)
+    expect(within([null, 5, null], [9, 9, 4, 9])).toBe(true)
+    expect(within([null, 5, 6, null], [9, 5, 9, 5, 6])).toBe(true)
+    expect(within([null, 5, null, 1], [9, 5, 9])).toBe(false)
+    expect(within([null], [])).toBe(true)
+    expect(within([], [])).toBe(true)
   })
 })
 

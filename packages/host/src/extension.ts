@@ -10,6 +10,7 @@ import { Lifecycle } from './lifecycle.ts'
 import { runPhase } from './phase.ts'
 import type { Arrangement } from './placement.ts'
 import { Restarts } from './restarts.ts'
+import { StartAttempt } from './start-attempt.ts'
 import type { RunningCalls } from './running-calls.ts'
 
 export interface ExtensionParts {
@@ -49,6 +50,7 @@ export class Extension {
   #fault: BulkheadError | undefined
   #predecessor: Promise<unknown> | undefined
   #opening: AbortController | undefined
+  #attempt: StartAttempt | undefined
   #stopReason: BulkheadError | undefined
   #stopping: Promise<BulkheadError | undefined> | undefined
 
@@ -79,9 +81,10 @@ export class Extension {
     return this.#fault
   }
 
-  /** Set while it starts. */
+  /** Set while it starts, the time of which stands still while somebody is asked. */
   get starter(): Starter | undefined {
-    return this.#starter
+    const starter = this.#starter
+    return starter && { ask: (...question) => starter.ask(...question).finally(this.#attempt?.pause()) }
   }
 
   get restMs(): number {
@@ -147,16 +150,11 @@ export class Extension {
     for (const dependency of this.#parts.dependencies()) await dependency.start(this.#starter)
     this.#goOn()
     this.#lifecycle.signal('init')
-    let compartment: CompartmentSession | undefined
+    const { clock, arrangement: { limits: { startMs, phaseMs } } } = this.#parts
+    const attempt = new StartAttempt(clock, startMs + 3 * phaseMs, this.descriptor.id)
+    this.#attempt = attempt
     try {
-      compartment = await this.#open()
-      this.#goOn()
-      await runPhase('init', compartment, this.#parts)
-      this.#goOn()
-      this.#lifecycle.signal('initialised')
-      this.#lifecycle.signal('activate')
-      await runPhase('activate', compartment, this.#parts)
-      this.#goOn()
+      const compartment = await attempt.within(this.#bringUp(attempt))
       if (this.#dead.has(compartment)) {
         throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" ended while it was activated.`)
       }
@@ -166,10 +164,29 @@ export class Extension {
       return compartment
     } catch (thrown) {
       const error = BulkheadError.from(thrown, 'CompartmentStartFailed')
+      if (attempt.over) this.#opening?.abort(error)
       this.#fail(error)
-      if (compartment) this.#discard(compartment, error)
+      if (attempt.compartment) this.#discard(attempt.compartment, error)
       throw error
+    } finally {
+      attempt.end()
     }
+  }
+
+  async #bringUp(attempt: StartAttempt): Promise<CompartmentSession> {
+    const goOn = () => this.#goOn(attempt)
+    const compartment = await this.#open()
+    // Nobody would close one that has come too late.
+    if (attempt.over) this.#discard(compartment, attempt.over)
+    attempt.compartment = compartment
+    goOn()
+    await runPhase('init', compartment, this.#parts)
+    goOn()
+    this.#lifecycle.signal('initialised')
+    this.#lifecycle.signal('activate')
+    await runPhase('activate', compartment, this.#parts)
+    goOn()
+    return compartment
   }
 
   async #open(): Promise<CompartmentSession> {
@@ -213,8 +230,9 @@ export class Extension {
     compartment.close(reason).catch((thrown: unknown) => this.#parts.events.suppressed(`close of ${this.descriptor.id}`, thrown))
   }
 
-  #goOn(): void {
-    if (this.#stopReason) throw this.#stopReason
+  #goOn(attempt?: StartAttempt): void {
+    const over = this.#stopReason ?? attempt?.over
+    if (over) throw over
   }
 
   #refuseWhileResting(): void {

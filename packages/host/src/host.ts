@@ -21,6 +21,8 @@ import type { StopReport } from './shutdown.ts'
 import { systemClock } from './system-clock.ts'
 import { OpenCalls, type InterruptedCall } from './journal/open-calls.ts'
 import type { PausedCall } from './interaction/paused-calls.ts'
+import { patientSidecar } from './patient-sidecar.ts'
+import { PatientStore } from './patient-store.ts'
 import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
 
 const DRAIN_MS = 5_000
@@ -41,7 +43,9 @@ class ToolHost implements Host {
   #closing: Promise<CloseReport> | undefined
 
   constructor(options: HostOptions) {
-    const { store, userData, env, sidecar, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
+    const { userData, env, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
+    const store = new PatientStore(options.store, clock)
+    const sidecar = options.sidecar && patientSidecar(options.sidecar, clock)
     const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const events = new EventBus(clock)
     const journal = new OpenCalls({ store, owner, events, clock })
@@ -228,6 +232,8 @@ class ToolHost implements Host {
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // Whoever must know whether all was kept has flushed; a loss has been told as a SuppressedError.
+    await this.flush().catch(() => undefined)
+    // And that telling is to be kept as well.
     await this.flush().catch(() => undefined)
     return {
       stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults), cancelledCalls,

@@ -65,7 +65,8 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       executor: 'local',
     } satisfies ToolDefinition),
     extension,
-    origin: Object.freeze({ layer, extension: id, version, digest: digests.package }),
+    // In the order in which records are written.
+    origin: Object.freeze({ digest: digests.package, extension: id, layer, version }),
     identity: [manifest.name, id, layer, digests.package, digests.tools.get(manifest.name) ?? '', digests.capability].join('\0'),
     grant,
     check: at('/inputSchema', () => validators.compile(manifest.inputSchema)),

@@ -1,4 +1,4 @@
-import type { Content, Json, JsonObject, OutcomeBody } from '@bulkhead/contract'
+import { isJsonObject, type Content, type Json, type JsonObject, type OutcomeBody } from '@bulkhead/contract'
 
 /** The body as far as it fits, and the whole as text when something was left out. */
 export interface Truncated {
@@ -31,33 +31,49 @@ function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
   if (body.content === undefined && fits(main, maxBytes)) return { body, whole: undefined }
   const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
   const textBytes = texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
-  const tooLong = [...(textBytes > maxBytes ? [texts.join('\n')] : []), ...(fits(main, maxBytes) ? [] : [main])]
-  if (tooLong.length === 0) return { body, whole: undefined }
+  const isLong = !fits(main, maxBytes)
+  if (!isLong && textBytes <= maxBytes) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
   const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null
   return {
     body: body.type === 'output' ? { ...body, ...content, data: head } : { ...body, ...content, error_text: String(head) },
-    whole: tooLong.map((value) => typeof value === 'string' ? value : JSON.stringify(value, null, 2)).join('\n'),
+    whole: [...(textBytes > maxBytes ? texts : []), ...(isLong ? [wholeOf(main, head)] : [])].join('\n'),
   }
 }
 
-/** Quick for the common case: small results are counted, only large ones are written out. */
-function fits(value: Json, maxBytes: number): boolean {
-  if (upperBound(value, maxBytes) <= maxBytes) return true
-  return Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value)) <= maxBytes
+/** Where no more than one text of an object was cut, that text, so that the lines of it are lines: the rest is in the head. */
+function wholeOf(value: Json, head: Json): string {
+  if (typeof value === 'string') return value
+  const cut = isJsonObject(value) && isJsonObject(head)
+    ? Object.entries(value).filter(([key, member]) => JSON.stringify(member) !== JSON.stringify(head[key]))
+    : []
+  const [[, only] = []] = cut
+  return cut.length === 1 && typeof only === 'string' ? only : JSON.stringify(value, null, 2)
 }
 
-/** No less than the bytes of the value as JSON, counted until `enough` is passed. */
-function upperBound(value: Json, enough: number): number {
-  // An escaped character takes six bytes, any other at most three.
-  if (typeof value === 'string') return value.length * 6 + 2
-  if (typeof value !== 'object' || value === null) return 24
-  let bytes = 2
-  for (const key of Object.keys(value)) {
-    bytes += (Array.isArray(value) ? 1 : key.length * 6 + 4) + upperBound((value as JsonObject)[key]!, enough - bytes)
+/**
+ * Bytes are those of the value as JSON, but for the escapes in it: what a text says is what a model reads, and a file of many
+ * quotes is no longer than it is. What is well below is not counted out: no character takes more than three.
+ */
+function fits(value: Json, maxBytes: number): boolean {
+  return [atMost, exactly].some((count) => (typeof value === 'string' ? count(value) : jsonBytes(value, maxBytes, count)) <= maxBytes)
+}
+
+type TextBytes = (text: string) => number
+const atMost: TextBytes = (text) => text.length * 3
+const exactly: TextBytes = (text) => Buffer.byteLength(text)
+
+/** Counted until `enough` is passed. */
+function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {
+  if (typeof value === 'string') return textBytes(value) + 2
+  if (typeof value !== 'object' || value === null) return String(value).length
+  // A bracket, and for each member what comes behind it.
+  let bytes = 1
+  for (const [key, member] of Object.entries(value)) {
+    bytes += (Array.isArray(value) ? 1 : textBytes(key) + 4) + jsonBytes(member as Json, enough - bytes, textBytes)
     if (bytes > enough) break
   }
-  return bytes
+  return Math.max(bytes, 2)
 }
 
 /** Bytes of JSON that may still be written. */
@@ -74,15 +90,9 @@ function headOf(value: Json, room: Room): Json | undefined {
 }
 
 function headOfString(text: string, room: Room): string | undefined {
-  if (room.left < 2) return undefined
-  let head = headOfText(text, room.left - 2)
-  for (;;) {
-    const over = Buffer.byteLength(JSON.stringify(head)) - room.left
-    if (over <= 0) break
-    // Escaping made it longer than it is. What is cut off takes at least one byte each, so this ends.
-    head = headOfText(head, Math.max(0, Buffer.byteLength(head) - over))
-  }
-  take(room, Buffer.byteLength(JSON.stringify(head)))
+  if (!take(room, 2)) return undefined
+  const head = headOfText(text, room.left)
+  take(room, Buffer.byteLength(head))
   return head
 }
 
@@ -97,13 +107,13 @@ function headOfList(list: readonly Json[], room: Room): Json {
   return head
 }
 
-/** Short members first: a count or a flag behind a long text is worth more than the text's end. Their order stays. */
+/** Short members first: a count, or what was said on the side, is worth more than the end of a long text. Their order stays. */
 function headOfObject(object: JsonObject, room: Room): Json {
   const heads = new Map<string, Json>()
   const entries = Object.entries(object)
-  const isShort = ([, value]: readonly [string, Json]) => value === null || ['number', 'boolean'].includes(typeof value)
-  for (const [key, value] of [...entries.filter(isShort), ...entries.filter((entry) => !isShort(entry))]) {
-    if (!take(room, Buffer.byteLength(JSON.stringify(key)) + 2)) continue
+  const sized = entries.map(([key, value]) => ({ key, value, bytes: jsonBytes(value, room.left, atMost) }))
+  for (const { key, value } of sized.toSorted((one, other) => one.bytes - other.bytes)) {
+    if (!take(room, Buffer.byteLength(key) + 4)) continue
     const fitting = headOf(value, room)
     if (fitting !== undefined) heads.set(key, fitting)
   }

@@ -36,19 +36,19 @@ describe('merging', () => {
         roles: { allow_a: true, allow_b: true }, tools: { t: { timeoutMs: 1, unit: 'c' } },
         isolation: { global: 'thread' }, limits: { heapMb: 1, phaseMs: 1 },
         extensions: { e: { isolation: 'process', config: { a: 1, b: { deep: 1 } }, limits: { heapMb: 1 } } },
-        policy: { integrity: { global: 'warn' } },
+        policy: { integrity: { global: 'warn' } }, approvals: { projectDays: 9, sessionMinutes: 9 },
       },
       project: {
         roles: { allow_b: false }, tools: { t: { enabled: false, unit: 'f' }, u: {} },
         isolation: { project: 'process' }, limits: { heapMb: 2 },
         extensions: { e: { config: { b: { other: 2 } }, limits: { phaseMs: 3 } } },
-        policy: { integrity: { project: 'require' } },
+        policy: { integrity: { project: 'require' } }, approvals: { projectDays: 3 },
       },
     })).toEqual({
       roles: { allow_a: true, allow_b: false }, tools: { t: { timeoutMs: 1, unit: 'f', enabled: false }, u: {} },
       isolation: { global: 'thread', project: 'process' }, limits: { heapMb: 2, phaseMs: 1 },
       extensions: { e: { isolation: 'process', config: { a: 1, b: { other: 2 } }, limits: { heapMb: 1, phaseMs: 3 } } },
-      policy: { integrity: { global: 'warn', project: 'require' } },
+      policy: { integrity: { global: 'warn', project: 'require' } }, approvals: { projectDays: 3, sessionMinutes: 9 },
     })
   })
 

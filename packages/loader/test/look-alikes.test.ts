@@ -21,7 +21,7 @@ describe('a name that looks like a locked one', () => {
 })
 
 describe('names that can hardly be told apart', () => {
-  test.each([['forecast', 'Forecast'], ['c1ock', 'clock'], ['modern', 'modem'], ['my_tool', 'my-tool'], ['vvave', 'wave']])(
+  test.each([['forecast', 'Forecast'], ['c1ock', 'clock'], ['modern', 'modem'], ['my_tool', 'my-tool'], ['vvave', 'wave'], ['Vvvat', 'Vwat'], ['Rndl', 'rNDI']])(
     'in one layer: %s and %s', async (one, other) => {
       using home = new HomeFixture()
       home.extension(home.globalRoot, 'first', offering('first', one))
@@ -31,6 +31,12 @@ describe('names that can hardly be told apart', () => {
       expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([['RegistrationConflict', '/tools/0/name'], ['RegistrationConflict', '/tools/0/name']])
     },
   )
+
+  test.each([['mode', 'node'], ['window', 'vindow'], ['list', 'lost'], ['a_b', 'ab'], ['Ilk', 'ilk2'], ['elm', 'elrm']])('and not: %s and %s', async (one, other) => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'both', offering('both', one, other))
+    expect((await home.load()).diagnostics).toEqual([])
+  })
 
   test('in two layers: the one below stays', async () => {
     using home = new HomeFixture()

@@ -134,6 +134,10 @@ const malformed: readonly Malformed[] = [
     path: '/mcp/a/headers/Authorization', message: /object/, kept: { mcp: {} },
   },
   {
+    name: 'approvals that never end', config: { approvals: { projectDays: 0, sessionMinutes: 5 } }, path: '/approvals/projectDays', message: /Too small/,
+    kept: { approvals: { projectDays: 1, sessionMinutes: 5 } },
+  },
+  {
     name: 'a budget of nothing', config: { budget: { tokens: 0, calls: 5 } }, path: '/budget/tokens', message: /Too small/,
     kept: { budget: { calls: 5 } },
   },

@@ -16,12 +16,12 @@ function writing(code: string): { readonly child: ChildProcess; readonly socket:
 }
 
 /** Everything that is read, as text, and a promise for when it holds some text. */
-function gathering(): { readonly take: (chunk: Buffer) => void; readonly holds: (text: string) => Promise<void>; readonly all: () => string } {
+function gathering(): { readonly take: (chunk: Buffer, length: number) => void; readonly holds: (text: string) => Promise<void>; readonly all: () => string } {
   let all = ''
   let look = (): void => undefined
   return {
-    take(chunk) {
-      all += chunk.toString()
+    take(chunk, length) {
+      all += chunk.toString('utf8', 0, length)
       look()
     },
     holds: (text) => new Promise((resolve) => {

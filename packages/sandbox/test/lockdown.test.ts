@@ -115,4 +115,14 @@ describe.each(REMOTE)('code in a %s', (placement) => {
       ]
     `, imports)).toEqual(['told', 'Failure', 3, 'old', 2, ['constructor', 'hasOwnProperty', 'valueOf'], ['s'], '{ a: 1 }', 'a/b'])
   })
+
+  it('has streams of every kind', async () => {
+    expect(await evaluate(`
+      const bytes = new TextEncoder().encode('h\u00e4')
+      const double = new TransformStream({ transform(part, controller) { controller.enqueue(part + part) } })
+      const [one, other] = ReadableStream.from([bytes.subarray(0, 2), bytes.subarray(2)]).tee()
+      const texts = one.pipeThrough(new TextDecoderStream()).pipeThrough(double)
+      return [await Array.fromAsync(texts), (await Array.fromAsync(other)).length]
+    `)).toEqual([['hh', '\u00e4\u00e4'], 2])
+  })
 })

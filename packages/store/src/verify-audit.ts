@@ -1,5 +1,5 @@
 import { BulkheadError, canonicalJson, type AuditEntry, type AuditSpan } from '@bulkhead/contract'
-import { linkOf } from './audit-chain.ts'
+import { BETWEEN, linkOf } from './audit-chain.ts'
 
 /** An audit that can be read: a store, or what was exported of one. */
 export interface AuditSource {
@@ -23,51 +23,80 @@ const PAGE = 1_000
 /** Walks the whole chain. Rejects only when the source cannot be read at all. */
 export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise<AuditVerdict> {
   const span = await source.auditSpan()
-  let { before } = span
-  let position = Math.max(span.first, 1)
+  const walk = new ChainWalk(Math.max(span.first, 1), span.before)
   let anchored = anchor === undefined
-  const broken = (reason: string): AuditVerdict => ({ ok: false, position, reason })
   for (;;) {
     let page: readonly AuditEntry[]
     try {
-      page = await source.records(position, PAGE)
+      page = await source.records(walk.position, PAGE)
     } catch (error) {
       if (!isDamage(error)) throw error
-      return damaged(source, position, before)
+      return damaged(source, walk)
     }
     for (const entry of page) {
-      if (entry.position !== position) return broken(`record ${position} is missing; ${entry.position} stands in its place`)
-      const link = linkOf(before, position, canonicalJson(entry.record))
-      if (link !== entry.link) return broken('the record, or what stands before it, is not what was written')
-      if (anchor?.position === position) {
-        if (anchor.link !== link) return broken('its link is not the one that was noted')
+      const fault = walk.step(entry)
+      if (fault) return fault
+      if (anchor?.position === entry.position) {
+        if (anchor.link !== entry.link) return { ok: false, position: entry.position, reason: 'its link is not the one that was noted' }
         anchored = true
       }
-      before = link
-      position++
     }
     if (page.length < PAGE) break
   }
+  const { position, link } = walk
   const last = position - 1
+  const broken = (reason: string): AuditVerdict => ({ ok: false, position, reason })
   if (last < span.last) return broken(`the last ${span.last - last} records are missing`)
-  if (last > span.last || before !== span.link) return broken('the end is not the one that was kept')
-  if (!anchored) {
-    position = anchor!.position
-    return broken('the record that was noted is not there')
+  if (last > span.last || link !== span.link || walk.isOpen) return broken('the end is not the one that was kept')
+  if (!anchored) return { ok: false, position: anchor!.position, reason: 'the record that was noted is not there' }
+  return { ok: true, records: last === 0 ? 0 : last - span.first + 1, last, link }
+}
+
+/** Follows the chain record by record; those that were written together are held against their one link. */
+class ChainWalk {
+  /** Of the record that comes next. */
+  position: number
+  link: string
+  #texts: string[] = []
+
+  constructor(position: number, link: string) {
+    this.position = position
+    this.link = link
   }
-  return { ok: true, records: last === 0 ? 0 : last - span.first + 1, last, link: before }
+
+  /** Whether records were read whose link has not come yet. */
+  get isOpen(): boolean {
+    return this.#texts.length > 0
+  }
+
+  step({ position, record, link }: AuditEntry): AuditVerdict | undefined {
+    const broken = (where: number, reason: string): AuditVerdict => ({ ok: false, position: where, reason })
+    if (position !== this.position) {
+      return broken(this.position, `record ${this.position} is missing; ${position} stands in its place`)
+    }
+    this.#texts.push(canonicalJson(record))
+    this.position++
+    if (link === null) return undefined
+    const first = this.position - this.#texts.length
+    this.link = linkOf(this.link, first, this.#texts.join(BETWEEN))
+    const { length } = this.#texts
+    this.#texts = []
+    if (this.link === link) return undefined
+    const which = length === 1 ? 'the record' : `one of the ${length} records that were written together here`
+    return broken(first, `${which}, or what stands before it, is not what was written`)
+  }
 }
 
 /** A page that cannot be read as a whole is gone through one by one: what stands before the damage must hold too. */
-async function damaged(source: AuditSource, from: number, link: string): Promise<AuditVerdict> {
-  let before = link
-  for (let position = from; ; position++) {
+async function damaged(source: AuditSource, walk: ChainWalk): Promise<AuditVerdict> {
+  for (;;) {
+    const { position } = walk
     const broken = (reason: string): AuditVerdict => ({ ok: false, position, reason })
     try {
       const [entry] = await source.records(position, 1)
-      if (entry?.position !== position) return broken('the record is missing')
-      before = linkOf(before, position, canonicalJson(entry.record))
-      if (before !== entry.link) return broken('the record, or what stands before it, is not what was written')
+      if (entry === undefined) return broken('the record is missing')
+      const fault = walk.step(entry)
+      if (fault) return fault
     } catch (error) {
       if (!isDamage(error)) throw error
       return broken('the record cannot be read')

@@ -1,4 +1,4 @@
-import { STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
+import { BulkheadError, STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { verifyAudit } from '../src/index.ts'
 
@@ -64,6 +64,9 @@ export function describesAStore(open: () => Promise<Store>): void {
     expect(await store.update('approval', 'a', () => undefined)).toBeUndefined()
     expect(await store.list('approval')).toEqual([])
     expect(await store.update('approval', 'a', (value) => value)).toBeUndefined()
+    await store.write('approval', 'a', 1)
+    await expect(store.update('approval', 'a', () => { throw new BulkheadError('NotFound', 'no') })).rejects.toMatchObject({ code: 'NotFound' })
+    expect(await store.read('approval', 'a')).toBe(1)
     await expect(store.update('approval', 'a', () => Number.NaN)).rejects.toMatchObject({ code: 'StoreUnavailable' })
   })
 

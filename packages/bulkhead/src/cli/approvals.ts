@@ -54,9 +54,11 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
         return inBook(async (book) => book.list({ ...await where(), ended, ...(tool === undefined ? {} : { tool }) }), (found) => approvalTable(found, all))
       case 'show':
         if (ids.length !== 1) throw new UsageError('Which approval? Give its id.')
+        checkIds(ids)
         return inBook(async (book) => [await find(book, ids[0]!, true)], ([found]) => approvalDetails(found!))
       case 'revoke': {
         if ((ids.length > 0) === (all || tool !== undefined)) throw new UsageError('Revoke what? Give ids, or --tool NAME, or --all.')
+        checkIds(ids)
         const by = `${accountName()} with bulkhead approvals`
         return inBook(async (book) => {
           if (ids.length === 0) return book.revoke({ ...await where(), ...(tool === undefined ? {} : { tool }) }, by)
@@ -70,13 +72,17 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
   },
 }
 
+function checkIds(ids: readonly string[]): void {
+  const wrong = ids.find((id) => !/^[0-9a-f]+$/.test(id) || id.length < LEAST_ID_CHARS)
+  if (wrong !== undefined) throw new UsageError(`An id has at least ${LEAST_ID_CHARS} of the characters 0-9 and a-f, not "${wrong}".`)
+}
+
 /** A project is known by its real path; one that is gone, by the path it had. */
 async function folder(path = '.'): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }
 
 async function find(book: ApprovalBook, start: string, ended: boolean): Promise<Approval> {
-  if (!/^[0-9a-f]+$/.test(start) || start.length < LEAST_ID_CHARS) throw new UsageError(`An id has at least ${LEAST_ID_CHARS} of the characters 0-9 and a-f, not "${start}".`)
   const [found, ...others] = (await book.list({ everywhere: true, ended })).filter(({ id }) => id.startsWith(start))
   if (found && others.length === 0) return found
   const why = found ? `${others.length + 1} approvals have ids that begin with ${start}: give more of it` : `There is no approval ${start}${ended ? '' : ' that stands'}`

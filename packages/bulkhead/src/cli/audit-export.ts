@@ -55,6 +55,6 @@ function readSpan(value: Json | undefined): AuditSpan {
 function readEntry(value: Json | undefined): AuditEntry {
   if (!isJsonObject(value)) throw new RangeError('no record')
   const { position, record, link } = value
-  if (typeof position !== 'number' || record === undefined || typeof link !== 'string') throw new RangeError('no record')
+  if (typeof position !== 'number' || record === undefined || !(typeof link === 'string' || link === null)) throw new RangeError('no record')
   return { position, record, link }
 }

@@ -7,16 +7,16 @@ import { loaderOptions } from '../loader-options.ts'
 import { answering, printJson } from './answer.ts'
 import { bundleModule } from './bundle.ts'
 import type { Command } from './command.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { HOME_DETAILS, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { UsageError } from './usage-error.ts'
 
 export const pack: Command = {
-  usage: 'bulkhead pack DIR [--out DIR] [--json]',
+  usage: 'bulkhead pack DIR [--out DIR] [--json] [--home DIR]',
   details: `  DIR               the folder of an extension
   --out DIR         where the tarball goes (default: this folder)
-${COMMON_DETAILS}
+${HOME_DETAILS}
 
 Checks the folder as a host would, writes ${INTEGRITY_FILE} into it and ID-VERSION.tgz. Dot files, node_modules and
 earlier tarballs are left out, and what "files" of package.json does not name; where dependencies are installed, the main

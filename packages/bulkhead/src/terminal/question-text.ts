@@ -8,21 +8,22 @@ import { rowsOf, type Screen } from './rows.ts'
  * long off the screen. What a stranger wrote is quoted row by row, so that none of it can pass for ours.
  */
 export function questionText(request: Asked, source: string, screen: Screen): string {
-  return ['', ...lines(request, styleText('bold', visibleText(source)), screen), ''].join('\n')
+  return ['', ...lines(request, source, screen), ''].join('\n')
 }
 
 type Asked = Exclude<InteractionRequest, { kind: 'Approve' }>
 
 function lines(request: Asked, source: string, screen: Screen): readonly string[] {
   const quoted = (text: string) => rowsOf(text, screen, '  | ', '  : ')
+  const said = (what: string) => rowsOf(visibleText(`${source} ${what}`), screen, '', '  : ').map((row) => styleText('bold', row))
   switch (request.kind) {
     case 'Ask':
     case 'Confirm':
     case 'Select':
     case 'Auth.Password':
-      return [`${source} asks:`, ...quoted(request.prompt)]
+      return [...said('asks:'), ...quoted(request.prompt)]
     case 'Auth.DeviceCode':
-      return [`${source} wants you to sign in. Open`, ...quoted(request.url), 'and enter', ...quoted(request.code)]
+      return [...said('wants you to sign in. Open'), ...quoted(request.url), 'and enter', ...quoted(request.code)]
     case 'trustProject':
       return ['The project in', ...quoted(request.path), ...quoted(request.summary)]
     case 'grantStageTool':

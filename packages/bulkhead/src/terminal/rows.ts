@@ -8,7 +8,7 @@ export interface Screen {
 
 /** Of a stream that does not tell, what every terminal has had. */
 export function screenOf(output: { readonly columns?: number | undefined; readonly rows?: number | undefined }): Screen {
-  return { columns: Math.max(output.columns || 80, 40), rows: Math.max(output.rows || 24, 16) }
+  return { columns: Math.max(output.columns || 80, 20), rows: Math.max(output.rows || 24, 16) }
 }
 
 /**

@@ -20,7 +20,7 @@ const HOSTILE = [
 const harmlessTwin = (text: string): string => visibleText(JSON.stringify(text).slice(1, -1)).replaceAll(/[^A-Za-z0-9 ]/g, 'x')
 
 /** Everything in the bytes that is not a letter to be shown. */
-const controls = (bytes: string): readonly string[] => bytes.match(/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007]*\u0007|.)|[\u0000-\u001f\u007f-\u009f]|\p{Cf}/gu) ?? []
+const controls = (bytes: string): readonly string[] => bytes.match(/\p{Cc}(?:\[[0-?]*[ -/]*[@-~])?|\p{Cf}/gu) ?? []
 
 it('shows who wants to do what to which file with exactly what, and nothing runs on Enter alone', async () => {
   const terminal = write('hello')

@@ -9,13 +9,13 @@ export interface StoredRecord {
 }
 
 /**
- * One record of the audit. Its link is a digest of the link before it and of itself, so that none can be changed, taken out or
- * moved without all that follow showing it.
+ * One record of the audit. A link is a digest of the link before it and of the records since then, so that none can be changed,
+ * taken out or moved without all that follow showing it. null: written together with the next one, and so under its link.
  */
 export interface AuditEntry {
   readonly position: number
   readonly record: Json
-  readonly link: string
+  readonly link: string | null
 }
 
 /** From where to where the audit reaches. Both positions are 0 before the first record. */
@@ -27,6 +27,26 @@ export interface AuditSpan {
   readonly link: string
 }
 
+/**
+ * Notes of what is under way, by whoever makes them: each costs a call to the system and no wait, and outlives the process. What
+ * a loss of power takes is the last of them.
+ */
+export interface Notes {
+  /** Nobody else has, or will have, this name. Throws StoreUnavailable. */
+  open(owner: string): Notebook
+  owners(): Promise<readonly string[]>
+  /** What an owner that has ended left. */
+  left(owner: string): Promise<readonly string[]>
+  discard(owner: string): Promise<void>
+}
+
+export interface Notebook {
+  /** One line. When this returns, it outlives the process. Throws StoreUnavailable. */
+  put(id: number, text: string): void
+  /** Idempotent. Done by the next turn of the event loop; must not throw. */
+  drop(id: number): void
+}
+
 /** What the host remembers. A resolved write is durable as far as the store is. Every method rejects with StoreUnavailable. */
 export interface Store {
   /** Nothing of it outlives the process, so what only the next one would read need not be written. */
@@ -36,7 +56,8 @@ export interface Store {
   remove(collection: StoreCollection, key: string): Promise<void>
   /**
    * Reads, changes and writes in one step, also among processes. undefined removes, or leaves absent what is. Resolves with
-   * what is kept then. `change` must be pure: it may run more than once.
+   * what is kept then. `change` must be pure: it may run more than once. What it throws is what this rejects with, and nothing
+   * has changed.
    */
   update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined>
   /** In the order of their keys. */
@@ -48,6 +69,9 @@ export interface Store {
   approvalRevision?(): number
   /** Adds to the end of the audit; resolves with the position, from 1. */
   append(record: Json): Promise<number>
+  /** The same for several at once, which costs a fraction: all of them or none. Resolves with the position of the last. */
+  appendAll?(records: readonly Json[]): Promise<number>
+  readonly notes?: Notes
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
   auditSpan(): Promise<AuditSpan>
   close(): Promise<void>

@@ -51,6 +51,7 @@ export class ApprovalLedger {
 
   async count(grant: ApprovalGrant, uses: number, lastUsedAt: string | null): Promise<void> {
     await this.#change(grant, (stored) => {
+      if (stored.grantedAt !== grant.grantedAt) return stored
       const latest = (stored.lastUsedAt ?? '') > (lastUsedAt ?? '') ? stored.lastUsedAt : lastUsedAt
       return { ...stored, uses: stored.uses + uses, lastUsedAt: latest }
     })

@@ -15,10 +15,15 @@ export interface ProjectApprovalSources {
 
 /** Uses are counted at once and written behind, so that no call waits for it. */
 const COUNT_EVERY_MS = 2_000
+/** To ask the store for its number takes some microseconds, which calls that come together share. */
+const FRESH_MS = 1
+/** Who finds them being read waits for that and may have to read again; more is the doing of others who never stop. */
+const ROUNDS = 3
 
 /**
  * Approvals for every session in one workspace, kept in the store and known here, so that a call finds them at once. What
- * another process grants or revokes is seen by the next call: the store tells by a number whether it must be read again.
+ * another process grants or revokes is seen by calls that come a millisecond later: the store tells by a number whether it must
+ * be read again.
  * A store that fails costs a question, never grants one.
  */
 export class ProjectApprovals {
@@ -30,6 +35,7 @@ export class ProjectApprovals {
   readonly #listeners = new Set<() => void>()
   #revision: number | undefined
   #loading: Promise<void> | undefined
+  #freshUntil = -Infinity
   #loaded = false
   /** It was told that they cannot be read. */
   #broken = false
@@ -49,6 +55,22 @@ export class ProjectApprovals {
 
   /** Whether the store has others than those known here, or cannot tell. */
   get isStale(): boolean {
+    const now = this.#sources.clock.monotonic()
+    if (now < this.#freshUntil) return false
+    if (this.#differs()) return true
+    this.#freshUntil = now + FRESH_MS
+    return false
+  }
+
+  /** Reads all of them again, and once more where one has changed meanwhile. Never rejects: where they cannot be read, there are none. */
+  async refresh(): Promise<void> {
+    for (let round = 0; round < ROUNDS; round++) {
+      await this.#refresh()
+      if (!this.#loaded || !this.#differs()) return
+    }
+  }
+
+  #differs(): boolean {
     try {
       return !this.#loaded || this.#sources.store.approvalRevision?.() !== this.#revision
     } catch {
@@ -56,16 +78,12 @@ export class ProjectApprovals {
     }
   }
 
-  /** Reads all of them again, until none has changed meanwhile. Never rejects: where they cannot be read, there are none. */
-  async refresh(): Promise<void> {
-    do await this.#refresh(); while (this.#loaded && this.isStale)
-  }
-
   /** Who asks while they are read waits for that. */
   #refresh(): Promise<void> {
     this.#loading ??= this.#read().catch((thrown: unknown) => {
       this.#known.replace([])
       this.#loaded = false
+      this.#freshUntil = -Infinity
       if (!this.#broken) this.#sources.events.suppressed('reading project approvals', thrown)
       this.#broken = true
     }).finally(() => { this.#loading = undefined })

@@ -14,20 +14,36 @@ export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
 const MAX_TEXT_CHARS = 2_000
 
 /**
- * An event as it is kept, or undefined for one that is not. Of the arguments of a call there is always a digest, by which they
- * can be recognised, and they themselves where that is wanted.
+ * An event as it is kept, its members in order. Of the arguments of a call there is always a digest, by which they can be
+ * recognised, and they themselves where that is wanted. Contract: of a type that is kept.
  */
-export function recordOf(event: BulkheadEvent, redaction: Redaction, keepArguments: boolean): Record<string, Json> | undefined {
-  if (!KEPT.has(event.type)) return undefined
+export function recordOf(event: BulkheadEvent, redaction: Redaction, keepArguments: boolean): Record<string, Json> {
+  const members = event as unknown as Readonly<Record<string, Json | undefined>>
   const record: Record<string, Json> = {}
-  for (const [key, value] of Object.entries(event) as [string, Json | undefined][]) {
+  for (const key of orderOf(event)) {
+    const value = members[key]
     if (value === undefined) continue
     if (key === 'args') {
-      record['argsSha256'] = sha256(canonicalJson(value))
       if (keepArguments) record[key] = redaction.value(value)
+      record['argsSha256'] = sha256(canonicalJson(value))
     } else {
-      record[key] = typeof value === 'string' ? redaction.text(value.slice(0, MAX_TEXT_CHARS).toWellFormed()) : value
+      record[key] = typeof value === 'string' && !OWN_WORDS.has(key) ? redaction.text(value.slice(0, MAX_TEXT_CHARS).toWellFormed()) : value
     }
   }
   return record
+}
+
+/** Members that hold words of the host alone. */
+const OWN_WORDS: ReadonlySet<string> = new Set(['type', 'at', 'sessionId', 'decision', 'stage', 'errorClass', 'errorCode', 'from', 'to'])
+
+/** By type: its events have the same members, but for those that may be absent. */
+const orders = new Map<EventType, readonly string[]>()
+
+function orderOf(event: BulkheadEvent): readonly string[] {
+  const known = orders.get(event.type)
+  const keys = Object.keys(event)
+  if (known !== undefined && known.length >= keys.length && keys.every((key) => known.includes(key))) return known
+  const order = [...new Set([...known ?? [], ...keys])].toSorted()
+  orders.set(event.type, order)
+  return order
 }

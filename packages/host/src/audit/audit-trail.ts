@@ -12,13 +12,20 @@ export interface AuditOptions {
   readonly failed: (error: unknown) => void
 }
 
+/** How long what happened may wait to be written with what happens next. A call takes a fraction of it. */
+const GATHERING_MS = 5
+/** Of what waits; more is written at once. */
+const MOST_WAITING = 512
+
 /**
- * Writes down what happens, in its order, without holding anything up. A record that could not be kept is counted, and the next
- * one that can be says how many are missing before it.
+ * Writes down what happens, in its order, without holding anything up: what happens within a moment is made into records, and
+ * written, together. A record that could not be kept is counted, and the next one that can be says how many are missing before it.
  */
 export class AuditTrail {
   readonly #options: AuditOptions
   readonly #pending = new Set<Promise<void>>()
+  #waiting: BulkheadEvent[] = []
+  #timer: NodeJS.Timeout | undefined
   #lost = 0
   #fault: BulkheadError | undefined
   #broken = false
@@ -29,8 +36,12 @@ export class AuditTrail {
 
   /** A listener of events. */
   readonly hear = (event: BulkheadEvent): void => {
-    const record = recordOf(event, this.#options.redaction(), this.#options.keepArguments)
-    if (record !== undefined) this.#keep(record)
+    // Whoever's secrets it may hold may be gone by the time it is written.
+    this.#options.redaction()
+    this.#waiting.push(event)
+    if (this.#waiting.length >= MOST_WAITING) this.#write()
+    // Not the host's clock: how much is gathered is nothing that happens.
+    else this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
   }
 
   /**
@@ -38,21 +49,37 @@ export class AuditTrail {
    * since the last flush, is not.
    */
   async flush(): Promise<void> {
+    this.#write()
     await Promise.all(this.#pending)
     const fault = this.#fault
     this.#fault = undefined
     if (fault !== undefined) throw fault
   }
 
-  #keep(record: Record<string, Json>): void {
+  readonly #write = (): void => {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const { redaction, keepArguments } = this.#options
+    const records = this.#waiting.map((event) => recordOf(event, redaction(), keepArguments))
+    this.#waiting = []
+    if (records.length > 0) this.#keep(records)
+  }
+
+  #keep(records: readonly Record<string, Json>[]): void {
     const missing = this.#lost
-    if (missing > 0) record['lostBefore'] = missing
+    if (missing > 0) records[0]!['lostBefore'] = missing
     this.#lost = 0
-    const kept = this.#options.store.append(record).then(() => {
+    const kept = this.#append(records).then(() => {
       this.#broken = false
-    }, (error: unknown) => this.#lose(1 + missing, error))
+    }, (error: unknown) => this.#lose(records.length + missing, error))
     this.#pending.add(kept)
     void kept.then(() => this.#pending.delete(kept))
+  }
+
+  async #append(records: readonly Record<string, Json>[]): Promise<void> {
+    const { store } = this.#options
+    if (store.appendAll) await store.appendAll(records)
+    else for (const record of records) await store.append(record)
   }
 
   #lose(count: number, error: unknown): void {

@@ -111,34 +111,20 @@ export class PausedCalls {
     if (!mustGoOn) return this.forget(id)
     this.#claimed.delete(id)
     await this.#store.update('paused', this.#prefix + id, (stored) => {
-      const record = stored === undefined ? undefined : readRecord(stored)
-      if (record?.claimedBy !== this.#owner.id) return stored
-      const { claimedBy: _claimedBy, ...free } = record
-      return asJson(free)
+      const { claimedBy, ...free } = readRecord(stored) ?? {}
+      return claimedBy === this.#owner.id ? asJson(free) : stored
     })
   }
 
   async #take(id: string, answer: Json | undefined): Promise<PausedRecord> {
-    let refusal: BulkheadError | undefined
-    const kept = await this.#store.update('paused', this.#prefix + id, (stored) => {
-      const taken = this.#takenFrom(id, stored, answer)
-      refusal = taken instanceof BulkheadError ? taken : undefined
-      return taken instanceof BulkheadError ? stored : asJson(taken)
+    const taken = await this.#store.update('paused', this.#prefix + id, (stored) => {
+      const record = readRecord(stored)
+      if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
+      const { claimedBy } = record
+      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) throw goesOnElsewhere(id)
+      return asJson({ ...answered(record, answer), claimedBy: this.#owner.id })
     })
-    if (refusal) throw refusal
-    return kept as unknown as PausedRecord
-  }
-
-  #takenFrom(id: string, stored: Json | undefined, answer: Json | undefined): PausedRecord | BulkheadError {
-    const record = stored === undefined ? undefined : readRecord(stored)
-    if (!record) return new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
-    const { claimedBy } = record
-    if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) return goesOnElsewhere(id)
-    try {
-      return { ...answered(record, answer), claimedBy: this.#owner.id }
-    } catch (thrown) {
-      return BulkheadError.from(thrown)
-    }
+    return readRecord(taken)!
   }
 }
 
@@ -151,7 +137,7 @@ function answered(record: PausedRecord, answer: Json | undefined): PausedRecord 
   return { ...record, status: 'answered', asked: [...asked, { question, answer: checked(question, answer) }] }
 }
 
-const asJson = (record: PausedRecord): JsonObject => record as unknown as JsonObject
+const asJson = (record: object): JsonObject => record as JsonObject
 
 export const identityOf = ({ tool }: ClearedCall): string => sha256(tool.identity)
 
@@ -164,7 +150,7 @@ function checked(question: InteractionRequest, answer: Json | undefined): Json {
 }
 
 /** undefined for what is not of the form that is written here. */
-function readRecord(value: Json): PausedRecord | undefined {
+function readRecord(value: Json | undefined): PausedRecord | undefined {
   const { call, question, asked } = isJsonObject(value) ? value : {}
   const isRecord = isJsonObject(call) && isJsonObject(question) && Array.isArray(asked)
   return isRecord ? value as unknown as PausedRecord : undefined

@@ -1,7 +1,8 @@
 import {
-  BulkheadError, isJsonObject, type Clock, type ErrorOutcome, type Json, type JsonObject, type OutcomeOrigin, type Store,
+  BulkheadError, isJsonObject, parseJson, type Clock, type ErrorOutcome, type Json, type JsonObject, type Notebook, type Notes,
+  type OutcomeOrigin, type Store,
 } from '@bulkhead/contract'
-import { eventFields, type RawCall } from '../call.ts'
+import type { ResolvedCall } from '../call.ts'
 import type { EventBus } from '../events.ts'
 import { errorBody } from '../outcome.ts'
 import { PendingWrites } from './pending-writes.ts'
@@ -23,8 +24,8 @@ export interface InterruptedCall {
 
 /** One call in the journal. */
 export interface JournalEntry {
-  /** Settles when the store has it, or has failed to; never rejects. */
-  readonly written: Promise<void>
+  /** Settles when the store has it, or has failed to; never rejects. Absent: it has. */
+  readonly written?: Promise<void>
   /** Idempotent. */
   close(): void
 }
@@ -36,6 +37,8 @@ export interface JournalSources {
   readonly clock: Clock
 }
 
+const JOURNAL = 'journal of calls'
+
 /**
  * Calls from before they run until they have settled, so that those a crash leaves open can be closed by the next host. A
  * store that fails costs the entry, never the call.
@@ -44,22 +47,49 @@ export class OpenCalls {
   readonly #sources: JournalSources
   readonly #owner: Owner
   readonly #writes: PendingWrites
+  /** Of a tool, as text. */
+  readonly #origins = new WeakMap<OutcomeOrigin, string>()
+  #notebook: Notebook | undefined
   #count = 0
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
   constructor(sources: JournalSources) {
     this.#sources = sources
     this.#owner = sources.owner
-    this.#writes = new PendingWrites('journal of calls', sources.events)
+    this.#writes = new PendingWrites(JOURNAL, sources.events)
   }
 
   /** undefined where nothing outlives the process. */
-  open(call: RawCall): JournalEntry | undefined {
-    const { store, clock } = this.#sources
+  open(call: ResolvedCall): JournalEntry | undefined {
+    const { store } = this.#sources
     if (store.forgets) return undefined
+    return store.notes ? this.#note(call, store.notes) : this.#write(call)
+  }
+
+  /** Before this returns, the call is known to whoever comes after this process. */
+  #note(call: ResolvedCall, notes: Notes): JournalEntry | undefined {
+    const id = ++this.#count
+    try {
+      const notebook = this.#notebook ??= notes.open(this.#owner.id)
+      notebook.put(id, this.#textOf(call))
+      return { close: () => notebook.drop(id) }
+    } catch (thrown) {
+      this.#sources.events.suppressed(JOURNAL, thrown)
+      return undefined
+    }
+  }
+
+  #textOf({ session, id, name, tool }: ResolvedCall): string {
+    let origin = this.#origins.get(tool.origin)
+    if (origin === undefined) this.#origins.set(tool.origin, origin = JSON.stringify(tool.origin))
+    const startedAt = this.#sources.clock.now()
+    return `{"sessionId":"${session.id}","callId":${JSON.stringify(id)},"tool":"${name}","origin":${origin},"startedAt":${startedAt}}`
+  }
+
+  #write({ session, id, name, tool }: ResolvedCall): JournalEntry {
+    const { store, clock } = this.#sources
     const key = `${this.#owner.id}/${++this.#count}`
-    const { sessionId, callId, tool, origin } = eventFields(call)
-    const record = { sessionId, callId, tool, origin: origin && { ...origin }, startedAt: new Date(clock.now()).toISOString() }
+    const record = { sessionId: session.id, callId: id, tool: name, origin: { ...tool.origin }, startedAt: clock.now() }
     let open = true
     return {
       written: this.#writes.add(store.write('call', key, record)),
@@ -86,24 +116,50 @@ export class OpenCalls {
   }
 
   async #recover(): Promise<readonly InterruptedCall[]> {
-    const { store, events } = this.#sources
+    const { store } = this.#sources
     if (store.forgets) return []
+    return [...await this.#recoverNotes(store.notes), ...await this.#recoverRecords(store)]
+  }
+
+  async #recoverNotes(notes: Notes | undefined): Promise<readonly InterruptedCall[]> {
+    const interrupted: InterruptedCall[] = []
+    for (const owner of await notes?.owners() ?? []) {
+      if (!this.#hasEnded(owner)) continue
+      for (const text of await notes!.left(owner)) {
+        const parsed = parseJson(text)
+        const call = parsed.ok ? this.#close(parsed.value) : undefined
+        if (call) interrupted.push(call)
+      }
+      await notes!.discard(owner)
+    }
+    return interrupted
+  }
+
+  async #recoverRecords(store: Store): Promise<readonly InterruptedCall[]> {
     const interrupted: InterruptedCall[] = []
     for (const { key, value } of await store.list('call')) {
-      const owner = key.slice(0, key.lastIndexOf('/'))
-      if (owner === this.#owner.id || !this.#owner.isGone(owner)) continue
-      const call = readRecord(value)
-      if (call) {
-        const { sessionId, outcome: { metadata, error, error_text: message } } = call
-        interrupted.push(call)
-        events.emit({
-          type: 'ToolInvocationFailed', sessionId, callId: metadata.call_id, tool: metadata.tool, origin: metadata.origin,
-          durationMs: 0, errorClass: error.class, errorCode: error.code, message,
-        })
-      }
+      if (!this.#hasEnded(key.slice(0, key.lastIndexOf('/')))) continue
+      const call = this.#close(value)
+      if (call) interrupted.push(call)
       await store.remove('call', key)
     }
     return interrupted
+  }
+
+  #hasEnded(owner: string): boolean {
+    return owner !== this.#owner.id && this.#owner.isGone(owner)
+  }
+
+  /** undefined for what is not of the form that is written here. */
+  #close(record: Json): InterruptedCall | undefined {
+    const call = readRecord(record)
+    if (!call) return undefined
+    const { sessionId, outcome: { metadata, error, error_text: message } } = call
+    this.#sources.events.emit({
+      type: 'ToolInvocationFailed', sessionId, callId: metadata.call_id, tool: metadata.tool, origin: metadata.origin,
+      durationMs: 0, errorClass: error.class, errorCode: error.code, message,
+    })
+    return call
   }
 }
 
@@ -113,7 +169,7 @@ function readRecord(value: Json): InterruptedCall | undefined {
   const error = new BulkheadError('CallInterrupted', `The call of "${tool}" was aborted: the host ended while it was open.`)
   return {
     sessionId,
-    startedAt: String(startedAt),
+    startedAt: typeof startedAt === 'number' ? new Date(startedAt).toISOString() : String(startedAt),
     outcome: {
       ...errorBody(error),
       metadata: { call_id: callId, tool, origin: origin as OutcomeOrigin | null, duration_ms: 0, attempt: 0 },

@@ -257,7 +257,7 @@ export class HostSession implements Session {
     // One after the other, so that questions come in the order of the calls whatever it takes to know what to ask.
     for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
     return runByStrategy(prepared, {
-      ...how, events: host.events, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
+      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
     })
   }
 

@@ -1,6 +1,8 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
+import { untilAborted } from '../cancellation.ts'
 import type { EventBus } from '../events.ts'
 import type { PreparedCall } from '../pipeline.ts'
+import type { CancelScope } from './cancel-scope.ts'
 
 /**
  * How the calls of one response run. sequential: one after the other. parallel: all at once. batched: so many at once.
@@ -15,6 +17,8 @@ export interface StrategyRun {
   readonly batchSize: number
   readonly steering: Steering | undefined
   readonly events: EventBus
+  /** Of all the calls: who is asked about steering is not waited for when they are cancelled. */
+  readonly cancel: Pick<CancelScope, 'signal' | 'reason'>
   /** Contract for both: must not reject. */
   finish(call: PreparedCall): Promise<Outcome>
   skip(call: PreparedCall): Promise<Outcome>
@@ -33,11 +37,13 @@ export async function runByStrategy(calls: readonly PreparedCall[], run: Strateg
 }
 
 /** Nobody knows what the person wanted when asking fails, so nothing more is begun. */
-async function isSteered({ steering, events }: StrategyRun): Promise<boolean> {
+async function isSteered({ steering, events, cancel }: StrategyRun): Promise<boolean> {
   if (!steering) return false
   try {
-    return await steering() === true
+    return await untilAborted((async () => steering())(), cancel.signal) === true
   } catch (thrown) {
+    // Those that are left end as cancelled.
+    if (cancel.reason) return false
     events.suppressed('steering', thrown)
     return true
   }

@@ -43,7 +43,7 @@ async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }:
   }
   approvals.noteExpired(tool, meaning)
   if (!interactions.canApprove) return nobodyThere(headless())
-  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable)
+  const meanwhile = new AnsweredMeanwhile(call, meaning, answerable && permits.length === 0)
   const resume = call.parent?.pause()
   const request = approvalRequest(call, meaning, asks)
   try {
@@ -54,7 +54,8 @@ async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }:
     meanwhile.dispose()
     if (word.nobody) return nobodyThere(headless(word.reason ?? 'nobody is there to be asked'))
     if (permits.length > 0) return heedGrant(word)
-    return meanwhile.verdict ?? heed(word, call, meaning)
+    // A no to this very call is one, whatever was said to another.
+    return word.decision === 'once' && meanwhile.verdict ? meanwhile.verdict : heed(word, call, meaning)
   } catch (thrown) {
     if (meanwhile.verdict && !call.signal.aborted) return meanwhile.verdict
     throw thrown

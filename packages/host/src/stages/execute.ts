@@ -57,14 +57,18 @@ function runIn(compartment: CompartmentSession, call: ClearedCall, host: HostCon
       },
     })
     const callId = running.enter(one, attempt)
-    compartment.call({
-      callId,
-      tool: tool.name,
-      args,
-      signal: one.signal,
-      onProgress: (text) => host.events.emit({ type: 'ToolInvocationProgress', ...eventFields(call), text }),
-      onUpdate: (partial) => passUpdate(call, host, partial),
-    }).then((value) => one.answered(value), (thrown: unknown) => one.failed(thrown))
+    try {
+      compartment.call({
+        callId,
+        tool: tool.name,
+        args,
+        signal: one.signal,
+        onProgress: (text) => host.events.emit({ type: 'ToolInvocationProgress', ...eventFields(call), text }),
+        onUpdate: (partial) => passUpdate(call, host, partial),
+      }).then((value) => one.answered(value), (thrown: unknown) => one.failed(thrown))
+    } catch (thrown) {
+      one.failed(thrown)
+    }
   })
 }
 

@@ -116,9 +116,8 @@ export async function play(steps: readonly Step[], model: Model, subject: Subjec
   }
   await close(model, subject)
   subject.letGo()
-  await subject.eventually(() => expect(subject.unsettled).toBe(0))
+  await subject.eventually(() => expect([subject.unsettled, subject.pendingTimers]).toEqual([0, 0]))
   expect(subject.alive).toBe(0)
-  expect(subject.pendingTimers).toBe(0)
   for (const { from, to } of subject.changes) expect(isInTable(from, to)).toBe(true)
   expect(subject.suppressed).toEqual([])
 }

@@ -282,4 +282,17 @@ describe('stud: several calls in one response', () => {
     const outcomes = await session.callAll(calls('a', 'b', 'c'), { strategy: 'sequential', steering: () => true })
     expect(outcomes.map(verdictOf)).toEqual(['output', 'ApprovalDenied', 'SkippedBySteering'])
   })
+
+  test('who never says whether there is steering is not waited for once the calls are cancelled', async () => {
+    const world = createWorld(KEYED)
+    const session = await world.host.openSession({ mode: 'yolo' })
+    const cancel = new AbortController()
+    const steering = () => {
+      setImmediate(() => cancel.abort())
+      return new Promise<boolean>(() => {})
+    }
+    const outcomes = await session.callAll(calls('a', 'b'), { strategy: 'sequential', steering, signal: cancel.signal })
+    expect(outcomes.map(verdictOf)).toEqual(['output', 'ToolCancelled'])
+    expect(world.eventsOf('SuppressedError')).toEqual([])
+  })
 })

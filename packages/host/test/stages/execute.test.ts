@@ -197,3 +197,15 @@ test('progress and updates are told while it runs', async () => {
   expect(world.eventsOf('ToolInvocationProgress')).toMatchObject([{ callId: 'c1', tool: 'echo', text: 'half' }])
   expect(world.eventsOf('ToolInvocationUpdated')).toMatchObject([{ callId: 'c1', partial: { done: 0.5 } }])
 })
+
+test('a compartment that throws instead of answering fails the call, and nothing of it is left running', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ clock })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  await session.call({ id: 'a', name: 'echo', arguments: {} })
+  world.compartment().call = () => { throw new Error('not today') }
+  expect(await session.call({ id: 'b', name: 'echo', arguments: {} })).toMatchObject({ error: { code: 'InternalError' } })
+  const { faults } = await world.host.close()
+  expect(faults).toEqual([])
+  expect(clock.pending).toBe(0)
+})

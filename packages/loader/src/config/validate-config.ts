@@ -27,6 +27,7 @@ export interface ValidConfig {
 
 /** Reports each unknown key and wrong value, and keeps everything else. */
 export function validateConfig(written: JsonObject): ValidConfig {
+  if (Object.keys(written).length === 0) return { config: {}, faults: [] }
   const faults: Fault[] = []
   let remaining: Json = written
   for (let round = 0; round < ROUNDS; round++) {
@@ -66,6 +67,8 @@ function standIn(pointer: string): Json | undefined {
   if (/^\/policy\/(?:integrity|signature|lock)$/.test(pointer)) return { global: 'require', project: 'require' }
   if (/^\/policy\/scopes\/(?:@[a-z0-9~-][a-z0-9._~-]*|[a-z][a-z0-9-]*\*?)$/.test(pointer)) return { integrity: 'require', signature: 'require', lock: 'require', widening: 'refuse' }
   if (pointer === '/policy/update/widening') return 'refuse'
+  if (pointer === '/approvals') return { projectDays: 1, sessionMinutes: 1 }
+  if (pointer === '/approvals/projectDays' || pointer === '/approvals/sessionMinutes') return 1
   return /^\/policy\/(?:integrity|signature|lock)\/(?:bundled|global|project)$/.test(pointer) ? 'require' : undefined
 }
 

@@ -1,4 +1,4 @@
-import { lstatSync, type Stats } from 'node:fs'
+import { constants, lstatSync, type Stats } from 'node:fs'
 
 /**
  * What a file or folder looks like from outside: size, when its bytes and when anything of it last changed, and which one it
@@ -9,12 +9,14 @@ export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, in
 export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): Stamp => [size, mtimeMs, ctimeMs, ino]
 
 const QUIETLY = { throwIfNoEntry: false } as const
+const { S_IFMT, S_IFREG, S_IFDIR } = constants
+const TYPES = { file: S_IFREG, folder: S_IFDIR } as const
 
 /** Whether what is there now is of that kind and has the stamp that stands there in a row of them. Contract: never throws. */
 export function hasStamp(path: string, kind: 'file' | 'folder', stamps: Float64Array, from: number): boolean {
   try {
     const stat = lstatSync(path, QUIETLY)
-    if (stat === undefined || (kind === 'file' ? !stat.isFile() : !stat.isDirectory())) return false
+    if (stat === undefined || (stat.mode & S_IFMT) !== TYPES[kind]) return false
     return stat.size === stamps[from] && stat.mtimeMs === stamps[from + 1] && stat.ctimeMs === stamps[from + 2] && stat.ino === stamps[from + 3]
   } catch {
     return false

@@ -13,9 +13,13 @@ function lookAlikeKeys(name: string): readonly string[] {
   return byCase === byLook ? [byCase] : [byCase, byLook]
 }
 
-/** The same for all names that have a key in common, and for some others. Quicker: nearly always it shows that there are none. */
-const roughKey = (name: string): string => name.toLowerCase()
+/**
+ * The same for names that have a key in common, and for some others. Made of all names as one text, which is quick: nearly
+ * always it shows that no two need to be compared.
+ */
+const roughKeys = (names: readonly string[]): readonly string[] => names.join('\n').toLowerCase()
   .replaceAll('-', '_').replaceAll('i', 'l').replaceAll('1', 'l').replaceAll('0', 'o').replaceAll('m', 'rn').replaceAll('w', 'vv')
+  .split('\n')
 
 /** Where a candidate says a name. */
 interface Claim {
@@ -33,16 +37,17 @@ const TOOLS: Naming = { namesOf: ({ outline }) => outline.tools, pathOf: (index)
 const IDS: Naming = { namesOf: ({ outline }) => [outline.id], pathOf: () => '/id' }
 
 const LOCKED: ReadonlyMap<string, string> = new Map(LOCKED_TOOLS.flatMap((name) => lookAlikeKeys(name).map((key) => [key, name] as const)))
-const ROUGHLY_LOCKED: ReadonlySet<string> = new Set(LOCKED_TOOLS.map(roughKey))
+const ROUGHLY_LOCKED: ReadonlySet<string> = new Set(roughKeys(LOCKED_TOOLS))
 
 /** A tool that a model or a person could take for one of those that ship with the host. */
-export const lockedLookAlikes: RegistrationRule = (candidates) =>
-  firstOf(candidates.filter(({ descriptor }) => descriptor.layer !== 'bundled'), TOOLS, ({ name }) => {
-    if (!ROUGHLY_LOCKED.has(roughKey(name))) return undefined
+export const lockedLookAlikes: RegistrationRule = (candidates) => {
+  if (!roughKeys(candidates.flatMap(TOOLS.namesOf)).some((key) => ROUGHLY_LOCKED.has(key))) return new Map()
+  return firstOf(candidates.filter(({ descriptor }) => descriptor.layer !== 'bundled'), TOOLS, ({ name }) => {
     const twin = lookAlikeKeys(name).map((key) => LOCKED.get(key)).find((other) => other !== undefined)
     if (twin === undefined || twin === name) return undefined
     return { code: 'LockedIdRedefined', message: `The name "${name}" looks like "${twin}", which is kept for a tool that ships with Bulkhead.` }
   })
+}
 
 /** Ids and tool names that look like others: of the same layer neither is used, of one below it the later is not. */
 export const lookAlikes = (below: readonly Candidate[]): RegistrationRule => (candidates) => {
@@ -64,16 +69,8 @@ function lookAlikesAmong(everyone: readonly Candidate[], naming: Naming, candida
 }
 
 function mayHaveTwins(everyone: readonly Candidate[], { namesOf }: Naming): boolean {
-  const nameByKey = new Map<string, string>()
-  for (const candidate of everyone) {
-    for (const name of namesOf(candidate)) {
-      const key = roughKey(name)
-      const other = nameByKey.get(key)
-      if (other === undefined) nameByKey.set(key, name)
-      else if (other !== name) return true
-    }
-  }
-  return false
+  const names = new Set(everyone.flatMap(namesOf))
+  return new Set(roughKeys([...names])).size < names.size
 }
 
 type Objection = Pick<Fault, 'code' | 'message'>

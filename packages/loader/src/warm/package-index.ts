@@ -6,6 +6,9 @@ import type { Pace } from '../pace.ts'
 import { readIndexFile, writeIndexFile, type IndexContent } from './index-file.ts'
 import { keepFolder, keepGiven, Remembered, stampNumbersOf, type Kept, type KnownDetails, type KnownExtension, type Row } from './remembered.ts'
 
+/** So many are looked at before it is asked whether others want a turn. */
+const AT_A_TIME = 16
+
 /**
  * What is known of the extensions of one root from earlier starts, so that what has not changed need not be read again. What is
  * told by it was proven then, from bytes with the digests it has; the bytes themselves are read and compared when they are used.
@@ -38,11 +41,15 @@ export class PackageIndex {
   /** What is known of each that has not changed, by its location. All are looked at before any is gone into: that is quicker. */
   async findAll(found: readonly { readonly location: string }[], pace: Pace): Promise<ReadonlyMap<string, Remembered>> {
     const remembered = new Map<string, Remembered>()
-    for (const { location } of found) {
-      const entry = this.find(location)
-      if (entry !== undefined) remembered.set(location, entry)
-      const turn = pace.breathe()
-      if (turn !== undefined) await turn
+    const findSome = (from: number): void => {
+      for (const { location } of found.slice(from, from + AT_A_TIME)) {
+        const entry = this.find(location)
+        if (entry !== undefined) remembered.set(location, entry)
+      }
+    }
+    for (let from = 0; from < found.length; from += AT_A_TIME) {
+      findSome(from)
+      await pace.breathe()
     }
     return remembered
   }
@@ -98,15 +105,19 @@ function contentOf(entries: readonly Kept[]): IndexContent {
   return { rows, stamps, texts }
 }
 
-/** Nothing at all where the parts do not fit together. */
+/** Nothing at all where the parts do not fit together. Contract: never throws. */
 function entriesOf({ rows, stamps, texts }: IndexContent): ReadonlyMap<string, Remembered> {
   const entries = new Map<string, Remembered>()
   let stampAt = 0
   let textAt = 0
-  for (const row of rows as readonly Row[]) {
-    entries.set(row.location, new Remembered(row, stamps, stampAt, texts, textAt))
-    stampAt += stampNumbersOf(row)
-    textAt += row.textBytes
+  try {
+    for (const row of rows as readonly Row[]) {
+      entries.set(row.location, new Remembered(row, stamps, stampAt, texts, textAt))
+      stampAt += stampNumbersOf(row)
+      textAt += row.textBytes
+    }
+  } catch {
+    return new Map()
   }
   return stampAt === stamps.length && textAt === texts.length ? entries : new Map()
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { LoadReport } from '@bulkhead/contract'
 import { describe, expect, test, vi } from 'vitest'
 import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
+import { readIndexFile, writeIndexFile, type IndexContent } from '../../src/warm/index-file.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
 
 const files = { 'index.js': 'export default {}', 'lib/a.js': 'export const a = 1', 'data/b.json': '{}' }
@@ -40,6 +41,12 @@ function rowsOf(bytes: Buffer): readonly unknown[] {
   return JSON.parse(bytes.toString('utf8', start, start + length)) as readonly unknown[]
 }
 
+/** Another content under the same key, whole as far as its sum says. */
+function rewrite(file: string, change: (content: IndexContent) => IndexContent): void {
+  const key = readFileSync(file, 'latin1').split(' ')[1]!
+  writeIndexFile(file, key, change(readIndexFile(file, key)!))
+}
+
 /** Reads like a report, without what is made anew each time. */
 const told = ({ extensions, diagnostics, config }: LoadReport) => JSON.parse(JSON.stringify({
   extensions: extensions.map(({ code, digests, ...rest }) => ({ ...rest, kind: code.kind, digests: { ...digests, tools: [...digests.tools] } })),
@@ -59,6 +66,18 @@ describe('what is remembered', () => {
     expect(warm.extensions.map(({ id, integrity }) => [id, integrity]))
       .toEqual([['own', 'bundled'], ['packed', 'verified'], ['weather', 'unpinned'], ['storms', 'unpinned']])
     expect(Object.isFrozen(warm.extensions[2]!.manifest.tools[0]!.inputSchema)).toBe(true)
+  })
+
+  test('is parsed once, when it is asked for, and copied like any data', async () => {
+    using home = new WarmFixture()
+    home.extension(home.globalRoot, 'weather', manifestOf(), files)
+    await home.remember()
+    const [extension] = (await home.warm()).extensions
+    expect(extension!.manifest).toBe(extension!.manifest)
+    expect(extension!.digests).toBe(extension!.digests)
+    expect({ ...extension }).toMatchObject({ id: 'weather', manifest: { id: 'weather' }, digests: { package: extension!.digests.package } })
+    expect(Object.isFrozen(extension)).toBe(true)
+    expect(() => Object.assign(extension!, { manifest: {} })).toThrow(TypeError)
   })
 
   test('is not the bytes: they are read when they are needed, and compared', async () => {
@@ -148,6 +167,15 @@ describe('a change is noticed:', () => {
 describe('a record that is', () => {
   const spoiled: readonly (readonly [string, (file: string) => void])[] = [
     ['damaged', (file) => writeFileSync(file, readFileSync(file, 'latin1').replaceAll('forecast', 'fore_ast'), 'latin1')],
+    ['damaged where nobody looks at first', (file) => {
+      const bytes = readFileSync(file)
+      const at = bytes.lastIndexOf('What the weather')
+      expect(at).toBeGreaterThan(0)
+      bytes.write('Not', at)
+      writeFileSync(file, bytes)
+    }],
+    ['of parts that do not fit', (file) => rewrite(file, (parts) => ({ ...parts, stamps: parts.stamps.subarray(1) }))],
+    ['of no form at all', (file) => rewrite(file, (parts) => ({ ...parts, rows: 7 }))],
     ['cut short', (file) => writeFileSync(file, readFileSync(file).subarray(0, 300))],
     ['empty', (file) => writeFileSync(file, '')],
     ['open to others', (file) => {

@@ -95,7 +95,7 @@ export const descriptors = [
         throw { code: 'own port only' }
       }),
     }
-  `, { ports: 'absent', threads: 'BuiltinDenied', handle: 'BuiltinDenied', clone: 'TypeError' }),
+  `, { ports: 'absent', threads: 'BuiltinDenied', handle: 'BuiltinDenied', clone: 'DataCloneError' }),
   attack(40, 'a stream over a descriptor of the host', `
     return { stream: await attempt(async () => {
       const { createReadStream } = await reach('fs')
@@ -103,4 +103,28 @@ export const descriptors = [
       return Buffer.concat(pieces)
     }) }
   `, { stream: 'BuiltinDenied' }),
+  attack(310, 'a clone that is rebuilt as a file by its descriptor', `
+    const word = Object.getOwnPropertySymbols(DOMException.prototype).find((key) => /messaging_clone/.test(key.description))
+    const file = (fd) => structuredClone(Object.defineProperty(new DOMException('x'), word, {
+      value: () => ({ data: { handle: { fd } }, deserializeInfo: 'internal/fs/promises:FileHandle' }),
+    }))
+    const bytes = new Uint8Array(100)
+    return {
+      read: await attempt(async () => bytes.subarray(0, (await file(facts.fds.secret).read(bytes, 0, 100, 0)).bytesRead)),
+      write: await attempt(async () => (await file(facts.fds.log).write('forged')).bytesWritten),
+    }
+  `, { read: 'TypeError', write: 'TypeError' }),
+  attack(311, 'the same, by a prototype that hears what Node asks of it', `
+    const heard = (fd) => new Proxy(DOMException.prototype, {
+      get: (target, key) => /messaging_clone/.test(key.description ?? '')
+        ? () => ({ data: { handle: { fd } }, deserializeInfo: 'internal/fs/promises:FileHandle' })
+        : target[key],
+    })
+    const file = (fd) => structuredClone(Object.setPrototypeOf(new DOMException('x'), heard(fd)))
+    const bytes = new Uint8Array(100)
+    return {
+      read: await attempt(async () => bytes.subarray(0, (await file(facts.fds.secret).read(bytes, 0, 100, 0)).bytesRead)),
+      write: await attempt(async () => (await file(facts.fds.log).write('forged')).bytesWritten),
+    }
+  `, { read: 'DataCloneError', write: 'DataCloneError' }),
 ]

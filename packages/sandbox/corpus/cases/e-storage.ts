@@ -61,4 +61,12 @@ export const storage = [
   `, {
     report: 'absent', heap: 'BuiltinDenied', near: 'BuiltinDenied', coverage: 'BuiltinDenied', trace: 'BuiltinDenied',
   }),
+  attack(320, 'a database in memory that runs code and reads bytes', `
+    const memory = async () => new (await reach('sqlite')).DatabaseSync(':memory:', { allowExtension: true })
+    return {
+      code: await attempt(async () => { (await memory()).function('f', () => 1); return 'defined' }),
+      extension: await attempt(async () => (await memory()).loadExtension(facts.outside + '/x.so')),
+      bytes: await attempt(async () => (await memory()).serialize().length),
+    }
+  `, { code: 'BuiltinDenied', extension: 'BuiltinDenied', bytes: 'BuiltinDenied' }),
 ]

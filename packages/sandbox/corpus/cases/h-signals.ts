@@ -74,4 +74,12 @@ export const signals = [
       config: await attempt(() => use(process, 'config') && 'there'),
     }
   `, { report: 'absent', memory: 'absent', usage: 'absent', handles: 'absent', config: 'absent' }),
+  attack(319, 'what newer versions put into process', `
+    const names = ['permission', 'report', 'finalization', 'ref', 'unref', 'constrainedMemory', 'availableMemory',
+      'resourceUsage', 'threadCpuUsage', 'cpuUsage', 'memoryUsage', 'getActiveResourcesInfo', 'sourceMapsEnabled',
+      'setSourceMapsEnabled', 'addUncaughtExceptionCaptureCallback', 'getBuiltinModule', 'loadEnvFile', 'execve', 'openStdin',
+      'allowedNodeEnvironmentFlags']
+    const there = names.filter((name) => name in process)
+    return { there: there.length > 0 ? { got: there } : 'none' }
+  `, { there: 'none' }),
 ]

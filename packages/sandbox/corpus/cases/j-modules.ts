@@ -189,4 +189,27 @@ export const modules = [
     for (const specifier of specifiers) outcomes.add(await attempt(() => import(specifier)))
     return { imports: [...outcomes], author: Object.keys(await import('@bulkhead/contract')).sort() }
   `, { imports: [MISSING], author: ['ToolError', 'defineExtension', 'defineTool'] }, { control: 'inert' }),
+  attack(321, 'what newer versions put into the module system', `
+    const module = await library('module')
+    return {
+      oracle: await attempt(() => module.findPackageJSON('./x', 'file://' + facts.outside + '/x.js') ?? 'nowhere'),
+      maps: await attempt(() => module.setSourceMapsSupport(true)),
+      types: await attempt(() => module.stripTypeScriptTypes('let a: number')),
+      flush: await attempt(() => module.flushCompileCache()),
+      sync: await attempt(() => module.syncBuiltinESMExports()),
+    }
+  `, { oracle: 'BuiltinDenied', maps: 'BuiltinDenied', types: 'BuiltinDenied', flush: 'BuiltinDenied', sync: 'BuiltinDenied' }),
+  attack(322, 'imports with attributes, of files as text and as bytes', `
+    const secret = 'file://' + facts.outside + '/secret.txt'
+    const as = (type) => attempt(async () => (await import(secret, { with: { type } })).default)
+    const attribute = { get type() { return 'text' } }
+    return {
+      text: await as('text'), bytes: await as('bytes'), json: await as('json'), css: await as('css'),
+      accessor: await attempt(async () => (await import(secret, { with: attribute })).default),
+      place: await attempt(() => use(import.meta, 'filename') + use(import.meta, 'dirname')),
+    }
+  `, {
+    text: 'ModuleNotFound', bytes: 'ModuleNotFound', json: 'ModuleNotFound', css: 'ModuleNotFound', accessor: 'ModuleNotFound',
+    place: 'absent',
+  }, { control: 'inert' }),
 ]

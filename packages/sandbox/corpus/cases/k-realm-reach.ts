@@ -97,4 +97,43 @@ export const realmReach = [
     },
     control: 'none',
   }),
+  attack(314, 'answers for native code, by builtins that are exchanged', `
+    const { default: types } = await import('node:util/types')
+    const { default: buffer } = await import('node:buffer')
+    return {
+      types: await attempt(() => {
+        for (const name of Object.keys(types)) if (!/Key/.test(name)) types[name] = () => !/Float/.test(name)
+      }),
+      buffer: await attempt(() => { buffer.Buffer = class {} }),
+      random: await attempt(() => crypto.getRandomValues({ byteLength: 9, byteOffset: 0, length: 9, buffer: {} })),
+    }
+  `, { types: 'TypeError', buffer: 'TypeError', random: 'TypeMismatchError' }),
+  attack(315, 'patterns of URLs, whose accessors end the process when they are asked in other ways', `
+    const { default: url } = await import('node:url')
+    return {
+      global: await attempt(() => use(globalThis, 'URLPattern') && 'there'),
+      module: await attempt(() => use(url, 'URLPattern') && 'there'),
+    }
+  `, { global: 'absent', module: 'absent' }),
+  attack(316, 'WebAssembly from a stream, for which Node loads all of the network', `
+    const streaming = (name) => attempt(async () => {
+      await use(WebAssembly, name)(Promise.resolve({})).catch(() => undefined)
+      return 'there'
+    })
+    return { compile: await streaming('compileStreaming'), instantiate: await streaming('instantiateStreaming') }
+  `, { compile: 'absent', instantiate: 'absent' }),
+  attack(317, 'names of the first lines of the thread', `
+    const names = ['getBuiltinModule', 'constants', 'Script', 'parentPort', 'workerData', 'own', 'run', 'thread', 'require',
+      'module', 'exports', '__filename', '__dirname', 'boot', 'options', 'worker', 'die', 'report', 'm0', 'm1', 'm9', 'm30']
+    const here = names.filter((name) => globalThis.eval('typeof ' + name) !== 'undefined')
+    const inFunction = names.filter((name) => Function('return typeof ' + name)() !== 'undefined')
+    return { names: here.length + inFunction.length > 0 ? { got: [...here, ...inFunction] } : 'none' }
+  `, { names: 'none' }, { control: 'none' }),
+  attack(318, 'places in the code of whoever called', `
+    const { getCallSites } = await import('node:util')
+    const sites = [...getCallSites(200), ...globalThis.eval('(call) => call()\\n//# sourceMappingURL=file:///etc/passwd')(
+      () => getCallSites(200, { sourceMap: true }))]
+    const files = sites.map(({ scriptName }) => scriptName).filter((name) => /^(file:|\\/)/.test(name))
+    return { files: files.length > 0 ? { got: files } : 'none' }
+  `, { files: 'none' }, { control: 'none' }),
 ]

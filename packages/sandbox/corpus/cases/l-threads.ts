@@ -84,4 +84,27 @@ export const threads = [
     stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'absent', raw: 'absent',
     replace: 'TypeError',
   }),
+  attack(312, 'ports, by the way streams and signals are moved', `
+    const ports = (value) => attempt(() => {
+      let key
+      for (let at = value; at && !key; at = Object.getPrototypeOf(at)) {
+        key = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'messaging_transfer_list_symbol')
+      }
+      if (key === undefined) throw { code: 'absent' }
+      return value[key]().filter((port) => typeof port.postMessage === 'function').length
+    })
+    return {
+      readable: await ports(new ReadableStream()), writable: await ports(new WritableStream()),
+      transform: await ports(new TransformStream()), signal: await ports(new AbortController().signal),
+    }
+  `, { readable: 'absent', writable: 'absent', transform: 'absent', signal: 'absent' }),
+  attack(313, 'whatever else a browser or a newer Node has', `
+    const names = ['fetch', 'Request', 'Response', 'Headers', 'FormData', 'WebSocket', 'EventSource', 'MessageEvent',
+      'CloseEvent', 'BroadcastChannel', 'MessageChannel', 'MessagePort', 'Worker', 'navigator', 'Navigator', 'Storage',
+      'localStorage', 'CompressionStream', 'DecompressionStream', 'Atomics', 'SharedArrayBuffer', 'PerformanceObserver',
+      'CryptoKey', 'SubtleCrypto', 'ShadowRealm', 'Blob', 'File', 'URLPattern', 'require', 'module']
+    const there = names.filter((name) => typeof globalThis[name] !== 'undefined')
+    const marks = ['mark', 'measure', 'getEntries', 'eventLoopUtilization', 'nodeTiming'].filter((name) => name in performance)
+    return { there: there.length + marks.length > 0 ? { got: [...there, ...marks] } : 'none' }
+  `, { there: 'none' }),
 ]

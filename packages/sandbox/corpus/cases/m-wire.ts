@@ -121,4 +121,16 @@ export const wire = [
     'CapabilityDenied',
     'CapabilityDenied', 'CapabilityDenied', 'InputInvalid',
   ])]], { control: 'none' }),
+  attack(323, 'a message that is larger than it may be', `
+    if (wire.port !== undefined) return void wire.post('"' + 'x'.repeat(200_000) + '"')
+    wire.socket.write(Buffer.from([0xff, 0xff, 0xff, 0x7f, 0x5b]))
+  `, [['call', refused('MessageTooLarge')], ['ended', refused('MessageTooLarge')]], {
+    limits: { messageBytes: 200_000, outputBytes: 100_000 }, control: 'none',
+  }),
+  attack(324, 'more requests open than there may be', `
+    const list = (id) => ({ id, type: 'APPLY', path: ['fs.list'], argumentList: [wire.raw(wire.callId), wire.raw('own')] })
+    wire.send(...Array.from({ length: 17 }, (_, at) => ['broker', list(9001 + at)]))
+  `, [['call', refused('TooManyRequests')], ['ended', refused('TooManyRequests')]], {
+    limits: { outstandingRequests: 16 }, control: 'none',
+  }),
 ]

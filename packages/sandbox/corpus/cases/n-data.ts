@@ -84,4 +84,17 @@ export const data = [
   attack(288, 'the largest result there may be, again and again', `
     return Array.from({ length: 4 }, () => Array.from({ length: 40_000 }, (_, at) => 'value ' + at))
   `, [['call', refused('OutputTooLarge')]], { control: 'none', limits: { outputBytes: 100_000 } }),
+  attack(325, 'an error whose cause and data are alive', `
+    const trap = new Proxy({}, { get() { throw trap }, ownKeys() { throw trap } })
+    throw Object.assign(new Error('x'), { code: 'NotFound', cause: trap, data: { port: trap, run() {}, get now() { throw 1 } } })
+  `, [['call', refused('NotFound')]], { control: 'none' }),
+  attack(326, 'updates that are alive, endless or not JSON', `
+    const cycle = {}
+    cycle.cycle = cycle
+    const updates = [cycle, 1n, () => 1, Symbol('x'), new Proxy({}, { ownKeys() { throw 1 } }), { toJSON() { throw 1 } }, NaN,
+      { get a() { throw 1 } }, new Array(1e9), new Map([[1, 2]])]
+    for (const update of updates) runtime.update(update)
+    runtime.progress({ toString: () => 'x'.repeat(1e6) })
+    return 'done'
+  `, [['call', returned('done')]], { control: 'none' }),
 ]

@@ -107,4 +107,16 @@ export const exhaustion = [
     for (let at = 0; at < 100; at++) emitter.on('x', () => {})
     return 'done'
   `, [['call', returned('done')]], { deadlineMs: 20_000 }),
+  attack(327, 'a loop in what is run when memory is given back', `
+    const registry = new FinalizationRegistry(() => { for (;;); })
+    for (let at = 0; at < 100; at++) registry.register({}, at)
+    for (;;) {
+      for (let at = 0; at < 1e4; at++) new Array(100).fill(at)
+      await new Promise((later) => setTimeout(later))
+    }
+  `, OVERDUE, { deadlineMs: 1_500 }),
+  attack(328, 'a result that spins when it is looked at', 'return new Proxy({}, { ownKeys() { for (;;); } })', OVERDUE),
+  attack(329, 'an error that spins when it is looked at', 'throw { get message() { for (;;); } }', OVERDUE),
+  attack(330, 'an argument of a capability that spins when it is looked at',
+    'await runtime.fs.readText(new Proxy({}, { ownKeys() { for (;;); } }))', OVERDUE),
 ]

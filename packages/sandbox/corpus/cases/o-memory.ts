@@ -47,4 +47,11 @@ export const memory = [
     const all = []
     for (let at = 0; ; at++) all.push(Function('return ' + JSON.stringify('x'.repeat(1e5) + at) + '.length'))
   `, SPENT),
+  attack(331, 'memory of WebAssembly that is shared and grows', `
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536, shared: true })
+    for (;;) {
+      const start = memory.grow(256) * 65_536
+      new Uint8Array(memory.buffer, start).fill(1)
+    }
+  `, SPENT, PROCESS_ONLY),
 ]

@@ -1,5 +1,5 @@
 /** To listen to a signal and stop again takes a tenth of the time of a short call, and most calls are over before this. */
-const UNHEARD_MS = 2
+const UNHEARD_MS = 5
 
 /** Those that do not listen yet, and some that are over. */
 let young: AbortWatch[] = []
@@ -12,7 +12,7 @@ function lookAtAll(): void {
   for (const watch of watches) watch.listen()
 }
 
-/** Tells once that a signal was aborted. In its first moments it is late by up to two milliseconds, unless it is made to look. */
+/** Tells once that a signal was aborted; in its first five milliseconds not before they are over, unless it is made to look. */
 export class AbortWatch {
   readonly #signal: AbortSignal
   readonly #aborted: () => void

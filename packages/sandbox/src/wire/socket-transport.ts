@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { Socket } from 'node:net'
-import { readDirectly } from './direct-read.ts'
-import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
+import { READ_BUFFER_BYTES, readDirectly } from './direct-read.ts'
+import { FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
+import { FrameWriter } from './frame-writer.ts'
 import type { Packet, Transport } from './transport.ts'
 
 export interface SocketTransportOptions {
@@ -13,26 +14,27 @@ export interface SocketTransportOptions {
   readonly readOnlyWhenDrained: boolean
 }
 
+/** Keeps nothing of what it is given, and looks at no more of it than it is told. */
+type Take = (chunk: Buffer, length: number) => void
+
 export function socketTransport(socket: Socket, options: SocketTransportOptions): Transport {
   return transportOver(socket, options, (take) => {
-    if (!readDirectly(socket, take)) socket.on('data', take)
+    if (!readDirectly(socket, take)) socket.on('data', (chunk: Buffer) => take(chunk, chunk.length))
   })
 }
-
-const READ_BUFFER_BYTES = 128 * 1024
 
 /**
  * Over a socket that is open already. It is read into one buffer from beginning to end, past the machinery of streams, which
  * would take a fifth of the time of a short call. Nothing is read before someone listens.
  */
 export function descriptorTransport(fd: number): Transport {
-  let take = (_chunk: Buffer): void => undefined
+  let take: Take = () => undefined
   const socket = new Socket({
     fd,
     onread: {
       buffer: Buffer.alloc(READ_BUFFER_BYTES),
       callback(length, buffer) {
-        take((buffer as Buffer).subarray(0, length))
+        take(buffer as Buffer, length)
         return true
       },
     },
@@ -47,16 +49,17 @@ export function descriptorTransport(fd: number): Transport {
 function transportOver(
   socket: Socket,
   { maxFrameBytes, readOnlyWhenDrained }: SocketTransportOptions,
-  read: (take: (chunk: Buffer) => void) => void,
+  read: (take: Take) => void,
 ): Transport {
   const decoder = new FrameDecoder(maxFrameBytes)
+  const writer = new FrameWriter(socket, () => void (socket.isPaused() && socket.resume()))
   return {
     get queuedBytes() {
-      return socket.writableLength
+      return writer.queuedBytes
     },
     send(packet) {
       if (!socket.writable) return
-      if (!socket.write(encodeFrame(packet)) && readOnlyWhenDrained) socket.pause()
+      if (!writer.write(packet) && readOnlyWhenDrained) socket.pause()
     },
     listen(receiver) {
       let closed = false
@@ -69,14 +72,13 @@ function transportOver(
       const deliver = (packet: Packet): void => {
         if (!closed) receiver.packet(packet)
       }
-      socket.on('drain', () => socket.resume())
       // A reset is how a killed process hangs up; it says no more than the close that follows.
       socket.on('error', () => undefined)
       socket.on('close', () => close())
-      read((chunk) => {
+      read((chunk, length) => {
         if (closed) return
         try {
-          decoder.push(chunk, deliver)
+          decoder.push(chunk, deliver, length)
         } catch (error) {
           close(error as Error)
         }

@@ -11,7 +11,7 @@ export const ADMITTED_BUILTINS: ReadonlyMap<string, { readonly reason: string; r
   ['string_decoder', { reason: 'bytes to text' }],
   ['timers', { reason: 'the same timers as the globals' }],
   ['timers/promises', { reason: 'the same timers as promises' }],
-  ['url', { reason: 'text only' }],
+  ['url', { reason: 'text only', without: ['URLPattern'] }],
   ['util', {
     reason: 'formatting and inspection',
     without: ['debug', 'debuglog', 'setTraceSigInt', 'transferableAbortController', 'transferableAbortSignal'],

@@ -9,6 +9,8 @@ const OVERRIDABLE: readonly object[] = [
   Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype, RangeError.prototype,
   ReferenceError.prototype, SyntaxError.prototype, TypeError.prototype, URIError.prototype, Promise.prototype,
   EventEmitter.prototype, EventTarget.prototype, Event.prototype,
+  // Node assigns `constructor` to every stream that it makes out of another, as `tee` and `new TransformStream` do.
+  ReadableStream.prototype, WritableStream.prototype, TransformStream.prototype,
 ]
 
 const ArrayIterator = Object.getPrototypeOf([][Symbol.iterator]()) as object

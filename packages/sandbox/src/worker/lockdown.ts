@@ -2,6 +2,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import process from 'node:process'
 import { Readable, Writable, Duplex } from 'node:stream'
 import { ADMITTED_BUILTINS } from './builtins.ts'
+import { dataClone, type Serdes } from './data-clone.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { ADMITTED_GLOBALS } from './globals.ts'
 
@@ -23,28 +24,45 @@ export interface LockdownOptions {
  */
 export function lockDown({ console }: LockdownOptions): void {
   process.permission.drop('fs.read')
-  trimBuiltins()
+  const builtins = trimmedBuiltins()
   const stand = standInProcess()
   replaceStdio()
   replaceGlobals({
+    structuredClone: dataClone(lazyBuiltin<Serdes>('node:v8')),
     console,
     process: stand,
     crypto: randomness(),
     performance: stopwatch(),
   })
   gutProcess()
-  freezeIntrinsics([Readable, Writable, Duplex])
+  // Parts of Node that are loaded later take from the builtins what is there then, and hand it to native code unchecked.
+  freezeIntrinsics([Readable, Writable, Duplex, ...builtins])
 }
 
 /** Loaded the old way: to make an ES module of each, of which most extensions need a few, would take as long as all the rest. */
-function trimBuiltins(): void {
-  for (const [name, { without = [] }] of ADMITTED_BUILTINS) {
+function trimmedBuiltins(): readonly object[] {
+  const builtins = [...ADMITTED_BUILTINS].map(([name, { without = [] }]) => {
     const builtin = process.getBuiltinModule(`node:${name}`) as unknown as Record<string, unknown>
     for (const member of without) delete builtin[member]
-  }
-  Reflect.deleteProperty(URL, 'createObjectURL')
-  Reflect.deleteProperty(URL, 'revokeObjectURL')
+    return builtin
+  })
+  for (const [object, names] of TRIMMED) for (const name of names) Reflect.deleteProperty(object, name)
+  for (const { prototype } of [AbortSignal, ReadableStream, WritableStream, TransformStream]) forgetTransfers(prototype)
   syncBuiltinESMExports()
+  return builtins
+}
+
+/** Of globals that stay: what gives memory a name for others, and what would load the network to read code from it. */
+const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly string[]>([
+  [URL, ['createObjectURL', 'revokeObjectURL']],
+  [(globalThis as unknown as { readonly WebAssembly: object }).WebAssembly, ['compileStreaming', 'instantiateStreaming']],
+])
+
+/** The methods by which Node moves an object to another thread: whoever calls them is given ports. */
+function forgetTransfers(prototype: object): void {
+  for (const key of Object.getOwnPropertySymbols(prototype)) {
+    if (key.description?.startsWith('messaging_') === true) Reflect.deleteProperty(prototype, key)
+  }
 }
 
 /** Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it. */
@@ -74,6 +92,12 @@ function lazyGlobal<Value>(name: string): () => Value {
     value ??= get!.call(globalThis) as Value
     return value
   }
+}
+
+/** Loaded at first use, which few extensions come to. */
+function lazyBuiltin<Module>(name: string): () => Module {
+  const { getBuiltinModule } = process
+  return () => getBuiltinModule(name) as unknown as Module
 }
 
 /** The `process` an extension sees: facts that libraries look at, and the one act that harms nobody else. */

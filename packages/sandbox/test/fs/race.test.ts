@@ -3,19 +3,21 @@ import { once } from 'node:events'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { readNearFile } from '../../src/main/broker/fs/near-file.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { CANARY, openFs, put } from './ground.ts'
 
 const FLIP = new URL('./fixtures/flip.ts', import.meta.url)
 const ROUNDS = 100_000
 const ATTEMPTS = 1_500
+const QUICK_ATTEMPTS = 30_000
 
 /**
  * Does something over and over while another process exchanges a name for a link that leads outside, and back: so often,
  * and on until both were met.
  */
 async function whileFlipping(
-  name: string, kind: 'file' | 'folder', decoy: string, attempt: (index: number) => Promise<boolean>,
+  name: string, kind: 'file' | 'folder', decoy: string, attempt: (index: number) => Promise<boolean>, attempts = ATTEMPTS,
 ): Promise<void> {
   const child = fork(FLIP, [name, kind, decoy, String(ROUNDS)])
   const done = new AbortController()
@@ -23,7 +25,7 @@ async function whileFlipping(
   try {
     await once(child, 'message')
     child.once('message', () => done.abort())
-    for (let index = 0, met = false; (index < ATTEMPTS || !met) && !done.signal.aborted; index++) met = await attempt(index)
+    for (let index = 0, met = false; (index < attempts || !met) && !done.signal.aborted; index++) met = await attempt(index)
     if (child.connected) child.send('stop', () => undefined)
     await exited
   } finally {
@@ -126,6 +128,22 @@ describe('while a name is exchanged for a link and back', () => {
     expect(bothMet(seen)).toBe(true)
     await untouched()
   })
+
+  it.each([['a folder on the way', 'docs/sub', 'folder'], ['the last name', 'docs/f.txt', 'file']] as const)(
+    'what is read at once comes from inside or not at all: %s',
+    async (_, name, kind) => {
+      const { workspace, outside } = await ground()
+      const path = join(workspace, kind === 'folder' ? 'docs/sub/f.txt' : 'docs/f.txt')
+      const seen = new Set<string | undefined>()
+      await whileFlipping(join(workspace, name), kind, kind === 'folder' ? outside : join(outside, 'f.txt'), async (index) => {
+        seen.add(readNearFile({ path, root: workspace }, {}, (bytes) => bytes.toString()))
+        // Lets the message arrive that the flipping is over.
+        if (index % 64 === 0) await new Promise((resolve) => setImmediate(resolve))
+        return seen.size > 1
+      }, QUICK_ATTEMPTS)
+      expect(seen).toEqual(new Set(['inside', undefined]))
+    },
+  )
 
   it('the flipping is real: who does not look is led outside', async () => {
     const { workspace, outside } = await ground()

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OsLayers } from '../../src/main/os/hull-command.ts'
@@ -28,6 +29,30 @@ async function startDeaf(layers: OsLayers): Promise<{ readonly child: ChildProce
   return { child, chain: chainOf(child.pid!) }
 }
 
+/** Whose pipes would keep it from being over. */
+const LEAVES_ONE = `
+import { spawn } from 'node:child_process'
+import { writeSync } from 'node:fs'
+spawn('sleep', ['600'], { stdio: [0, 1, 2, 3, 4] }).once('spawn', () => writeSync(3, 'ready'))`
+
+/** Those that run: the dead whom nobody has buried have let go of everything. */
+const groupOf = (leader: number): readonly string[] => readdirSync('/proc').filter((pid) => {
+  try {
+    const [state, , group] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ')
+    return group === String(leader) && state !== 'Z'
+  } catch {
+    return false
+  }
+})
+
+it('whoever a hull has started ends with its first process', async () => {
+  const child = start(withoutLayers('nothing ties them together'), LEAVES_ONE)
+  await new Promise((ready) => pipesOf(child).control.once('data', ready))
+  process.kill(child.pid!, 'SIGKILL')
+  await lastWordsOf(child)
+  await expect.poll(() => groupOf(child.pid!), { interval: 1 }).toEqual([])
+})
+
 describe.each(LAYERS)('a hull under %s', (_, layers) => {
   it(`is gone within ${MAX_KILL_MS} ms of being killed, whatever it does`, async () => {
     const times: number[] = []
@@ -44,6 +69,16 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     }
     // The machine may be busy with other things now and then, but not always.
     expect(Math.min(...times)).toBeLessThan(MAX_KILL_MS)
+  })
+
+  it('whose first process alone is killed, however early, takes the rest with it', async () => {
+    for (let turn = 0; turn < 4 * KILLS; turn += 1) {
+      const child = start(layers, DEAF)
+      for (let wait = 0; wait < turn * turn; wait += 1) await new Promise((resolve) => { setImmediate(resolve) })
+      process.kill(child.pid!, 'SIGKILL')
+      await lastWordsOf(child)
+      await expect.poll(() => groupOf(child.pid!), { interval: 1 }).toEqual([])
+    }
   })
 
   it('that has ended is not killed again, whoever has its number now', async () => {

@@ -1,14 +1,16 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract'
+import { LogSync } from './log-sync.ts'
 import { PATIENCE_MS, patiently } from './patience.ts'
-import { isBusy, sqliteFault } from './sqlite-fault.ts'
+import { isBusy, isSystemError, sqliteFault } from './sqlite-fault.ts'
 
 /** Bounds how long one transaction keeps the thread and other processes waiting. */
 const MAX_BATCH = 512
 
 interface Operation {
   readonly run: () => unknown
+  readonly changes: boolean
   readonly resolve: (value: never) => void
   readonly reject: (error: BulkheadError) => void
 }
@@ -19,7 +21,7 @@ type Result = { readonly value: unknown } | { readonly error: BulkheadError }
  * Group commit: what is asked for in one turn of the event loop, in the order it was asked for, shares one transaction and
  * so one wait for the disk. Each promise settles once, and resolves only after the commit that made it durable.
  *
- *     enqueue ──▶ waiting ──(next turn)──▶ BEGIN IMMEDIATE · run each · COMMIT ──▶ resolve each
+ *     enqueue ──▶ waiting ──(next turn)──▶ BEGIN IMMEDIATE · run each · COMMIT ──(disk, thread free)──▶ resolve each
  *                                             │ held by another process: again, later
  *                                             └ failed: rolled back, then each half by itself, until only the culprit fails
  */
@@ -29,6 +31,7 @@ export class CommitQueue {
   readonly #patienceMs: number
   readonly #begin: StatementSync
   readonly #end: StatementSync
+  readonly #log: LogSync
   #waiting: Operation[] = []
   #draining: Promise<void> | undefined
 
@@ -38,6 +41,7 @@ export class CommitQueue {
     this.#patienceMs = patienceMs
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#end = database.prepare('COMMIT')
+    this.#log = new LogSync(file)
   }
 
   /** True when nothing that was asked for is still to be done. */
@@ -45,10 +49,13 @@ export class CommitQueue {
     return this.#draining === undefined
   }
 
-  /** `run` may be called again after a rollback. A BulkheadError it throws is its own; the others of the batch go on. */
-  enqueue<T>(run: () => T): Promise<T> {
+  /**
+   * `run` may be called again after a rollback. A BulkheadError it throws is its own; the others of the batch go on. Where
+   * nothing `changes`, the disk is not waited for.
+   */
+  enqueue<T>(run: () => T, changes = true): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.#waiting.push({ run, resolve, reject })
+    this.#waiting.push({ run, changes, resolve, reject })
     this.#draining ??= this.#drain()
     return promise
   }
@@ -56,6 +63,12 @@ export class CommitQueue {
   /** Resolves when all that was asked for is settled. */
   async settled(): Promise<void> {
     await this.#draining
+  }
+
+  /** When all is settled. */
+  async close(): Promise<void> {
+    await this.settled()
+    await this.#log.close()
   }
 
   async #drain(): Promise<void> {
@@ -72,8 +85,9 @@ export class CommitQueue {
     let results: readonly Result[]
     try {
       results = await patiently(() => this.#transact(batch), this.#patienceMs)
+      if (batch.some(({ changes }) => changes)) await this.#log.sync()
     } catch (error) {
-      if (batch.length > 1 && !isBusy(error)) {
+      if (batch.length > 1 && !isBusy(error) && !isSystemError(error)) {
         const middle = batch.length >> 1
         await this.#commit(batch.slice(0, middle))
         await this.#commit(batch.slice(middle))

@@ -1,10 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
-import { CHAIN_START, linkOf } from '../audit-chain.ts'
+import { BETWEEN, CHAIN_START, linkOf } from '../audit-chain.ts'
 import { readRecord, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
 import { CommitQueue } from './commit-queue.ts'
+import { NoteFiles } from './note-files.ts'
 import { isBusy, sqliteFault } from './sqlite-fault.ts'
 
 /**
@@ -24,12 +25,14 @@ export class SqliteStore implements Store {
   readonly #end: StatementSync
   readonly #moveEnd: StatementSync
   readonly #page: StatementSync
+  readonly notes: NoteFiles
   #closing: Promise<void> | undefined
 
   constructor(database: DatabaseSync, file: string) {
     this.#database = database
     this.#file = file
     this.#queue = new CommitQueue(database, file)
+    this.notes = new NoteFiles(file)
     this.#select = database.prepare('SELECT value FROM entry WHERE collection = ? AND key = ?')
     this.#upsert = database.prepare('INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
@@ -40,7 +43,10 @@ export class SqliteStore implements Store {
     this.#moveEnd = database.prepare(
       'INSERT INTO audit_end VALUES (1, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, link = excluded.link',
     )
-    this.#page = database.prepare('SELECT position, record, link FROM audit WHERE position >= ? ORDER BY position LIMIT ?')
+    // From the row that the position falls into.
+    this.#page = database.prepare(`
+      SELECT position, record, link FROM audit
+      WHERE position >= coalesce((SELECT max(position) FROM audit WHERE position <= ?), ?) ORDER BY position`)
   }
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -101,26 +107,43 @@ export class SqliteStore implements Store {
     })
   }
 
-  async append(record: Json): Promise<number> {
+  append(record: Json): Promise<number> {
+    return this.appendAll([record])
+  }
+
+  /** One row for all: its position is that of the first, its link stands for each of them. */
+  async appendAll(records: readonly Json[]): Promise<number> {
     this.#mustBeOpen()
-    const text = writeRecord(record)
+    const text = records.map(writeRecord).join(BETWEEN)
     return this.#queue.enqueue(() => {
       const end = this.#auditEnd()
       const position = end.position + 1
       const link = linkOf(end.link, position, text)
+      if (records.length === 0) return end.position
       this.#insert.run(position, text, link)
-      this.#moveEnd.run(position, link)
-      return position
+      this.#moveEnd.run(end.position + records.length, link)
+      return end.position + records.length
     })
   }
 
   async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
     this.#mustBeOpen()
     const page = auditPage(from, limit)
-    return this.#look(() => this.#page.all(page.from, page.limit).map((row) => {
-      const position = Number(row['position'])
-      return { position, record: readRecord(String(row['record']), `audit record ${position}`), link: String(row['link']) }
-    }))
+    return this.#look(() => {
+      const entries: AuditEntry[] = []
+      for (const row of this.#page.iterate(page.from, page.from)) {
+        const first = Number(row['position'])
+        const texts = String(row['record']).split(BETWEEN)
+        for (const [index, text] of texts.entries()) {
+          const position = first + index
+          if (position < page.from) continue
+          if (entries.length >= page.limit) return entries
+          const link = index === texts.length - 1 ? String(row['link']) : null
+          entries.push({ position, record: readRecord(text, `audit record ${position}`), link })
+        }
+      }
+      return entries
+    })
   }
 
   async auditSpan(): Promise<AuditSpan> {
@@ -136,7 +159,8 @@ export class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#queue.settled()
+    this.notes.close()
+    await this.#queue.close()
     try {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
@@ -151,11 +175,11 @@ export class SqliteStore implements Store {
 
   /** At once when nothing is waiting; otherwise in its turn, so that it sees what was asked for before it and not after. */
   async #look<T>(run: () => T): Promise<T> {
-    if (!this.#queue.idle) return this.#queue.enqueue(run)
+    if (!this.#queue.idle) return this.#queue.enqueue(run, false)
     try {
       return run()
     } catch (error) {
-      if (isBusy(error)) return this.#queue.enqueue(run)
+      if (isBusy(error)) return this.#queue.enqueue(run, false)
       throw sqliteFault(error, this.#file)
     }
   }

@@ -39,16 +39,13 @@ const steps = [
   fc.tuple(collection, key).map(([name, where]) => step(at('read', name, where), async (model, { store }) => {
     expect(await store.read(name, where)).toEqual(entriesOf(model, name).get(where))
   })),
-  fc.tuple(collection, key, fc.option(value, { nil: undefined })).map(([name, where, what]) =>
-    step(at('update', name, where), async (model, { store }) => {
+  fc.tuple(collection, key, fc.constantFrom('keep', 'change', 'remove'), value).map(([name, where, how, what]) =>
+    step(at(`update (${how})`, name, where), async (model, { store }) => {
       const entries = entriesOf(model, name)
-      const kept = await store.update(name, where, (before) => {
-        expect(before).toEqual(entries.get(where))
-        return what
-      })
-      expect(kept).toEqual(what)
-      if (what === undefined) entries.delete(where)
-      else entries.set(where, what)
+      const next = how === 'keep' ? entries.get(where) : how === 'change' ? what : undefined
+      expect(await store.update(name, where, (now) => how === 'keep' ? now : next)).toEqual(next)
+      if (next === undefined) entries.delete(where)
+      else entries.set(where, next)
     })),
   fc.tuple(collection, key).map(([name, prefix]) => step(at('list', name, prefix), async (model, { store }) => {
     const entries = entriesOf(model, name)

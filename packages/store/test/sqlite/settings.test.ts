@@ -10,8 +10,8 @@ describe('the settings of a connection', () => {
     using database = new DatabaseSync(folder.file)
     applySettings(database, folder.file, 1_000_000)
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-    const full = 2
-    expect(pragmaNumber(database, 'synchronous')).toBe(full)
+    const normal = 1
+    expect(pragmaNumber(database, 'synchronous')).toBe(normal)
     expect(pragmaNumber(database, 'max_page_count') * pragmaNumber(database, 'page_size')).toBe(999_424)
     expect(pragmaNumber(database, 'trusted_schema')).toBe(0)
     expect(pragmaNumber(database, 'cell_size_check')).toBe(1)

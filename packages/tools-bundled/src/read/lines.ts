@@ -9,25 +9,23 @@ export interface LineRange {
 export interface Lines {
   readonly text: string
   readonly from: number
-  /** The last line in `text`, whole or cut; `from - 1` when there is none. */
+  /** The last line in `text`; `from - 1` when there is none. */
   readonly to: number
   readonly total: number
-  /** Whether `maxBytes` cut what was asked for. */
-  readonly cut: boolean
 }
 
 const NEWLINE = 0x0a
 
 /**
- * Collects a range of lines from chunks and counts all of them, holding no more than what it returns. Line ends are
- * kept as they are; the text is cut between characters, never inside one.
+ * Collects a range of lines from chunks and counts all of them, holding no more than `maxBytes`. Line ends are kept as
+ * they are. What is too long is cut after a line, so that the next can be asked for; a line that is too long by itself
+ * between characters.
  */
 export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: LineRange): Promise<Lines> {
   const last = range.from + range.limit - 1
   const kept: Uint8Array[] = []
   let bytes = 0
   let line = 1
-  let to = range.from - 1
   let open = false
   let cut = false
   for await (const chunk of chunks) {
@@ -40,7 +38,6 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
         if (part.length > 0) {
           kept.push(part)
           bytes += part.length
-          to = line
         }
         cut = part.length < end - start
       }
@@ -49,30 +46,41 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
       start = end
     }
   }
-  return { text: decode(kept, bytes, cut), from: range.from, to, total: open ? line : line - 1, cut }
+  const text = decode(kept, bytes, cut)
+  return { text, from: range.from, to: range.from - 1 + countLines(text), total: open ? line : line - 1 }
 }
 
 /** The same of a text that is all there. */
 export function linesOfText(text: string, { from, limit, maxBytes }: LineRange): Lines {
-  let [line, start, end, to] = [1, from === 1 ? 0 : text.length, text.length, from - 1]
-  for (let newline = text.indexOf('\n'); newline >= 0; newline = text.indexOf('\n', newline + 1)) {
-    if (line >= from && line < from + limit) to = line
-    line++
-    if (line === from) start = newline + 1
-    if (line === from + limit) end = newline + 1
-  }
-  const total = text === '' || text.endsWith('\n') ? line - 1 : line
-  if (total === line && line >= from && line < from + limit) to = line
-  const wanted = text.slice(start, end)
-  if (wanted.length * 3 <= maxBytes || Buffer.byteLength(wanted) <= maxBytes) return { text: wanted, from, to, total, cut: false }
-  const { read } = encoder.encodeInto(wanted, new Uint8Array(maxBytes))
-  const head = wanted.slice(0, read)
-  return { text: head, from, to: from + head.split('\n').length - (head.endsWith('\n') ? 2 : 1), total, cut: true }
+  const total = countLines(text)
+  const start = endOfLines(text, 0, from - 1)
+  const wanted = text.slice(start, from + limit > total ? text.length : endOfLines(text, start, limit))
+  const shown = headOf(wanted, maxBytes)
+  const lines = shown.length === text.length ? total : countLines(shown)
+  return { text: shown, from, to: from - 1 + lines, total }
 }
 
-const encoder = new TextEncoder()
+/** A text that does not end in a line end has one line more. To count so takes half the time of looking for each. */
+const countLines = (text: string): number =>
+  (text.match(/\n/g)?.length ?? 0) + (text === '' || text.endsWith('\n') ? 0 : 1)
 
-/** A cut may fall inside a character: then its first bytes are left out. */
+/** Where the next so many lines end. */
+function endOfLines(text: string, start: number, lines: number): number {
+  let end = start
+  for (let line = 0; line < lines && end < text.length; line++) {
+    const newline = text.indexOf('\n', end)
+    end = newline < 0 ? text.length : newline + 1
+  }
+  return end
+}
+
+function headOf(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text
+  return wholeLines(text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read))
+}
+
+const wholeLines = (cut: string): string => cut.slice(0, cut.lastIndexOf('\n') + 1) || cut
+
 function decode(parts: readonly Uint8Array[], length: number, cut: boolean): string {
   const whole = new Uint8Array(length)
   let at = 0
@@ -80,5 +88,7 @@ function decode(parts: readonly Uint8Array[], length: number, cut: boolean): str
     whole.set(part, at)
     at += part.length
   }
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole, { stream: cut })
+  // A cut may fall inside a character: then its first bytes are left out.
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole, { stream: cut })
+  return cut ? wholeLines(text) : text
 }

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { collectLines } from '../../src/read/lines.ts'
+import { collectLines, linesOfText } from '../../src/read/lines.ts'
 
 async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = new TextEncoder().encode(text)
@@ -10,22 +11,23 @@ const collect = (text: string, range: Partial<Parameters<typeof collectLines>[1]
 
 describe('collecting lines', () => {
   it.each([
-    ['an empty file', '', { text: '', from: 1, to: 0, total: 0, cut: false }],
-    ['a last line without its end', 'a\nb', { text: 'a\nb', from: 1, to: 2, total: 2, cut: false }],
-    ['a last line with its end', 'a\nb\n', { text: 'a\nb\n', from: 1, to: 2, total: 2, cut: false }],
-    ['line ends of both kinds', 'a\r\nb\n\nc', { text: 'a\r\nb\n\nc', from: 1, to: 4, total: 4, cut: false }],
+    ['an empty file', '', { text: '', from: 1, to: 0, total: 0 }],
+    ['a last line without its end', 'a\nb', { text: 'a\nb', from: 1, to: 2, total: 2 }],
+    ['a last line with its end', 'a\nb\n', { text: 'a\nb\n', from: 1, to: 2, total: 2 }],
+    ['line ends of both kinds', 'a\r\nb\n\nc', { text: 'a\r\nb\n\nc', from: 1, to: 4, total: 4 }],
   ])('reads %s', async (_, text, lines) => {
     expect(await collect(text)).toEqual(lines)
   })
 
   it('takes a range and still counts all lines', async () => {
-    expect(await collect('1\n2\n3\n4\n', { from: 2, limit: 2 })).toEqual({ text: '2\n3\n', from: 2, to: 3, total: 4, cut: false })
-    expect(await collect('1\n2\n', { from: 5 })).toEqual({ text: '', from: 5, to: 4, total: 2, cut: false })
+    expect(await collect('1\n2\n3\n4\n', { from: 2, limit: 2 })).toEqual({ text: '2\n3\n', from: 2, to: 3, total: 4 })
+    expect(await collect('1\n2\n', { from: 5 })).toEqual({ text: '', from: 5, to: 4, total: 2 })
   })
 
-  it('cuts between characters and says so', async () => {
-    expect(await collect('aé€😀', { maxBytes: 8 })).toEqual({ text: 'aé€', from: 1, to: 1, total: 1, cut: true })
-    expect(await collect('ab\ncd\nef', { maxBytes: 4 })).toEqual({ text: 'ab\nc', from: 1, to: 2, total: 3, cut: true })
+  it('cuts after a line, and a line that is too long between characters', async () => {
+    expect(await collect('ab\ncd\nef', { maxBytes: 4 })).toEqual({ text: 'ab\n', from: 1, to: 1, total: 3 })
+    expect(await collect('ab\ncd\nef', { maxBytes: 6 })).toEqual({ text: 'ab\ncd\n', from: 1, to: 2, total: 3 })
+    expect(await collect('aé€😀', { maxBytes: 8 })).toEqual({ text: 'aé€', from: 1, to: 1, total: 1 })
   })
 
   it('does not depend on how the file is split into chunks', async () => {
@@ -33,5 +35,15 @@ describe('collecting lines', () => {
     const whole = await collect(text, {}, 1e6)
     for (const size of [1, 2, 3, 4, 5, 7]) expect(await collect(text, {}, size)).toEqual(whole)
     expect(whole.text).toBe(text)
+  })
+
+  it('says of a text that is all there what it says of its chunks', async () => {
+    const text = fc.array(fc.constantFrom('a', '\n', '\r\n', 'é', '€', '😀', 'two words'), { maxLength: 12 }).map((parts) => parts.join(''))
+    const range = fc.record({
+      from: fc.integer({ min: 1, max: 6 }), limit: fc.constantFrom(1, 2, 3, Number.MAX_SAFE_INTEGER), maxBytes: fc.integer({ min: 1, max: 40 }),
+    })
+    await fc.assert(fc.asyncProperty(text, range, fc.integer({ min: 1, max: 9 }), async (whole, asked, size) => {
+      expect(linesOfText(whole, asked)).toEqual(await collect(whole, asked, size))
+    }), { numRuns: 2_000 })
   })
 })

@@ -26,6 +26,8 @@ export function spawnHull(
     for (let at = stdio.length; at <= highest; at++) stdio.push(masked.includes(at) ? nothing! : 'ignore')
     // Leads a session and a process group: out of reach for the host's terminal, and killed as a whole.
     const child = spawn(file, commandArgs, { cwd: '/', env: {}, detached: true, stdio })
+    // Whoever kills the first process alone, before `bwrap` has tied the others to it, would leave them with our pipes.
+    child.once('exit', () => killGroup(child))
     if (filter !== undefined) hand(filter, child)
     return child
   } finally {
@@ -35,11 +37,15 @@ export function spawnHull(
 
 /** Ends all of it at once, whatever stands between the host and Node. Idempotent. */
 export function killHull(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  if (child.exitCode === null && child.signalCode === null) killGroup(child)
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
   try {
-    process.kill(-child.pid, 'SIGKILL')
+    process.kill(-pid, 'SIGKILL')
   } catch {
-    // It ended in between.
+    // Nothing of it is left.
   }
 }
 

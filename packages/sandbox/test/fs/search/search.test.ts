@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import ignore from 'ignore'
 import { describe, expect, it } from 'vitest'
+import { compileFilePattern } from '../../../src/main/broker/fs/search/file-pattern.ts'
 import { temporaryFolder } from '../../fixture.ts'
 import { CANARY, codeOf, ground, openFs, put } from '../ground.ts'
 
@@ -72,6 +73,14 @@ describe('finding files', () => {
         const expected = files.filter((file) => !ignored.ignores(file))
         const found = (await fs.find('**')).paths.filter((file) => file !== '.ignore')
         expect(found.toSorted(), rules.join(' ')).toEqual(expected.toSorted())
+        // ripgrep is spared files of other names, and finds no others for that.
+        for (const pattern of ['**/*.ts', '*.log', '**/{c.ts,.e}', 'a/*', '**/.e', '**/a', 'b/**/d.*', '{a,b}/*.ts', '**/./c.ts', 'c.t?']) {
+          const { matches, folder } = compileFilePattern(pattern)
+          const { paths: some, total } = await fs.find(pattern)
+          const isNamed = (file: string): boolean => folder.length > 0 && file.startsWith(`${folder.join('/')}/`)
+          expect(some.filter((file) => !isNamed(file)).toSorted(), pattern).toEqual(expected.filter(matches).filter((file) => !isNamed(file)).toSorted())
+          expect(total, pattern).toBe(some.length)
+        }
       },
     ), { numRuns: 40 })
   })

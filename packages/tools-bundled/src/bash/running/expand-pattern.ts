@@ -1,4 +1,4 @@
-import { ToolError, type FileReader } from '@bulkhead/contract'
+import { matchRow, ToolError, type FileReader } from '@bulkhead/contract'
 import type { PatternPart, Word } from '../reading/plan.ts'
 
 type Lister = Pick<FileReader, 'list'>
@@ -57,30 +57,17 @@ function splitSegments(pattern: readonly PatternPart[]): readonly (readonly Patt
   return segments
 }
 
-/** One name against one segment, without going back over what a `*` has passed more than once. */
+const STAR: PatternPart = { kind: 'star' }
+
+/** One name against one segment. */
 export function matchName(segment: readonly PatternPart[], name: string): boolean {
   const first = segment[0]
   if (name.startsWith('.') && !(first?.kind === 'text' && first.text.startsWith('.'))) return false
-  const tokens = segment.flatMap((part): readonly PatternPart[] =>
-    part.kind === 'text' ? Array.from(part.text, (text) => ({ kind: 'text', text })) : [part])
-  const chars = Array.from(name)
-  let [at, from, star, retry] = [0, 0, -1, 0]
-  while (from < chars.length) {
-    const token = tokens[at]
-    if (token?.kind === 'star') {
-      star = at++
-      retry = from
-    } else if (token !== undefined && matchChar(token, chars[from]!)) {
-      at++
-      from++
-    } else if (star >= 0) {
-      at = star + 1
-      from = ++retry
-    } else {
-      return false
-    }
-  }
-  return tokens.slice(at).every(({ kind }) => kind === 'star')
+  const tokens = segment.flatMap((part): readonly PatternPart[] => {
+    if (part.kind === 'text') return Array.from(part.text, (text) => ({ kind: 'text', text }))
+    return [part.kind === 'star' ? STAR : part]
+  })
+  return matchRow(tokens, Array.from(name), STAR, matchChar)
 }
 
 function matchChar(token: PatternPart, char: string): boolean {

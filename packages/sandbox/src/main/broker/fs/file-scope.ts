@@ -4,13 +4,17 @@ import type { GlobMatch } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Disk, Found } from './disk.ts'
 import { systemDisk } from './disk.ts'
+import type { FarFolders } from './far-folders.ts'
+import { farFoldersHere } from './far-folders.ts'
 import { fileFault } from './file-fault.ts'
 import type { HeldFolder, Holding } from './held-folder.ts'
 import { systemHolding } from './held-folder.ts'
+import { readNearFile } from './near-file.ts'
 import type { Place } from './path-judge.ts'
 import { PathJudge } from './path-judge.ts'
 import type { PathModel } from './path-model.ts'
 import { parentOf, pathsOf } from './path-model.ts'
+import type { Range } from './read-file.ts'
 import type { Reach } from './scope-patterns.ts'
 
 export interface FileScopeOptions {
@@ -21,6 +25,8 @@ export interface FileScopeOptions {
   readonly platform?: NodeJS.Platform
   readonly disk?: Disk
   readonly holding?: Holding
+  /** Disks that may keep whoever asks. */
+  readonly far?: FarFolders
 }
 
 /**
@@ -32,12 +38,14 @@ export class FileScope {
   readonly #disk: Disk
   readonly #holding: Holding
   readonly #judge: PathJudge
+  readonly #far: FarFolders | undefined
 
   constructor(power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {}) {
     const { platform = process.platform, roots = [workspace], kept = [] } = options
     this.#paths = pathsOf(platform)
     this.#disk = options.disk ?? systemDisk(this.#paths)
     this.#holding = options.holding ?? systemHolding(platform)
+    this.#far = platform === 'linux' ? options.far ?? farFoldersHere : undefined
     this.#judge = new PathJudge({ power, patterns, roots, workspace, kept, platform, paths: this.#paths, disk: this.#disk })
   }
 
@@ -46,9 +54,29 @@ export class FileScope {
     return this.#judge.locate(given, reach)
   }
 
+  /**
+   * What a small file holds, without waiting for the disk where that keeps nobody. The bytes are lent while `take` runs.
+   * Contract: undefined when it takes more than that to tell, whatever the reason.
+   */
+  readAtOnce<T>(given: string, range: Range, take: (bytes: Buffer) => T): T | undefined {
+    const file = this.#judge.presume(given)
+    if (file === undefined || this.#far === undefined || this.#far.has(file.path)) return undefined
+    const began = performance.now()
+    try {
+      return readNearFile(file, range, take)
+    } finally {
+      this.#far.took(performance.now() - began)
+    }
+  }
+
   /** What the grant has to do with paths that are real already. */
   matcher(): Promise<(real: string) => GlobMatch> {
     return this.#judge.matcher()
+  }
+
+  /** Whether a folder is of the grant with everything that may lie in it. */
+  coversAll(place: Place): Promise<boolean> {
+    return this.#judge.coversAll(place)
   }
 
   isRoot(place: Place): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { Disk } from './disk.ts'
 import { fileFault } from './file-fault.ts'
 import type { NameFolding } from './name-folding.ts'
 import { EXACT, foldNames } from './name-folding.ts'
+import type { PresumedFile } from './near-file.ts'
 import type { PathModel } from './path-model.ts'
 import { joinNames } from './path-model.ts'
 import type { RealRoot } from './real-roots.ts'
@@ -43,6 +44,8 @@ interface Compiled {
   readonly roots: readonly RealRoot[]
   readonly written: ScopePatterns
   readonly real: ScopePatterns
+  /** Whether every root is there where it is written to be, and names in it are what they say. */
+  readonly plain: boolean
 }
 
 /** Where paths lead, and whether a grant covers it. Compiled once; only the roots are asked for again. */
@@ -66,7 +69,7 @@ export class PathJudge {
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
   async locate(given: string, reach: Reach): Promise<Place> {
-    if (given === '' || given.length > PATH_CHARS || given.includes('\0') || !given.isWellFormed()) {
+    if (!isPath(given)) {
       throw new BulkheadError('InputInvalid', 'The path is empty, too long, or has a NUL or half a character in it.')
     }
     const read = this.#parts.paths.read(given, this.#workspace)
@@ -78,10 +81,25 @@ export class PathJudge {
     })
   }
 
+  /** A file of the grant, judged by its path alone; undefined when that does not do. */
+  presume(given: string): PresumedFile | undefined {
+    if (this.#compiled?.plain !== true || !isPath(given)) return undefined
+    const { written, roots } = this.#compiled
+    const read = this.#parts.paths.read(given, this.#workspace)
+    if ('refused' in read || !written.reaches(read.path, 'covers')) return undefined
+    const root = roots.find(({ real }) => read.path.startsWith(joinNames(real, '')))
+    return root && { path: read.path, root: root.real }
+  }
+
   /** What the grant has to do with paths that are real already. */
   async matcher(): Promise<(real: string) => GlobMatch> {
     const { real } = await this.#current()
     return (path) => real.match(path)
+  }
+
+  /** Whether a folder is of the grant with everything that may lie in it. */
+  async coversAll({ real }: Place): Promise<boolean> {
+    return (await this.#current()).real.coversAll(real)
   }
 
   /** Whether the system means a path by what it says. */
@@ -158,12 +176,16 @@ export class PathJudge {
     const placed = this.#patterns.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! }))
     this.#compiled = {
       roots,
+      plain: roots.every(({ written, real, folding, exists }) => exists && written === real && folding === EXACT),
       written: new ScopePatterns(placed.map(({ written, rest, folding }) => ({ root: written, rest, folding })), special),
       real: new ScopePatterns(placed.map(({ real, rest, folding }) => ({ root: real, rest, folding })), special),
     }
     return this.#compiled
   }
 }
+
+const isPath = (given: string): boolean =>
+  given !== '' && given.length <= PATH_CHARS && !given.includes('\0') && given.isWellFormed()
 
 /** How names fold at a path: as in the root it lies in. */
 function foldingAt(roots: readonly RealRoot[], path: string): NameFolding {

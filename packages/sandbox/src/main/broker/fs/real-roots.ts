@@ -10,6 +10,8 @@ export interface RealRoot {
   readonly written: string
   readonly real: string
   readonly folding: NameFolding
+  /** Whether it was there to be looked at. */
+  readonly exists: boolean
 }
 
 export interface RootsParts {
@@ -47,9 +49,10 @@ export class RealRoots {
     const real = await this.#locate(written).catch(() => undefined)
     const found = real === undefined ? undefined : await disk.look(real).catch(() => undefined)
     // One that cannot be looked at does not keep the others from being used.
-    if (real === undefined || found === undefined) return { written, real: real ?? written, folding: EXACT }
+    if (real === undefined || found === undefined) return { written, real: real ?? written, folding: EXACT, exists: false }
     const folder = found.kind === 'folder' ? real : parentOf(real, paths).folder
-    const known = before?.real === real ? before : { written, real, folding: await probeFolding(folder, disk, paths, platform) }
+    const folding = before?.real === real ? before.folding : await probeFolding(folder, disk, paths, platform)
+    const known = before?.real === real ? before : { written, real, folding, exists: true }
     this.#known.set(written, known)
     return known
   }

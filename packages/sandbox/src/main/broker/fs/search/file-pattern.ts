@@ -1,10 +1,11 @@
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, matchRow } from '@bulkhead/contract'
 import { expandBraces } from '../glob-pattern.ts'
 
 const PATTERN_CHARS = 1_024
 
 /** A pattern over paths below a folder, ready to be asked often. */
 export interface FilePattern {
+  readonly text: string
   matches(path: string): boolean
   /** Folders that whatever it matches lies in; empty when there is none. */
   readonly folder: readonly string[]
@@ -31,6 +32,7 @@ export function compileFilePattern(pattern: string): FilePattern {
   const [only] = alternatives.length === 1 ? alternatives : []
   const folder = only?.slice(0, Math.min(only.length - 1, only.findIndex(isWild) >>> 0)) ?? []
   return {
+    text: pattern,
     folder,
     matches(path) {
       const name = path.slice(path.lastIndexOf('/') + 1)
@@ -48,27 +50,8 @@ const ANY_FOLDERS = Symbol('**')
 
 const isWild = (part: string): boolean => /[*?[]/.test(part)
 
-/** Greedy, with one point to go back to: every part but `**` stands for exactly one name. */
-function matchNames(parts: readonly NameTest[], names: readonly string[]): boolean {
-  let [at, from, star, retry] = [0, 0, -1, 0]
-  while (from < names.length) {
-    const part = parts[at]
-    if (part === ANY_FOLDERS) {
-      star = at++
-      retry = from
-    } else if (part !== undefined && part(names[from]!)) {
-      at++
-      from++
-    } else if (star >= 0) {
-      at = star + 1
-      from = ++retry
-    } else {
-      return false
-    }
-  }
-  while (parts[at] === ANY_FOLDERS) at++
-  return at === parts.length
-}
+const matchNames = (parts: readonly NameTest[], names: readonly string[]): boolean =>
+  matchRow<NameTest, string>(parts, names, ANY_FOLDERS, (part, name) => typeof part === 'function' && part(name))
 
 function compilePart(part: string): NameTest {
   if (part === '**') return ANY_FOLDERS
@@ -87,26 +70,8 @@ type CharTest = string | ((char: string) => boolean) | typeof ANY_CHARS
 const ANY_CHARS = Symbol('*')
 const anyChar = (): boolean => true
 
-function matchChars(tokens: readonly CharTest[], chars: readonly string[]): boolean {
-  let [at, from, star, retry] = [0, 0, -1, 0]
-  while (from < chars.length) {
-    const token = tokens[at]
-    if (token === ANY_CHARS) {
-      star = at++
-      retry = from
-    } else if (token !== undefined && (typeof token === 'string' ? token === chars[from] : token(chars[from]!))) {
-      at++
-      from++
-    } else if (star >= 0) {
-      at = star + 1
-      from = ++retry
-    } else {
-      return false
-    }
-  }
-  while (tokens[at] === ANY_CHARS) at++
-  return at === tokens.length
-}
+const matchChars = (tokens: readonly CharTest[], chars: readonly string[]): boolean =>
+  matchRow<CharTest, string>(tokens, chars, ANY_CHARS, (token, char) => (typeof token === 'function' ? token(char) : token === char))
 
 function tokensOf(part: string, sets: boolean): readonly CharTest[] {
   return Array.from(part.matchAll(/\[([!^]?)(\]?[^\]]*)\]|[^]/gu)).flatMap(([text, negated, members]): readonly CharTest[] => {

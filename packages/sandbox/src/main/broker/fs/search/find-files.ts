@@ -8,6 +8,7 @@ import type { Place } from '../path-judge.ts'
 import { joinNames } from '../path-model.ts'
 import { shownPath } from '../shown-path.ts'
 import type { FilePattern } from './file-pattern.ts'
+import { narrowing } from './narrowing.ts'
 import { runRipgrep } from './ripgrep.ts'
 import type { FindRequest } from './search-request.ts'
 
@@ -28,14 +29,13 @@ export async function findFiles(
   if (place === undefined) return { paths: [], total: 0 }
   return scope.asFolder(place, async (folder) => {
     const granted = await scope.matcher()
-    const all = granted(place.real).covers
+    const all = await scope.coversAll(place)
     const named = (path: string): string => [...pattern.folder, path].join('/')
     const isWanted = (path: string): boolean =>
       pattern.matches(named(path)) && (all || granted(joinNames(place.real, path)).covers)
-    const { first, total } = await list(folder, isWanted, signal)
-    const newest = total <= ASKED_HERE
-      ? await newestFirst(folder, first)
-      : await sortedByRipgrep(folder, isWanted, request.limit, signal)
+    const search: Search = { folder, args: narrowing(pattern.text), isWanted, signal }
+    const { first, total } = await list(search)
+    const newest = total <= ASKED_HERE ? await newestFirst(folder, first) : await sortedByRipgrep(search, request.limit)
     return { paths: newest.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)])), total }
   })
 }
@@ -58,38 +58,39 @@ interface Listed {
   readonly total: number
 }
 
-async function list(folder: HeldFolder, isWanted: (path: string) => boolean, signal: AbortSignal): Promise<Listed> {
+interface Search {
+  readonly folder: HeldFolder
+  readonly args: readonly string[]
+  readonly isWanted: (path: string) => boolean
+  readonly signal: AbortSignal
+}
+
+async function list(search: Search): Promise<Listed> {
   const first: string[] = []
   let total = 0
-  await eachPath(folder, [], signal, (path) => {
-    if (!isWanted(path)) return true
+  await eachPath(search, (path) => {
     if (total++ < ASKED_HERE) first.push(path)
     return true
   })
   return { first, total }
 }
 
-async function sortedByRipgrep(
-  folder: HeldFolder, isWanted: (path: string) => boolean, limit: number, signal: AbortSignal,
-): Promise<readonly string[]> {
+async function sortedByRipgrep(search: Search, limit: number): Promise<readonly string[]> {
   const newest: string[] = []
-  await eachPath(folder, ['--sortr=modified'], signal, (path) => {
-    if (isWanted(path)) newest.push(path)
-    return newest.length < limit
-  })
+  await eachPath({ ...search, args: [...search.args, '--sortr=modified'] }, (path) => newest.push(path) < limit)
   return newest
 }
 
-async function eachPath(
-  folder: HeldFolder, args: readonly string[], signal: AbortSignal, take: (path: string) => boolean,
-): Promise<void> {
+/** Until `take` has enough. */
+async function eachPath({ folder, args, isWanted, signal }: Search, take: (path: string) => boolean): Promise<void> {
+  const takeWanted = (path: string): boolean => !isWanted(path) || take(path)
   let rest: Buffer = Buffer.alloc(0)
   // Many at once: there may be a hundred thousand of them.
   const takeAll = (bytes: Buffer): boolean => {
     const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
     const end = all.lastIndexOf(0)
     rest = all.subarray(end + 1)
-    return end < 0 || all.toString('utf8', 0, end).split('\0').every((path) => take(path.startsWith('./') ? path.slice(2) : path))
+    return end < 0 || all.toString('utf8', 0, end).split('\0').every((path) => takeWanted(path.startsWith('./') ? path.slice(2) : path))
   }
   await runRipgrep({ args: ['--files', '--null', ...args], cwd: folder.at('.'), signal, take: takeAll })
 }

@@ -8,12 +8,11 @@ import { shownPath } from '../shown-path.ts'
 import { compileFilePattern } from './file-pattern.ts'
 import { FoundCounts } from './found-counts.ts'
 import { FoundLines } from './found-lines.ts'
+import { narrowing } from './narrowing.ts'
 import { runRipgrep } from './ripgrep.ts'
 import type { SearchRequest } from './search-request.ts'
 
 const OPEN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
-/** A name pattern that means to ripgrep what it means here. */
-const PLAIN_NAME = /^[\w.*{},-]+$/
 
 /** Lines of the files of a grant below a folder, or of one file. */
 export async function searchLines(
@@ -37,12 +36,12 @@ function searchFolder(scope: FileScope, place: Place, request: SearchRequest, si
   const wanted = request.glob === undefined ? undefined : globTest(request.glob)
   return scope.asFolder(place, async (folder) => {
     const granted = await scope.matcher()
-    const all = granted(place.real).covers
+    const all = await scope.coversAll(place)
     const lines = collectorOf(request, (path) => {
       if (wanted !== undefined && !wanted(path)) return undefined
       return all || granted(joinNames(place.real, path)).covers ? shownPath(request.path, [path]) : undefined
     })
-    const args = [...argumentsOf(request), ...narrowing(request)]
+    const args = [...argumentsOf(request), ...(request.glob === undefined || request.type !== undefined ? [] : narrowing(request.glob))]
     await runRipgrep({ args, cwd: folder.at('.'), signal, take: (bytes) => lines.add(bytes) })
     return lines.end()
   })
@@ -62,14 +61,6 @@ function argumentsOf({ pattern, ignoreCase, multiline, context, want, type }: Se
     ...(type === undefined ? [] : [`--type=${type}`]),
     `--regexp=${pattern}`,
   ]
-}
-
-/** What ripgrep need not read. As a type and not as a glob, which would bring back what ignore files leave out. */
-function narrowing({ glob, type }: SearchRequest): readonly string[] {
-  const name = glob?.split('/').at(-1) ?? ''
-  const isPlain = PLAIN_NAME.test(name) && !/^\*+$/.test(name) && (glob === name || !/[{}]/.test(glob ?? ''))
-  const narrows = type === undefined && isPlain
-  return narrows ? [`--type-add=wanted:${name}`, '--type=wanted'] : []
 }
 
 function globTest(glob: string): (path: string) => boolean {

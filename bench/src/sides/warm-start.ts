@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Runner, Side } from '../harness/subject.ts'
+import type { WarmStart } from '../peers/warm-start.ts'
+import { forestOf, type Forest } from './extension-forest.ts'
+import { loadForest } from './load-forest.ts'
+
+const peer = fileURLToPath(new URL('../peers/warm-start.ts', import.meta.url))
+
+async function startIn(forest: Forest): Promise<WarmStart> {
+  const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(forest)])
+  const started = JSON.parse(stdout) as WarmStart
+  if (started.count !== forest.count) throw new Error(`It found ${started.count} extensions of ${forest.count}.`)
+  return started
+}
+
+/** Each reading is the first load of a process of its own: nothing of it has been compiled or looked at before. */
+export function warmStartSides(count: number) {
+  const forest = forestOf(count)
+  const side = <const Name extends string>(name: Name, reading: (started: WarmStart) => number) => ({
+    name,
+    answer: (i: number) => i,
+    start: async (): Promise<Runner> => {
+      const planted = await forest.open()
+      await loadForest(planted, true)
+      return { run: async (i) => i, cpuMs: async () => reading(await startIn(planted)), stop: () => forest.close() }
+    },
+  }) as const satisfies Side<Name>
+  return [
+    side('load alone', ({ loadMs }) => loadMs),
+    side('and every manifest read', ({ readMs }) => readMs),
+    side('with imports', ({ processMs }) => processMs),
+  ] as const
+}

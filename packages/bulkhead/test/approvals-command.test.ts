@@ -1,0 +1,109 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost, openSqliteStore, type Approval } from '../src/index.ts'
+import { bulkhead } from './command.ts'
+import { KEYS, PseudoTerminal } from './terminal/pseudo-terminal.ts'
+
+let folder: string
+beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-approvals-'))) })
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const home = () => join(folder, 'home/.bulkhead')
+const writing = (path: string) => ['write', '--args', JSON.stringify({ path, content: 'x' })]
+
+/** As if a person had said "always in this project" to each. */
+async function approve(workspace: string, ...paths: readonly string[]): Promise<void> {
+  mkdirSync(workspace, { recursive: true })
+  const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
+  const host = await createHost({ workspace, home: home(), store, trust: 'declined', env: {} })
+  const session = await host.openSession({ approver: { approve: async () => ({ decision: 'project', by: 'Ada\u001b[2J' }) } })
+  for (const path of paths) await session.call({ id: 'c', name: 'write', arguments: { path, content: 'x' } })
+  await host.close()
+}
+
+const listed = async (args: readonly string[] = []): Promise<readonly Approval[]> =>
+  JSON.parse((await bulkhead(['approvals', 'list', '--json', ...args], folder)).stdout) as Approval[]
+
+it('what a person says at the terminal for the project is known to later runs, counted, explained and revoked', async () => {
+  const terminal = new PseudoTerminal(['call', ...writing('notes/a.txt')], folder)
+  await terminal.see('Run it?')
+  terminal.press(KEYS.up, KEYS.enter)
+  expect(await terminal.ended()).toBe(0)
+  expect(existsSync(join(folder, 'notes/a.txt'))).toBe(true)
+  // Nobody is there any more, and nobody need be.
+  expect((await bulkhead(['call', ...writing('notes/deep/b.txt')], folder)).code).toBe(0)
+  const [approval, ...more] = await listed()
+  expect(more).toEqual([])
+  expect(approval).toMatchObject({
+    scope: 'project', status: 'standing', tool: 'write', approvalKey: 'notes', workspace: folder, uses: 1,
+    grantedBy: expect.stringMatching(/ at the terminal$/),
+  })
+  const explained = await bulkhead(['explain', ...writing('notes/a.txt')], folder)
+  expect(explained.stdout).toMatch(/^write would be allowed/)
+  expect(explained.stdout).toMatch(/approval +allow +approval +project approval [0-9a-f]{12} of the key "notes", given \d+ \w+ ago by .* at the terminal, expires in 30 days, used 1 time\n/)
+
+  const revoked = await bulkhead(['approvals', 'revoke', approval!.id.slice(0, 6)], folder)
+  expect(revoked).toMatchObject({ code: 0, stdout: expect.stringContaining(approval!.id) })
+  expect((await bulkhead(['call', ...writing('notes/a.txt')], folder)).stderr).toContain('ApprovalDenied')
+  const asks = await bulkhead(['explain', ...writing('notes/a.txt')], folder)
+  expect(asks.stdout).toMatch(/approval +pass +approval +the project approval [0-9a-f]{12} of the key "notes" was revoked \d+ \w+ ago by .* with bulkhead approvals, after 1 use\n/)
+  const { stdout: audit } = await bulkhead(['audit', 'tail', '--count', '100'], folder)
+  expect(audit).toMatch(/ApprovalGranted +write +bundled write@1\.0\.0 +notes by .* at the terminal/)
+  expect(audit).toMatch(/ApprovalRevoked +write +bundled write@1\.0\.0 +notes by /)
+  expect((await bulkhead(['audit', 'verify'], folder)).code).toBe(0)
+})
+
+it('lists by project and tool, for people and for programs', async () => {
+  await approve(folder, 'src/a.txt', 'docs/a.txt')
+  await approve(join(folder, 'other'), 'lib/a.txt')
+  const { code, stdout } = await bulkhead(['approvals', 'list'], folder)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^ID +STATUS +TOOL +EXTENSION +GIVEN +BY +EXPIRES +USES +LAST USED +KEY\n/)
+  expect(stdout).toMatch(/^[0-9a-f]{12} +standing +write +bundled write@1\.0\.0 +\d{4}-\d\d-\d\d \d\d:\d\dZ +Ada\\u\{1b\}\[2J +\S+ \S+ +0 +- +docs$/m)
+  expect((await listed()).map(({ approvalKey }) => approvalKey).toSorted()).toEqual(['docs', 'src'])
+  expect(await listed(['--project', 'other'])).toMatchObject([{ approvalKey: 'lib', workspace: join(folder, 'other') }])
+  expect(await listed(['--all'])).toHaveLength(3)
+  expect(await listed(['--tool', 'edit'])).toEqual([])
+  const shown = await bulkhead(['approvals', 'show', (await listed()).find(({ approvalKey }) => approvalKey === 'src')!.id], folder)
+  expect(shown.stdout).toMatch(/^key +src$/m)
+  expect(shown.stdout).toMatch(/^ {2}package +[0-9a-f]{64,}$/m)
+})
+
+it('revokes those of one project, or all', async () => {
+  await approve(folder, 'src/a.txt', 'docs/a.txt')
+  await approve(join(folder, 'other'), 'lib/a.txt')
+  expect((await bulkhead(['approvals', 'revoke', '--all', '--project', 'other'], folder)).code).toBe(0)
+  expect(await listed(['--all'])).toHaveLength(2)
+  expect(await listed(['--all', '--ended'])).toHaveLength(3)
+  expect((await bulkhead(['approvals', 'revoke', '--all'], folder)).stdout).toMatch(/^Revoked:\n/)
+  expect((await bulkhead(['approvals', 'list'], folder)).stdout).toBe('Nothing is approved.\n')
+  expect(await bulkhead(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({ code: 0, stdout: 'There was nothing to revoke.\n' })
+})
+
+it.each([
+  ['nothing to do', ['approvals'], 2], ['an unknown act', ['approvals', 'forget'], 2], ['no id', ['approvals', 'show'], 2],
+  ['nothing to revoke', ['approvals', 'revoke'], 2], ['too many ways', ['approvals', 'revoke', 'abcd', '--all'], 2],
+  ['too short an id', ['approvals', 'revoke', 'ab'], 2], ['an id that is none', ['approvals', 'revoke', '../x'], 2],
+  ['a contradiction', ['approvals', 'list', '--all', '--project', '.'], 2], ['a store that is not there', ['approvals', 'list'], 1],
+])('%s is refused', async (_, args, code) => {
+  expect((await bulkhead(args, folder)).code).toBe(code)
+  expect(existsSync(home())).toBe(false)
+})
+
+it('an id that no approval has is not found', async () => {
+  await approve(folder, 'src/a.txt')
+  const ran = await bulkhead(['approvals', 'revoke', 'ffffffffffff', '--json'], folder)
+  expect(ran.code).toBe(1)
+  expect(JSON.parse(ran.stdout)).toMatchObject({ error: { code: 'NotFound' } })
+})
+
+it('without a terminal nobody is asked: the question of a tool has its fixed refusal', async () => {
+  const { code, stdout } = await bulkhead(['call', 'question', '--args', '{"questions":[{"question":"Which?"}]}', '--json'], folder)
+  expect(code).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject({
+    error: { code: 'InteractionUnavailable' },
+    error_text: expect.stringContaining('Nobody can be asked here. Go on with your best guess, and say what you assumed.'),
+  })
+})

@@ -1,0 +1,116 @@
+import {
+  BulkheadError, type AuditEntry, type AuditSpan, type Clock, type Json, type Notes, type Store, type StoreCollection,
+  type StoredRecord,
+} from '@bulkhead/contract'
+
+/** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */
+const PATIENCE_MS = 30_000
+
+interface Pending {
+  readonly due: number
+  readonly giveUp: () => void
+}
+
+/**
+ * The embedder's store, held to what its port promises: everything asked of it settles, and what it throws is a rejection. One
+ * that does not answer has failed, so that no call, and no end of a host, waits for it for ever.
+ */
+export class PatientStore implements Store {
+  readonly forgets: boolean
+  /** Answers at once, and is asked for every call. */
+  readonly approvalRevision?: () => number
+  readonly appendAll?: (records: readonly Json[]) => Promise<number>
+  readonly notes?: Notes
+  readonly #store: Store
+  readonly #clock: Clock
+  /** In the order they are due. */
+  readonly #pending = new Set<Pending>()
+  #stopTimer: (() => void) | undefined
+
+  constructor(store: Store, clock: Clock) {
+    this.forgets = store.forgets === true
+    this.#store = store
+    this.#clock = clock
+    if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
+    if (store.appendAll) this.appendAll = (records) => this.#ask(() => store.appendAll!(records))
+    if (store.notes) this.notes = store.notes
+  }
+
+  read(collection: StoreCollection, key: string): Promise<Json | undefined> {
+    return this.#ask(() => this.#store.read(collection, key))
+  }
+
+  write(collection: StoreCollection, key: string, value: Json): Promise<void> {
+    return this.#ask(() => this.#store.write(collection, key, value))
+  }
+
+  remove(collection: StoreCollection, key: string): Promise<void> {
+    return this.#ask(() => this.#store.remove(collection, key))
+  }
+
+  update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined> {
+    return this.#ask(() => this.#store.update(collection, key, change))
+  }
+
+  list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]> {
+    return this.#ask(() => this.#store.list(collection, prefix))
+  }
+
+  append(record: Json): Promise<number> {
+    return this.#ask(() => this.#store.append(record))
+  }
+
+  records(from?: number, limit?: number): Promise<readonly AuditEntry[]> {
+    return this.#ask(() => this.#store.records(from, limit))
+  }
+
+  auditSpan(): Promise<AuditSpan> {
+    return this.#ask(() => this.#store.auditSpan())
+  }
+
+  close(): Promise<void> {
+    return this.#ask(() => this.#store.close())
+  }
+
+  #ask<Value>(work: () => Promise<Value>): Promise<Value> {
+    return new Promise<Value>((resolve, reject) => {
+      const answer = work()
+      const pending = { due: this.#clock.monotonic() + PATIENCE_MS, giveUp: () => reject(unanswered()) }
+      this.#pending.add(pending)
+      if (!this.#stopTimer) this.#watch(PATIENCE_MS)
+      answer.then(
+        (value) => {
+          this.#forget(pending)
+          resolve(value)
+        },
+        (thrown: unknown) => {
+          this.#forget(pending)
+          reject(thrown)
+        },
+      )
+    })
+  }
+
+  #forget(pending: Pending): void {
+    this.#pending.delete(pending)
+    if (this.#pending.size > 0) return
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+  }
+
+  /** One timer for all of them, as long as there is one. */
+  #watch(ms: number): void {
+    this.#stopTimer = this.#clock.after(ms, () => {
+      this.#stopTimer = undefined
+      const now = this.#clock.monotonic()
+      for (const pending of this.#pending) {
+        if (pending.due > now) return this.#watch(pending.due - now)
+        this.#pending.delete(pending)
+        pending.giveUp()
+      }
+    })
+  }
+}
+
+const unanswered = () =>
+  new BulkheadError('StoreUnavailable', `The store did not answer within ${PATIENCE_MS} ms.`, { data: { reason: 'unanswered' } })

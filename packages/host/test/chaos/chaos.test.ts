@@ -1,0 +1,35 @@
+import { tmpdir } from 'node:os'
+import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { someFaults } from './choose.ts'
+import { children } from './hulls.ts'
+import { play } from './play.ts'
+import { SCENARIOS } from './scenarios.ts'
+
+/** Of so many faults, one: what is slow to start is tried less here, and wholly by `pnpm soak`. */
+const EVERY = { inline: 12, thread: 24, process: 40 } as const
+
+describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, whatever fails at whichever await', (placement) => {
+  let sandbox: PooledSandbox
+  beforeAll(() => { sandbox = createSandbox({ workspace: tmpdir() }) })
+  afterAll(async () => {
+    await sandbox.close()
+    expect(sandbox.census()).toMatchObject({ thread: { used: 0, spare: 0 }, process: { used: 0, spare: 0 } })
+    expect(children()).toEqual([])
+  })
+
+  test.each(SCENARIOS.map((scenario, turn) => [scenario.name, scenario, turn] as const))(
+    'a call %s settles once, and the host and its record stand', async (_, scenario, turn) => {
+      const whole = await play(sandbox, placement, scenario)
+      expect(whole).toMatchObject({ faults: [], verdicts: scenario.expected })
+      const every = EVERY[placement]
+      const faults = someFaults(whole.crossings, turn).filter((_fault, index) => index % every === turn % every)
+      const broken: unknown[] = []
+      for (const fault of faults) {
+        const { faults: complaints } = await play(sandbox, placement, scenario, fault)
+        if (complaints.length > 0) broken.push({ ...fault, complaints })
+      }
+      expect(broken).toEqual([])
+    },
+  )
+})

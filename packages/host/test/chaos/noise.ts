@@ -1,0 +1,15 @@
+/** What a process complains of while something runs: rejections nobody handles, and warnings. */
+export function listenForNoise(): { stop(): readonly string[] } {
+  const heard: string[] = []
+  const rejected = (reason: unknown) => { heard.push(`nobody handled the rejection with ${String(reason)}`) }
+  const warned = (warning: Error) => { heard.push(`the process warns: ${warning.message}`) }
+  process.on('unhandledRejection', rejected)
+  process.on('warning', warned)
+  return {
+    stop() {
+      process.off('unhandledRejection', rejected)
+      process.off('warning', warned)
+      return heard
+    },
+  }
+}

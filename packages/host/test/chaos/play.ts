@@ -1,0 +1,79 @@
+import type { Placement } from '@bulkhead/contract'
+import type { PooledSandbox } from '@bulkhead/sandbox'
+import { ChaosWorld } from './chaos-world.ts'
+import type { Crossing, Fault } from './crossings.ts'
+import { listenForNoise } from './noise.ts'
+import type { Scenario } from './scenarios.ts'
+import { verifyAfter, verifyLeft } from './verify.ts'
+
+export interface Play {
+  /** Those of the scenario and of closing, in their order. */
+  readonly crossings: readonly Crossing[]
+  /** Whether the fault happened. */
+  readonly struck: boolean
+  /** What must hold and does not, each as a sentence. */
+  readonly faults: readonly string[]
+  /** What the calls came to. */
+  readonly verdicts: readonly string[]
+}
+
+/** More than any scenario uses, and then as many as time that passes can end afterwards. */
+const CALLS = 8
+const HOUR = 3_600_000
+const PATIENCE_MS = 30_000
+const TURNS = 20
+
+/** Plays one scenario, with one thing going wrong, to its end. */
+export async function play(sandbox: PooledSandbox, placement: Placement, scenario: Scenario, fault?: Fault): Promise<Play> {
+  const noise = listenForNoise()
+  const seen: Crossing[] = []
+  const world = await ChaosWorld.open(sandbox, placement, fault)
+  try {
+    await world.host.runWorkflow({ calls: CALLS }, async () => {
+      // What is no call may be refused.
+      await insist(world, scenario.run(world).catch(() => {}), scenario.name)
+      seen.push(...world.crossings.seen.splice(0))
+      await insist(world, verifyAfter(world, CALLS), 'the host afterwards')
+      world.crossings.seen.splice(0)
+    })
+    await insist(world, world.host.close(), 'closing')
+    world.crossings.release()
+    await turns()
+    await verifyLeft(world)
+  } catch (thrown) {
+    world.faults.push(String(thrown))
+  } finally {
+    await world.dispose()
+  }
+  const { crossings: { isStruck }, outcomes } = world
+  seen.push(...world.crossings.seen)
+  return {
+    crossings: seen, struck: isStruck, faults: [...world.faults, ...noise.stop()],
+    verdicts: outcomes.map((outcome) => outcome.type === 'output' ? 'output' : outcome.error.code),
+  }
+}
+
+/** What hangs is ended by time, or by whoever cancels; everything else ends by itself. Rejects when it does not. */
+async function insist(world: ChaosWorld, work: Promise<unknown>, what: string): Promise<void> {
+  let settled = false
+  const done = work.finally(() => { settled = true })
+  done.catch(() => {})
+  const kind = await Promise.race([world.crossings.struck, done.then(() => undefined, () => undefined)])
+  if (kind === 'hang' || kind === 'late') {
+    const timePasses = () => world.clock.pass(HOUR)
+    for (const push of [timePasses, () => world.cancel.abort(), timePasses, timePasses]) {
+      await turns()
+      if (settled) break
+      push()
+    }
+  }
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: it never settled`)), PATIENCE_MS)
+  })
+  await Promise.race([done, late]).finally(() => clearTimeout(timer))
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await new Promise<void>((resolve) => { setImmediate(resolve) })
+}

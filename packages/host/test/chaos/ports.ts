@@ -1,0 +1,79 @@
+import type {
+  CompartmentRequest, CompartmentSession, EventListener, Interactor, LoadReport, Sandbox, Store,
+} from '@bulkhead/contract'
+import type { Hooks, Judge, Sidecar, SmokeCheck } from '../../src/index.ts'
+import type { Crossings } from './crossings.ts'
+
+/** The same port, with every passage into it and out of it counted. */
+export function crossedStore(store: Store, crossings: Crossings): Store {
+  return {
+    read: crossings.port('store.read', (collection, key) => store.read(collection, key)),
+    write: crossings.port('store.write', (collection, key, value) => store.write(collection, key, value)),
+    remove: crossings.port('store.remove', (collection, key) => store.remove(collection, key)),
+    update: crossings.port('store.update', (collection, key, change) => store.update(collection, key, change)),
+    approvalRevision: () => store.approvalRevision!(),
+    list: crossings.port('store.list', (collection, prefix) => store.list(collection, prefix)),
+    append: crossings.port('store.append', (record) => store.append(record)),
+    appendAll: crossings.port('store.appendAll', (records) => store.appendAll!(records)),
+    ...(store.notes ? { notes: store.notes } : {}),
+    records: (from, limit) => store.records(from, limit),
+    auditSpan: () => store.auditSpan(),
+    close: () => store.close(),
+  }
+}
+
+/** `open`: the real thing, so that whoever kills knows whom. */
+export function crossedSandbox(open: Sandbox['open'], crossings: Crossings): Sandbox {
+  const opened = async (request: CompartmentRequest) => crossedSession(await open(request), crossings)
+  return { open: crossings.port('sandbox.open', opened), close: async () => {} }
+}
+
+function crossedSession(session: CompartmentSession, crossings: Crossings): CompartmentSession {
+  return {
+    id: session.id,
+    placement: session.placement,
+    offers: session.offers,
+    ended: session.ended,
+    get inFlight() {
+      return session.inFlight
+    },
+    get quiet() {
+      return session.quiet
+    },
+    lifecycle: crossings.port('compartment.lifecycle', (phase) => session.lifecycle(phase)),
+    call: crossings.port('compartment.call', (invocation) => session.call({
+      ...invocation,
+      onProgress: (text) => {
+        const fault = crossings.strike('compartment.progress', ['twice', 'kill', 'close-store'])
+        for (const _ of fault === 'twice' ? [1, 2] : [1]) invocation.onProgress?.(text)
+      },
+    })),
+    deriveApprovalKey: crossings.port('compartment.key', (tool, args, signal) => session.deriveApprovalKey(tool, args, signal)),
+    migrateState: crossings.port('compartment.migrate', (stored, signal) => session.migrateState(stored, signal)),
+    close: crossings.port('compartment.close', (reason) => session.close(reason)),
+  }
+}
+
+export const crossedInteractor = (interactor: Interactor, crossings: Crossings): Interactor =>
+  ({ interact: crossings.port('interactor', (envelope, signal) => interactor.interact(envelope, signal)) })
+
+export const crossedHooks = (crossings: Crossings): Hooks => ({
+  beforeToolExecution: crossings.port('hook.before', async () => true),
+  afterToolExecution: crossings.port('hook.after', async () => {}),
+})
+
+export const crossedJudge = (name: string, judge: Judge, crossings: Crossings): Judge =>
+  crossings.port(name, async (call, signal) => judge(call, signal))
+
+export const crossedSidecar = (sidecar: Required<Omit<Sidecar, 'files'>>, crossings: Crossings): Sidecar => ({
+  save: crossings.port('sidecar.save', (sessionId, callId, text) => sidecar.save(sessionId, callId, text)),
+  discard: crossings.port('sidecar.discard', (sessionId) => sidecar.discard(sessionId)),
+})
+
+export const crossedListener = (listener: EventListener, crossings: Crossings): EventListener =>
+  crossings.sink('listener', listener)
+
+export const crossedSource = (load: () => Promise<LoadReport>, crossings: Crossings) =>
+  ({ load: crossings.port('source.load', load) })
+
+export const crossedSmokeCheck = (crossings: Crossings): SmokeCheck => crossings.port('smoke check', async () => {})

@@ -1,0 +1,54 @@
+import { tmpdir } from 'node:os'
+import { DatabaseSync } from 'node:sqlite'
+import type { BulkheadEvent } from '@bulkhead/contract'
+import { createSandbox } from '@bulkhead/sandbox'
+import { expect, test } from 'vitest'
+import { ChaosWorld } from './chaos-world.ts'
+import { SCENARIOS } from './scenarios.ts'
+import { verifyAfter, verifyLeft } from './verify.ts'
+
+const isSuccess = ({ type }: BulkheadEvent): boolean => type === 'ToolInvocationSucceeded'
+type Tampering = readonly [what: string, complaint: RegExp, tamper: (world: ChaosWorld) => void]
+
+const TAMPERED: readonly Tampering[] = [
+  ['a second end', /was begun 1 times and ended/, ({ events }) => { events.push(events.find(isSuccess)!) }],
+  ['a missing end', /was begun 1 times and ended: $/, ({ events }) => { events.splice(events.findIndex(isSuccess), 1) }],
+  ['a timer that is left', /1 timers are left/, ({ clock }) => { clock.after(3_600_000, () => {}) }],
+  ['a changed record', /the audit is broken at 1/, ({ file }) => change(file, `UPDATE audit SET record = '{}' WHERE position = 1`)],
+  ['a lost record', /not on record, and nobody was told/, ({ file }) => change(file, 'DELETE FROM audit; DELETE FROM audit_end')],
+  ['a call that stays open', /open in the journal/, ({ file }) =>
+    change(file, `INSERT INTO entry VALUES ('call', 'a/1', '{"callId":"c1"}')`)],
+  ['an outcome that is none', /no outcome/, ({ outcomes }) => {
+    outcomes.push({ type: 'error', error: { code: 'Odd' }, metadata: { call_id: 'odd' } } as never)
+  }],
+]
+
+function change(file: string, statement: string): void {
+  using database = new DatabaseSync(file)
+  database.exec(statement)
+}
+
+test.each(TAMPERED)('the chaos would be told of %s', async (_, complaint, tamper) => {
+  const sandbox = createSandbox({ workspace: tmpdir() })
+  const world = await ChaosWorld.open(sandbox, 'inline')
+  await SCENARIOS[0]!.run(world)
+  await world.host.close()
+  tamper(world)
+  await verifyLeft(world)
+  world.clock.pass(7_200_000)
+  await world.dispose()
+  await sandbox.close()
+  expect(world.faults.join('\n')).toMatch(complaint)
+})
+
+test('the chaos would be told of a budget that is not given back, and of a host that does not answer', async () => {
+  const sandbox = createSandbox({ workspace: tmpdir() })
+  const world = await ChaosWorld.open(sandbox, 'inline')
+  await world.host.runWorkflow({ calls: 2 }, () => verifyAfter(world, 3))
+  await world.host.runWorkflow({ calls: 0 }, () => verifyAfter(world, 2))
+  await world.host.close()
+  await world.dispose()
+  await sandbox.close()
+  const complaints = [/2 calls ran on a budget of 3/, /does not answer any more/]
+  expect(world.faults).toEqual(complaints.map((complaint) => expect.stringMatching(complaint)))
+})

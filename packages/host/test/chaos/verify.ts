@@ -1,0 +1,77 @@
+import { ERRORS, type BulkheadEvent, type EventOf, type Json, type Outcome } from '@bulkhead/contract'
+import { verifyAudit } from '@bulkhead/store'
+import type { ChaosWorld } from './chaos-world.ts'
+
+type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
+
+const isEnd = (event: BulkheadEvent): event is EndEvent =>
+  event.type === 'ToolInvocationSucceeded' || event.type === 'ToolInvocationFailed' || event.type === 'ToolInvocationCancelled'
+
+/** The host answers, and exactly what ran was paid for: the rest of the budget is there, and not a call more. */
+export async function verifyAfter(world: ChaosWorld, budget: number): Promise<void> {
+  const { host, faults } = world
+  const session = await host.openSession().catch((thrown: unknown) => {
+    if ((thrown as { code?: unknown }).code !== 'HostClosed') faults.push(`no session can be opened: ${String(thrown)}`)
+  })
+  if (!session) return
+  const verdicts: string[] = []
+  // Some may fail: the news of a death can come later than the next call.
+  for (let tries = 0; tries < budget + 3 && verdicts.at(-1) !== 'BudgetExhausted'; tries++) {
+    const outcome = await world.unfailing(session.call({ id: `after-${tries}`, name: 'open', arguments: {} }))
+    verdicts.push(verdictOf(outcome))
+  }
+  if (!verdicts.includes('output')) faults.push(`the host does not answer any more: ${verdicts.join(', ')}`)
+  const ran = world.events.filter((event) => event.type === 'ToolInvocationStarted' && event.attempt === 1).length
+  if (ran !== budget) faults.push(`${ran} calls ran on a budget of ${budget}: ${verdicts.join(', ')}`)
+}
+
+/** Where a fault keeps the host from closing what it opened, or from knowing of it. */
+const KEEPS = ['compartment.close', 'sandbox.open out']
+
+/** When the host is closed: each call has one end, all of it is on record, and nothing is left. */
+export async function verifyLeft(world: ChaosWorld): Promise<void> {
+  const { faults, outcomes, events, clock, compartments } = world
+  for (const outcome of outcomes) if (!isTyped(outcome)) faults.push(`no outcome: ${JSON.stringify(outcome)}`)
+  const ends = Map.groupBy(events.filter(isEnd), callOf)
+  const proposals = Map.groupBy(events.filter(({ type }) => type === 'ToolInvocationProposed') as EndEvent[], callOf)
+  for (const call of new Set([...ends.keys(), ...proposals.keys()])) {
+    const told = ends.get(call) ?? []
+    // One that goes on after a pause has an end for each; one that was refused at once was never proposed.
+    const known = outcomes.filter(({ metadata }) => call.startsWith(`${metadata.call_id} `)).length
+    const due = Math.max(proposals.get(call)?.length ?? 1, known)
+    if (told.length !== due) faults.push(`${call} was begun ${due} times and ended: ${told.map(({ type }) => type).join(', ')}`)
+  }
+  if (clock.pending > 0) faults.push(`${clock.pending} timers are left`)
+  const keeps = KEEPS.some((port) => world.suffers(port))
+  if (compartments.size > 0 && !keeps) faults.push(`${compartments.size} compartments are left`)
+  await verifyRecord(world, [...ends.keys()])
+}
+
+/** What is kept is a chain, and what is not kept was complained of. */
+async function verifyRecord(world: ChaosWorld, ended: readonly string[]): Promise<void> {
+  const { faults, events } = world
+  const store = await world.reopenStore()
+  try {
+    const verdict = await verifyAudit(store)
+    if (!verdict.ok) faults.push(`the audit is broken at ${verdict.position}: ${verdict.reason}`)
+    const kept = (await store.records()).map(({ record }) => record as unknown as BulkheadEvent)
+    const onRecord = new Set(kept.filter(isEnd).map(callOf))
+    const missing = ended.filter((call) => !onRecord.has(call))
+    const open = (await store.list('call')).map(({ value }) => (value as { callId: Json }).callId)
+    const complained = events.some(({ type }) => type === 'SuppressedError')
+    if (missing.length > 0 && !complained) faults.push(`not on record, and nobody was told: ${missing.join(', ')}`)
+    if (open.length > 0 && !complained) faults.push(`open in the journal, and nobody was told: ${open.join(', ')}`)
+    const lost = [...missing, ...open]
+    if (lost.length > 0 && !world.suffers('store')) faults.push(`lost though the store works: ${lost.join(', ')}`)
+  } finally {
+    await store.close()
+  }
+}
+
+const callOf = ({ sessionId, callId }: Pick<EndEvent, 'sessionId' | 'callId'>): string => `${callId} in ${sessionId.slice(0, 8)}`
+
+const verdictOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
+
+const isTyped = (outcome: Outcome): boolean => outcome.type === 'output'
+  ? 'data' in outcome && outcome.metadata.call_id !== ''
+  : Object.hasOwn(ERRORS, outcome.error.code) && outcome.error_text !== '' && outcome.error.class === ERRORS[outcome.error.code].class
