@@ -118,6 +118,11 @@ describe('wrong usage exits with 2 and does nothing', () => {
     expect(asJson.code).toBe(1)
   })
 
+  it('a folder that is none cannot be packed', async () => {
+    expect(await bulkhead(['pack', 'nowhere'], folder))
+      .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "nowhere" is not a folder/) })
+  })
+
   it('every command tells its exit codes', async () => {
     const { stdout } = await bulkhead(['--help'], folder)
     const commands = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name!)

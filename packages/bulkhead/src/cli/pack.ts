@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { INTEGRITY_FILE, packFolder } from '@bulkhead/loader'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
@@ -28,6 +28,9 @@ module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "pack".')
     return answering(values.json, async () => {
       const folder = resolve(dir)
+      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+        throw new BulkheadError('InstallSourceInvalid', `"${dir}" is not a folder. Name the folder of an extension, such as ./weather.`)
+      }
       const packed = await packFolder(folder, {
         loader: loaderOptions(homeFolder(values.home)), bundle: (main) => bundleModule(folder, main),
       })
