@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type AuditEntry, type AuditSpan, type Clock, type Json, type Store, type StoreCollection, type StoredRecord,
+  BulkheadError, type AuditEntry, type AuditSpan, type Clock, type Json, type Notes, type Store, type StoreCollection, type StoredRecord,
 } from '@bulkhead/contract'
 
 /** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */
@@ -16,8 +16,10 @@ interface Pending {
  */
 export class PatientStore implements Store {
   readonly forgets: boolean
-  /** Answers at once, and is asked for every call. */
+  /** What only some stores have is had by this one where the store has it. */
   readonly approvalRevision?: () => number
+  readonly appendAll?: (records: readonly Json[]) => Promise<number>
+  readonly notes?: Notes
   readonly #store: Store
   readonly #clock: Clock
   /** In the order they are due. */
@@ -28,7 +30,17 @@ export class PatientStore implements Store {
     this.forgets = store.forgets === true
     this.#store = store
     this.#clock = clock
+    const { notes } = store
     if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
+    if (store.appendAll) this.appendAll = (records) => this.#ask(() => store.appendAll!(records))
+    if (notes) {
+      this.notes = {
+        open: (owner) => notes.open(owner),
+        owners: () => this.#ask(() => notes.owners()),
+        left: (owner) => this.#ask(() => notes.left(owner)),
+        discard: (owner) => this.#ask(() => notes.discard(owner)),
+      }
+    }
   }
 
   read(collection: StoreCollection, key: string): Promise<Json | undefined> {
