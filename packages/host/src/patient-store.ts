@@ -17,7 +17,7 @@ interface Pending {
  */
 export class PatientStore implements Store {
   readonly forgets: boolean
-  /** Answers at once, and is asked for every call. */
+  /** What only some stores have is had by this one where the store has it. */
   readonly approvalRevision?: () => number
   readonly appendAll?: (records: readonly Json[]) => Promise<number>
   readonly notes?: Notes
@@ -31,9 +31,17 @@ export class PatientStore implements Store {
     this.forgets = store.forgets === true
     this.#store = store
     this.#clock = clock
+    const { notes } = store
     if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
     if (store.appendAll) this.appendAll = (records) => this.#ask(() => store.appendAll!(records))
-    if (store.notes) this.notes = store.notes
+    if (notes) {
+      this.notes = {
+        open: (owner) => notes.open(owner),
+        owners: () => this.#ask(() => notes.owners()),
+        left: (owner) => this.#ask(() => notes.left(owner)),
+        discard: (owner) => this.#ask(() => notes.discard(owner)),
+      }
+    }
   }
 
   read(collection: StoreCollection, key: string): Promise<Json | undefined> {

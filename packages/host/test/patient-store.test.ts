@@ -1,3 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Store } from '@bulkhead/contract'
+import { createMemoryStore, openSqliteStore } from '@bulkhead/store'
 import { expect, test } from 'vitest'
 import { PatientStore } from '../src/patient-store.ts'
 import { flush, ManualClock } from './twin/clock.ts'
@@ -60,4 +65,18 @@ test('a store that throws while a call ends costs the entry, never the outcome',
   const session = await world.host.openSession({ mode: 'yolo' })
   store.remove = () => { throw new Error('not today') }
   expect(verdictOf(await session.call({ id: 'c', name: 'echo', arguments: {} }))).toBe('output')
+})
+
+test('whatever the store of a host can do, it can do through this, and what it cannot is absent', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bulkhead-patient-'))
+  const stores: readonly Store[] = [await openSqliteStore({ file: join(folder, 'host.db') }), createMemoryStore(), new MemoryStore()]
+  const optional = ['approvalRevision', 'appendAll', 'notes'] as const
+  for (const store of stores) {
+    const patient: Store = new PatientStore(store, new ManualClock())
+    const names = [...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]
+    expect(names.filter((name) => name !== 'failing' && !(name in patient))).toEqual([])
+    for (const name of optional) expect(patient[name] === undefined).toBe(store[name] === undefined)
+    await store.close()
+  }
+  rmSync(folder, { recursive: true })
 })

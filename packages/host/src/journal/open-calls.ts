@@ -72,10 +72,19 @@ export class OpenCalls {
     try {
       const notebook = this.#notebook ??= notes.open(this.#owner.id)
       notebook.put(id, this.#textOf(call))
-      return { close: () => notebook.drop(id) }
+      return { close: () => this.#drop(notebook, id) }
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
       return undefined
+    }
+  }
+
+  /** A note that stays is a call that the next host closes, not one that has no outcome. */
+  #drop(notebook: Notebook, id: number): void {
+    try {
+      notebook.drop(id)
+    } catch (thrown) {
+      this.#sources.events.suppressed(JOURNAL, thrown)
     }
   }
 

@@ -12,7 +12,7 @@ import { chaosExtension } from './chaos-extension.ts'
 import { Crossings, type Fault } from './crossings.ts'
 import { killHulls } from './hulls.ts'
 import {
-  crossedHooks, crossedInteractor, crossedJudge, crossedListener, crossedSandbox, crossedSidecar, crossedSmokeCheck,
+  crossedGuard, crossedHooks, crossedInteractor, crossedJudge, crossedListener, crossedSandbox, crossedSidecar, crossedSmokeCheck,
   crossedSource, crossedStore,
 } from './ports.ts'
 
@@ -84,13 +84,13 @@ export class ChaosWorld {
   }
 
   /** Everything a session can bring is there, and each of it can fail. */
-  openSession(given: Omit<SessionOptions, 'watchdog' | 'guards'> & { watchdog?: Judge; guards?: readonly Judge[] } = {}): Promise<Session> {
-    const { interactor, watchdog = () => undefined, guards = [() => undefined], ...options } = given
+  openSession(given: Omit<SessionOptions, 'watchdog' | 'guards'> & { readonly watchdog?: Judge } = {}): Promise<Session> {
+    const { interactor, watchdog = () => undefined, ...options } = given
     const { crossings } = this
     return this.host.openSession({
       hooks: crossedHooks(crossings),
       watchdog: crossedJudge('watchdog', watchdog, crossings),
-      guards: guards.map((guard) => crossedJudge('guard', guard, crossings)),
+      guards: [crossedGuard(crossings)],
       ...(interactor ? { interactor: [interactor].flat().map((each) => crossedInteractor(each, crossings)) } : {}),
       ...options,
     })
@@ -122,7 +122,8 @@ export class ChaosWorld {
   /** Whether what is made to fail is, or is of, this port. */
   suffers(port: string): boolean {
     const { fault } = this.crossings
-    return fault !== undefined && (fault.at.startsWith(port) || (port === 'store' && fault.kind === 'close-store'))
+    if (fault === undefined) return false
+    return fault.at.startsWith(port) || (port === 'store' && (fault.at.startsWith('notes') || fault.kind === 'close-store'))
   }
 
   /** Resolves when an event of this type was told. */

@@ -1,7 +1,7 @@
 import type {
-  CompartmentRequest, CompartmentSession, EventListener, Interactor, LoadReport, Sandbox, Store,
+  CompartmentRequest, CompartmentSession, EventListener, Interactor, LoadReport, Notes, Sandbox, Store,
 } from '@bulkhead/contract'
-import type { Hooks, Judge, Sidecar, SmokeCheck } from '../../src/index.ts'
+import type { Guard, Hooks, Judge, Sidecar, SmokeCheck } from '../../src/index.ts'
 import type { Crossings } from './crossings.ts'
 
 /** The same port, with every passage into it and out of it counted. */
@@ -15,10 +15,36 @@ export function crossedStore(store: Store, crossings: Crossings): Store {
     list: crossings.port('store.list', (collection, prefix) => store.list(collection, prefix)),
     append: crossings.port('store.append', (record) => store.append(record)),
     appendAll: crossings.port('store.appendAll', (records) => store.appendAll!(records)),
-    ...(store.notes ? { notes: store.notes } : {}),
+    notes: crossedNotes(store.notes!, crossings),
     records: (from, limit) => store.records(from, limit),
     auditSpan: () => store.auditSpan(),
     close: () => store.close(),
+  }
+}
+
+/** Made at once: what can go wrong with them is that they throw, or that something else ends meanwhile. */
+function crossedNotes(notes: Notes, crossings: Crossings): Notes {
+  const strike = (port: string) => {
+    if (crossings.strike(port, ['throw', 'kill', 'close-store']) === 'throw') throw new Error('chaos')
+  }
+  return {
+    open(owner) {
+      strike('notes.open')
+      const notebook = notes.open(owner)
+      return {
+        put(id, text) {
+          strike('notes.put')
+          notebook.put(id, text)
+        },
+        drop(id) {
+          strike('notes.drop')
+          notebook.drop(id)
+        },
+      }
+    },
+    owners: crossings.port('notes.owners', () => notes.owners()),
+    left: crossings.port('notes.left', (owner) => notes.left(owner)),
+    discard: crossings.port('notes.discard', (owner) => notes.discard(owner)),
   }
 }
 
@@ -60,6 +86,17 @@ export const crossedInteractor = (interactor: Interactor, crossings: Crossings):
 export const crossedHooks = (crossings: Crossings): Hooks => ({
   beforeToolExecution: crossings.port('hook.before', async () => true),
   afterToolExecution: crossings.port('hook.after', async () => {}),
+  onBeforeTool: crossings.sink('hook.onBeforeTool', () => {}),
+  onAfterTool: crossings.sink('hook.onAfterTool', () => {}),
+  onToolError: crossings.sink('hook.onToolError', () => {}),
+  onPermissionDenied: crossings.sink('hook.onPermissionDenied', () => {}),
+})
+
+/** Before the call and after it. */
+export const crossedGuard = (crossings: Crossings): Guard => ({
+  id: 'guard',
+  pre: crossings.port('guard.pre', async () => undefined),
+  post: crossings.port('guard.post', async () => undefined),
 })
 
 export const crossedJudge = (name: string, judge: Judge, crossings: Crossings): Judge =>

@@ -1,5 +1,5 @@
 import type { Interactor, Json } from '@bulkhead/contract'
-import type { Session } from '../../src/index.ts'
+import type { Judge, Session } from '../../src/index.ts'
 import type { ChaosWorld } from './chaos-world.ts'
 
 /** Something that a host is used for. Contract: without a fault it ends as `expected` says, in the order the calls ended. */
@@ -34,6 +34,16 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
   scenario('denied', ['WatchdogDenied'], async (world) => {
     await world.call(await world.openSession({ watchdog: () => ({ action: 'deny', reason: 'no' }) }), 'open')
+  }),
+  scenario('granted by the stage of a workflow', ['output', 'output'], async (world) => {
+    const stage = { stageExecutionId: 's1', name: 'plan', attempt: 1, allowedTools: ['long'] }
+    const session = await world.openSession({ stateMachine: { id: 'flow', stage: () => stage }, interactor: answering(true) })
+    for (const name of ['long', 'echo']) await world.call(session, name)
+  }),
+  scenario('with other arguments than it came with', ['output'], async (world) => {
+    const watchdog: Judge = ({ args: { key } }) =>
+      key === 'k' ? { action: 'change', arguments: { key: 'l' }, reason: 'it is better' } : undefined
+    await world.call(await world.openSession({ watchdog, interactor: answering({ decision: 'once' }) }), 'echo', { key: 'k' })
   }),
   scenario('tried again', ['output'], async (world) => {
     await world.call(await world.openSession(), 'busy', { token: crypto.randomUUID() })

@@ -1,4 +1,4 @@
-import { ERRORS, type BulkheadEvent, type EventOf, type Json, type Outcome } from '@bulkhead/contract'
+import { ERRORS, type BulkheadEvent, type EventOf, type Outcome, type Store } from '@bulkhead/contract'
 import { verifyAudit } from '@bulkhead/store'
 import type { ChaosWorld } from './chaos-world.ts'
 
@@ -57,7 +57,7 @@ async function verifyRecord(world: ChaosWorld, ended: readonly string[]): Promis
     const kept = (await store.records()).map(({ record }) => record as unknown as BulkheadEvent)
     const onRecord = new Set(kept.filter(isEnd).map(callOf))
     const missing = ended.filter((call) => !onRecord.has(call))
-    const open = (await store.list('call')).map(({ value }) => (value as { callId: Json }).callId)
+    const open = await openCalls(store)
     const complained = events.some(({ type }) => type === 'SuppressedError')
     if (missing.length > 0 && !complained) faults.push(`not on record, and nobody was told: ${missing.join(', ')}`)
     if (open.length > 0 && !complained) faults.push(`open in the journal, and nobody was told: ${open.join(', ')}`)
@@ -68,10 +68,19 @@ async function verifyRecord(world: ChaosWorld, ended: readonly string[]): Promis
   }
 }
 
+/** What the next host would find begun and not ended. */
+async function openCalls(store: Store): Promise<readonly string[]> {
+  const records = (await store.list('call')).map(({ value }) => JSON.stringify(value))
+  const notes = await Promise.all((await store.notes!.owners()).map((owner) => store.notes!.left(owner)))
+  return [...records, ...notes.flat()]
+}
+
 const callOf = ({ sessionId, callId }: Pick<EndEvent, 'sessionId' | 'callId'>): string => `${callId} in ${sessionId.slice(0, 8)}`
 
 const verdictOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
-const isTyped = (outcome: Outcome): boolean => outcome.type === 'output'
-  ? 'data' in outcome && outcome.metadata.call_id !== ''
-  : Object.hasOwn(ERRORS, outcome.error.code) && outcome.error_text !== '' && outcome.error.class === ERRORS[outcome.error.code].class
+function isTyped(outcome: Outcome): boolean {
+  if (outcome.type === 'output') return 'data' in outcome && outcome.metadata.call_id !== ''
+  const { error: { code, class: errorClass }, error_text: text } = outcome
+  return Object.hasOwn(ERRORS, code) && ERRORS[code].class === errorClass && text !== ''
+}

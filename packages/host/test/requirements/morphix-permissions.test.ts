@@ -1,0 +1,153 @@
+import { toMorphix } from '@bulkhead/contract/dialects'
+import { expect } from 'vitest'
+import type { HookContext, Hooks } from '../../src/index.ts'
+import { flush, ManualClock } from '../twin/clock.ts'
+import type { ToolSketch } from '../twin/world.ts'
+import { A, opened, proveAll, ran, type Setting } from './requirement.ts'
+
+const POINTS = [
+  'onBeforeTool', 'onAfterTool', 'onToolError', 'onPermissionDenied', 'onTokenBudgetExceeded', 'onToolsDisabled',
+] as const
+
+/** One call with every observer listening, as morphix tells it. */
+async function observed(setting: Setting, args = A) {
+  const heard: HookContext[] = []
+  const hooks: Hooks = Object.fromEntries(POINTS.map((point) => [point, (context: HookContext) => { heard.push(context) }]))
+  const setup = await opened({ ...setting, hooks })
+  const result = toMorphix(await setup.call(args))
+  await flush()
+  return { ...setup, result, heard, points: heard.map(({ hookPoint }) => hookPoint) }
+}
+
+/** Whose key names the action, as the dangerous ones do. */
+const FILES: ToolSketch = { approvalKey: 'echo.{action}', gated: false, mode: 'read', requires: {} }
+
+proveAll('morphix', [
+  {
+    id: 'morphix.tools-disabled-first',
+    says: 'where tools are switched off nothing else is looked at, and on_tools_disabled is told',
+    async prove() {
+      const { result, points, approver } = await observed({ config: { toolsEnabled: false } })
+      expect(result).toMatchObject({ success: false, error: 'tools_disabled' })
+      expect(points).toEqual(['onToolsDisabled'])
+      expect(approver.asked).toEqual([])
+    },
+  },
+  {
+    id: 'morphix.exists', says: 'then the tool must exist',
+    async prove() {
+      const { session } = await opened()
+      const result = toMorphix(await session.call({ id: 'c', name: 'nothing', arguments: {} }))
+      expect(result).toMatchObject({ success: false, error: 'tool_not_found' })
+    },
+  },
+  {
+    id: 'morphix.role-flags', says: 'the flag of tool and role decides, else the flag of the tool, else it is allowed',
+    async prove() {
+      const verdictOf = async (roles: Record<string, boolean>) =>
+        (await (await opened({ config: { roles }, role: 'reviewer', mode: 'yolo' })).verdict())[0]
+      expect(await verdictOf({ allow_echo_reviewer: false, allow_echo: true })).toBe('RoleDenied')
+      expect(await verdictOf({ allow_echo_reviewer: true, allow_echo: false })).toBe('output')
+      expect(await verdictOf({ allow_echo: false })).toBe('RoleDenied')
+      expect(await verdictOf({ allow_echo_guest: false, allow_other: false })).toBe('output')
+    },
+  },
+  {
+    id: 'morphix.permission-denied-hook',
+    says: 'a call that fails the permission check is told to on_permission_denied, with tool, role and workspace',
+    async prove() {
+      const { result, heard } = await observed({ role: 'guest', roles: { allow_echo_guest: false } })
+      expect(result).toMatchObject({ success: false, error: 'permission_denied' })
+      const context = { hookPoint: 'onPermissionDenied', toolName: 'echo', role: 'guest', workspace: '/work space' }
+      expect(heard).toMatchObject([context])
+    },
+  },
+  {
+    id: 'morphix.dangerous-actions-ask',
+    says: 'of one tool the dangerous actions need approval, by `tool.action`, and the others do not',
+    async prove() {
+      const rules = [{ permission: 'echo', pattern: 'echo.delete', action: 'ask' }] as const
+      const { approver, verdict } = await opened({ tool: FILES, rules })
+      expect(await verdict({ action: 'read' })).toEqual(['output', 0])
+      expect(await verdict({ action: 'delete' })).toEqual(['output', 1])
+      const shown = { tool: 'echo', approvalKey: 'echo.delete', argumentsText: expect.stringContaining('delete') }
+      expect(approver.asked).toMatchObject([shown])
+    },
+  },
+  {
+    id: 'morphix.approval-denied', says: 'a callback that says no ends the call as approval_denied, and nothing runs',
+    async prove() {
+      const { world, result, points } = await observed({ person: 'reject' })
+      expect(result).toMatchObject({ success: false, error: 'approval_denied' })
+      expect(points).toEqual(['onPermissionDenied'])
+      expect(ran(world)).toEqual([])
+    },
+  },
+  {
+    id: 'morphix.no-callback', says: 'where no callback is wired, dangerous actions run unapproved',
+    overruledBy: 'headless: ask is deny; a missing approver is headless',
+    async prove() {
+      const { world, result } = await observed({ person: undefined })
+      expect(result).toMatchObject({ success: false, error: 'approval_denied' })
+      expect(ran(world)).toEqual([])
+    },
+  },
+  {
+    id: 'morphix.approval-before-budget',
+    says: 'the budget is looked at after the approval; a call beyond it does not run, and on_token_budget_exceeded is told',
+    async prove() {
+      const { world, result, points, approver } = await observed({ budget: { calls: 0 } })
+      expect(result).toMatchObject({ success: false, error: 'token_budget_exceeded' })
+      expect(approver.asked).toHaveLength(1)
+      expect(points).toEqual(['onTokenBudgetExceeded'])
+      expect(ran(world)).toEqual([])
+    },
+  },
+  {
+    id: 'morphix.denied-costs-nothing', says: 'a call that is denied takes nothing of the budget',
+    async prove() {
+      const decisions = ['reject', 'once'] as const
+      let asked = 0
+      const approver = { approve: async () => ({ decision: decisions[asked++]! }) }
+      const { verdict } = await opened({ budget: { calls: 1 }, approver })
+      expect((await verdict())[0]).toBe('ApprovalDenied')
+      expect((await verdict())[0]).toBe('output')
+    },
+  },
+  {
+    id: 'morphix.hooks-after-the-checks',
+    says: 'on_before_tool fires only for what passed every check, on_after_tool after success',
+    async prove() {
+      expect((await observed({})).points).toEqual(['onBeforeTool', 'onAfterTool'])
+      expect((await observed({ person: 'reject' })).points).not.toContain('onBeforeTool')
+    },
+  },
+  {
+    id: 'morphix.observers-cannot-veto', says: 'a hook of these six that throws is reported and changes nothing',
+    async prove() {
+      const hooks: Hooks = { onBeforeTool: () => { throw new Error('no') } }
+      const { world, verdict } = await opened({ hooks })
+      expect(await verdict()).toEqual(['output', 1])
+      expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'hook onBeforeTool' }])
+    },
+  },
+  {
+    id: 'morphix.one-approval-for-all-attempts', says: 'trying again asks nobody again; on_before_tool fires for each attempt',
+    async prove() {
+      const clock = new ManualClock()
+      let tries = 0
+      const execute = () => {
+        if (++tries < 3) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' })
+        return 'done'
+      }
+      const attempts: number[] = []
+      const hooks: Hooks = { onBeforeTool: ({ attempt }) => { attempts.push(attempt) } }
+      const { approver, call } = await opened({ tool: { execute }, world: { clock }, hooks })
+      const outcome = call({})
+      await clock.advance(10_000)
+      expect(toMorphix(await outcome)).toMatchObject({ success: true, attempt: 3 })
+      expect(approver.asked).toHaveLength(1)
+      expect(attempts).toEqual([1, 2, 3])
+    },
+  },
+])

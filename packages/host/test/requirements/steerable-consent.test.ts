@@ -1,0 +1,104 @@
+import { classifyToolMode, isTerminalResult, type ToolMode } from '@bulkhead/contract'
+import { toSteerable } from '@bulkhead/contract/dialects'
+import { expect } from 'vitest'
+import type { ToolSketch } from '../twin/world.ts'
+import { opened, proveAll, ran } from './requirement.ts'
+
+const SHELL: ToolSketch = { mode: 'read', requires: { shell: [{ cmd: '*' }] }, inputSchema: { type: 'object' } }
+
+/** One of ours, so that it is believed to need no gate. */
+const ours = (mode: ToolMode) => opened({
+  extensions: [{
+    layer: 'bundled', inline: true, tools: { echo: { gated: false, mode, requires: { net: { hosts: ['example.com'] } } } },
+  }],
+})
+
+proveAll('steerable', [
+  {
+    id: 'steerable.mode-by-name', says: 'the mode of a tool follows from the beginning of its name',
+    async prove() {
+      const modes: Record<ToolMode, readonly string[]> = {
+        read: ['get_x', 'list_x', 'read_x', 'search_x'],
+        safe_write: ['create_x', 'update_x', 'add_x', 'set_x'],
+        destructive: ['delete_x', 'remove_x', 'archive_x', 'drop_x'],
+        local: ['local_x', 'shell_x', 'exec_x', 'whatever'],
+        external: [],
+      }
+      for (const [mode, names] of Object.entries(modes)) {
+        for (const name of names) {
+          const { session } = await opened({ extensions: [{ tools: { [name]: { requires: {} } } }] })
+          expect(session.tools()).toMatchObject([{ name, mode }])
+        }
+      }
+    },
+  },
+  {
+    id: 'steerable.mode-override', says: 'the mode given at registration goes over the one of the name',
+    async prove() {
+      const { session } = await opened({ extensions: [{ tools: { delete_x: { mode: 'safe_write' } } }] })
+      expect(session.tools()).toMatchObject([{ mode: 'safe_write' }])
+      expect(classifyToolMode({ name: 'get_x', mode: 'local' })).toBe('local')
+    },
+  },
+  {
+    id: 'steerable.local-needs-consent',
+    says: 'what touches the user\'s machine runs with consent only, whatever else is said of it',
+    async prove() {
+      const tool: ToolSketch = { mode: 'local', gated: false, requires: {} }
+      expect(await (await opened({ tool })).verdict({})).toEqual(['output', 1])
+      expect(await (await opened({ tool, person: 'reject' })).verdict({})).toEqual(['ApprovalDenied', 1])
+      const allowed = await opened({ tool, rules: [{ permission: 'echo', pattern: '*', action: 'allow' }] })
+      expect(await allowed.verdict({})).toEqual(['output', 1])
+    },
+  },
+  ...(['read', 'safe_write', 'destructive', 'external'] as const).map((mode) => ({
+    id: `steerable.${mode}-runs-by-itself`, says: `${mode} runs without consent where nothing else asks`,
+    async prove() {
+      expect(await (await ours(mode)).verdict({})).toEqual(['output', 0])
+    },
+  })),
+  {
+    id: 'steerable.strangers-run-by-themselves', says: 'safe_write, destructive and external of anybody run without consent',
+    overruledBy: 'gated: false from a stranger is honoured only where its requirements have no effects; tool mode is a floor',
+    async prove() {
+      for (const mode of ['safe_write', 'destructive', 'external'] as const) {
+        const { verdict } = await opened({ tool: { gated: false, mode, requires: { net: { hosts: ['example.com'] } } } })
+        expect(await verdict({})).toEqual(['output', 1])
+      }
+    },
+  },
+  {
+    id: 'steerable.refused-consent',
+    says: 'a refusal is a failed result that lets the model go on; only a cancelled call ends the run',
+    async prove() {
+      const { session, call } = await opened({ person: 'reject' })
+      const refused = toSteerable(await call())
+      expect(refused).toMatchObject({ success: false, needsFollowup: true })
+      expect(isTerminalResult(refused)).toBe(false)
+      session.cancel()
+      expect(isTerminalResult(toSteerable(await call()))).toBe(true)
+    },
+  },
+  {
+    id: 'steerable.critical-commands-are-blocked', says: 'a command of a critical pattern is blocked in every mode',
+    async prove() {
+      for (const mode of ['ask', 'yolo'] as const) {
+        const { world, verdict } = await opened({ tool: SHELL, mode })
+        expect(await verdict({ command: 'rm -rf /' })).toEqual(['WatchdogDenied', 0])
+        expect(ran(world)).toEqual([])
+      }
+    },
+  },
+  {
+    id: 'steerable.warnings-ask',
+    says: 'a command of a warning pattern needs consent for itself, whatever was approved before; a safe one does not',
+    async prove() {
+      const { approver, verdict } = await opened({ tool: SHELL, person: 'session' })
+      expect(await verdict({ command: 'ls' })).toEqual(['output', 1])
+      expect(await verdict({ command: 'ls' })).toEqual(['output', 0])
+      const risky = { command: 'git push --force origin topic' }
+      expect([await verdict(risky), await verdict(risky)]).toEqual([['output', 1], ['output', 1]])
+      expect(approver.asked.at(-1)?.reasons.join()).toMatch(/Rewrite a remote branch/)
+    },
+  },
+])
