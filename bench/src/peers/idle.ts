@@ -1,4 +1,5 @@
-// Starts several of one kind, leaves them alone for a moment, and prints how many megabytes each of them takes.
+// Starts several of one kind, leaves them alone for a moment, and prints how many megabytes each of them takes: all that is
+// resident of it, or its share, where pages that several processes have count for each of them by their part.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -10,16 +11,16 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { echoRequest } from '../sides/echo-request.ts'
 
 export type IdleKind = 'worker' | 'thread' | 'node' | 'process'
+export type Footprint = 'Rss' | 'Pss'
 
 const COUNT = 8
 const SETTLE_MS = 300
 const KB_PER_MB = 1024
 const each = <T>(start: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: COUNT }, start))
 
-/** Resident, pages shared with others counted whole. */
-async function residentMb(pid: number | 'self'): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / KB_PER_MB
+async function megabytes(pid: number | 'self', footprint: Footprint): Promise<number> {
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')
+  return Number(new RegExp(`^${footprint}:\\s+(\\d+)`, 'm').exec(rollup)?.[1]) / KB_PER_MB
 }
 
 async function childPids(): Promise<readonly number[]> {
@@ -28,9 +29,9 @@ async function childPids(): Promise<readonly number[]> {
 }
 
 /** Of a whole tree: a hull may stand below what confines it. */
-async function treeMb(pid: number): Promise<number> {
+async function treeMb(pid: number, footprint: Footprint): Promise<number> {
   const below = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean).map(Number)
-  const sizes = await Promise.all([residentMb(pid), ...below.map(treeMb)])
+  const sizes = await Promise.all([megabytes(pid, footprint), ...below.map((child) => treeMb(child, footprint))])
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
@@ -39,17 +40,17 @@ async function perThread(start: () => Promise<unknown>): Promise<number> {
   // The first brings with it what all of them share.
   await start()
   await settled()
-  const before = await residentMb('self')
+  const before = await megabytes('self', 'Rss')
   await each(start)
   await settled()
-  return (await residentMb('self') - before) / COUNT
+  return (await megabytes('self', 'Rss') - before) / COUNT
 }
 
-async function perProcess(start: () => Promise<unknown>): Promise<number> {
+async function perProcess(start: () => Promise<unknown>, footprint: Footprint): Promise<number> {
   const earlier = new Set(await childPids())
   await each(start)
   await settled()
-  const sizes = await Promise.all((await childPids()).filter((pid) => !earlier.has(pid)).map(treeMb))
+  const sizes = await Promise.all((await childPids()).filter((pid) => !earlier.has(pid)).map((pid) => treeMb(pid, footprint)))
   return sizes.reduce((sum, size) => sum + size, 0) / COUNT
 }
 
@@ -67,7 +68,7 @@ function collector(): () => void {
 }
 const collectGarbage = collector()
 
-async function measured(kind: IdleKind): Promise<number> {
+async function measured(kind: IdleKind, footprint: Footprint): Promise<number> {
   if (kind === 'worker') {
     return perThread(() => once(new Worker('setInterval(() => undefined, 1e6)', { eval: true }), 'online'))
   }
@@ -76,14 +77,16 @@ async function measured(kind: IdleKind): Promise<number> {
       const child = spawn(process.execPath, ['-e', 'process.stdout.write("."); setInterval(() => undefined, 1e6)'])
       process.once('exit', () => child.kill())
       await once(child.stdout, 'data')
-    })
+    }, footprint)
   }
   const sandbox = createSandbox({ workspace: '/', spares: { process: 0, thread: 0 } })
   const request = await echoRequest(kind)
   const first = await sandbox.open(request)
-  const perOne = await (kind === 'thread' ? perThread : perProcess)(() => sandbox.open(request))
+  const open = () => sandbox.open(request)
+  const perOne = await (kind === 'thread' ? perThread(open) : perProcess(open, footprint))
   await first.close()
   return perOne
 }
 
-process.stdout.write(String(await measured(process.argv[2] as IdleKind)), () => process.exit())
+const [kind, footprint] = process.argv.slice(2) as [IdleKind, Footprint]
+process.stdout.write(String(await measured(kind, footprint)), () => process.exit())

@@ -10,6 +10,6 @@ export const subject = defineSubject({
     + 'process from its start, which strips the types of every source that it imports.',
   sides: warmStartSides(EXTENSIONS),
   modes: [{ kind: 'cpu' }],
-  rounds: 12,
+  rounds: 6,
   goals: [{ side: 'load alone', measure: 'cpu', is: '≤', ratio: 150 }],
 })

@@ -6,20 +6,18 @@ import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder } from './home-folder.ts'
-import { loaderOptions, userFolder } from './loader-options.ts'
+import { loaderOptions, userFolder, type LayerFolders } from './loader-options.ts'
 import { canonicalFolder, openPlace, type PlaceOptions } from './open-place.ts'
 import { operatorSurroundings } from './operator-surroundings.ts'
 import { createProcessOwner } from './process-owner.ts'
 import { createSidecar } from './sidecar.ts'
 import { traceWherePresent } from './tracing.ts'
 
-export interface CreateHostOptions extends BundledLayerOptions, PlaceOptions {
+export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, PlaceOptions {
   /** The folder the tools work on, and the place of the project layer. */
   readonly workspace: string
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
   readonly home?: string
-  /** Name of the project layer's folder in the workspace. Default: `.bulkhead`. */
-  readonly projectFolder?: string
   /** Whether the project layer may be read. Default: what was said before, else the interactor is asked; without one it is declined. */
   readonly trust?: ProjectTrust
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
@@ -44,7 +42,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
-  const loader = createLoader(loaderOptions(home, options.projectFolder, bundled.extensions))
+  const loader = createLoader(loaderOptions(home, options, bundled.extensions))
   const operator = operatorSurroundings(env)
   const sandboxes = new Set<Sandbox>()
   const enter = async (folder: string, trust: ProjectTrust | undefined) => {

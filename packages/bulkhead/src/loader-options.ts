@@ -11,13 +11,20 @@ export const TRUST_ROOT_FILE = 'trust-root.json'
 /** What {user-data} stands for. Apart from all that the host itself goes by: a tool may be granted to write there. */
 export const userFolder = (home: string): string => join(home, 'data')
 
+export interface LayerFolders {
+  /** Name of the project layer's folder in the workspace. Default: `.bulkhead`. */
+  readonly projectFolder?: string
+  /** Absolute. A folder with `tools/` of the embedder's own, which count as bundled; each carries its integrity file. Default: none. */
+  readonly bundledFolder?: string
+}
+
 /** How the loader is made, for a host and for whoever installs what that host will load. */
 export function loaderOptions(
-  home: string, projectFolder?: string, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
+  home: string, { projectFolder, bundledFolder }: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
 ): LoaderOptions {
   return {
     coreVersion: CORE_VERSION, bundled,
-    roots: { global: home, projectFolder: projectFolder ?? PROJECT_FOLDER },
+    roots: { global: home, projectFolder: projectFolder ?? PROJECT_FOLDER, ...(bundledFolder !== undefined && { bundled: bundledFolder }) },
     cache: join(home, 'cache'),
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }

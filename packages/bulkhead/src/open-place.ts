@@ -1,10 +1,9 @@
 import { realpath } from 'node:fs/promises'
-import {
-  BulkheadError, messageOf, type ConfigFile, type Interactor, type Loader, type LoadReport, type ProjectTrust,
-} from '@bulkhead/contract'
+import type { ConfigFile, Interactor, Loader, LoadReport, ProjectTrust } from '@bulkhead/contract'
 import type { Place } from '@bulkhead/host'
 import { createSandbox, type OperatorSurroundings } from '@bulkhead/sandbox'
 import { decideTrust, type TrustOutcome } from './project-trust.ts'
+import { workspaceFault } from './workspace-fault.ts'
 
 export interface PlaceOptions {
   /** Whom to ask about trust, and what an extension asks that starts without a call. Sessions name their own. */
@@ -53,6 +52,6 @@ export async function canonicalFolder(path: string): Promise<string> {
   try {
     return await realpath(path)
   } catch (error) {
-    throw new BulkheadError('ProjectPathInvalid', `The workspace "${path}" cannot be opened: ${messageOf(error)}`, { cause: error })
+    throw workspaceFault(path, error)
   }
 }

@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Sidecar } from '@bulkhead/host'
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** Where results go that are too long for a model: one folder per session, readable by this user alone, removed with it. */
 export function createSidecar(): Required<Sidecar> {
   const folders = new Map<string, Promise<string>>()
+  const saved = new Map<string, Set<string>>()
   const over = new Set<string>()
 
   const folderOf = (sessionId: string): Promise<string> => {
@@ -24,11 +27,14 @@ export function createSidecar(): Required<Sidecar> {
       // A call id is the model's text: its hash-like form is the file name, never the text itself.
       const path = join(folder, `${Buffer.from(callId).toString('base64url').slice(0, 64)}-${crypto.randomUUID()}.txt`)
       await writeFile(path, text, { mode: 0o600, flag: 'wx' })
+      if (!over.has(sessionId)) saved.set(sessionId, (saved.get(sessionId) ?? new Set()).add(path))
       return path
     },
+    files: (sessionId) => saved.get(sessionId) ?? NONE,
     async discard(sessionId: string): Promise<void> {
       const folder = folders.get(sessionId)
       folders.delete(sessionId)
+      saved.delete(sessionId)
       over.add(sessionId)
       if (folder) await rm(await folder, { recursive: true, force: true })
     },

@@ -66,7 +66,7 @@ it('lists by project and tool, for people and for programs', async () => {
   expect(await listed(['--project', 'other'])).toMatchObject([{ approvalKey: 'lib', workspace: join(folder, 'other') }])
   expect(await listed(['--all'])).toHaveLength(3)
   expect(await listed(['--tool', 'edit'])).toEqual([])
-  const shown = await bulkhead(['approvals', 'show', (await listed())[0]!.id], folder)
+  const shown = await bulkhead(['approvals', 'show', (await listed()).find(({ approvalKey }) => approvalKey === 'src')!.id], folder)
   expect(shown.stdout).toMatch(/^key +src$/m)
   expect(shown.stdout).toMatch(/^ {2}package +[0-9a-f]{64,}$/m)
 })

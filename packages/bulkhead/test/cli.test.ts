@@ -112,7 +112,23 @@ describe('wrong usage exits with 2 and does nothing', () => {
 
   it('a workspace that is not there is an error with its code', async () => {
     const ran = await bulkhead(['tools', '--workspace', join(folder, 'nowhere')], folder)
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('ProjectPathInvalid') })
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ProjectPathInvalid .* does not exist\.\n {2}cure: /) })
+    const asJson = await bulkhead(['tools', '--json', '--workspace', join(folder, 'nowhere')], folder)
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ error: { code: 'ProjectPathInvalid', cure: expect.any(String) } })
+    expect(asJson.code).toBe(1)
+  })
+
+  it('a folder that is none cannot be packed', async () => {
+    expect(await bulkhead(['pack', 'nowhere'], folder))
+      .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "nowhere" is not a folder/) })
+  })
+
+  it('every command tells its exit codes', async () => {
+    const { stdout } = await bulkhead(['--help'], folder)
+    const commands = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name!)
+    expect(commands).toContain('trust-root')
+    const helps = await Promise.all(commands.map(async (name) => (await bulkhead([name, '--help'], folder)).stdout))
+    expect(commands.filter((_, at) => !helps[at]!.includes('Exit code'))).toEqual([])
   })
 })
 

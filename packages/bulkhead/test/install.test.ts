@@ -59,6 +59,15 @@ describe('bulkhead install', () => {
     expect(await json('install', greet('1.0.0'), '--project', '--yes', '--trust-project')).toMatchObject({ code: 0, layer: 'project' })
   })
 
+  it('leaves a project trusted that was, with what was installed and nothing else', async () => {
+    writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default { tools: { own: { execute: () => "own" } } }')
+    expect(await run('trust')).toMatchObject({ code: 0 })
+    expect(await run('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 0 })
+    expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'hello from 1.0.0\n' })
+    writeFileSync(join(folder, '.bulkhead/tools/own/index.js'), 'export default {}')
+    expect(await run('call', 'greet')).toMatchObject({ code: 1 })
+  })
+
   it('says what is wrong with a package and what cures it', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, 'bulkhead.json'), '{}')

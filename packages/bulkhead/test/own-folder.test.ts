@@ -37,3 +37,37 @@ it('no tool reaches what the host itself goes by, however much it was granted', 
   await host.close()
   expect(readFileSync(join(home, '.bulkhead/config.json'), 'utf8')).toBe('{"mode":"ask"}')
 })
+
+it('nor does a command by a redirection', async () => {
+  const host = await createHost({ workspace: home, home: join(home, '.bulkhead') })
+  const session = await host.openSession({ mode: 'yolo' })
+  const run = async (command: string) => {
+    const outcome = await session.call({ id: command, name: 'bash', arguments: { command } })
+    return outcome.type === 'output' ? 'done' : outcome.error.code
+  }
+  for (const command of [
+    'echo yolo > .bulkhead/config.json', 'echo yolo >> .bulkhead/config.json', 'cat < .bulkhead/config.json', 'cd .bulkhead && echo yolo > config.json',
+  ]) expect(await run(command), command).not.toBe('done')
+  expect(await run('echo mine > notes.txt')).toBe('done')
+  await host.close()
+  expect(readFileSync(join(home, '.bulkhead/config.json'), 'utf8')).toBe('{"mode":"ask"}')
+})
+
+it('nor does a search find anything there', async () => {
+  writeFileSync(join(home, 'mine.json'), '{"mode":"mine"}')
+  const host = await createHost({ workspace: home, home: join(home, '.bulkhead') })
+  const session = await host.openSession({ mode: 'yolo' })
+  const found = async (name: string, args: object) => {
+    const outcome = await session.call({ id: JSON.stringify(args), name, arguments: args })
+    return JSON.stringify(outcome.type === 'output' ? outcome.data : outcome.error.code)
+  }
+  for (const [name, args] of [
+    ['grep', { pattern: 'mode' }], ['grep', { pattern: 'mode', output_mode: 'files' }], ['grep', { pattern: 'mode', output_mode: 'count' }],
+    ['glob', { pattern: '**/*.json' }], ['glob', { pattern: '**' }],
+  ] as const) {
+    const answer = await found(name, args)
+    expect(answer).toContain('mine.json')
+    expect(answer).not.toContain('.bulkhead')
+  }
+  await host.close()
+})

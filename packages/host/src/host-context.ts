@@ -11,6 +11,8 @@ import type { Workflows } from './sessions/workflows.ts'
 export interface Sidecar {
   /** Resolves with the path a person can open. */
   save(sessionId: string, callId: string, text: string): Promise<string>
+  /** The paths of what a session has saved. Without it nobody but a person can open them. */
+  files?(sessionId: string): ReadonlySet<string>
   /** Removes everything of a session that has closed. */
   discard?(sessionId: string): Promise<void>
 }

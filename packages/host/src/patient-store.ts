@@ -1,5 +1,6 @@
 import {
-  BulkheadError, type AuditEntry, type AuditSpan, type Clock, type Json, type Notes, type Store, type StoreCollection, type StoredRecord,
+  BulkheadError, type AuditEntry, type AuditSpan, type Clock, type Json, type Notes, type Store, type StoreCollection,
+  type StoredRecord,
 } from '@bulkhead/contract'
 
 /** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */

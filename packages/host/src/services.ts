@@ -4,7 +4,9 @@ import {
 } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { Starter } from './extension.ts'
+import type { Sidecar } from './host-context.ts'
 import { askForTool } from './interaction/tool-question.ts'
+import { lendFiles } from './lent-files.ts'
 import type { RunningCalls } from './running-calls.ts'
 import { sessionMemory } from './session-memory.ts'
 import type { NestedCaller } from './sessions/nested-calls.ts'
@@ -25,6 +27,7 @@ export interface ServiceSources {
   readonly migrate: SlotSources['migrate']
   readonly migrationMs: number
   readonly clock: Clock
+  readonly sidecar: Sidecar | undefined
 }
 
 /** What the broker of one extension may ask the host for: only what its manifest declares. */
@@ -46,6 +49,7 @@ export function createServices(sources: ServiceSources): CompartmentServices {
     ...(wants('interact') ? { interact: interactFor(sources) } : {}),
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
     ...(wants('session') ? { session: sessionMemory(sources) } : {}),
+    ...lendFiles(sources),
   }
 }
 

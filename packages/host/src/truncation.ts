@@ -1,4 +1,4 @@
-import type { Content, Json, JsonObject, OutcomeBody } from '@bulkhead/contract'
+import { isJsonObject, type Content, type Json, type JsonObject, type OutcomeBody } from '@bulkhead/contract'
 
 /** The body as far as it fits, and the whole as text when something was left out. */
 export interface Truncated {
@@ -31,14 +31,24 @@ function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
   if (body.content === undefined && fits(main, maxBytes)) return { body, whole: undefined }
   const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
   const textBytes = texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
-  const tooLong = [...(textBytes > maxBytes ? [texts.join('\n')] : []), ...(fits(main, maxBytes) ? [] : [main])]
-  if (tooLong.length === 0) return { body, whole: undefined }
+  const isLong = !fits(main, maxBytes)
+  if (!isLong && textBytes <= maxBytes) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
   const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null
   return {
     body: body.type === 'output' ? { ...body, ...content, data: head } : { ...body, ...content, error_text: String(head) },
-    whole: tooLong.map((value) => typeof value === 'string' ? value : JSON.stringify(value, null, 2)).join('\n'),
+    whole: [...(textBytes > maxBytes ? texts : []), ...(isLong ? [wholeOf(main, head)] : [])].join('\n'),
   }
+}
+
+/** Where no more than one text of an object was cut, that text, so that the lines of it are lines: the rest is in the head. */
+function wholeOf(value: Json, head: Json): string {
+  if (typeof value === 'string') return value
+  const cut = isJsonObject(value) && isJsonObject(head)
+    ? Object.entries(value).filter(([key, member]) => JSON.stringify(member) !== JSON.stringify(head[key]))
+    : []
+  const [[, only] = []] = cut
+  return cut.length === 1 && typeof only === 'string' ? only : JSON.stringify(value, null, 2)
 }
 
 /**
@@ -46,11 +56,12 @@ function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
  * quotes is no longer than it is. What is well below is not counted out: no character takes more than three.
  */
 function fits(value: Json, maxBytes: number): boolean {
-  const counts: readonly TextBytes[] = [(text) => text.length * 3, (text) => Buffer.byteLength(text)]
-  return counts.some((count) => (typeof value === 'string' ? count(value) : jsonBytes(value, maxBytes, count)) <= maxBytes)
+  return [atMost, exactly].some((count) => (typeof value === 'string' ? count(value) : jsonBytes(value, maxBytes, count)) <= maxBytes)
 }
 
 type TextBytes = (text: string) => number
+const atMost: TextBytes = (text) => text.length * 3
+const exactly: TextBytes = (text) => Buffer.byteLength(text)
 
 /** Counted until `enough` is passed. */
 function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {
@@ -96,12 +107,12 @@ function headOfList(list: readonly Json[], room: Room): Json {
   return head
 }
 
-/** Short members first: a count or a flag behind a long text is worth more than the text's end. Their order stays. */
+/** Short members first: a count, or what was said on the side, is worth more than the end of a long text. Their order stays. */
 function headOfObject(object: JsonObject, room: Room): Json {
   const heads = new Map<string, Json>()
   const entries = Object.entries(object)
-  const isShort = ([, value]: readonly [string, Json]) => value === null || ['number', 'boolean'].includes(typeof value)
-  for (const [key, value] of [...entries.filter(isShort), ...entries.filter((entry) => !isShort(entry))]) {
+  const sized = entries.map(([key, value]) => ({ key, value, bytes: jsonBytes(value, room.left, atMost) }))
+  for (const { key, value } of sized.toSorted((one, other) => one.bytes - other.bytes)) {
     if (!take(room, Buffer.byteLength(key) + 4)) continue
     const fitting = headOf(value, room)
     if (fitting !== undefined) heads.set(key, fitting)

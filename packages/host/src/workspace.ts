@@ -78,6 +78,7 @@ export class Workspace {
       variables: this.variables,
       validators: new Validators(),
       callTool: createNestedCaller(() => this.context),
+      sidecar,
       store, sandbox, workspace, env, events, clock,
     })
     registry.register(report.extensions)

@@ -54,6 +54,18 @@ test('content and error texts are cut too, images are left alone', () => {
   ).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
 })
 
+test('the whole of one long text in an object is that text; of more than that it is everything', () => {
+  const [out, err] = ['one\ntwo\n'.repeat(50), 'x'.repeat(300)]
+  const { body, whole } = truncate(output({ stdout: out, stderr: 'a warning', exit: 0, more: { a: [1] } }), 200)
+  expect(body).toMatchObject({ data: { stdout: expect.stringMatching(/^one/), stderr: 'a warning', exit: 0, more: { a: [1] } } })
+  expect(whole).toBe(out)
+  for (const data of [{ stdout: out, stderr: err }, { list: [out, out], exit: 0 }, [out], { nested: { out } }]) {
+    expect(truncate(output(data), 200).whole).toBe(JSON.stringify(data, null, 2))
+  }
+  const said = { ...output({ stdout: out }), content: [{ type: 'text' as const, text: err }] }
+  expect(truncate(said, 200).whole).toBe(`${err}\n${out}`)
+})
+
 test('no content is not too much content, however little may be said', () => {
   expect(truncate(output(''), 1)).toEqual({ body: output(''), whole: undefined })
   const said = { ...output(null), content: [{ type: 'text' as const, text: 'abcde' }] }

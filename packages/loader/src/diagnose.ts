@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { ERRORS, layerRank, MANIFEST_FILE, type Diagnostic, type ExtensionDescriptor, type Layer } from '@bulkhead/contract'
 import type { Fault } from './result.ts'
 
@@ -24,11 +24,11 @@ export function diagnose(subject: Subject, fault: Fault, severity: Diagnostic['s
   })
 }
 
-function placeOf({ layer, location }: Subject, fault: Fault): string {
+function placeOf({ location }: Subject, fault: Fault): string {
   if (fault.location !== undefined) return fault.location
   if (fault.file !== undefined) return join(location, fault.file)
-  // A pointer that names no file points into the manifest, which a bundled extension has in memory only.
-  return fault.path === '' || layer === 'bundled' ? location : join(location, MANIFEST_FILE)
+  // A pointer that names no file points into the manifest, which a module of the host has in memory only.
+  return fault.path === '' || !isAbsolute(location) ? location : join(location, MANIFEST_FILE)
 }
 
 /** A refused override takes nothing away when a lower layer has the same id: it is a warning that says who serves instead. */

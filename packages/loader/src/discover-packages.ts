@@ -30,6 +30,10 @@ export function discoverPackages(layer: Layer, { config, location }: LayerConfig
   return { found, refused, faults: [] }
 }
 
+/** The npm scope of what was found as a package of that name, such as @acme. */
+export const scopeOfPart = (part: string): string | undefined => SCOPED_PART.exec(part)?.[1]
+const SCOPED_PART = new RegExp(`^${PACKAGES_FOLDER}/(@[^/]+)/`)
+
 /** Package managers put links there, so where they lead is what counts. */
 function resolve(part: string, { folder, linksLeadOut }: PackageBase): { readonly path: string } | Omit<Fault, 'path'> {
   const called = `The package "${visibleText(part.slice(PACKAGES_FOLDER.length + 1))}"`

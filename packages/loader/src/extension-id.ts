@@ -8,5 +8,4 @@ const asId = (value: unknown): string | null => typeof value === 'string' && EXT
 export const idOfManifest = (manifest: unknown): string | null => isJsonObject(manifest) ? asId(manifest['id']) : null
 
 /** Folders are named after their extension as a rule: the best guess while no manifest can be read. */
-export const idOfFolder = ({ layer, location, id }: Located): string | null =>
-  id ?? (layer === 'bundled' ? null : asId(basename(location)))
+export const idOfFolder = ({ location, id }: Located): string | null => id ?? asId(basename(location))

@@ -103,7 +103,8 @@ async function addPlace(tally: Tally, { layer, root, discovery }: Place, setting
   for (const { located, fault } of refused) {
     tally.addFolder(located, { proof: { kind: 'refused', id: idOfFolder(located), faults: [fault] }, digests: null })
   }
-  const index = PackageIndex.open(settings.cache, settings.cacheKey, root)
+  // What ships with the host may ask for more, so what was proven of it there counts nowhere else.
+  const index = PackageIndex.open(settings.cache, settings.cacheKey, layer === 'bundled' ? `bundled:${root}` : root)
   const remembered = await index.findAll(found, terms.pace)
   await inOrder(found, AT_ONCE, terms.pace, (located) => proveFolder(located, remembered.get(located.location), terms, index),
     (located, proof) => tally.addFolder(located, proof))

@@ -19,6 +19,8 @@ export interface LoaderOptions {
   /** What `requiredCoreVersion` of a manifest is compared with. */
   readonly coreVersion: string
   readonly roots: {
+    /** A folder that ships with the host, with extensions besides those of `bundled`. Each must carry its integrity file. */
+    readonly bundled?: string
     /** The folder of the global layer, such as ~/.bulkhead; null: there is none. */
     readonly global: string | null
     /** Name of the folder below a workspace. `.stud` works as it is. */
@@ -44,6 +46,7 @@ export interface LoaderOptions {
 
 export interface Settings {
   readonly coreVersion: string
+  readonly bundledRoot: string | null
   readonly globalRoot: string | null
   readonly projectFolder: string
   readonly packagesRoot: string | null
@@ -61,9 +64,9 @@ const GIVEN = { source: 'given by the host', date: null }
 /** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
 export function settle(options: LoaderOptions): Settings {
   const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
-  const { global: globalRoot, projectFolder = PROJECT_FOLDER, packages: packagesRoot = globalRoot } = roots
+  const { bundled: bundledRoot = null, global: globalRoot, projectFolder = PROJECT_FOLDER, packages: packagesRoot = globalRoot } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
-  const folders = [['/roots/global', globalRoot], ['/roots/packages', packagesRoot], ['/cache', cache]] as const
+  const folders = [['/roots/bundled', bundledRoot], ['/roots/global', globalRoot], ['/roots/packages', packagesRoot], ['/cache', cache]] as const
   for (const [path, folder] of folders) {
     if (folder !== null && !isAbsolute(folder)) throw wrong(path, `"${folder}" must be an absolute path, or null.`)
   }
@@ -74,7 +77,7 @@ export function settle(options: LoaderOptions): Settings {
   const trustRoot: TrustMaterial = options.trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: options.trustRoot }
   const cacheKey = sha512(canonicalJson({ coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json }))
   return {
-    coreVersion, globalRoot, projectFolder, packagesRoot, cache, cacheKey, defaults, limits, trustRoot,
+    coreVersion, bundledRoot, globalRoot, projectFolder, packagesRoot, cache, cacheKey, defaults, limits, trustRoot,
     bundled: typeof bundled === 'function' ? bundled : () => bundled,
   }
 }

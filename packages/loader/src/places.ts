@@ -12,9 +12,9 @@ export interface OpenProject {
   readonly root: string
 }
 
-/** A layer that strangers' extensions come from. */
+/** A folder with the extensions of a layer. */
 export interface Place {
-  readonly layer: Exclude<Layer, 'bundled'>
+  readonly layer: Layer
   /** What stands for the whole of it. */
   readonly root: string
   readonly discovery: Discovery
@@ -24,16 +24,16 @@ export interface Place {
 export function placesOf(
   settings: Settings, project: OpenProject | null, configs: readonly LayerConfig[], locks: LayerLocks,
 ): readonly Place[] {
-  const { globalRoot, packagesRoot, limits } = settings
+  const { bundledRoot, globalRoot, packagesRoot, limits } = settings
   const own: PackageBase = { folder: globalRoot, linksLeadOut: true }
   const embedders: PackageBase = { folder: packagesRoot, linksLeadOut: true }
   const bases: Readonly<Record<LayerConfig['layer'], PackageBase>> = {
     bundled: embedders, embedder: embedders, global: own, project: { folder: project?.workspace ?? null, linksLeadOut: false },
   }
-  const packagesOf = (layer: Place['layer']): readonly Discovery[] => configs
-    .filter((config) => (config.layer === 'project') === (layer === 'project'))
+  const packagesOf = (layer: Layer): readonly Discovery[] => configs
+    .filter((config) => layer === (config.layer === 'project' ? 'project' : 'global'))
     .map((config) => discoverPackages(layer, config, bases[config.layer]))
-  const place = (layer: Place['layer'], root: string | null): Place => ({
+  const place = (layer: Layer, root: string | null): Place => ({
     layer,
     root: root ?? '',
     discovery: join([
@@ -41,7 +41,10 @@ export function placesOf(
       ...packagesOf(layer),
     ]),
   })
-  return [place('global', globalRoot), ...(project === null ? [] : [place('project', project.root)])]
+  return [
+    ...(bundledRoot === null ? [] : [place('bundled', bundledRoot)]), place('global', globalRoot),
+    ...(project === null ? [] : [place('project', project.root)]),
+  ]
 }
 
 /** One package may be named by two files. */

@@ -3,7 +3,7 @@ import { always } from './always.ts'
 import { bundledDigest, capabilityDigest, toolDigests } from './digest.ts'
 import type { Shaped } from './extension.ts'
 
-/** What an extension says of itself, and the digests of it. What is remembered is parsed when it is asked for, and then frozen too. */
+/** What an extension says of itself, and the digests of it, frozen. What is remembered is parsed when it is asked for. */
 export interface Told {
   manifest(): Manifest
   digests(): ExtensionDigests

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { open, readdir, readFile, readlink, writeFile } from 'node:fs/promises'
+import { copyFile, link, open, readdir, readFile, readlink, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
@@ -15,6 +15,16 @@ const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${na
 const targetsOf = async (pid: number): Promise<readonly string[]> =>
   Promise.all((await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => 'closed')))
 
+/** Without those of the system, and with what there is of them. */
+const WALLS = ['off', 'auto'] as const
+
+/** Every process that was started with these words, and is not gone. */
+async function startedAs(word: string): Promise<readonly string[]> {
+  const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && !isGone(Number(name)))
+  const lines = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')))
+  return lines.filter((line) => line.includes(word)).map((line) => line.slice(0, 200))
+}
+
 describe('a hull', () => {
   it('ends with its host, though its worker spins', async () => {
     const host = spawn(process.execPath, ['--no-warnings', fixture('host.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -26,22 +36,39 @@ describe('a hull', () => {
     await expect.poll(() => hulls.every(isGone), { timeout: 5_000 }).toBe(true)
   })
 
-  it('has an empty environment, a process group of its own and no descriptor but its channels', async () => {
+  it.each(WALLS)('ends with its host in the first moments of its start too, walls of the system: %s', async (os) => {
+    // By a name of its own for Node, everything that was started with it can be told from all else on the machine.
+    const node = join(await temporaryFolder(), 'node')
+    await link(await realpath(process.execPath), node).catch(() => copyFile(process.execPath, node))
+    await Promise.all([1, 4, 16, 64].map(async (ms) => {
+      const host = spawn(node, ['--no-warnings', fixture('starting-host.ts'), os], { stdio: ['ignore', 'pipe', 'inherit'] })
+      onTestFinished(() => void host.kill('SIGKILL'))
+      await new Promise((said) => host.stdout.once('data', said))
+      await new Promise((later) => setTimeout(later, ms))
+      host.kill('SIGKILL')
+    }))
+    await expect.poll(() => startedAs(node), { timeout: 20_000 }).toEqual([])
+  })
+
+  it.each(WALLS)('has no environment, its own process group and no descriptor but its channels, walls: %s', async (os) => {
     const known = new Set(childrenOf(process.pid))
-    const sandbox = pooled({ spares: { process: 0 } })
+    const sandbox = pooled({ spares: { process: 0 }, os })
     const session = await sandbox.open(requestOf({ placement: 'process', source: running('return 1') }))
     await session.call(invocation())
     const hull = childrenOf(process.pid).find((pid) => !known.has(pid))
     expect(await readFile(`/proc/${hull}/environ`, 'utf8')).toBe('')
     expect((await readFile(`/proc/${hull}/stat`, 'utf8')).split(') ')[1]!.split(' ')[2]).toBe(String(hull))
-    const targets = await targetsOf(hull!)
-    expect(targets.filter((target) => target.startsWith('/') && target !== '/dev/null')).toEqual([])
-    expect(targets.filter((target) => target.startsWith('socket:'))).toHaveLength(4)
+    // Where there is no /dev/null, libuv holds the root of what it sees in its place.
+    const files = async (pid: number): Promise<readonly string[]> =>
+      (await targetsOf(pid)).filter((target) => target.startsWith('/') && target !== '/dev/null' && target !== '/')
+    for (const pid of [hull!, ...descendantsOf(hull!)]) expect(await files(pid)).toEqual([])
+    const inner = [hull!, ...descendantsOf(hull!)].at(-1)!
+    expect((await targetsOf(inner)).filter((target) => target.startsWith('socket:'))).toHaveLength(4)
     await session.close()
     expect(isGone(hull!)).toBe(true)
   })
 
-  it.each(['off', 'auto'])('gets nothing that its host was started with, the walls of the system: %s', async (os) => {
+  it.each(WALLS)('gets nothing that its host was started with, the walls of the system: %s', async (os) => {
     const secret = join(await temporaryFolder(), 'secret')
     await writeFile(secret, 'nobody else sees this')
     const held = await open(secret)

@@ -12,6 +12,10 @@ const COMMON = {
   'trust-project': { type: 'boolean' },
 } as const satisfies ParseArgsConfig['options']
 
+/** Of commands that have nothing to do with a project. */
+export const HOME_DETAILS = `  --json            print JSON
+  --home DIR        the folder of the global layer (default: ~/.bulkhead)`
+
 export const COMMON_DETAILS = `  --json            print JSON
   --workspace DIR   the folder to work on (default: this folder)
   --home DIR        the folder of the global layer (default: ~/.bulkhead)
@@ -22,7 +26,8 @@ export function readOptions<const Options extends NonNullable<ParseArgsConfig['o
   try {
     return parseArgs({ args: [...args], options: { ...COMMON, ...options }, allowPositionals: true, strict: true })
   } catch (error) {
-    throw new UsageError(messageOf(error))
+    // What Node says beyond the first sentence is about arguments that begin with a dash.
+    throw new UsageError(messageOf(error).replace(/ To specify a positional argument.*$/s, ''))
   }
 }
 

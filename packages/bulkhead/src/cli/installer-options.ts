@@ -1,10 +1,11 @@
 import { realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
 import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
 import { decideTrust } from '../project-trust.ts'
+import { workspaceFault } from '../workspace-fault.ts'
 import { terminal } from './host-options.ts'
 import { createProgress, type Progress } from './progress.ts'
 
@@ -63,6 +64,6 @@ function folderOf(path: string): string {
   try {
     return realpathSync(path)
   } catch (error) {
-    throw new BulkheadError('ProjectPathInvalid', `The workspace "${path}" cannot be opened: ${messageOf(error)}`, { cause: error })
+    throw workspaceFault(path, error)
   }
 }

@@ -1,4 +1,6 @@
+import { messageOf } from '@bulkhead/contract'
 import { CORE_VERSION } from '../version.ts'
+import { answering } from './answer.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -20,7 +22,7 @@ const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<
   ['pack', { summary: 'makes a package of a folder, with its integrity file', load: async () => (await import('./pack.ts')).pack }],
 ])
 
-/** Exit codes: 0 done, 1 the answer is an error, 2 wrong usage. */
+/** Returns the exit code. Contract: whatever is refused is told, and never thrown. */
 export async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
@@ -37,22 +39,25 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (!command) throw new UsageError(`There is no command "${name}".`)
     usage = command.usage
     if (rest.includes('--help') || rest.includes('-h')) {
-      process.stdout.write(`${command.usage}\n\n${command.details}\n`)
+      process.stdout.write(`${command.usage}\n\n${command.details}${command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`}\n`)
       return 0
     }
-    return await command.run(rest)
+    return await answering(rest.includes('--json'), () => command.run(rest))
   } catch (error) {
     if (error instanceof UsageError) {
       process.stderr.write(`${error.message}\n\n${usage}\n`)
       return 2
     }
-    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
-    process.stderr.write(`${String(code ?? 'InternalError')}: ${String(message ?? error)}\n`)
+    process.stderr.write(`InternalError ${messageOf(error)}\n`)
     return 1
   }
 }
 
+const EXIT_CODES = 'Exit code: 0 when done, 1 when it was refused or failed, 2 for wrong usage.'
+
 function help(): string {
-  const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
-  return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\nbulkhead COMMAND --help tells more.\n`
+  const width = Math.max(...[...COMMANDS.keys()].map(({ length }) => length))
+  const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
+  const more = `bulkhead COMMAND --help tells more; --json prints what a script can read.\n${EXIT_CODES}`
+  return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\n${more}\n`
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { INTEGRITY_FILE, packFolder } from '@bulkhead/loader'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
@@ -7,16 +7,16 @@ import { loaderOptions } from '../loader-options.ts'
 import { answering, printJson } from './answer.ts'
 import { bundleModule } from './bundle.ts'
 import type { Command } from './command.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { HOME_DETAILS, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { UsageError } from './usage-error.ts'
 
 export const pack: Command = {
-  usage: 'bulkhead pack DIR [--out DIR] [--json]',
+  usage: 'bulkhead pack DIR [--out DIR] [--json] [--home DIR]',
   details: `  DIR               the folder of an extension
   --out DIR         where the tarball goes (default: this folder)
-${COMMON_DETAILS}
+${HOME_DETAILS}
 
 Checks the folder as a host would, writes ${INTEGRITY_FILE} into it and ID-VERSION.tgz. Dot files, node_modules and
 earlier tarballs are left out, and what "files" of package.json does not name; where dependencies are installed, the main
@@ -28,6 +28,9 @@ module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "pack".')
     return answering(values.json, async () => {
       const folder = resolve(dir)
+      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+        throw new BulkheadError('InstallSourceInvalid', `"${dir}" is not a folder. Name the folder of an extension, such as ./weather.`)
+      }
       const packed = await packFolder(folder, {
         loader: loaderOptions(homeFolder(values.home)), bundle: (main) => bundleModule(folder, main),
       })

@@ -6,7 +6,7 @@ import { homeFolder } from '../home-folder.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../loader-options.ts'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { HOME_DETAILS, readOptions } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
 export const trustRoot: Command = {
@@ -15,7 +15,7 @@ export const trustRoot: Command = {
   --mirror URL      another repository, with --tuf-root FILE: the root metadata to begin with
   --use FILE        a root of one's own, such as that of a private sigstore instance
   --reset           the root that ships with Bulkhead again
-${COMMON_DETAILS}
+${HOME_DETAILS}
 
 The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the root that ships with Bulkhead holds.`,
 

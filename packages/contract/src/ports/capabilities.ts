@@ -48,4 +48,6 @@ export interface CompartmentServices {
   interact?(callId: string | null, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
   callTool?(callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome>
   readonly session?: SessionAccess
+  /** Files of the host's own that a call may read besides what its tool was granted, by the very paths it was told. */
+  lentFiles?(callId: string): ReadonlySet<string>
 }

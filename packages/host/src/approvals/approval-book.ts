@@ -1,4 +1,4 @@
-import type { Approval, ApprovalEnd } from './approval.ts'
+import { byAge, type Approval, type ApprovalEnd } from './approval.ts'
 import { unknownApproval, type ApprovalLedger } from './approval-ledger.ts'
 import type { ProjectApprovals } from './project-approvals.ts'
 import type { SessionApprovals } from './session-approvals.ts'
@@ -68,8 +68,9 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
   }
 }
 
-const folderOf = ({ everywhere, workspace }: ApprovalFilter, current: string | undefined): string | undefined =>
-  everywhere ? undefined : workspace ?? current
+/** A session has its own folder, whichever the host works on now. */
+const folderOf = ({ everywhere, workspace, session }: ApprovalFilter, current: string | undefined): string | undefined =>
+  everywhere ? undefined : workspace ?? (session === undefined ? current : undefined)
 
 function matching(filter: ApprovalFilter, current: string | undefined): (approval: Approval) => boolean {
   const folder = folderOf(filter, current)
@@ -79,5 +80,3 @@ function matching(filter: ApprovalFilter, current: string | undefined): (approva
     && (tool === undefined || approval.tool === tool)
     && (ended || approval.status === 'standing')
 }
-
-const byAge = (a: Approval, b: Approval): number => a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : 0

@@ -81,6 +81,10 @@ export function viewOf(stored: StoredApproval, now: number): Approval {
   return { ...stored, ended, status: ended?.how ?? 'standing' }
 }
 
+/** From the oldest. */
+export const byAge = (a: ApprovalGrant, b: ApprovalGrant): number =>
+  a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : a.id < b.id ? -1 : 1
+
 /** undefined for what is not of the form that is written here: it costs a question. */
 export function readStored(value: Json | undefined): StoredApproval | undefined {
   if (!isJsonObject(value)) return undefined

@@ -6,6 +6,8 @@ export class KeptApproval {
   readonly grant: ApprovalGrant
   /** What it says of a call that it answers. */
   readonly verdict: Verdict
+  /** Itself, where it answers a call alone. */
+  readonly alone: readonly [KeptApproval] = [this]
   /** Uses that the store was not told of. */
   #unsavedUses = 0
   #savedUses: number

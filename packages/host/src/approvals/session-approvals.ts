@@ -2,7 +2,7 @@ import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { Subject } from '../permissions/call-meaning.ts'
 import type { ToolEntry } from '../tool-entry.ts'
-import { makeGrant, type Approval, type ApprovalEnd, type ApprovalScope } from './approval.ts'
+import { byAge, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope } from './approval.ts'
 import { eventFieldsOf } from './approval-events.ts'
 import type { ApprovalTerms } from './approval-terms.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
@@ -40,7 +40,7 @@ export class SessionApprovals {
   answering(tool: ToolEntry, { approvalKey, subjects }: Approvable): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
     const whole = this.#find(tool, approvalKey, now)
-    if (whole) return [whole]
+    if (whole) return whole.alone
     const parts: KeptApproval[] = []
     for (const { key, within = [] } of subjects) {
       let found = this.#find(tool, key, now)
@@ -53,7 +53,8 @@ export class SessionApprovals {
 
   /** Whether those of the project must be read again before one of them, or the lack of one, counts. */
   isStale(answering: readonly KeptApproval[] | undefined): boolean {
-    return answering?.every(({ grant }) => grant.scope === 'session') !== true && this.#sources.project.isStale
+    const areOwn = answering?.every(isOfSession) === true
+    return !areOwn && this.#sources.project.isStale
   }
 
   refresh(): Promise<void> {
@@ -120,10 +121,11 @@ export class SessionApprovals {
     return this.#own.all().map((approval) => approval.view(now))
   }
 
-  /** Everything that calls of this session may be answered by. */
+  /** Everything that calls of this session may be answered by, from the oldest. */
   standing(): readonly Approval[] {
     const now = this.#sources.clock.now()
-    return [...this.#own.all(), ...this.#sources.project.all()].map((approval) => approval.view(now)).filter(({ status }) => status === 'standing')
+    return [...this.#own.all(), ...this.#sources.project.all()].map((approval) => approval.view(now))
+      .filter(({ status }) => status === 'standing').toSorted(byAge)
   }
 
   /** Ends those of its own that are meant. */
@@ -142,3 +144,5 @@ export class SessionApprovals {
     return shared?.stands(now) ? shared : undefined
   }
 }
+
+const isOfSession = ({ grant }: KeptApproval): boolean => grant.scope === 'session'

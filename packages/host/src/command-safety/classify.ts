@@ -20,7 +20,7 @@ const SAFE: CommandClassification = Object.freeze({ severity: 'safe', matchedRul
  */
 export function createCommandClassifier(patterns: readonly CommandSafetyPattern[] = COMMAND_SAFETY_PATTERNS): CommandClassifier {
   const rules = patterns.map((rule) => ({ rule, found: compile(rule) }))
-  // One look for all of them: most commands match none.
+  // One look for all of them: most commands match none. A flag that a pattern sets ends with its group.
   const any = RE2JS.compile(patterns.map(({ pattern }) => `(?:${pattern})`).join('|') || NEVER)
   return (text) => {
     if (!any.test(text)) return SAFE
@@ -34,10 +34,9 @@ const NEVER = '[^\\s\\S]'
 const worst = (rules: readonly CommandSafetyPattern[]): CommandSeverity =>
   rules.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning'
 
-/** A flag set inside of one pattern ends with the group that is put around it. */
 function compile({ id, pattern }: CommandSafetyPattern): RE2JS {
   try {
-    return RE2JS.compile(`(?:${pattern})`)
+    return RE2JS.compile(pattern)
   } catch (thrown) {
     const message = `The pattern of "${id}" is no regular expression of RE2: ${messageOf(thrown)}.`
     throw new BulkheadError('ConfigInvalid', message, { data: { path: `/watchdogs/commandSafety/patterns/${id}` } })

@@ -48,9 +48,17 @@ const builtIn: CommandClassifier = (text) => {
   return shipped(text)
 }
 
+/** What cannot be looked at is taken for the worst. */
+const TOO_MANY_WORDS: CommandSafetyPattern = {
+  id: 'too-many-words', label: 'Too much to look through', category: 'availability', severity: 'critical', platform: 'all', pattern: '',
+  description: 'The arguments are so many texts and lists that the commands in them cannot be told.',
+}
+
 const screening = (classify: CommandClassifier): CommandSafety => ({
   judge(args) {
-    const rules = new Set(commandTexts(args).flatMap((text) => classify(text).matchedRules))
+    const texts = commandTexts(args)
+    if (texts === undefined) return [TOO_MANY_WORDS]
+    const rules = new Set([...texts].flatMap((text) => classify(text).matchedRules))
     return [...rules].toSorted((a, b) => LEVELS.indexOf(b.severity) - LEVELS.indexOf(a.severity))
   },
 })

@@ -1,6 +1,7 @@
 import type { BulkheadError, ErrorCode } from '@bulkhead/contract'
 import type { RawCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import { isPromiseLike } from '../promise-like.ts'
 import type { HookContext, Observers } from './hooks.ts'
 
 const DEFAULT_ROLE = 'agent'
@@ -23,7 +24,7 @@ export function tell(name: string, { events }: Pick<HostContext, 'events'>, told
   const report = (thrown: unknown) => events.suppressed(`hook ${name}`, thrown)
   try {
     const answer = told()
-    if (answer instanceof Promise) answer.catch(report)
+    if (isPromiseLike(answer)) Promise.resolve(answer).catch(report)
   } catch (thrown) {
     report(thrown)
   }

@@ -1,6 +1,7 @@
 import type { Json } from '@bulkhead/contract'
 import { eventFields, viewOf, type CallView, type ClearedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import { isPromiseLike } from '../promise-like.ts'
 import type { Hooks } from './hooks.ts'
 import { tell } from './observe.ts'
 
@@ -18,8 +19,9 @@ function letsPass(hooks: Hooks, view: CallView, host: HostContext, partial: Json
   let passes = false
   tell('beforeToolExecutionUpdate', host, () => {
     const answer: unknown = hooks.beforeToolExecutionUpdate?.(view, partial)
-    passes = answer !== false && !(answer instanceof Promise)
-    return answer instanceof Promise ? answer.then(tooLate) : undefined
+    const isLate = isPromiseLike(answer)
+    passes = answer !== false && !isLate
+    return isLate ? Promise.resolve(answer).then(tooLate) : undefined
   })
   return passes
 }

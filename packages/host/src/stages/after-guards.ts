@@ -3,6 +3,7 @@ import { eventFields, Refusal, viewOf, type CallView, type ClearedCall, type Exe
 import { untilAborted } from '../cancellation.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Guard, ResultAnswer } from '../permissions/judges/judge.ts'
+import { isPromiseLike } from '../promise-like.ts'
 import { sha256 } from '../sha256.ts'
 
 export const isResultJudged = ({ session: { policy }, tool }: ClearedCall): boolean =>
@@ -27,7 +28,7 @@ async function judgeBy({ id, post }: Guard, view: CallView, call: ExecutedCall, 
   let answer: ResultAnswer | undefined | void
   try {
     const pending = post!(view, body, call.signal)
-    answer = pending instanceof Promise ? await untilAborted(pending, call.signal) : pending
+    answer = isPromiseLike(pending) ? await untilAborted(Promise.resolve(pending), call.signal) : pending
   } catch (thrown) {
     call.throwIfCancelled()
     return refuse(`the guard ${id} failed while judging: ${messageOf(thrown)}`)

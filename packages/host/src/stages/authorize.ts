@@ -54,7 +54,8 @@ async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }:
     meanwhile.dispose()
     if (word.nobody) return nobodyThere(headless(word.reason ?? 'nobody is there to be asked'))
     if (permits.length > 0) return heedGrant(word)
-    return meanwhile.verdict ?? heed(word, call, meaning)
+    // A no to this very call is one, whatever was said to another.
+    return word.decision === 'once' && meanwhile.verdict ? meanwhile.verdict : heed(word, call, meaning)
   } catch (thrown) {
     if (meanwhile.verdict && !call.signal.aborted) return meanwhile.verdict
     throw thrown

@@ -3,6 +3,7 @@ import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } f
 import { untilAborted } from '../cancellation.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { SKIPPED_BY_HOOK } from '../outcome.ts'
+import { isPromiseLike } from '../promise-like.ts'
 
 type Cleared = ClearedCall | Refusal
 
@@ -17,8 +18,8 @@ function askFrom(first: number, all: readonly Hooks[], call: BudgetedCall, view:
     for (let index = first; index < all.length; index++) {
       const answer = all[index]!.beforeToolExecution?.(view, call.signal)
       if (answer === false) return veto(SKIPPED_BY_HOOK)
-      if (!(answer instanceof Promise)) continue
-      return untilAborted(answer, call.signal).then(
+      if (!isPromiseLike(answer)) continue
+      return untilAborted(Promise.resolve(answer), call.signal).then(
         (goOn) => goOn === false ? veto(SKIPPED_BY_HOOK) : askFrom(index + 1, all, call, view),
         (thrown: unknown) => failed(call, thrown),
       )

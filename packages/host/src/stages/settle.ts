@@ -15,7 +15,7 @@ export function settle(call: RawCall, ended: ExecutedCall | Refusal, host: HostC
   const { attempt, reservation, tool } = call
   // What never ran costs nothing.
   if (attempt === 0) reservation?.release()
-  const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: NOTHING_CLAIMED } : ended.reading
+  const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
   if (call.session.hooks.all.length > 0) tellObservers(call, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
   const { body: head, whole } = tool ? truncate(body, tool.maxOutputBytes, tool.maxEntries) : { body, whole: undefined }

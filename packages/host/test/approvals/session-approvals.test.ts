@@ -98,3 +98,27 @@ test('a store that fails costs a question, grants nothing, and is reported', asy
   store.failing = false
   expect(await store.list('approval')).toEqual([])
 })
+
+test('a no to this very call stays one when an "always" is given to another at the same moment', async () => {
+  const world = createWorld({ extensions: [APPROVED] })
+  const people = [new ScriptedApprover(), new ScriptedApprover()] as const
+  const [first, second] = await Promise.all(people.map((approver) => world.host.openSession({ approver })))
+  const outcomes = [first!, second!].map((session) => session.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } }))
+  await flush()
+  people[1].answer('reject', 'not now')
+  people[0].answer('project')
+  expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['output', 'ApprovalDenied'])
+})
+
+test('an "always" for the project takes back what is being asked elsewhere', async () => {
+  const world = createWorld({ extensions: [APPROVED] })
+  const people = [new ScriptedApprover(), new ScriptedApprover()] as const
+  const [first, second] = await Promise.all(people.map((approver) => world.host.openSession({ approver })))
+  const call = (city: string) => [first!, second!].map((session) => session.call({ id: 'c', name: 'echo', arguments: { city } }))
+  const outcomes = call('Oslo')
+  await flush()
+  people[0].answer('project')
+  expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['output', 'output'])
+  expect(people.map(({ asked }) => asked.length)).toEqual([1, 1])
+  expect(await world.host.approvals.list()).toMatchObject([{ uses: 1 }])
+})

@@ -26,6 +26,14 @@ describe('a tool with a shell', () => {
     expect(verdictOf(await session.call(run('ls')))).toBe('output')
   })
 
+  test('is refused what nobody can look through', async () => {
+    const world = createWorld({ extensions: [{ tools: { echo: SHELL } }] })
+    const session = await world.host.openSession({ mode: 'yolo' })
+    const words = Array.from({ length: 5_000 }, (_, index) => `w${index}`)
+    const many = { id: 'c', name: 'echo', arguments: { ...Object.fromEntries(words.map((word) => [word, word])), words } }
+    expect(await session.call(many)).toMatchObject({ error: { code: 'WatchdogDenied', data: { source: 'command safety too-many-words' } } })
+  })
+
   test('asks for a warning each time, whatever was approved before', async () => {
     const approver = new ScriptedApprover('session')
     const world = createWorld({ extensions: [{ tools: { echo: SHELL } }] })

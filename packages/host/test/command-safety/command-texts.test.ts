@@ -8,7 +8,17 @@ test.each<[string, JsonObject, readonly string[]]>([
   ['each text once', { a: 'x', b: 'x' }, ['x']],
   ['words together', { argv: ['rm', '-rf', '/'] }, ['rm -rf /', 'rm', '-rf', '/']],
   ['a program with its arguments', { args: ['-rf', '/'], program: 'rm' }, ['rm -rf /', '-rf /', '-rf', '/', 'rm']],
-  ['one of several texts with the list', { cmd: 'rm', cwd: '/tmp', args: ['-rf', '/'] }, ['rm -rf /\n/tmp -rf /', 'rm', '/tmp', '-rf /', '-rf', '/']],
+  [
+    'each of several texts with the list', { cmd: 'rm', cwd: '/tmp', args: ['-rf', '/'] },
+    ['rm -rf /', '/tmp -rf /', 'rm', '/tmp', '-rf /', '-rf', '/'],
+  ],
 ])('%s', (_, args, texts) => {
-  expect(commandTexts(args).toSorted()).toEqual([...texts].toSorted())
+  expect([...commandTexts(args)!].toSorted()).toEqual([...texts].toSorted())
+})
+
+test('what could be put together in too many ways is not put together at all', () => {
+  const list = Array.from({ length: 10_000 }, () => 'word')
+  const programs = Object.fromEntries(list.map((word, index) => [`p${index}`, word]))
+  expect(commandTexts({ ...programs, list })).toBeUndefined()
+  expect(commandTexts({ program: 'ls', list })?.size).toBe(4)
 })

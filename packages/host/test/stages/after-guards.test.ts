@@ -24,6 +24,14 @@ describe('a guard after the call', () => {
     expect(world.eventsOf('ToolInvocationFailed')).toMatchObject([{ errorCode: 'GuardDenied' }])
   })
 
+  test('does not make free what the tool has used', async () => {
+    const { session, outcome } = await called([guard('dlp', () => ({ action: 'deny', reason: 'no' }))], {
+      execute: () => ({ success: true, output: 'x', tokens_used: 500 }),
+    })
+    expect(outcome).toMatchObject({ error: { code: 'GuardDenied' }, metadata: { tokens_used: 500 } })
+    await session.close()
+  })
+
   test('puts another result in its place, of which nothing else is left, and that is told', async () => {
     const full = { type: 'output', data: { secret: 'x' }, content: [{ type: 'text', text: 'x' }], details: { secret: 'x' }, completion: { terminal: true } }
     const { world, outcome } = await called([guard('dlp', () => ({ action: 'change', data: 'hidden', reason: 'secrets' }))], { execute: () => full })

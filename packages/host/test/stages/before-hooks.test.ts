@@ -13,6 +13,7 @@ async function callWith(hooks: Hooks) {
 test.each<[string, Hooks['beforeToolExecution'] & {}]>([
   ['says false', () => false],
   ['says false later', async () => false],
+  ['says false later, with a promise of its own kind', (() => ({ then: (take: (answer: boolean) => void) => take(false) })) as never],
   ['throws', () => { throw new Error('confused') }],
   ['rejects', async () => { throw new Error('confused') }],
 ])('a before-hook that %s skips the call: cancelled, never started', async (_, beforeToolExecution) => {

@@ -26,6 +26,7 @@ export function createRegistry({ extensions = [], config = {} }: RegistrySketch)
     env: () => undefined,
     events: new EventBus(clock),
     clock,
+    sidecar: undefined,
     callTool: () => Promise.reject(new Error('nothing is called here')),
   })
   registry.register(extensions.map((sketch) => sketchExtension(sketch).descriptor))

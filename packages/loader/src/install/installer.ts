@@ -16,9 +16,10 @@ import { Registry } from '../registry/registry.ts'
 import { obtain, type Candidate } from './candidate.ts'
 import { findConflict } from './conflict.ts'
 import { parseInstallSpec } from './install-spec.ts'
-import { LayerFiles } from './layer-files.ts'
+import { LayerFiles, type Change } from './layer-files.ts'
 import type { InstallerOptions, InstallPlan, NewerVersion } from './plan.ts'
 import { proveCandidate } from './prove-candidate.ts'
+import { TrustRenewal } from './trust-renewal.ts'
 import { compare, judge } from './verdict.ts'
 
 /** Brings packages into one layer. Nothing of a package runs, and nothing is written before somebody has agreed to it. */
@@ -57,7 +58,7 @@ export class Installer {
     await this.#refuseConflicts(extension, before)
     const comparison = compare(before, before === null ? null : await this.#manifestOf(extension.id, before), extension)
     const signedBy = extension.signer === undefined ? null : candidate.contents.digests.has(SIGNATURE_FILE) ? 'bundle' as const : 'npm' as const
-    const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, layer, extension.id))
+    const verdict = judge(before, extension, candidate.source, comparison, packagePolicy(terms, { layer, part: '', outline: extension }))
     return Object.freeze({
       layer, source: candidate.source, extension, signedBy, before, ...comparison,
       warnings, verdict, contents: candidate.contents,
@@ -69,7 +70,7 @@ export class Installer {
     const { extension, source, signedBy, before, contents, verdict } = plan
     if (verdict.kind === 'refused') throw new BulkheadError('UpdateRefused', verdict.message)
     const after = lockEntryOf(extension, { source, signedBy, at: new Date(), by: by.slice(0, 256) })
-    await this.#files.apply({ id: extension.id, before, after, ...(isInstalled(after) && { contents }) })
+    await this.#apply({ id: extension.id, before, after, ...(isInstalled(after) && { contents }) })
     return after
   }
 
@@ -77,7 +78,7 @@ export class Installer {
   async uninstall(id: string): Promise<LockEntry> {
     const before = this.#files.lock().get(id)
     if (before === undefined) throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed in the ${this.#options.layer} layer.`)
-    await this.#files.apply({ id, before, after: null })
+    await this.#apply({ id, before, after: null })
     return before
   }
 
@@ -87,6 +88,13 @@ export class Installer {
     if (name === undefined) return null
     const { version } = await this.#registry().resolve(name, 'latest')
     return { id, name, current: entry.version, latest: version, isNewer: gt(version, entry.version), spec: `${name}@${version}` }
+  }
+
+  async #apply(change: Change): Promise<void> {
+    const { layer, workspace } = this.#options
+    const trust = layer === 'project' ? await TrustRenewal.begin(workspace, this.#settings) : null
+    const lockDigest = await this.#files.apply(change)
+    trust?.renew(change, lockDigest)
   }
 
   #registry(): Registry {

@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { BulkheadError, LOCK_FILE, messageOf, type LockEntry } from '@bulkhead/contract'
+import { sha512 } from '../digest.ts'
 import { packageDifferences } from '../files/package-difference.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
 import { syncFolder, writeAtomically, writeDurably } from '../files/write-atomically.ts'
@@ -42,18 +43,19 @@ export class LayerFiles {
     return lock.kind === 'read' ? lock.entries : new Map()
   }
 
-  async apply(change: Change): Promise<void> {
+  /** Resolves with the digest of the lock that was written. */
+  async apply(change: Change): Promise<string> {
     const installed = join(this.#root, INSTALLED_FOLDER)
     refuseLinks(this.#root, installed)
     const release = claimExclusively(join(installed, '.busy'))
     try {
-      await this.#applyAlone(change, installed)
+      return await this.#applyAlone(change, installed)
     } finally {
       release()
     }
   }
 
-  async #applyAlone({ id, before, after, contents }: Change, installed: string): Promise<void> {
+  async #applyAlone({ id, before, after, contents }: Change, installed: string): Promise<string> {
     const lock = this.lock()
     if (JSON.stringify(lock.get(id) ?? null) !== JSON.stringify(before)) {
       throw new BulkheadError('InstallBusy', `What was accepted of "${id}" has changed meanwhile. Look at it again.`)
@@ -64,7 +66,9 @@ export class LayerFiles {
       const entries = new Map(lock)
       if (after === null) entries.delete(id)
       else entries.set(id, after)
-      writeAtomically(join(this.#root, LOCK_FILE), formatLock(entries))
+      const text = formatLock(entries)
+      writeAtomically(join(this.#root, LOCK_FILE), text)
+      return sha512(text)
     } catch (error) {
       if (BulkheadError.is(error)) throw error
       throw new BulkheadError('InstallFailed', `${this.#root} could not be written: ${messageOf(error)}`, { cause: error })

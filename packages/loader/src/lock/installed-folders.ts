@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { Layer, LockEntry } from '@bulkhead/contract'
 import type { Discovery } from '../discover.ts'
 import type { Located } from '../extension.ts'
@@ -13,7 +13,10 @@ export const INSTALLED_FOLDER = 'installed'
  * package: the old folder and the new one are both there, and the lock says which counts. Nothing of it is a stranger's text.
  */
 export const installedFolder = (root: string, id: string, packageRoot: string): string =>
-  join(root, INSTALLED_FOLDER, `${id}-${packageRoot.slice(0, 32)}`)
+  join(root, installedPart(id, packageRoot))
+
+/** The same inside its layer. */
+export const installedPart = (id: string, packageRoot: string): string => `${INSTALLED_FOLDER}/${id}-${packageRoot.slice(0, 32)}`
 
 export const isInstalled = ({ source }: LockEntry): boolean => source !== 'in-place'
 
@@ -27,7 +30,7 @@ export function discoverInstalled(layer: Layer, root: string, lock: LayerLock): 
   for (const [id, entry] of lock.entries) {
     if (!isInstalled(entry)) continue
     const location = installedFolder(root, id, entry.root)
-    const located: Located = { layer, location, part: `${INSTALLED_FOLDER}/${basename(location)}`, id }
+    const located: Located = { layer, location, part: installedPart(id, entry.root), id }
     const stat = isThere ? lookAt(located.location) : 'nothing'
     if (stat === 'folder') found.push(located)
     else refused.push({

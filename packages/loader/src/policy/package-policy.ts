@@ -1,5 +1,7 @@
 import type { ConfigFile, Layer, ResolvedConfig } from '@bulkhead/contract'
+import { scopeOfPart } from '../discover-packages.ts'
 import { lockOf, npmScopeOf, type LayerLock, type LayerLocks } from '../lock/layer-lock.ts'
+import type { Outline } from '../outline.ts'
 import type { IdentityPin } from '../signature/identity-pin.ts'
 
 type Policy = NonNullable<ConfigFile['policy']>
@@ -16,11 +18,12 @@ export interface PackagePolicy {
 
 /** The narrowest that speaks: the id, the longest beginning of it, the npm scope, the layer. */
 export function packagePolicy(
-  { config, locks }: { readonly config: ResolvedConfig; readonly locks: LayerLocks }, layer: Layer, id: string,
+  { config, locks }: { readonly config: ResolvedConfig; readonly locks: LayerLocks },
+  { layer, part, outline: { id } }: { readonly layer: Layer; readonly part: string; readonly outline: Pick<Outline, 'id'> },
 ): PackagePolicy {
   const policy: Policy = config.merged.policy ?? {}
   const lock = lockOf(locks, layer)
-  const npmScope = npmScopeOf(lock, id)
+  const npmScope = (): string | undefined => scopeOfPart(part) ?? npmScopeOf(lock, id)
   const scopes = narrowestFirst(policy.scopes, id, npmScope)
   return {
     integrity: scopes.find((scope) => scope.integrity !== undefined)?.integrity ?? policy.integrity?.[layer],
@@ -36,12 +39,13 @@ export function packagePolicy(
 const defaultLockLevel = (layer: Layer, lock: LayerLock): Level =>
   layer === 'global' ? 'warn' : lock.kind === 'none' ? 'off' : 'require'
 
-function narrowestFirst<T>(record: Readonly<Record<string, T>> | undefined, id: string, npmScope: string | undefined): readonly T[] {
+function narrowestFirst<T>(record: Readonly<Record<string, T>> | undefined, id: string, npmScope: () => string | undefined): readonly T[] {
   if (record === undefined) return []
+  const scope = npmScope()
   const rank = (key: string): number => {
     if (key === id) return Number.MAX_SAFE_INTEGER
     if (key.endsWith('*') && id.startsWith(key.slice(0, -1))) return key.length
-    return key === npmScope ? 0 : -1
+    return key === scope ? 0 : -1
   }
   return Object.entries(record).map(([key, value]) => ({ at: rank(key), value }))
     .filter(({ at }) => at >= 0).toSorted((left, right) => right.at - left.at).map(({ value }) => value)

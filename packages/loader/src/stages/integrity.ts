@@ -12,11 +12,14 @@ export function integrity(compiled: Compiled, terms: Terms): StageResult<Vouched
   const differences = compiled.origin.evidence.integrity()
   if (differences !== undefined) return passUnless(differences, { ...compiled, integrity: 'verified' })
 
-  const missing: Fault = {
-    stage: 'integrity', code: 'IntegrityTokenMissing', path: '',
-    message: `The package has no ${INTEGRITY_FILE} and the policy for the ${compiled.layer} layer asks for one.`,
-  }
-  const { integrity: policy } = packagePolicy(terms, compiled.layer, compiled.outline.id)
-  if (policy === 'require') return refuse(missing)
-  return pass({ ...compiled, integrity: 'unpinned' }, policy === 'warn' ? [missing] : [])
+  const { layer, outline: { id } } = compiled
+  const missing = (who: string): Fault => ({
+    stage: 'integrity', code: 'IntegrityTokenMissing', path: '', message: `The package has no ${INTEGRITY_FILE} and ${who} asks for one.`,
+  })
+  // Whoever ships it can pack it, and no configuration has a reason to do without.
+  if (layer === 'bundled') return refuse(missing('the folder that ships with the host'))
+  const { integrity: policy } = packagePolicy(terms, compiled)
+  const asked = missing(`the policy for "${id}" in the ${layer} layer`)
+  if (policy === 'require') return refuse(asked)
+  return pass({ ...compiled, integrity: 'unpinned' }, policy === 'warn' ? [asked] : [])
 }

@@ -11,10 +11,10 @@ import { pass, refuse, type Fault, type StageResult } from '../result.ts'
 export function locked(vouched: Vouched, terms: Terms): StageResult<Vouched> {
   const { outline: { id }, layer, origin, integrity } = vouched
   const lock = lockOf(terms.locks, layer)
-  if (origin.kind === 'module' || lock.kind === 'deciding') return pass(vouched)
+  if (layer === 'bundled' || origin.kind === 'module' || lock.kind === 'deciding') return pass(vouched)
   if (lock.kind === 'unreadable') return refuse(lock.fault)
   const entry = entryOf(lock, id)
-  const policy = packagePolicy(terms, layer, id)
+  const policy = packagePolicy(terms, vouched)
   if (entry === undefined) {
     if (integrity === 'signed' || policy.lock === 'off') return pass(vouched)
     return policy.lock === 'require' ? refuse(unaccepted(id)) : pass(vouched, [unaccepted(id)])

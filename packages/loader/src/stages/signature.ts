@@ -13,7 +13,7 @@ import { CURES, type VerificationFault } from '../signature/verification.ts'
  */
 export function signature(vouched: Vouched, terms: Terms): Eventually<StageResult<Vouched>> {
   const { outline: { id }, layer, origin } = vouched
-  const { signature: level, pin } = packagePolicy(terms, layer, id)
+  const { signature: level, pin } = packagePolicy(terms, vouched)
   if (level === 'off' && pin === undefined) return pass(vouched)
 
   const verification = origin.kind === 'files' ? origin.evidence.signature(terms.signatures) : undefined

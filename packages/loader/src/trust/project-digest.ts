@@ -21,13 +21,16 @@ export interface ProjectPart {
 export const projectDigest = (parts: readonly ProjectPart[]): string =>
   packageDigest(new Map(parts.map(({ name, digest }) => [name, digest ?? 'none'])))
 
+export const measureProject = async (project: OpenProject, settings: Settings): Promise<string> =>
+  projectDigest(await measureParts(project, settings))
+
 /** Reads everything of a project that would be used, and nothing else of it. Only ever for one that somebody trusts. */
-export async function measureProject(project: OpenProject, settings: Settings): Promise<string> {
+export async function measureParts(project: OpenProject, settings: Settings): Promise<readonly ProjectPart[]> {
   const { limits } = settings
   const location = join(project.root, CONFIG_FILE)
   const written = readConfigFile(location, { maxBytes: limits.manifestBytes })
   const { config } = validateConfig(written.value)
-  const bare = { ...settings, globalRoot: null }
+  const bare = { ...settings, bundledRoot: null, globalRoot: null }
   const locks = locksOf(bare, project)
   const parts: ProjectPart[] = [
     { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
@@ -42,7 +45,7 @@ export async function measureProject(project: OpenProject, settings: Settings): 
       parts.push({ name: located.part, digest: digests === null ? null : packageDigest(digests) })
     }
   }
-  return projectDigest(parts)
+  return parts
 }
 
 async function digestsOf(folder: string, limits: Settings['limits'], pace: Pace): Promise<ReadonlyMap<string, string> | null> {

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { packagePolicy } from '../../src/policy/package-policy.ts'
 import { HomeFixture } from '../home-fixture.ts'
 
-const policyOf = (policy: ConfigFile['policy'], id = 'acme-weather', source = 'npm:@acme/weather@1.0.0') => packagePolicy({
+const policyOf = (policy: ConfigFile['policy'], id = 'acme-weather', source = 'npm:@acme/weather@1.0.0', part = 'installed/x') => packagePolicy({
   config: { merged: { ...(policy && { policy }) }, layers: [] },
   locks: new Map([['global', { kind: 'deciding', source, attested: null }]]),
-}, 'global', id)
+}, { layer: 'global', part, outline: { id } })
 
 describe('the narrowest that speaks counts', () => {
   const scopes = { '@acme': { signature: 'require', widening: 'refuse' }, 'acme-*': { signature: 'warn' }, 'acme-w*': { integrity: 'require' }, 'acme-weather': { lock: 'off' } } as const
@@ -22,6 +22,8 @@ describe('the narrowest that speaks counts', () => {
     expect(policyOf({ scopes }, 'weather', 'npm:@evil/weather@1.0.0')).toMatchObject({ signature: undefined, widening: 'major' })
     expect(policyOf({ scopes }, 'weather', 'folder:@acme')).toMatchObject({ signature: undefined })
     expect(policyOf({ scopes }, 'acmeweather')).toMatchObject({ integrity: undefined, signature: 'require' })
+    expect(policyOf({ scopes }, 'weather', 'folder:x', 'node_modules/@acme/weather')).toMatchObject({ signature: 'require' })
+    expect(policyOf({ scopes }, 'weather', 'npm:@acme/weather@1.0.0', 'node_modules/@evil/weather')).toMatchObject({ signature: undefined })
   })
 })
 

@@ -10,9 +10,9 @@ export class PackageFixture {
   readonly files: Readonly<Record<string, string>>
   readonly integrityFile: string
 
-  constructor(id = 'weather', version = '1.4.0') {
+  constructor(id = 'weather', version = '1.4.0', over: Parameters<typeof manifestOf>[0] = {}) {
     this.id = id
-    this.files = { 'bulkhead.json': JSON.stringify(manifestOf({ id, version })), 'index.js': 'export default {}' }
+    this.files = { 'bulkhead.json': JSON.stringify(manifestOf({ id, version, ...over })), 'index.js': 'export default {}' }
     const digests = Object.entries(this.files).map(([path, text]) => [path, digestOf('sha512', text)] as const)
     const root = digestOf('sha512', digests.map(([path, digest]) => `${path}\0${digest}\n`).join(''))
     this.integrityFile = JSON.stringify({ algorithm: 'sha512', files: Object.fromEntries(digests), root })

@@ -116,9 +116,9 @@ export const descriptors = [
   `, { read: 'TypeError', write: 'TypeError' }),
   attack(311, 'the same, by a prototype that hears what Node asks of it', `
     const heard = (fd) => new Proxy(DOMException.prototype, {
-      get: (target, key) => /messaging_clone/.test(key.description ?? '')
+      get: (target, key, receiver) => /messaging_clone/.test(key.description ?? '')
         ? () => ({ data: { handle: { fd } }, deserializeInfo: 'internal/fs/promises:FileHandle' })
-        : target[key],
+        : Reflect.get(target, key, receiver),
     })
     const file = (fd) => structuredClone(Object.setPrototypeOf(new DOMException('x'), heard(fd)))
     const bytes = new Uint8Array(100)
@@ -126,5 +126,5 @@ export const descriptors = [
       read: await attempt(async () => bytes.subarray(0, (await file(facts.fds.secret).read(bytes, 0, 100, 0)).bytesRead)),
       write: await attempt(async () => (await file(facts.fds.log).write('forged')).bytesWritten),
     }
-  `, { read: 'DataCloneError', write: 'DataCloneError' }),
+  `, { read: 'TypeError', write: 'TypeError' }),
 ]

@@ -12,7 +12,7 @@ function lookAtAll(): void {
   for (const watch of watches) watch.listen()
 }
 
-/** Tells once that a signal was aborted. In its first moments it is late by up to five milliseconds, unless it is made to look. */
+/** Tells once that a signal was aborted; in its first five milliseconds not before they are over, unless it is made to look. */
 export class AbortWatch {
   readonly #signal: AbortSignal
   readonly #aborted: () => void

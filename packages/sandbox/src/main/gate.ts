@@ -103,13 +103,15 @@ function textsOf(packet: unknown, limits: CompartmentLimits): readonly string[] 
     throw violation('sent something that is not a packet')
   }
   let chars = 0
-  return Array.from({ length: packet.length }, (_, index) => {
+  const texts: string[] = []
+  for (let index = 0; index < packet.length; index++) {
     const text: unknown = packet[index]
     if (typeof text !== 'string' || !text.isWellFormed()) throw violation('sent something that is not a text')
     chars += text.length
     if (chars > limits.messageBytes) throw tooLarge(limits)
-    return text
-  })
+    texts.push(text)
+  }
+  return texts
 }
 
 function filled(messages: readonly Message[], texts: readonly string[]): readonly Message[] {

@@ -39,8 +39,8 @@ export interface EmptyHull {
 /** `spare`: nobody waits for it yet. */
 export type StartHull = (shape: HullShape, spare: boolean) => EmptyHull
 
-/** Of a thread: without it each would keep several megabytes for objects that die young. */
-const YOUNG_GENERATION_MB = 4
+/** Of a thread, at most: with less, long texts make it spend a fifth of its time on collecting them. Idle ones use none of it. */
+const YOUNG_GENERATION_MB = 16
 
 /** Plain data. */
 export interface ThreadOptions {

@@ -32,8 +32,9 @@ export class Session implements CompartmentSession {
   readonly #peer: Peer
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
-  /** Whom the compartment still works for. A list, which is short: to find each by a text would cost every call more. */
+  /** Whom the compartment still works for, and the ids of their calls. In short lists: a Map of texts costs every call more. */
   readonly #callers: Caller[] = []
+  readonly #callIds: (string | undefined)[] = []
   readonly #owner: CallerOwner = { gaveUp: (caller) => this.#gaveUp(caller), left: (caller) => this.#left(caller) }
   /** Why it is being ended, once it is; what comes of it later is a consequence. */
   #reason: BulkheadError | undefined
@@ -88,7 +89,7 @@ export class Session implements CompartmentSession {
     if (this.#callers.length >= this.#request.limits.concurrentCalls) return Promise.reject(this.#tooManyCalls())
     if (signal.aborted) return Promise.reject(abortError(signal))
     // An earlier attempt of the same call may still be on its way out.
-    const id = this.#callers.some((caller) => caller.callId === callId) ? `${callId}~${++this.#attempts}` : callId
+    const id = this.#callIds.includes(callId) ? `${callId}~${++this.#attempts}` : callId
     const close = this.#broker.open({ callId: id, tool, signal, onProgress, onUpdate })
     return this.#ask('execute', [id, name, args], CALL, { signal, callId: id, close })
   }
@@ -128,6 +129,7 @@ export class Session implements CompartmentSession {
       }
       const caller = new Caller({ ...asking, owner: this.#owner, judgement, resolve, reject })
       this.#callers.push(caller)
+      this.#callIds.push(caller.callId)
       this.#peer.ask(method, args, caller)
     })
   }
@@ -143,8 +145,11 @@ export class Session implements CompartmentSession {
   }
 
   #left(caller: Caller): void {
-    this.#callers[this.#callers.indexOf(caller)] = this.#callers.at(-1)!
+    const place = this.#callers.indexOf(caller)
+    this.#callers[place] = this.#callers.at(-1)!
+    this.#callIds[place] = this.#callIds.at(-1)
     this.#callers.pop()
+    this.#callIds.pop()
     if (caller.overdue === undefined) return
     clearTimeout(caller.overdue)
     // One that is being ended becomes quiet when it is gone.

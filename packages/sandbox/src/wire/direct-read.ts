@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 
-const BUFFER_BYTES = 128 * 1024
+/** As much as waits in a socket at once. */
+export const READ_BUFFER_BYTES = 256 * 1024
 
 /** The part of a socket that its option `onread` sets, and nothing else can. */
 interface Insides {
@@ -12,8 +13,8 @@ interface Insides {
 /**
  * Has a socket read into one buffer, from beginning to end, past the machinery of streams: that takes a sixth of the time of
  * a short call. `new Socket({ onread })` does so, but the sockets of a child process are made by Node. Contract: false, with
- * nothing changed, when the insides of a socket are not what they were; `take` keeps nothing of
- * what it is given, and looks at no more of it than it is told.
+ * nothing changed, when the insides of a socket are not what they were; `take` keeps nothing of what it is given, and looks at no
+ * more of it than it is told.
  */
 export function readDirectly(socket: Socket, take: (chunk: Buffer, length: number) => void): boolean {
   const insides = socket as unknown as Insides
@@ -24,8 +25,10 @@ export function readDirectly(socket: Socket, take: (chunk: Buffer, length: numbe
   const handle = insides._handle
   if (buffer === undefined || callback === undefined || typeof handle?.useUserBuffer !== 'function') return false
   // Whatever has come before is in the stream.
-  for (let early = socket.read() as Buffer | null; early !== null; early = socket.read() as Buffer | null) take(early, early.length)
-  const bytes = Buffer.alloc(BUFFER_BYTES)
+  for (let early = socket.read() as Buffer | null; early !== null; early = socket.read() as Buffer | null) {
+    take(early, early.length)
+  }
+  const bytes = Buffer.alloc(READ_BUFFER_BYTES)
   insides[buffer] = bytes
   insides[callback] = (length: number): boolean => {
     take(bytes, length)

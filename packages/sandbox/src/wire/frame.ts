@@ -7,21 +7,22 @@ const SEVERAL = 0x8000_0000
 export const MAX_FRAME_BYTES = SEVERAL - 1
 
 /** One packet as bytes: the length of what follows, little-endian, then the text in UTF-8. */
-export function encodeFrame(packet: Packet): Buffer {
+export function encodeFrame(packet: Packet, roomOf: (bytes: number) => Buffer = Buffer.allocUnsafe): Buffer {
   if (typeof packet === 'string') {
     const bytes = Buffer.byteLength(packet)
-    // Every byte is written below, so nothing of the pool's memory goes out.
-    const frame = Buffer.allocUnsafe(LENGTH_BYTES + bytes)
-    writeText(frame, 0, packet, bytes)
-    return frame
+    // Every byte that is given back is written below, so nothing goes out that was there before.
+    const room = roomOf(LENGTH_BYTES + bytes)
+    return upTo(room, writeText(room, 0, packet, bytes))
   }
   const sizes = packet.map((text) => Buffer.byteLength(text))
   const bytes = sizes.reduce((sum, size) => sum + LENGTH_BYTES + size, 0)
-  const frame = Buffer.allocUnsafe(LENGTH_BYTES + bytes)
-  let at = frame.writeUInt32LE(bytes + SEVERAL, 0)
-  for (const [index, text] of packet.entries()) at = writeText(frame, at, text, sizes[index]!)
-  return frame
+  const room = roomOf(LENGTH_BYTES + bytes)
+  let at = room.writeUInt32LE(bytes + SEVERAL, 0)
+  for (const [index, text] of packet.entries()) at = writeText(room, at, text, sizes[index]!)
+  return upTo(room, at)
 }
+
+const upTo = (room: Buffer, end: number): Buffer => room.length === end ? room : room.subarray(0, end)
 
 function writeText(frame: Buffer, at: number, text: string, bytes: number): number {
   const start = frame.writeUInt32LE(bytes, at)
@@ -38,8 +39,12 @@ export class FrameTooLarge extends FrameFault {
   override readonly name = 'FrameTooLarge'
 }
 
+/** Between these, the room for a frame is kept for the next: fresh memory costs as much as to fill it. */
+export const SHORT_BYTES = 4 * 1024
+export const KEPT_BYTES = 512 * 1024
+
 /**
- * Bytes of a stranger back into packets. A frame that comes in many pieces is copied once into a buffer of its own
+ * Bytes of a stranger back into packets. A frame that comes in many pieces is copied once into a room of its own
  * size, so the work is linear and the memory is one frame, however small the pieces are.
  */
 export class FrameDecoder {
@@ -49,14 +54,15 @@ export class FrameDecoder {
   #filling: Buffer = this.#header
   #filled = 0
   #several = false
+  #kept: Buffer | undefined
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
   /**
-   * Keeps nothing of `chunk`, and looks at no more of it than `length`. Contract: throws FrameFault as soon as a frame announces too much or is not of its form; the
-   * decoder is of no use after that.
+   * Keeps nothing of `chunk`, and looks at no more of it than `length`. Contract: throws FrameFault as soon as a frame
+   * announces too much or is not of its form; the decoder is of no use after that.
    */
   push(chunk: Buffer, deliver: (packet: Packet) => void, length = chunk.length): void {
     let at = 0
@@ -88,7 +94,13 @@ export class FrameDecoder {
     }
     const bytes = this.#announced(filled, 0)
     if (bytes === 0) deliver(readPacket(filled, 0, 0, this.#several))
-    else this.#filling = Buffer.allocUnsafe(bytes)
+    else this.#filling = this.#room(bytes)
+  }
+
+  #room(bytes: number): Buffer {
+    if (bytes > KEPT_BYTES || bytes <= SHORT_BYTES) return Buffer.allocUnsafe(bytes)
+    this.#kept ??= Buffer.allocUnsafeSlow(KEPT_BYTES)
+    return this.#kept.subarray(0, bytes)
   }
 
   #announced(bytes: Buffer, at: number): number {

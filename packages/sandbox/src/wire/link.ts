@@ -141,10 +141,9 @@ const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) =
 /** The compartment trusts its host: what comes is taken as it is. */
 export const TRUSTING: Inspector = {
   received(packet) {
-    const [json, ...texts] = typeof packet === 'string' ? [packet] : packet as readonly [string, ...string[]]
-    const messages = messagesOf(parse(json) as unknown[]) as readonly Message[]
-    if (texts.length === 0) return messages
-    const following = texts.values()
+    if (typeof packet === 'string') return messagesOf(parse(packet) as unknown[]) as readonly Message[]
+    const following = (packet as readonly string[]).values()
+    const messages = messagesOf(parse(following.next().value!) as unknown[]) as readonly Message[]
     return messages.map((message) => whole(message, following))
   },
   sent: () => undefined,

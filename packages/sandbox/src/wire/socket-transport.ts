@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { Socket } from 'node:net'
-import { readDirectly } from './direct-read.ts'
-import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
+import { READ_BUFFER_BYTES, readDirectly } from './direct-read.ts'
+import { FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
+import { FrameWriter } from './frame-writer.ts'
 import type { Packet, Transport } from './transport.ts'
 
 export interface SocketTransportOptions {
@@ -21,8 +22,6 @@ export function socketTransport(socket: Socket, options: SocketTransportOptions)
     if (!readDirectly(socket, take)) socket.on('data', (chunk: Buffer) => take(chunk, chunk.length))
   })
 }
-
-const READ_BUFFER_BYTES = 128 * 1024
 
 /**
  * Over a socket that is open already. It is read into one buffer from beginning to end, past the machinery of streams, which
@@ -53,13 +52,14 @@ function transportOver(
   read: (take: Take) => void,
 ): Transport {
   const decoder = new FrameDecoder(maxFrameBytes)
+  const writer = new FrameWriter(socket, () => void (socket.isPaused() && socket.resume()))
   return {
     get queuedBytes() {
-      return socket.writableLength
+      return writer.queuedBytes
     },
     send(packet) {
       if (!socket.writable) return
-      if (!socket.write(encodeFrame(packet)) && readOnlyWhenDrained) socket.pause()
+      if (!writer.write(packet) && readOnlyWhenDrained) socket.pause()
     },
     listen(receiver) {
       let closed = false
@@ -72,7 +72,6 @@ function transportOver(
       const deliver = (packet: Packet): void => {
         if (!closed) receiver.packet(packet)
       }
-      socket.on('drain', () => socket.resume())
       // A reset is how a killed process hangs up; it says no more than the close that follows.
       socket.on('error', () => undefined)
       socket.on('close', () => close())

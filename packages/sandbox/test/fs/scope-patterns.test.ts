@@ -22,6 +22,12 @@ describe('the root of a pattern', () => {
 })
 
 describe('patterns together', () => {
+  it('cover all of a folder unless something in it is nobody\'s', () => {
+    const patterns = new ScopePatterns([{ root: '/ws', rest: '', folding: EXACT }], ['/ws/own/kept', '/proc'])
+    expect(['/ws', '/ws/own', '/ws/own/kept', '/ws/own/kept/a', '/'].filter((folder) => patterns.coversAll(folder))).toEqual([])
+    expect(['/ws/a', '/ws/own/keptnot'].filter((folder) => patterns.coversAll(folder))).toHaveLength(2)
+  })
+
   const scope = (...patterns: string[]): ScopePatterns => {
     const rooted = rootPatterns(patterns, ['/ws'], POSIX_PATHS)
     return new ScopePatterns(rooted.map((pattern) => ({ ...pattern, folding: EXACT })), POSIX_PATHS.special)

@@ -10,7 +10,6 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const BODY_BYTES = 200 * 1024
 /** Of the list in a refusal. */
 const LIST_CHARS = 4_000
 /** Where a project keeps skills, first to last. */
@@ -78,7 +77,8 @@ export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): Bund
 
 async function readBody({ name, path }: IndexedSkill, fs: FileReader): Promise<string> {
   try {
-    return bodyOf(await fs.readText(path, { start: 0, end: BODY_BYTES }))
+    // As a whole: what of it a model sees is the host's affair.
+    return bodyOf(await fs.readText(path))
   } catch (cause) {
     throw new ToolError('ToolExecutionFailed', `The skill "${name}" could not be read any more: ${(cause as Error).message}`)
   }

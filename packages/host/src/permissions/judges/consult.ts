@@ -1,6 +1,7 @@
 import { canonicalJson, copyJson, messageOf } from '@bulkhead/contract'
 import { viewOf, type ValidatedCall } from '../../call.ts'
 import { untilAborted } from '../../cancellation.ts'
+import { isPromiseLike } from '../../promise-like.ts'
 import { ask, deny, type Verdict } from '../verdict.ts'
 import type { Judge, JudgeAnswer } from './judge.ts'
 
@@ -31,8 +32,8 @@ export function consult(
   }
   try {
     const answer = judge(viewOf(call, approvalKey), call.signal)
-    if (!(answer instanceof Promise)) return read(answer, stage, source, call)
-    return untilAborted(answer, call.signal).then((said) => read(said, stage, source, call)).catch(failed)
+    if (!isPromiseLike(answer)) return read(answer, stage, source, call)
+    return untilAborted(Promise.resolve(answer), call.signal).then((said) => read(said, stage, source, call)).catch(failed)
   } catch (thrown) {
     return failed(thrown)
   }

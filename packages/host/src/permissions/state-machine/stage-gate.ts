@@ -1,17 +1,16 @@
 import {
-  messageOf, visibleText, type ApprovalRequest, type InteractionRequest, type MachineStage, type StateMachine,
+  messageOf, visibleText, type ApprovalRequest, type InteractionRequest, type StateMachine,
 } from '@bulkhead/contract'
 import type { ValidatedCall } from '../../call.ts'
 import { allow, ask, deny, type Verdict } from '../verdict.ts'
+import { presentStage } from './present-stage.ts'
 import { StagePermit } from './stage-permit.ts'
 
 /** What a state machine says of a call, or undefined where no stage is under way. Fails closed. */
 export function judgeByStage(machine: StateMachine, call: ValidatedCall): Verdict | undefined {
-  const refuse = (reason: string) => deny('state-machine', 'ApprovalDenied', `state machine ${machine.id}`, reason)
   try {
-    const stage = machine.stage()
+    const stage = presentStage(machine)
     if (stage === undefined) return undefined
-    if (!isStage(stage)) return refuse('its stage is not of the documented form')
     const permit = new StagePermit(machine, stage, call)
     const named = `the stage "${stage.name}" of the state machine ${machine.id}`
     if (stage.allowedTools.includes(call.tool.name)) {
@@ -19,7 +18,8 @@ export function judgeByStage(machine: StateMachine, call: ValidatedCall): Verdic
     }
     return { ...ask('state-machine', `state machine ${machine.id}`, `${named} does not list it`, false), permit }
   } catch (thrown) {
-    return refuse(`it failed while judging: ${messageOf(thrown)}`)
+    const reason = `it failed while judging: ${messageOf(thrown)}`
+    return deny('state-machine', 'ApprovalDenied', `state machine ${machine.id}`, reason)
   }
 }
 
@@ -33,6 +33,3 @@ export function stageGrant(
   const stage = visibleText([...new Set(permits.map((permit) => permit.stage))].join(', '))
   return { kind: 'grantStageTool', tool: call.tool.name, stage, argsDigest, approval }
 }
-
-const isStage = ({ stageExecutionId, name, attempt, allowedTools }: MachineStage): boolean =>
-  typeof stageExecutionId === 'string' && typeof name === 'string' && Number.isSafeInteger(attempt) && Array.isArray(allowedTools)

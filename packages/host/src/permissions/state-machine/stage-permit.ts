@@ -1,6 +1,7 @@
 import { canonicalJson, messageOf, type MachineStage, type StateMachine } from '@bulkhead/contract'
 import type { ValidatedCall } from '../../call.ts'
 import { sha256 } from '../../sha256.ts'
+import { presentStage } from './present-stage.ts'
 
 /**
  * What lets one call run in one stage: of this execution and attempt, for this tool and these arguments. It is used up when the
@@ -38,7 +39,7 @@ export class StagePermit {
     if (id !== this.proposalId || tool.name !== this.tool) return 'its permit is for another call'
     if (this.#argsDigest !== undefined && this.#argsDigest !== digestOf(args)) return 'its permit is for other arguments'
     try {
-      const now = this.#machine.stage()
+      const now = presentStage(this.#machine)
       const isSame = now?.stageExecutionId === this.stageExecutionId && now.attempt === this.attempt
       return isSame ? undefined : `the stage "${this.stage}", which permitted it, is over`
     } catch (thrown) {

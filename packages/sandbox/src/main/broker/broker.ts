@@ -58,10 +58,10 @@ export class Broker {
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets) : undefined
     this.#units = [
-      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, kept ? { kept } : {})] : []),
+      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { kept, lentFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator, kept })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,

@@ -74,6 +74,11 @@ export class FileScope {
     return this.#judge.matcher()
   }
 
+  /** Whether a folder is of the grant with everything that may lie in it. */
+  coversAll(place: Place): Promise<boolean> {
+    return this.#judge.coversAll(place)
+  }
+
   isRoot(place: Place): Promise<boolean> {
     return this.#judge.isRoot(place)
   }

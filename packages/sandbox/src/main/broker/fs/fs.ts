@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { CapabilityUnit, OpenCall } from '../capability.ts'
@@ -21,7 +22,9 @@ import { removeFile, writeFile } from './write-file.ts'
 
 export interface FsOptions {
   /** Folders of the host's own. */
-  readonly kept?: readonly string[]
+  readonly kept?: readonly string[] | undefined
+  /** Files outside a grant that a call may read all the same, each by this very path. */
+  readonly lentFiles?: ((callId: string) => ReadonlySet<string>) | undefined
   readonly globLimits?: Partial<GlobLimits>
   readonly watchLimits?: Partial<WatchLimits>
 }
@@ -46,11 +49,15 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
     compiled.set(grant, scopes)
     return scopes
   }
+  /** What a path that names one file is judged by. */
+  const reading = (call: OpenCall, path: string): FileScope =>
+    options.lentFiles?.(call.callId).has(path) === true ? lentScope(path, workspace) : scopesOf(call).read
 
   return {
     capabilities: {
       async 'fs.read'(call, args) {
-        const [path, range, { read }] = [fileArgument(args), readRange(args[2]), scopesOf(call)]
+        const [path, range] = [fileArgument(args), readRange(args[2])]
+        const read = reading(call, path)
         const written = (bytes: Buffer): string => bytes.toString(args[1] === 'bytes' ? 'base64' : 'utf8')
         return read.readAtOnce(path, range, written) ?? written(await readFile(read, await read.locate(path), range))
       },
@@ -59,8 +66,9 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
         return listFolder(read, await read.locate(pathArgument(args)))
       },
       async 'fs.stat'(call, args) {
-        const { read } = scopesOf(call)
-        return statFile(read, await read.locate(pathArgument(args)))
+        const path = pathArgument(args)
+        const read = reading(call, path)
+        return statFile(read, await read.locate(path))
       },
       async 'fs.glob'(call, args) {
         const request = readGlobRequest(textArgument(args, 0, 'The pattern'), args[1], globLimits)
@@ -74,7 +82,7 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
       },
       async 'fs.search'(call, args) {
         const request = readSearchRequest(textArgument(args, 0, 'The pattern'), args[1])
-        const { read } = scopesOf(call)
+        const read = reading(call, request.path)
         return await searchLines(read, await read.locate(request.path, 'leads'), request, call.signal) as unknown as JsonObject
       },
       async 'fs.watch'(call, args) {
@@ -111,6 +119,10 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
     close: () => watches.close(),
   }
 }
+
+/** That file alone, and nothing a link in its place might lead to. */
+const lentScope = (path: string, workspace: string): FileScope =>
+  new FileScope('fs.read', path.includes('*') ? [] : [path], workspace, { roots: [dirname(path)] })
 
 const pathArgument = (args: readonly Json[]): string => textArgument(args, 0, 'The path')
 

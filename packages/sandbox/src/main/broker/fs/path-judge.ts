@@ -97,6 +97,11 @@ export class PathJudge {
     return (path) => real.match(path)
   }
 
+  /** Whether a folder is of the grant with everything that may lie in it. */
+  async coversAll({ real }: Place): Promise<boolean> {
+    return (await this.#current()).real.coversAll(real)
+  }
+
   /** Whether the system means a path by what it says. */
   isAt(where: string, real: string): boolean {
     const said = this.#parts.paths.read(where, '/')

@@ -45,9 +45,11 @@ const NOWHERE: GlobMatch = { covers: false, leads: false }
 export class ScopePatterns {
   readonly #tests: readonly ((path: string, segments: readonly string[]) => GlobMatch)[]
   readonly #roots: readonly ((path: string) => boolean)[]
+  readonly #special: readonly string[]
 
   /** `special`: folders that are nobody's, unless the root of a pattern lies in them. */
   constructor(patterns: readonly PlacedPattern[], special: readonly string[]) {
+    this.#special = special
     this.#roots = patterns.map(({ root, folding }) => {
       const folder = foldNames(root, folding)
       return (path) => liesIn(foldNames(path, folding), folder)
@@ -65,6 +67,11 @@ export class ScopePatterns {
   /** Whether a path is of the patterns, or, for `leads`, a folder of one of their roots on the way to what is. */
   reaches(path: string, reach: Reach): boolean {
     return this.match(path)[reach] && (reach === 'covers' || this.#roots.some((isIn) => isIn(path)))
+  }
+
+  /** Whether a folder is of the patterns with everything that may lie in it. */
+  coversAll(folder: string): boolean {
+    return this.match(folder).covers && !this.#special.some((path) => liesIn(path, folder))
   }
 
   match(path: string): GlobMatch {

@@ -39,6 +39,8 @@ export interface ShellOptions {
   readonly concurrentRuns?: number
   /** Kept of each of the two streams; the head, in bytes. */
   readonly outputBytes?: number
+  /** Folders of the host's own. */
+  readonly kept?: readonly string[] | undefined
   /** Between asking a command to end and making it, in ms. */
   readonly graceMs?: number
   /** How long output may pause once a command has ended while something it started still holds its pipes, in ms. */
@@ -82,7 +84,7 @@ interface Attempt {
 
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): ShellCapability {
-  const { workspace, tools, rlimits, wrap, secrets, operator, path = SYSTEM_PATH, platform = process.platform } = options
+  const { workspace, tools, rlimits, wrap, secrets, operator, kept = [], path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
@@ -129,7 +131,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
       launcher.prepare(), system.find('sh'), system.find('mkfifo'), request.wall === undefined ? [] : wall.prefix(request.wall),
       ...request.stages.map(({ cmd }) => surroundingsOf(call).executables.find(cmd)),
     ])
-    const files = new StreamFiles(workspace, call, request.cwd)
+    const files = new StreamFiles(workspace, call, request.cwd, kept)
     const fifos = await Fifos.open(request.stages.length - 1, mkfifo.path)
     try {
       await files.openAll(request)

@@ -29,7 +29,7 @@ export async function findFiles(
   if (place === undefined) return { paths: [], total: 0 }
   return scope.asFolder(place, async (folder) => {
     const granted = await scope.matcher()
-    const all = granted(place.real).covers
+    const all = await scope.coversAll(place)
     const named = (path: string): string => [...pattern.folder, path].join('/')
     const isWanted = (path: string): boolean =>
       pattern.matches(named(path)) && (all || granted(joinNames(place.real, path)).covers)

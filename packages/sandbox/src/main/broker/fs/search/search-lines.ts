@@ -36,7 +36,7 @@ function searchFolder(scope: FileScope, place: Place, request: SearchRequest, si
   const wanted = request.glob === undefined ? undefined : globTest(request.glob)
   return scope.asFolder(place, async (folder) => {
     const granted = await scope.matcher()
-    const all = granted(place.real).covers
+    const all = await scope.coversAll(place)
     const lines = collectorOf(request, (path) => {
       if (wanted !== undefined && !wanted(path)) return undefined
       return all || granted(joinNames(place.real, path)).covers ? shownPath(request.path, [path]) : undefined

@@ -14,12 +14,15 @@ export class StreamFiles {
   readonly #workspace: string
   readonly #call: OpenCall
   readonly #folder: string | undefined
+  readonly #kept: readonly string[]
   readonly #open = new Map<string, FileHandle>()
 
-  constructor(workspace: string, call: OpenCall, folder: string | undefined) {
+  /** `kept`: folders of the host's own. */
+  constructor(workspace: string, call: OpenCall, folder: string | undefined, kept: readonly string[]) {
     this.#workspace = workspace
     this.#call = call
     this.#folder = folder
+    this.#kept = kept
   }
 
   /** Contract: rejects with CapabilityDenied outside the grant, before any file is emptied. */
@@ -69,7 +72,7 @@ export class StreamFiles {
 
   #scope(power: 'fs.read' | 'fs.write'): FileScope {
     const { read, write, roots } = this.#call.tool.grant.fs
-    return new FileScope(power, power === 'fs.read' ? read : write, this.#workspace, { ...(roots !== undefined && { roots }) })
+    return new FileScope(power, power === 'fs.read' ? read : write, this.#workspace, { kept: this.#kept, ...(roots !== undefined && { roots }) })
   }
 
   #fromFolder(path: string): string {

@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Latest } from '../src/harness/latest.ts'
-import { subject } from '../src/subjects/skeleton.ts'
+import { guardedCall } from '../src/sides/guarded-call.ts'
+import { payload } from '../src/sides/payload.ts'
+import { subject } from '../src/subjects/host-call.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const latest = new URL('../latest.json', import.meta.url)
@@ -13,21 +15,27 @@ const PATIENCE_MS = 60_000
 const bench = (...argv: string[]) => promisify(execFile)(process.execPath, [main, ...argv], { timeout: PATIENCE_MS })
 const content = () => readFile(latest, 'utf8').catch(() => undefined)
 
-describe('the skeleton', { timeout: PATIENCE_MS + 5_000 }, () => {
-  it('runs every side for real, from the command line', async () => {
+describe('a guarded call', { timeout: PATIENCE_MS + 5_000 }, () => {
+  it('runs against every other side for real, from the command line', async () => {
     const before = await content()
-    const { stdout } = await bench('skeleton', '--quick', '--json')
+    const { stdout } = await bench('host-call', 'host-audit', '--quick', '--json')
     const { subjects } = JSON.parse(stdout) as Latest
-    expect(Object.keys(subjects)).toEqual(['skeleton'])
-    expect(subjects['skeleton']?.sides.map(({ name }) => name)).toEqual(subject.sides.map(({ name }) => name))
-    for (const side of subjects['skeleton']?.sides ?? []) {
+    expect(Object.keys(subjects)).toEqual(['host-audit', 'host-call'])
+    expect(subjects['host-call']?.sides.map(({ name }) => name)).toEqual(subject.sides.map(({ name }) => name))
+    for (const side of Object.values(subjects).flatMap(({ sides }) => sides)) {
       expect(side.measures.map(({ measure }) => measure)).toEqual(['p50', 'p99', '64-way'])
       for (const { value } of side.measures) expect(value).toBeGreaterThan(1)
     }
     expect(await content()).toBe(before)
   })
 
+  it('is one of as many tools as are asked for', async () => {
+    const runner = await guardedCall({ name: 'it', placement: 'thread', tools: 250, audit: false }).start()
+    expect(await runner.run(7)).toEqual(payload(7))
+    await runner.stop()
+  })
+
   it('is told apart from names that do not exist', async () => {
-    await expect(bench('skeletons')).rejects.toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('skeleton') })
+    await expect(bench('host-calls')).rejects.toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('host-call') })
   })
 })

@@ -1,0 +1,16 @@
+import { defineSubject } from '../harness/subject.ts'
+import { guardedCall } from '../sides/guarded-call.ts'
+
+const silent = guardedCall({ name: 'guarded call without audit', placement: 'thread', tools: 1, audit: false })
+const audited = guardedCall({ name: 'guarded call with audit', placement: 'thread', tools: 1, audit: true })
+
+export const subject = defineSubject({
+  title: 'What the audit costs a guarded call',
+  compares: 'The same call with and without a record of its decision and of its end in the store.',
+  sides: [silent, audited],
+  modes: [{ kind: 'latency' }, { kind: 'throughput', concurrency: 64 }],
+  goals: [
+    { side: audited.name, measure: 'p50', is: '≤', ratio: 1.1, against: silent.name },
+    { side: audited.name, measure: '64-way', is: '≥', ratio: 0.9, against: silent.name },
+  ],
+})

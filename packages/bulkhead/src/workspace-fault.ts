@@ -1,0 +1,12 @@
+import { BulkheadError, messageOf } from '@bulkhead/contract'
+
+const REASONS: ReadonlyMap<unknown, string> = new Map([
+  ['ENOENT', 'does not exist'], ['ENOTDIR', 'is not a folder'], ['EACCES', 'may not be opened by this user'],
+  ['ELOOP', 'is a circle of links'],
+])
+
+/** Why a workspace cannot be worked in, in words. */
+export function workspaceFault(path: string, error: unknown): BulkheadError {
+  const why = REASONS.get((error as { readonly code?: unknown } | undefined)?.code) ?? `cannot be opened: ${messageOf(error)}`
+  return new BulkheadError('ProjectPathInvalid', `The workspace "${path}" ${why}.`, { cause: error })
+}

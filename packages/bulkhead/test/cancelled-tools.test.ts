@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LOCKED_TOOLS } from '@bulkhead/contract'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createHost, type Host, type Session } from '../src/index.ts'
+
+let folder: string
+let host: Host
+let session: Session
+let place: string
+/** How often somebody came who is kept waiting for ever. */
+let [questions, tasks, requests] = [0, 0, 0]
+const server = createServer(() => void requests++)
+const never = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason as Error)) })
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-cancel-'))
+  mkdirSync(join(folder, 'ws'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  place = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  writeFileSync(join(folder, 'ws/sparse'), 'text '.repeat(3_000))
+  truncateSync(join(folder, 'ws/sparse'), 256 * 1024 ** 3)
+  writeFileSync(join(folder, 'ws/f.txt'), 'before')
+  host = await createHost({
+    workspace: join(folder, 'ws'), home: join(folder, 'home'), trust: 'declined', fetchHosts: [place],
+    config: { search: { providers: [{ type: 'searxng', url: `http://${place}` }] } },
+    runAgent: (_, signal) => {
+      tasks++
+      return never(signal)
+    },
+  })
+  const interact = (_: unknown, signal: AbortSignal): Promise<never> => {
+    questions++
+    return never(signal)
+  }
+  session = await host.openSession({ mode: 'yolo', interactor: { interact } })
+})
+afterAll(async () => {
+  await host.close()
+  server.closeAllConnections()
+  server.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Programs that this process has running, by name. */
+function children(): readonly string[] {
+  return readdirSync('/proc/self/task').flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]
+      } catch {
+        return []
+      }
+    })
+}
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await nextTurn()
+}
+const fileText = (): string => readFileSync(join(folder, 'ws/f.txt'), 'utf8')
+
+/** A call of each tool; when it is in the middle, where it can be caught there; and what must hold once it was cancelled. */
+const CALLS: Readonly<Record<string, { readonly args: () => object; readonly reached?: () => boolean; readonly holds?: () => boolean }>> = {
+  read: { args: () => ({ path: 'sparse', offset: 2 }) },
+  grep: { args: () => ({ pattern: 'needle', path: 'sparse' }), reached: () => children().includes('rg') },
+  glob: { args: () => ({ pattern: '**' }) },
+  bash: { args: () => ({ command: 'sleep 1000' }), reached: () => children().length > 0 },
+  write: { args: () => ({ path: 'f.txt', content: 'x'.repeat(200_000) }), holds: () => fileText() === 'before' || fileText().length === 200_000 },
+  edit: { args: () => ({ path: 'f.txt', old_string: fileText().slice(0, 6), new_string: 'after!' }), holds: () => ['before', 'after!', 'xxxxxx'].includes(fileText().slice(0, 6)) },
+  question: { args: () => ({ questions: [{ question: 'Which?' }] }), reached: () => questions === 1 },
+  task: { args: () => ({ subagent_type: 'explore', prompt: 'look' }), reached: () => tasks === 1 },
+  web_fetch: { args: () => ({ url: `http://${place}/page` }), reached: () => requests === 1 },
+  web_search: { args: () => ({ query: 'anything' }), reached: () => requests === 2 },
+  todo: { args: () => ({ todos: [] }) },
+  skill: { args: () => ({ name: 'none' }) },
+  tool_search: { args: () => ({ query: 'file' }) },
+}
+
+it('each locked tool is among them', () => {
+  expect(Object.keys(CALLS).toSorted()).toEqual([...LOCKED_TOOLS].toSorted())
+})
+
+it.each(Object.keys(CALLS))('%s ends when it is cancelled in the middle, and leaves nothing running', async (name) => {
+  const { args, reached = () => true, holds = () => true } = CALLS[name]!
+  const cancel = new AbortController()
+  const calling = session.call({ id: name, name, arguments: args() }, { signal: cancel.signal })
+  await until(reached)
+  cancel.abort()
+  expect(await calling).toMatchObject({ type: 'error', error: { class: 'Cancellation' }, completion: { terminal: true } })
+  await until(() => children().length === 0)
+  expect(holds()).toBe(true)
+  // The tool goes on to work.
+  const next = await session.call({ id: `${name} again`, name: 'read', arguments: { path: 'f.txt', limit: 1 } })
+  expect(next.type).toBe('output')
+})

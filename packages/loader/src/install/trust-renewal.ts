@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { BulkheadError, LOCK_FILE } from '@bulkhead/contract'
+import { packageDigest } from '../digest.ts'
+import { installedPart, isInstalled } from '../lock/installed-folders.ts'
+import type { Settings } from '../options.ts'
+import { lastWords } from '../trust/last-words.ts'
+import { measureParts, projectDigest, type ProjectPart } from '../trust/project-digest.ts'
+import { appendTrustEntry, readTrustFile, TRUST_FILE } from '../trust/trust-file.ts'
+import { createTrustLedger } from '../trust/trust-ledger.ts'
+import type { Change } from './layer-files.ts'
+
+/**
+ * Trust in a project outlasts what is installed into it with somebody's consent: it then names what the project was, with exactly
+ * that change. Whatever else has changed meanwhile is not covered, and the project asks again.
+ */
+export class TrustRenewal {
+  readonly #file: string
+  readonly #path: string
+  readonly #parts: readonly ProjectPart[]
+
+  private constructor(file: string, path: string, parts: readonly ProjectPart[]) {
+    this.#file = file
+    this.#path = path
+    this.#parts = parts
+  }
+
+  /** Before the change. Resolves with null where nobody trusts the project as it is. */
+  static async begin(workspace: string, settings: Settings): Promise<TrustRenewal | null> {
+    const { globalRoot, projectFolder } = settings
+    const { standing } = await createTrustLedger(settings).standing(workspace)
+    if (standing.kind !== 'trusted' || globalRoot === null) return null
+    const path = realpathSync(workspace)
+    const parts = await measureParts({ workspace: path, root: join(path, projectFolder) }, settings)
+    return projectDigest(parts) === standing.digest ? new TrustRenewal(join(globalRoot, TRUST_FILE), path, parts) : null
+  }
+
+  /** After it. `lockDigest` is of the lock that was written. A record that cannot be written leaves a project that asks again. */
+  renew(change: Change, lockDigest: string): void {
+    const word = lastWords(readTrustFile(this.#file).lines).get(this.#path)?.record
+    // Somebody may have taken it back meanwhile.
+    if (word?.decision !== 'trusted' || word.digest !== projectDigest(this.#parts)) return
+    const digest = projectDigest(partsAfter(this.#parts, change, lockDigest))
+    try {
+      appendTrustEntry(this.#file, { path: this.#path, decision: 'trusted', decidedAt: new Date().toISOString(), digest, id: randomUUID() })
+    } catch (error) {
+      if (!BulkheadError.is(error)) throw error
+    }
+  }
+}
+
+function partsAfter(parts: readonly ProjectPart[], { id, before, after, contents }: Change, lockDigest: string): readonly ProjectPart[] {
+  const replaced = before !== null && isInstalled(before) ? installedPart(id, before.root) : undefined
+  const added = after === null || contents === undefined
+    ? [] : [{ name: installedPart(id, after.root), digest: packageDigest(contents.digests) }]
+  return [...parts.filter(({ name }) => name !== LOCK_FILE && name !== replaced), { name: LOCK_FILE, digest: lockDigest }, ...added]
+}

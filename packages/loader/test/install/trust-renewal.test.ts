@@ -1,0 +1,116 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TrustDecision } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { createLoader } from '../../src/index.ts'
+import { HomeFixture, manifestOf } from '../home-fixture.ts'
+import { folderOf, install, installerFor, packageFiles } from './install-fixture.ts'
+
+/** A project with a tool of its own, to install into. */
+class ProjectFixture extends HomeFixture {
+  readonly ownAt = this.extension(this.projectRoot, 'own')
+  readonly file = join(this.globalRoot, 'trust.jsonl')
+  readonly installer = installerFor(this, { layer: 'project' })
+
+  get ledger() {
+    return createLoader(this.options()).trust
+  }
+
+  async standing() {
+    return (await this.ledger.standing(this.workspace)).standing
+  }
+
+  lines(): number {
+    return existsSync(this.file) ? readFileSync(this.file, 'utf8').trim().split('\n').length : 0
+  }
+
+  /** What a host loads that goes by what was trusted, and nothing else. */
+  async trusted(): Promise<readonly string[]> {
+    const standing = await this.standing()
+    if (standing.kind !== 'trusted') return [standing.kind]
+    const request = { workspace: this.workspace, trust: 'trusted', projectDigest: standing.digest, overrides: { policy: { lock: { project: 'off' } } } } as const
+    return (await createLoader(this.options()).load(request)).extensions.map(({ id, version }) => `${id}@${version}`)
+  }
+}
+
+const source = (home: HomeFixture, version = '1.0.0') => folderOf(home, packageFiles(version), `weather-${version}`)
+
+describe('a project that is trusted stays so', () => {
+  test('when something is installed into it, updated and taken away again, with exactly that', async () => {
+    using home = new ProjectFixture()
+    await home.ledger.decide(home.workspace, 'trusted')
+    await install(home.installer, source(home))
+    expect(await home.trusted()).toEqual(['own@1.4.0', 'weather@1.0.0'])
+    await install(home.installer, source(home, '1.1.0'))
+    expect(await home.trusted()).toEqual(['own@1.4.0', 'weather@1.1.0'])
+    await home.installer.uninstall('weather')
+    expect(await home.trusted()).toEqual(['own@1.4.0'])
+    expect(home.lines()).toBe(4)
+  })
+
+  test('when one of its own folders is accepted where it is', async () => {
+    using home = new ProjectFixture()
+    await home.ledger.decide(home.workspace, 'trusted')
+    await install(home.installer, home.ownAt)
+    expect(await home.trusted()).toEqual(['own@1.4.0'])
+  })
+})
+
+describe('and asks again when', () => {
+  const changes: readonly (readonly [string, (home: ProjectFixture) => void])[] = [
+    ['another tool changed', (home) => home.write(join(home.ownAt, 'index.js'), 'export default []')],
+    ['a tool was added', (home) => home.extension(home.projectRoot, 'more')],
+    ['its settings changed', (home) => home.write(join(home.projectRoot, 'config.json'), { mode: 'yolo' })],
+  ]
+  test.each(changes)('%s before the installation was written', async (_, change) => {
+    using home = new ProjectFixture()
+    await home.ledger.decide(home.workspace, 'trusted')
+    const plan = await home.installer.plan(source(home))
+    change(home)
+    await home.installer.install(plan, 'ann')
+    expect(await home.trusted()).toEqual(['changed'])
+    expect(home.lines()).toBe(1)
+  })
+
+  test.each([
+    ...changes,
+    ['what was installed changed', (home: ProjectFixture) => {
+      const installed = join(home.projectRoot, 'installed')
+      const name = readdirSync(installed).find((entry) => entry.startsWith('weather-'))
+      home.write(join(installed, name!, 'index.js'), 'export default []')
+    }],
+    ['the lock changed', (home: ProjectFixture) => rmSync(join(home.projectRoot, 'bulkhead.lock'))],
+  ] as const)('%s after it', async (_, change) => {
+    using home = new ProjectFixture()
+    await home.ledger.decide(home.workspace, 'trusted')
+    await install(home.installer, source(home))
+    change(home)
+    expect(await home.trusted()).toEqual(['changed'])
+  })
+})
+
+describe('nobody is made to trust a project', () => {
+  test.each([null, 'declined', 'once', 'revoked'] as const)('that was %s before', async (decision: TrustDecision | null) => {
+    using home = new ProjectFixture()
+    if (decision !== null) await home.ledger.decide(home.workspace, decision)
+    const before = home.lines()
+    await install(home.installer, source(home))
+    expect(home.lines()).toBe(before)
+    expect((await home.standing()).kind).not.toBe('trusted')
+  })
+
+  test('that had nothing of its own before', async () => {
+    using home = new ProjectFixture()
+    rmSync(home.projectRoot, { recursive: true })
+    await install(home.installer, source(home))
+    expect(await home.standing()).toEqual({ kind: 'unknown' })
+  })
+
+  test('by an installation into the home of the user', async () => {
+    using home = new ProjectFixture()
+    await home.ledger.decide(home.workspace, 'trusted')
+    home.write(join(home.ownAt, 'bulkhead.json'), manifestOf({ id: 'own', version: '2.0.0' }))
+    await install(installerFor(home), source(home))
+    expect(await home.trusted()).toEqual(['changed'])
+  })
+})
