@@ -102,7 +102,7 @@ export const crossedGuard = (crossings: Crossings): Guard => ({
 export const crossedJudge = (name: string, judge: Judge, crossings: Crossings): Judge =>
   crossings.port(name, async (call, signal) => judge(call, signal))
 
-export const crossedSidecar = (sidecar: Required<Sidecar>, crossings: Crossings): Sidecar => ({
+export const crossedSidecar = (sidecar: Required<Omit<Sidecar, 'files'>>, crossings: Crossings): Sidecar => ({
   save: crossings.port('sidecar.save', (sessionId, callId, text) => sidecar.save(sessionId, callId, text)),
   discard: crossings.port('sidecar.discard', (sessionId) => sidecar.discard(sessionId)),
 })
