@@ -59,7 +59,8 @@ const widening = z.enum(['refuse', 'consent', 'major'])
   .describe('What an update that wants more powers needs: a person, a new major version and a person (the default), or it is refused.')
 
 const policy = z.strictObject({
-  integrity: perLayer(policyLevel, policyLevel).optional().describe('Whether packages must carry an integrity file.'),
+  integrity: perLayer(policyLevel, policyLevel).omit({ bundled: true }).optional()
+    .describe('Whether packages must carry an integrity file. What ships with the host always must.'),
   signature: perLayer(policyLevel, policyLevel).optional().describe('Whether packages must be signed.'),
   identities: z.record(z.string(), identity).optional()
     .describe('Pinned signers by extension id, the beginning of one with * behind it, or npm scope. The narrowest key counts.'),

@@ -22,7 +22,9 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
     if (!statSync(workspace).isDirectory()) throw invalid(workspace, 'is not a folder')
     stat = lstatSync(root, { throwIfNoEntry: false })
   } catch (error) {
-    throw BulkheadError.is(error) ? error : invalid(workspace, `cannot be opened: ${messageOf(error)}`)
+    if (BulkheadError.is(error)) throw error
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw invalid(workspace, isMissing ? 'does not exist' : `cannot be opened: ${messageOf(error)}`)
   }
   if (stat === undefined) return { kind: 'none', root }
   if (stat.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }

@@ -13,7 +13,7 @@ class ShippedFixture extends HomeFixture {
   }
 }
 
-const LAX = { policy: { integrity: { bundled: 'off', global: 'off' }, scopes: { weather: { integrity: 'off' } } } } as const
+const LAX = { policy: { integrity: { global: 'off', project: 'off' }, scopes: { weather: { integrity: 'off' } } } } as const
 
 describe('an extension in the folder that ships with the host', () => {
   test('is of the bundled layer, and its files are what was packed', async () => {

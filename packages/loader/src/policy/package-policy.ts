@@ -26,7 +26,8 @@ export function packagePolicy(
   const npmScope = (): string | undefined => scopeOfPart(part) ?? npmScopeOf(lock, id)
   const scopes = narrowestFirst(policy.scopes, id, npmScope)
   return {
-    integrity: scopes.find((scope) => scope.integrity !== undefined)?.integrity ?? policy.integrity?.[layer],
+    integrity: layer === 'bundled' ? 'require'
+      : scopes.find((scope) => scope.integrity !== undefined)?.integrity ?? policy.integrity?.[layer],
     signature: scopes.find((scope) => scope.signature !== undefined)?.signature ?? policy.signature?.[layer],
     lock: scopes.find((scope) => scope.lock !== undefined)?.lock
       ?? (layer === 'bundled' ? 'off' : policy.lock?.[layer] ?? defaultLockLevel(layer, lock)),
