@@ -20,7 +20,7 @@ it('gives back every packet, however the bytes are cut', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 40 })
   const packet = fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 4 }))
   fc.assert(fc.property(fc.array(packet, { maxLength: 6 }), fc.array(fc.nat(200)), (packets, cuts) => {
-    const whole = Buffer.concat(packets.map((sent) => encodeFrame(sent)))
+    const whole = Buffer.concat(packets.map(encodeFrame))
     const at = [...new Set([0, ...cuts.map((cut) => Math.min(cut, whole.length)), whole.length])].toSorted((a, b) => a - b)
     const pieces = at.slice(1).map((end, index) => whole.subarray(at[index], end))
     expect(decode(new FrameDecoder(1_000), pieces)).toEqual(packets)

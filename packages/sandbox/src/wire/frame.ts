@@ -7,22 +7,21 @@ const SEVERAL = 0x8000_0000
 export const MAX_FRAME_BYTES = SEVERAL - 1
 
 /** One packet as bytes: the length of what follows, little-endian, then the text in UTF-8. */
-export function encodeFrame(packet: Packet, roomOf: (bytes: number) => Buffer = Buffer.allocUnsafe): Buffer {
+export function encodeFrame(packet: Packet): Buffer {
   if (typeof packet === 'string') {
     const bytes = Buffer.byteLength(packet)
-    // Every byte that is given back is written below, so nothing goes out that was there before.
-    const room = roomOf(LENGTH_BYTES + bytes)
-    return upTo(room, writeText(room, 0, packet, bytes))
+    // Every byte is written below, so nothing of the pool's memory goes out.
+    const frame = Buffer.allocUnsafe(LENGTH_BYTES + bytes)
+    writeText(frame, 0, packet, bytes)
+    return frame
   }
   const sizes = packet.map((text) => Buffer.byteLength(text))
   const bytes = sizes.reduce((sum, size) => sum + LENGTH_BYTES + size, 0)
-  const room = roomOf(LENGTH_BYTES + bytes)
-  let at = room.writeUInt32LE(bytes + SEVERAL, 0)
-  for (const [index, text] of packet.entries()) at = writeText(room, at, text, sizes[index]!)
-  return upTo(room, at)
+  const frame = Buffer.allocUnsafe(LENGTH_BYTES + bytes)
+  let at = frame.writeUInt32LE(bytes + SEVERAL, 0)
+  for (const [index, text] of packet.entries()) at = writeText(frame, at, text, sizes[index]!)
+  return frame
 }
-
-const upTo = (room: Buffer, end: number): Buffer => room.length === end ? room : room.subarray(0, end)
 
 function writeText(frame: Buffer, at: number, text: string, bytes: number): number {
   const start = frame.writeUInt32LE(bytes, at)
@@ -39,9 +38,9 @@ export class FrameTooLarge extends FrameFault {
   override readonly name = 'FrameTooLarge'
 }
 
-/** Between these, the room for a frame is kept for the next: fresh memory costs as much as to fill it. */
-export const SHORT_BYTES = 4 * 1024
-export const KEPT_BYTES = 512 * 1024
+/** Between these, the room for a frame that comes in pieces is kept for the next: fresh memory costs as much as to fill it. */
+const SHORT_BYTES = 4 * 1024
+const KEPT_BYTES = 512 * 1024
 
 /**
  * Bytes of a stranger back into packets. A frame that comes in many pieces is copied once into a room of its own

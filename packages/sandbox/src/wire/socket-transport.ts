@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { Socket } from 'node:net'
 import { READ_BUFFER_BYTES, readDirectly } from './direct-read.ts'
-import { FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
-import { FrameWriter } from './frame-writer.ts'
+import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
 import type { Packet, Transport } from './transport.ts'
 
 export interface SocketTransportOptions {
@@ -52,14 +51,13 @@ function transportOver(
   read: (take: Take) => void,
 ): Transport {
   const decoder = new FrameDecoder(maxFrameBytes)
-  const writer = new FrameWriter(socket, () => void (socket.isPaused() && socket.resume()))
   return {
     get queuedBytes() {
-      return writer.queuedBytes
+      return socket.writableLength
     },
     send(packet) {
       if (!socket.writable) return
-      if (!writer.write(packet) && readOnlyWhenDrained) socket.pause()
+      if (!socket.write(encodeFrame(packet)) && readOnlyWhenDrained) socket.pause()
     },
     listen(receiver) {
       let closed = false
@@ -72,6 +70,7 @@ function transportOver(
       const deliver = (packet: Packet): void => {
         if (!closed) receiver.packet(packet)
       }
+      socket.on('drain', () => socket.resume())
       // A reset is how a killed process hangs up; it says no more than the close that follows.
       socket.on('error', () => undefined)
       socket.on('close', () => close())
