@@ -1,5 +1,6 @@
 import {
-  BulkheadError, type AuditEntry, type AuditSpan, type Clock, type Json, type Store, type StoreCollection, type StoredRecord,
+  BulkheadError, type AuditEntry, type AuditSpan, type Clock, type Json, type Notes, type Store, type StoreCollection,
+  type StoredRecord,
 } from '@bulkhead/contract'
 
 /** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */
@@ -18,6 +19,8 @@ export class PatientStore implements Store {
   readonly forgets: boolean
   /** Answers at once, and is asked for every call. */
   readonly approvalRevision?: () => number
+  readonly appendAll?: (records: readonly Json[]) => Promise<number>
+  readonly notes?: Notes
   readonly #store: Store
   readonly #clock: Clock
   /** In the order they are due. */
@@ -29,6 +32,8 @@ export class PatientStore implements Store {
     this.#store = store
     this.#clock = clock
     if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
+    if (store.appendAll) this.appendAll = (records) => this.#ask(() => store.appendAll!(records))
+    if (store.notes) this.notes = this.#patientNotes(store.notes)
   }
 
   read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -65,6 +70,16 @@ export class PatientStore implements Store {
 
   close(): Promise<void> {
     return this.#ask(() => this.#store.close())
+  }
+
+  /** Noting itself is one step, and waits for nobody. */
+  #patientNotes(notes: Notes): Notes {
+    return {
+      open: (owner) => notes.open(owner),
+      owners: () => this.#ask(() => notes.owners()),
+      left: (owner) => this.#ask(() => notes.left(owner)),
+      discard: (owner) => this.#ask(() => notes.discard(owner)),
+    }
   }
 
   #ask<Value>(work: () => Promise<Value>): Promise<Value> {

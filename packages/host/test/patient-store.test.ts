@@ -1,3 +1,4 @@
+import type { Notes } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { PatientStore } from '../src/patient-store.ts'
 import { flush, ManualClock } from './twin/clock.ts'
@@ -60,4 +61,23 @@ test('a store that throws while a call ends costs the entry, never the outcome',
   const session = await world.host.openSession({ mode: 'yolo' })
   store.remove = () => { throw new Error('not today') }
   expect(verdictOf(await session.call({ id: 'c', name: 'echo', arguments: {} }))).toBe('output')
+})
+
+test('what a store offers beyond the least is offered on, and as patiently', async () => {
+  const clock = new ManualClock()
+  const noted: string[] = []
+  const notes: Notes = {
+    open: (owner) => ({ put: (id, text) => noted.push(`${owner} +${id} ${text}`), drop: (id) => noted.push(`${owner} -${id}`) }),
+    owners: async () => ['gone'], left: never, discard: async () => {},
+  }
+  const patient = new PatientStore(Object.assign(new MemoryStore(), { notes, appendAll: never }), clock)
+  const notebook = patient.notes!.open('me')
+  notebook.put(1, 'a')
+  notebook.drop(1)
+  expect(noted).toEqual(['me +1 a', 'me -1'])
+  expect(await patient.notes!.owners()).toEqual(['gone'])
+  const asked = [patient.notes!.left('gone'), patient.appendAll!([1])].map((answer) => answer.catch((thrown: unknown) => thrown))
+  await clock.advance(30_000)
+  for (const answer of asked) expect(await answer).toMatchObject({ code: 'StoreUnavailable' })
+  expect(new PatientStore(new MemoryStore(), clock).notes).toBeUndefined()
 })
