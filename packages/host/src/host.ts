@@ -161,7 +161,9 @@ class ToolHost implements Host {
 
   async flush(): Promise<void> {
     await Promise.all(this.#workspaces.map(({ projectApprovals }) => projectApprovals.settled()))
-    await Promise.all([this.#sources.journal.settled(), this.#audit?.flush()])
+    // Whatever one of them says, the other is waited for.
+    const [, audit] = await Promise.allSettled([this.#sources.journal.settled(), this.#audit?.flush()])
+    if (audit.status === 'rejected') throw audit.reason
   }
 
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {

@@ -5,6 +5,11 @@ import { storeFault } from './store-fault.ts'
 export function writeRecord(value: Json): string {
   const fault = findJsonFault(value)
   if (fault) throw refused(`at "${fault.path}", ${fault.message}`)
+  return writePlain(value)
+}
+
+/** The same for a value that whoever made it has made of plain JSON. */
+export function writePlain(value: Json): string {
   const text = canonicalJson(value)
   if (text.length > JSON_LIMITS.maxChars) throw refused(`as text it has more than ${JSON_LIMITS.maxChars} characters`)
   return text

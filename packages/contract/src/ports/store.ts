@@ -69,7 +69,10 @@ export interface Store {
   approvalRevision?(): number
   /** Adds to the end of the audit; resolves with the position, from 1. */
   append(record: Json): Promise<number>
-  /** The same for several at once, which costs a fraction: all of them or none. Resolves with the position of the last. */
+  /**
+   * The same for several at once, which costs a fraction: all of them or none. They are not looked at: whoever hands them in has
+   * made them of plain JSON. Resolves with the position of the last.
+   */
   appendAll?(records: readonly Json[]): Promise<number>
   readonly notes?: Notes
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>

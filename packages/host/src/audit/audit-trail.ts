@@ -12,10 +12,12 @@ export interface AuditOptions {
   readonly failed: (error: unknown) => void
 }
 
-/** How long what happened may wait to be written with what happens next. A call takes a fraction of it. */
-const GATHERING_MS = 5
+/** How long what happened may wait to be written with what happens next: each time, a disk has to be waited for. */
+const GATHERING_MS = 25
 /** Of what waits; more is written at once. */
-const MOST_WAITING = 512
+const MOST_WAITING = 4_096
+/** So many events are made into records at a time, so that nobody waits long for it. */
+const AT_A_TIME = 32
 
 /**
  * Writes down what happens, in its order, without holding anything up: what happens within a moment is made into records, and
@@ -24,7 +26,8 @@ const MOST_WAITING = 512
 export class AuditTrail {
   readonly #options: AuditOptions
   readonly #pending = new Set<Promise<void>>()
-  #waiting: BulkheadEvent[] = []
+  #heard: BulkheadEvent[] = []
+  #waiting: Record<string, Json>[] = []
   #timer: NodeJS.Timeout | undefined
   #lost = 0
   #fault: BulkheadError | undefined
@@ -38,7 +41,8 @@ export class AuditTrail {
   readonly hear = (event: BulkheadEvent): void => {
     // Whoever's secrets it may hold may be gone by the time it is written.
     this.#options.redaction()
-    this.#waiting.push(event)
+    this.#heard.push(event)
+    if (this.#heard.length >= AT_A_TIME) this.#prepare()
     if (this.#waiting.length >= MOST_WAITING) this.#write()
     // Not the host's clock: how much is gathered is nothing that happens.
     else this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
@@ -59,27 +63,43 @@ export class AuditTrail {
   readonly #write = (): void => {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const { redaction, keepArguments } = this.#options
-    const records = this.#waiting.map((event) => recordOf(event, redaction(), keepArguments))
+    this.#prepare()
+    const records = this.#waiting
     this.#waiting = []
     if (records.length > 0) this.#keep(records)
+  }
+
+  #prepare(): void {
+    const { keepArguments } = this.#options
+    const redaction = this.#options.redaction()
+    for (const event of this.#heard) this.#waiting.push(recordOf(event, redaction, keepArguments))
+    this.#heard = []
   }
 
   #keep(records: readonly Record<string, Json>[]): void {
     const missing = this.#lost
     if (missing > 0) records[0]!['lostBefore'] = missing
     this.#lost = 0
-    const kept = this.#append(records).then(() => {
-      this.#broken = false
-    }, (error: unknown) => this.#lose(records.length + missing, error))
+    const kept = this.#append(records, missing)
     this.#pending.add(kept)
     void kept.then(() => this.#pending.delete(kept))
   }
 
-  async #append(records: readonly Record<string, Json>[]): Promise<void> {
+  /** Contract: never rejects. */
+  async #append(records: readonly Record<string, Json>[], missing: number): Promise<void> {
     const { store } = this.#options
-    if (store.appendAll) await store.appendAll(records)
-    else for (const record of records) await store.append(record)
+    // One by one, all are asked for at once, so that they keep their order.
+    const asked = store.appendAll ? [store.appendAll(records)] : records.map((record) => store.append(record))
+    const results = await Promise.allSettled(asked)
+    const failed = results.filter((result) => result.status === 'rejected')
+    const [first] = failed
+    if (first === undefined) {
+      this.#broken = false
+      return
+    }
+    const lost = store.appendAll ? records.length : failed.length
+    // The first record says what was missing before it, where it was kept.
+    this.#lose(lost + (results[0] === first ? missing : 0), first.reason)
   }
 
   #lose(count: number, error: unknown): void {

@@ -12,11 +12,16 @@ export function observe(
   { result = null, error = null }: Partial<Pick<HookContext, 'result' | 'error'>> = {},
 ): void {
   const { session, attempt, args = null } = call
-  const context: HookContext = Object.freeze({
-    hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE, result, error,
-    durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace, sessionId: session.id,
-  })
-  for (const hooks of session.hooks.all) tell(hookPoint, host, () => hooks[hookPoint]?.(context))
+  let context: HookContext | undefined
+  // Made for the first who wants it: most hooks are hung onto one point.
+  const known = (): HookContext => {
+    context ??= Object.freeze({
+      hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE, result, error,
+      durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace, sessionId: session.id,
+    })
+    return context
+  }
+  for (const hooks of session.hooks.all) tell(hookPoint, host, () => hooks[hookPoint]?.(known()))
 }
 
 /** Contract: never throws, and what is told late reports its faults too. */

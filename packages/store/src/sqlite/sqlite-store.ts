@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
 import { BETWEEN, CHAIN_START, linkOf } from '../audit-chain.ts'
-import { readRecord, writeRecord } from '../record-text.ts'
+import { readRecord, writePlain, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { NoteFiles } from './note-files.ts'
@@ -107,22 +107,26 @@ export class SqliteStore implements Store {
     })
   }
 
-  append(record: Json): Promise<number> {
-    return this.appendAll([record])
+  async append(record: Json): Promise<number> {
+    this.#mustBeOpen()
+    return this.#extend(writeRecord(record), 1)
+  }
+
+  async appendAll(records: readonly Json[]): Promise<number> {
+    this.#mustBeOpen()
+    if (records.length === 0) return (await this.auditSpan()).last
+    return this.#extend(records.map(writePlain).join(BETWEEN), records.length)
   }
 
   /** One row for all: its position is that of the first, its link stands for each of them. */
-  async appendAll(records: readonly Json[]): Promise<number> {
-    this.#mustBeOpen()
-    const text = records.map(writeRecord).join(BETWEEN)
+  #extend(text: string, count: number): Promise<number> {
     return this.#queue.enqueue(() => {
       const end = this.#auditEnd()
-      const position = end.position + 1
-      const link = linkOf(end.link, position, text)
-      if (records.length === 0) return end.position
-      this.#insert.run(position, text, link)
-      this.#moveEnd.run(end.position + records.length, link)
-      return end.position + records.length
+      const [first, last] = [end.position + 1, end.position + count]
+      const link = linkOf(end.link, first, text)
+      this.#insert.run(first, text, link)
+      this.#moveEnd.run(last, link)
+      return last
     })
   }
 
