@@ -27,11 +27,19 @@ export function recordOf(event: BulkheadEvent, redaction: Redaction, keepArgumen
       if (keepArguments) record[key] = redaction.value(value)
       record['argsSha256'] = sha256(canonicalJson(value))
     } else {
-      record[key] = typeof value === 'string' && !OWN_WORDS.has(key) ? redaction.text(value.slice(0, MAX_TEXT_CHARS).toWellFormed()) : value
+      record[key] = typeof value === 'string' && !OWN_WORDS.has(key) ? textOf(key, value, redaction) : value
     }
   }
   return record
 }
+
+function textOf(key: string, value: string, redaction: Redaction): string {
+  const text = value.slice(0, MAX_TEXT_CHARS).toWellFormed()
+  return REPEATED_WORDS.has(key) ? redaction.repeated(text) : redaction.text(text)
+}
+
+/** Members that say the same for many calls. */
+const REPEATED_WORDS: ReadonlySet<string> = new Set(['tool', 'source', 'reason', 'approvalKey'])
 
 /** Members that hold words of the host alone. */
 const OWN_WORDS: ReadonlySet<string> = new Set(['type', 'at', 'sessionId', 'decision', 'stage', 'errorClass', 'errorCode', 'from', 'to'])

@@ -20,18 +20,34 @@ const LEAST_SECRET_CHARS = 6
 /** Takes secrets out of what is about to be kept. */
 export interface Redaction {
   text(text: string): string
+  /** The same, for words that come again and again. */
+  repeated(text: string): string
   /** A copy. */
   value(value: Json): Json
 }
 
+/** Of words that come again; more are forgotten all at once. */
+const REMEMBERED = 512
+const REMEMBERED_CHARS = 200
+
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
 
-/** `known`: the values of declared secrets, taken out wherever they stand. */
-export function createRedaction(known: Iterable<string>): Redaction {
-  const values = [...new Set(known)].filter((value) => value.length >= LEAST_SECRET_CHARS)
+/** `secretValues`: the values of declared secrets, taken out wherever they stand. */
+export function createRedaction(secretValues: Iterable<string>): Redaction {
+  const values = [...new Set(secretValues)].filter((value) => value.length >= LEAST_SECRET_CHARS)
     .toSorted((a, b) => b.length - a.length)
   const secrets = new RegExp([...values.map(escaped), ...SECRET_FORMS].join('|'), 'g')
   const text = (given: string): string => given.replace(secrets, REDACTED)
+  const known = new Map<string, string>()
+  const repeated = (given: string): string => {
+    if (given.length > REMEMBERED_CHARS) return text(given)
+    let redacted = known.get(given)
+    if (redacted === undefined) {
+      if (known.size >= REMEMBERED) known.clear()
+      known.set(given, redacted = text(given))
+    }
+    return redacted
+  }
   const value = (given: Json): Json => {
     if (typeof given === 'string') return text(given)
     if (typeof given !== 'object' || given === null) return given
@@ -39,5 +55,5 @@ export function createRedaction(known: Iterable<string>): Redaction {
     return Object.fromEntries(Object.entries(given).map(([key, member]) =>
       [text(key), SECRET_KEY.test(key) ? REDACTED : value(member)]))
   }
-  return { text, value }
+  return { text, repeated, value }
 }

@@ -15,6 +15,15 @@ test.each([
   ['ordinary text', 'git status --short', 'git status --short'],
 ])('%s', (_, text, kept) => {
   expect(redaction.text(text)).toBe(kept)
+  for (let time = 0; time < 3; time++) expect(redaction.repeated(text)).toBe(kept)
+})
+
+test('words that come again are redacted alike, however many and however long they are', () => {
+  for (let index = 0; index < 2_000; index++) {
+    expect(redaction.repeated(`${index} hunter-2.[x]`)).toBe(`${index} [redacted]`)
+  }
+  const long = 'a'.repeat(300)
+  expect(redaction.repeated(`${long} hunter-2.[x]`)).toBe(`${long} [redacted]`)
 })
 
 test('members that are called secrets go whatever they hold, others are looked into', () => {
