@@ -7,7 +7,7 @@ import { play } from './play.ts'
 import { SCENARIOS } from './scenarios.ts'
 
 /** Of so many faults, one: what is slow to start is tried less here, and wholly by `pnpm soak`. */
-const EVERY = { inline: 16, thread: 50, process: 80 } as const
+const EVERY = { inline: 24, thread: 80, process: 120 } as const
 
 describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, whatever fails at whichever await', (placement) => {
   let sandbox: PooledSandbox
