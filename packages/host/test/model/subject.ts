@@ -1,5 +1,6 @@
 import type { BulkheadError, EventOf, Json, LoadReport, Outcome, Sandbox, StoreCollection } from '@bulkhead/contract'
 import type { Session } from '../../src/index.ts'
+import { expect } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { MemoryStore } from '../twin/store.ts'
 import { createWorld, verdictOf, type ExtensionSketch, type World } from '../twin/world.ts'
@@ -138,9 +139,15 @@ export class Subject {
   /** Resolves with what would not stop. */
   async close(): Promise<readonly { readonly error: BulkheadError }[]> {
     const closing = this.#world.host.close()
-    // Calls that hang are cancelled when their time is over. What is still starting then is real, and ends in real time.
+    // What is still starting may be real, and ends in real time; calls that hang are cancelled when their time is over.
+    if (!this.#ground.isInstant) await this.eventually(() => expect(this.#starting).toEqual([]))
     await this.#clock.advance(this.#ground.isInstant ? 200 : 100)
     return (await closing).faults
+  }
+
+  get #starting(): readonly string[] {
+    const states = new Map(this.changes.map(({ extensionId, generation, to }) => [`${extensionId} ${generation}`, to]))
+    return [...states].flatMap(([extension, state]) => state === 'initialising' || state === 'activating' ? [extension] : [])
   }
 
   get alive(): number {
