@@ -26,6 +26,7 @@ export function packagePolicy(
   const npmScope = (): string | undefined => scopeOfPart(part) ?? npmScopeOf(lock, id)
   const scopes = narrowestFirst(policy.scopes, id, npmScope)
   return {
+    // Whoever ships it can pack it, and no configuration has a reason to do without.
     integrity: layer === 'bundled' ? 'require'
       : scopes.find((scope) => scope.integrity !== undefined)?.integrity ?? policy.integrity?.[layer],
     signature: scopes.find((scope) => scope.signature !== undefined)?.signature ?? policy.signature?.[layer],

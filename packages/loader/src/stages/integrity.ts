@@ -13,13 +13,11 @@ export function integrity(compiled: Compiled, terms: Terms): StageResult<Vouched
   if (differences !== undefined) return passUnless(differences, { ...compiled, integrity: 'verified' })
 
   const { layer, outline: { id } } = compiled
-  const missing = (who: string): Fault => ({
-    stage: 'integrity', code: 'IntegrityTokenMissing', path: '', message: `The package has no ${INTEGRITY_FILE} and ${who} asks for one.`,
-  })
-  // Whoever ships it can pack it, and no configuration has a reason to do without.
-  if (layer === 'bundled') return refuse(missing('the folder that ships with the host'))
   const { integrity: policy } = packagePolicy(terms, compiled)
-  const asked = missing(`the policy for "${id}" in the ${layer} layer`)
-  if (policy === 'require') return refuse(asked)
-  return pass({ ...compiled, integrity: 'unpinned' }, policy === 'warn' ? [asked] : [])
+  const who = layer === 'bundled' ? 'the folder that ships with the host' : `the policy for "${id}" in the ${layer} layer`
+  const missing: Fault = {
+    stage: 'integrity', code: 'IntegrityTokenMissing', path: '', message: `The package has no ${INTEGRITY_FILE} and ${who} asks for one.`,
+  }
+  if (policy === 'require') return refuse(missing)
+  return pass({ ...compiled, integrity: 'unpinned' }, policy === 'warn' ? [missing] : [])
 }
