@@ -4,6 +4,7 @@ import type { Runner, Side } from '../harness/subject.ts'
 import { echoRequest } from './echo-request.ts'
 import type { Payload } from './payload.ts'
 
+/** One call of the echo. */
 class EchoCall implements ToolInvocation {
   readonly callId: string
   readonly tool = 'echo'

@@ -81,7 +81,10 @@ export class RunningCall implements Departing, ToolInvocation {
   depart(): void {
     if (this.#waiting === undefined) return
     try {
-      this.#compartment.call(this).then((value) => this.#close()?.resolve(value), (thrown: unknown) => this.#close()?.reject(thrown))
+      startIn(this.#compartment, this).then(
+        (value) => this.#close()?.resolve(value),
+        (thrown: unknown) => this.#close()?.reject(thrown),
+      )
     } catch (thrown) {
       this.#close()?.reject(thrown)
     }
@@ -107,6 +110,8 @@ export class RunningCall implements Departing, ToolInvocation {
     return waiting
   }
 }
+
+const startIn = (compartment: CompartmentSession, invocation: ToolInvocation): Promise<Json> => compartment.call(invocation)
 
 /** Stops the time of a call, and of those that wait for it. Returns what lets it go on. */
 export function pauseFor({ call, deadline }: RunningCall): () => void {

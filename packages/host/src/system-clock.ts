@@ -1,4 +1,5 @@
 import type { Clock } from '@bulkhead/contract'
+import { Roster, type Entry } from './roster.ts'
 
 /** The longest a timer of the platform can wait; asked for more, it would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -6,6 +7,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 interface Wait {
   readonly due: number
   readonly run: () => void
+  place: Entry<Wait> | undefined
 }
 
 /**
@@ -13,7 +15,7 @@ interface Wait {
  * to start and to stop a timer of its own would cost each call more than to be judged.
  */
 class SystemClock implements Clock {
-  readonly #waiting = new Set<Wait>()
+  readonly #waiting = new Roster<Wait>()
   #timer: NodeJS.Timeout | undefined
   /** When the timer goes off. Whoever has stopped waiting leaves it as it is. */
   #next = Infinity
@@ -27,12 +29,10 @@ class SystemClock implements Clock {
   }
 
   after(ms: number, run: () => void): () => void {
-    const wait = { due: this.monotonic() + ms, run }
-    this.#waiting.add(wait)
+    const wait: Wait = { due: this.monotonic() + ms, run, place: undefined }
+    const place = wait.place = this.#waiting.enter(wait)
     if (wait.due < this.#next) this.#wakeAt(wait.due)
-    return () => {
-      this.#waiting.delete(wait)
-    }
+    return () => void this.#waiting.leave(place)
   }
 
   #wakeAt(due: number): void {
@@ -43,13 +43,13 @@ class SystemClock implements Clock {
 
   readonly #wake = (): void => {
     const now = this.monotonic()
-    const due = [...this.#waiting].filter((wait) => wait.due <= now).toSorted((one, other) => one.due - other.due)
+    const due = this.#waiting.members().filter((wait) => wait.due <= now).toSorted((one, other) => one.due - other.due)
     try {
-      for (const wait of due) if (this.#waiting.delete(wait)) wait.run()
+      for (const wait of due) if (this.#waiting.leave(wait.place!)) wait.run()
     } finally {
       // Whatever one of them throws, the others are not forgotten.
       this.#next = Infinity
-      const next = Math.min(...[...this.#waiting].map((wait) => wait.due))
+      const next = Math.min(...this.#waiting.members().map((wait) => wait.due))
       if (next < Infinity) this.#wakeAt(next)
     }
   }

@@ -28,7 +28,6 @@ export interface LinkOptions {
 /** Packets are cut near this size, so that a big batch does not become a frame the other side refuses. */
 const PACKET_CHARS = 256 * 1024
 const MAX_BYTES_PER_CHAR = 3
-const MOST_AT_ONCE = 1000
 const NO_TEXTS: readonly string[] = []
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
@@ -86,7 +85,7 @@ export class Link {
       throw new CodedError('MessageTooLarge', why, { data: { limit: 'messageBytes' } })
     }
     inspector.sent(kind, id)
-    if (this.#chars + chars > PACKET_CHARS || this.#messages.length >= MOST_AT_ONCE) this.#flush()
+    if (this.#chars + chars > PACKET_CHARS) this.#flush()
     this.#messages.push(json)
     this.#texts.push(...texts)
     this.#chars += chars

@@ -159,7 +159,7 @@ class NoteFile implements Notebook {
 }
 
 /** Short lines are put into bytes here, without memory of their own. */
-const scratch = Buffer.allocUnsafeSlow(16 * 1024)
+const scratch = Buffer.allocUnsafeSlow(256 * 1024)
 const MAX_BYTES_PER_CHAR = 3
 
 /** Returns how many bytes that were. */
