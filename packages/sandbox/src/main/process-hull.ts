@@ -21,6 +21,8 @@ const FLAGS = [
   // A signal must not open the inspector, fresh buffers must not show old memory, a crash report must not show variables.
   '--disable-sigusr1', '--zero-fill-buffers', '--report-exclude-env',
   '--no-warnings', '--input-type=commonjs',
+  // In less its thread would have to collect garbage while it starts.
+  '--min-semi-space-size=4',
 ]
 
 /** Enough of what a dying process says to tell a lack of memory from other ends. */
