@@ -73,7 +73,9 @@ export class Link {
     const texts: string[] = []
     const holes: Path[] = []
     const rest = takeOut(message.at(-1), texts, holes)
-    this.#add(message, stringify(texts.length === 0 ? message : [...message.slice(0, -1), rest, holes]), texts)
+    if (texts.length === 0) return this.#add(message, stringify(message), NO_TEXTS)
+    const [kind, id, method] = message
+    this.#add(message, stringify(message.length === 3 ? [kind, id, rest, holes] : [kind, id, method, rest, holes]), texts)
   }
 
   #add([kind, id]: Message, json: string, texts: readonly string[]): void {
@@ -87,7 +89,7 @@ export class Link {
     inspector.sent(kind, id)
     if (this.#chars + chars > PACKET_CHARS) this.#flush()
     this.#messages.push(json)
-    this.#texts.push(...texts)
+    for (const text of texts) this.#texts.push(text)
     this.#chars += chars
     if (this.#flushing) return
     this.#flushing = true
@@ -144,7 +146,8 @@ export const TRUSTING: Inspector = {
     if (typeof packet === 'string') return messagesOf(parse(packet) as unknown[]) as readonly Message[]
     const following = (packet as readonly string[]).values()
     const messages = messagesOf(parse(following.next().value!) as unknown[]) as readonly Message[]
-    return messages.map((message) => whole(message, following))
+    for (const message of messages) whole(message, following)
+    return messages
   },
   sent: () => undefined,
 }
