@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { giveBack, takeRoom } from './frame-rooms.ts'
 import type { Packet } from './transport.ts'
 
 const LENGTH_BYTES = 4
@@ -9,7 +10,7 @@ export const MAX_FRAME_BYTES = SEVERAL - 1
 const BYTE_PER_CHARACTER = 0x8000_0000
 const MAX_CHARACTER_BYTES = 4
 
-/** One packet as bytes: the length of what follows, little-endian, then the text in UTF-8. */
+/** One packet as bytes: the length of what follows, little-endian, then the text in UTF-8. A long one is in a room to give back. */
 export function encodeFrame(packet: Packet): Buffer {
   if (typeof packet === 'string') {
     const bytes = Buffer.byteLength(packet)
@@ -26,13 +27,13 @@ export function encodeFrame(packet: Packet): Buffer {
  * were, with room for one character more: it is used if one of them is not, and then undefined is returned.
  */
 function encodeAscii(texts: readonly string[]): Buffer | undefined {
-  let room = LENGTH_BYTES + MAX_CHARACTER_BYTES
-  for (const text of texts) room += LENGTH_BYTES + text.length
-  const frame = Buffer.allocUnsafe(room)
+  let bytes = LENGTH_BYTES + MAX_CHARACTER_BYTES
+  for (const text of texts) bytes += LENGTH_BYTES + text.length
+  const frame = takeRoom(bytes)
   let at = LENGTH_BYTES
   for (const text of texts) {
     const start = frame.writeUInt32LE(text.length + BYTE_PER_CHARACTER, at)
-    if (frame.write(text, start, text.length + MAX_CHARACTER_BYTES, 'utf8') !== text.length) return undefined
+    if (frame.write(text, start, text.length + MAX_CHARACTER_BYTES, 'utf8') !== text.length) return void giveBack(frame)
     at = start + text.length
   }
   frame.writeUInt32LE(at - LENGTH_BYTES + SEVERAL, 0)
@@ -64,10 +65,6 @@ export class FrameTooLarge extends FrameFault {
   override readonly name = 'FrameTooLarge'
 }
 
-/** Between these, the room for a frame that comes in pieces is kept for the next: fresh memory costs as much as to fill it. */
-const SHORT_BYTES = 4 * 1024
-const KEPT_BYTES = 512 * 1024
-
 /**
  * Bytes of a stranger back into packets. A frame that comes in many pieces is copied once into a room of its own
  * size, so the work is linear and the memory is one frame, however small the pieces are.
@@ -79,7 +76,6 @@ export class FrameDecoder {
   #filling: Buffer = this.#header
   #filled = 0
   #several = false
-  #kept: Buffer | undefined
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -114,18 +110,13 @@ export class FrameDecoder {
     this.#filled = 0
     if (filled !== this.#header) {
       this.#filling = this.#header
-      deliver(readPacket(filled, 0, filled.length, this.#several))
-      return
+      const packet = readPacket(filled, 0, filled.length, this.#several)
+      giveBack(filled)
+      return deliver(packet)
     }
     const bytes = this.#announced(filled, 0)
     if (bytes === 0) deliver(readPacket(filled, 0, 0, this.#several))
-    else this.#filling = this.#room(bytes)
-  }
-
-  #room(bytes: number): Buffer {
-    if (bytes > KEPT_BYTES || bytes <= SHORT_BYTES) return Buffer.allocUnsafe(bytes)
-    this.#kept ??= Buffer.allocUnsafeSlow(KEPT_BYTES)
-    return this.#kept.subarray(0, bytes)
+    else this.#filling = takeRoom(bytes).subarray(0, bytes)
   }
 
   #announced(bytes: Buffer, at: number): number {

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { Socket } from 'node:net'
 import { READ_BUFFER_BYTES, readDirectly } from './direct-read.ts'
+import { giveBack, isInRoom } from './frame-rooms.ts'
 import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
 import type { Packet, Transport } from './transport.ts'
 
@@ -60,7 +61,9 @@ function transportOver(
     },
     send(packet) {
       if (!socket.writable) return
-      socket.write(encodeFrame(packet))
+      const frame = encodeFrame(packet)
+      if (isInRoom(frame)) socket.write(frame, (error) => error ?? giveBack(frame))
+      else socket.write(frame)
       if (readOnlyWhenDrained && socket.writableLength > UNREAD_BYTES) socket.pause()
     },
     listen(receiver) {
