@@ -1,5 +1,6 @@
-import { BulkheadError, type BulkheadEvent, type Json, type Store } from '@bulkhead/contract'
-import { recordOf } from './audit-record.ts'
+import { auditRecord, BulkheadError, type BulkheadEvent, type Store } from '@bulkhead/contract'
+import { CallForms } from './call-forms.ts'
+import { Gathering } from './gathering.ts'
 import type { Redaction } from './redaction.ts'
 
 export interface AuditOptions {
@@ -16,7 +17,7 @@ export interface AuditOptions {
 const GATHERING_MS = 25
 /** Of what waits; more is written at once. */
 const MOST_WAITING = 4_096
-/** So many events are made into records at a time, so that nobody waits long for it. */
+/** When so many have happened they are made into records, so that not all of it is left to do when they are written. */
 const AT_A_TIME = 32
 
 /**
@@ -27,7 +28,9 @@ export class AuditTrail {
   readonly #options: AuditOptions
   readonly #pending = new Set<Promise<void>>()
   #heard: BulkheadEvent[] = []
-  #waiting: Record<string, Json>[] = []
+  #gathering = new Gathering()
+  #redaction: Redaction | undefined
+  #calls: CallForms | undefined
   #timer: NodeJS.Timeout | undefined
   #lost = 0
   #fault: BulkheadError | undefined
@@ -41,11 +44,10 @@ export class AuditTrail {
   readonly hear = (event: BulkheadEvent): void => {
     // Whoever's secrets it may hold may be gone by the time it is written.
     this.#options.redaction()
-    this.#heard.push(event)
-    if (this.#heard.length >= AT_A_TIME) this.#prepare()
-    if (this.#waiting.length >= MOST_WAITING) this.#write()
+    // The next turn comes when this call is on its way to its tool, and there is time while it runs.
+    if (this.#heard.push(event) === AT_A_TIME) setImmediate(this.#prepare)
     // Not the host's clock: how much is gathered is nothing that happens.
-    else this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
+    this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
   }
 
   /**
@@ -63,33 +65,43 @@ export class AuditTrail {
   readonly #write = (): void => {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#prepare()
-    const records = this.#waiting
-    this.#waiting = []
-    if (records.length > 0) this.#keep(records)
+    this.#gather()
+    const gathered = this.#gathering
+    if (gathered.rows.length === 0) return
+    this.#gathering = new Gathering()
+    this.#keep(gathered)
   }
 
-  #prepare(): void {
-    const { keepArguments } = this.#options
+  readonly #prepare = (): void => {
+    this.#gather()
+    if (this.#gathering.rows.length >= MOST_WAITING) this.#write()
+  }
+
+  #gather(): void {
     const redaction = this.#options.redaction()
-    for (const event of this.#heard) this.#waiting.push(recordOf(event, redaction, keepArguments))
+    if (this.#calls === undefined || redaction !== this.#redaction) {
+      this.#redaction = redaction
+      this.#calls = new CallForms(redaction, this.#options.keepArguments)
+    }
+    for (const event of this.#heard) this.#gathering.add(event, this.#calls, redaction)
     this.#heard = []
   }
 
-  #keep(records: readonly Record<string, Json>[]): void {
+  #keep(gathered: Gathering): void {
     const missing = this.#lost
-    if (missing > 0) records[0]!['lostBefore'] = missing
+    if (missing > 0) gathered.noteLost(missing)
     this.#lost = 0
-    const kept = this.#append(records, missing)
+    const kept = this.#append(gathered, missing)
     this.#pending.add(kept)
     void kept.then(() => this.#pending.delete(kept))
   }
 
   /** Contract: never rejects. */
-  async #append(records: readonly Record<string, Json>[], missing: number): Promise<void> {
+  async #append(gathered: Gathering, missing: number): Promise<void> {
     const { store } = this.#options
+    const { forms, rows } = gathered
     // One by one, all are asked for at once, so that they keep their order.
-    const asked = store.appendAll ? [store.appendAll(records)] : records.map((record) => store.append(record))
+    const asked = store.appendAll ? [store.appendAll(gathered)] : rows.map((row) => store.append(auditRecord(forms[row[0]]!, row)))
     const results = await Promise.allSettled(asked)
     const failed = results.filter((result) => result.status === 'rejected')
     const [first] = failed
@@ -97,7 +109,7 @@ export class AuditTrail {
       this.#broken = false
       return
     }
-    const lost = store.appendAll ? records.length : failed.length
+    const lost = store.appendAll ? rows.length : failed.length
     // The first record says what was missing before it, where it was kept.
     this.#lose(lost + (results[0] === first ? missing : 0), first.reason)
   }
