@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { auditRecord, isJsonObject, type AuditForm, type AuditGroup, type AuditRow, type Json } from '@bulkhead/contract'
 import { BETWEEN } from './audit-chain.ts'
 import { checkLength, damagedRecord, readRecord } from './record-text.ts'
@@ -7,8 +8,11 @@ const FORMS = '\t'
 
 /** A group as it is kept: a line of its forms, then a line for each record. */
 export function writeGroup({ forms, rows }: AuditGroup): string {
-  let text = FORMS + JSON.stringify(forms)
-  for (const row of rows) text += BETWEEN + checkLength(JSON.stringify(row))
+  let text = FORMS + JSON.stringify(forms.map(({ same, own }) => ({ same, own })))
+  for (const row of rows) {
+    const kept = forms[row[0]]!.digested ? [...row.slice(0, -1), hash('sha256', String(row.at(-1)))] : row
+    text += BETWEEN + checkLength(JSON.stringify(kept))
+  }
   return text
 }
 

@@ -1,6 +1,5 @@
-import { canonicalJson, type AuditForm, type BulkheadEvent, type EventType, type Json } from '@bulkhead/contract'
+import type { AuditForm, BulkheadEvent, EventType, Json } from '@bulkhead/contract'
 import type { Redaction } from './redaction.ts'
-import { sha256 } from '../sha256.ts'
 
 /** What is kept of all that happens: decisions and ends of calls, lives of extensions, words of people, and faults. */
 export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
@@ -16,9 +15,6 @@ const MAX_TEXT_CHARS = 2_000
 /** The text of a stranger, as it is kept. */
 export const textOf = (text: string, redaction: Redaction): string =>
   redaction.text((text.length > MAX_TEXT_CHARS ? text.slice(0, MAX_TEXT_CHARS) : text).toWellFormed())
-
-/** Arguments can be recognised by it, and not read from it. */
-export const digestOf = (args: Json): string => sha256(canonicalJson(args))
 
 /** An event that happens now and then, as a form of its own. Contract: of a type that is kept, and without arguments. */
 export function formOf(event: BulkheadEvent, redaction: Redaction): AuditForm {

@@ -1,4 +1,4 @@
-import { auditRecord, BulkheadError, type BulkheadEvent, type Store } from '@bulkhead/contract'
+import { BulkheadError, type BulkheadEvent, type Store } from '@bulkhead/contract'
 import { CallForms } from './call-forms.ts'
 import { Gathering } from './gathering.ts'
 import type { Redaction } from './redaction.ts'
@@ -99,9 +99,9 @@ export class AuditTrail {
   /** Contract: never rejects. */
   async #append(gathered: Gathering, missing: number): Promise<void> {
     const { store } = this.#options
-    const { forms, rows } = gathered
+    const { rows } = gathered
     // One by one, all are asked for at once, so that they keep their order.
-    const asked = store.appendAll ? [store.appendAll(gathered)] : rows.map((row) => store.append(auditRecord(forms[row[0]]!, row)))
+    const asked = store.appendAll ? [store.appendAll(gathered)] : gathered.records().map((record) => store.append(record))
     const results = await Promise.allSettled(asked)
     const failed = results.filter((result) => result.status === 'rejected')
     const [first] = failed

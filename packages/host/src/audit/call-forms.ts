@@ -1,5 +1,5 @@
-import type { AuditForm, AuditRow, EventOf, OutcomeOrigin } from '@bulkhead/contract'
-import { digestOf, textOf } from './audit-record.ts'
+import { canonicalJson, type AuditForm, type AuditRow, type EventOf, type OutcomeOrigin } from '@bulkhead/contract'
+import { textOf } from './audit-record.ts'
 import type { Redaction } from './redaction.ts'
 
 export type CallEvent = EventOf<'ToolInvocationDecided' | 'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'ToolInvocationCancelled'>
@@ -54,9 +54,8 @@ export class CallForms {
       case 'ToolInvocationDecided': {
         const { approvalKey, args, at } = event
         const key = redaction.repeated(approvalKey.toWellFormed())
-        return this.#keepArguments
-          ? [number, at, callId, key, digestOf(args), redaction.value(args)]
-          : [number, at, callId, key, digestOf(args)]
+        const text = canonicalJson(args)
+        return this.#keepArguments ? [number, at, callId, key, redaction.value(args), text] : [number, at, callId, key, text]
       }
       case 'ToolInvocationSucceeded':
         return [number, event.at, callId, event.durationMs]
@@ -73,12 +72,16 @@ export class CallForms {
       this.#count = 0
     }
     this.#count++
-    const same = { type, sessionId, tool: textOf(tool, this.#redaction), origin: origin && { ...origin } }
+    const redaction = this.#redaction
+    const same = { type, sessionId, tool: textOf(tool, redaction), origin: origin && { ...origin } }
     const { decision, stage, source, reason } = words ?? NO_WORDS
-    const own = type === 'ToolInvocationDecided' && this.#keepArguments ? [...OWN[type], 'args'] : OWN[type]
     const form: AuditForm = words
-      ? { same: { ...same, decision, stage, source: textOf(source, this.#redaction), reason: textOf(reason, this.#redaction) }, own }
-      : { same, own }
+      ? {
+        same: { ...same, decision, stage, source: textOf(source, redaction), reason: textOf(reason, redaction) },
+        own: this.#keepArguments ? DECIDED_WITH_ARGUMENTS : OWN[type],
+        digested: true,
+      }
+      : { same, own: OWN[type] }
     this.#known.getOrInsertComputed(sessionId, () => []).push({ type, tool, origin, words: { decision, stage, source, reason }, form })
     return form
   }
@@ -89,10 +92,11 @@ const NO_WORDS: Words = { decision: 'deny', stage: '', source: '', reason: '' }
 const isSame = (a: Words, b: Words): boolean =>
   a.reason === b.reason && a.source === b.source && a.stage === b.stage && a.decision === b.decision
 
-/** In the order of the values in a row. */
+/** In the order of the values in a row. Of the arguments there is always a digest, by which they can be recognised. */
 const OWN: Readonly<Record<CallEvent['type'], readonly string[]>> = {
   ToolInvocationDecided: ['at', 'callId', 'approvalKey', 'argsSha256'],
   ToolInvocationSucceeded: ['at', 'callId', 'durationMs'],
   ToolInvocationFailed: ['at', 'callId', 'durationMs', 'errorClass', 'errorCode', 'message'],
   ToolInvocationCancelled: ['at', 'callId', 'durationMs', 'attempt', 'errorCode', 'reason'],
 }
+const DECIDED_WITH_ARGUMENTS = ['at', 'callId', 'approvalKey', 'args', 'argsSha256']

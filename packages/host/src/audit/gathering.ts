@@ -1,4 +1,5 @@
-import type { AuditForm, AuditGroup, AuditRow, BulkheadEvent } from '@bulkhead/contract'
+import { auditRecord, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent, type JsonObject } from '@bulkhead/contract'
+import { sha256 } from '../sha256.ts'
 import { formOf } from './audit-record.ts'
 import type { CallForms } from './call-forms.ts'
 import type { Redaction } from './redaction.ts'
@@ -25,8 +26,16 @@ export class Gathering implements AuditGroup {
   /** Says in the first record how many are missing before it. */
   noteLost(count: number): void {
     const [number, ...values] = this.rows[0]!
-    const { same, own } = this.forms[number]!
-    this.rows[0] = [this.#numberOf({ same, own: [...own, 'lostBefore'] }), ...values, count]
+    const form = this.forms[number]!
+    this.rows[0] = [this.#numberOf({ ...form, own: ['lostBefore', ...form.own] }), count, ...values]
+  }
+
+  /** For a store that takes them one by one. */
+  records(): readonly JsonObject[] {
+    return this.rows.map((row) => {
+      const form = this.forms[row[0]]!
+      return auditRecord(form, form.digested ? [row[0], ...row.slice(1, -1), sha256(String(row.at(-1)))] : row)
+    })
   }
 
   #numberOf(form: AuditForm): number {

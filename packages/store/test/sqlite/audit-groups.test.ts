@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { AuditEntry, AuditGroup } from '@bulkhead/contract'
 import { afterEach, expect, it } from 'vitest'
@@ -59,6 +60,15 @@ it.each<[what: string, sql: string, position: number]>([
   using database = new DatabaseSync(folder.file)
   database.exec(sql)
   expect(await verifyAudit(await folder.open())).toMatchObject({ ok: false, position })
+})
+
+it('of a value that is digested no more is kept than its digest', async () => {
+  const { folder, store } = await grouped()
+  await store.appendAll!({ forms: [{ same: { tool: 't' }, own: ['n', 'argsSha256'], digested: true }], rows: [[0, 8, '{"secret":1}']] })
+  expect((await store.records(8))[0]!.record).toEqual({ argsSha256: hash('sha256', '{"secret":1}'), n: 8, tool: 't' })
+  expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 8 })
+  await store.close()
+  expect(readFileSync(folder.file, 'latin1')).not.toContain('secret')
 })
 
 /** As it would be read from an export that somebody had his hands on. */
