@@ -1,19 +1,19 @@
-import { hash } from 'node:crypto'
 import { auditRecord, isJsonObject, type AuditForm, type AuditGroup, type AuditRow, type Json } from '@bulkhead/contract'
 import { BETWEEN } from './audit-chain.ts'
+import { GAP, type AuditDraft } from './audit-draft.ts'
 import { checkLength, damagedRecord, readRecord } from './record-text.ts'
 
 /** Begins the line of forms. No text of a record begins with it. */
 const FORMS = '\t'
 
-/** A group as it is kept: a line of its forms, then a line for each record. */
-export function writeGroup({ forms, rows }: AuditGroup): string {
+/** A group as it will be kept: a line of its forms, then a line for each record. */
+export function draftGroup({ forms, rows, texts }: AuditGroup): AuditDraft {
   let text = FORMS + JSON.stringify(forms.map(({ same, own }) => ({ same, own })))
   for (const row of rows) {
-    const kept = forms[row[0]]!.digested ? [...row.slice(0, -1), hash('sha256', String(row.at(-1)))] : row
-    text += BETWEEN + checkLength(JSON.stringify(kept))
+    const line = checkLength(JSON.stringify(row))
+    text += forms[row[0]]!.digested ? `${BETWEEN}${line.slice(0, -1)},"${GAP}"]` : BETWEEN + line
   }
-  return text
+  return { text, digested: texts, count: rows.length }
 }
 
 /** What was kept as one text, opened. Each record is read when it is asked for, and refused by its position where it is damaged. */

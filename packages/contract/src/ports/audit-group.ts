@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../json.ts'
 export interface AuditForm {
   readonly same: JsonObject
   readonly own: readonly string[]
-  /** The last of its own values is a text, of which no more is kept than its SHA-256, in hex. Whoever keeps it takes the digest. */
+  /** The last of its own members is in no row: it is the digest of the next text of the group. */
   readonly digested?: true
 }
 
@@ -15,9 +15,11 @@ export type AuditRow = readonly [form: number, ...own: Json[]]
 export interface AuditGroup {
   readonly forms: readonly AuditForm[]
   readonly rows: readonly AuditRow[]
+  /** Of which no more is kept than the SHA-256, in hex; whoever keeps the group takes it. One for each row of a digested form. */
+  readonly texts: readonly string[]
 }
 
-/** A row as the record it stands for, its members in order. Contract: what is kept of the row. */
+/** A row as the record it stands for, its members in order. Contract: with its digest, where its form has one. */
 export function auditRecord({ same, own }: AuditForm, [, ...values]: AuditRow): JsonObject {
   const members = [...Object.entries(same), ...own.map((name, index): [string, Json] => [name, values[index] ?? null])]
   return Object.fromEntries(members.toSorted(([a], [b]) => (a < b ? -1 : 1)))

@@ -15,8 +15,12 @@ export interface AuditOptions {
 
 /** How long what happened may wait to be written with what happens next: each time, a disk has to be waited for. */
 const GATHERING_MS = 25
-/** Of what waits; more is written at once. */
-const MOST_WAITING = 4_096
+/** Of what is written together; more is written at once. */
+const MOST_TOGETHER = 4_096
+/** Groups that the store has not answered for. While there are as many, what happens is gathered for longer. */
+const MOST_UNANSWERED = 8
+/** Of what waits for a store that does not keep up; what happens beyond that is lost, and counted. */
+const MOST_WAITING = 65_536
 /** When so many have happened they are made into records, so that not all of it is left to do when they are written. */
 const AT_A_TIME = 32
 
@@ -33,6 +37,8 @@ export class AuditTrail {
   #calls: CallForms | undefined
   #timer: NodeJS.Timeout | undefined
   #lost = 0
+  /** Lost after what is gathered, and not before it. */
+  #unheard = 0
   #fault: BulkheadError | undefined
   #broken = false
 
@@ -55,7 +61,7 @@ export class AuditTrail {
    * since the last flush, is not.
    */
   async flush(): Promise<void> {
-    this.#write()
+    this.#writeNow()
     await Promise.all(this.#pending)
     const fault = this.#fault
     this.#fault = undefined
@@ -63,6 +69,10 @@ export class AuditTrail {
   }
 
   readonly #write = (): void => {
+    if (this.#pending.size < MOST_UNANSWERED) this.#writeNow()
+  }
+
+  #writeNow(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#gather()
@@ -70,14 +80,17 @@ export class AuditTrail {
     if (gathered.rows.length === 0) return
     this.#gathering = new Gathering()
     this.#keep(gathered)
+    this.#lost += this.#unheard
+    this.#unheard = 0
   }
 
   readonly #prepare = (): void => {
     this.#gather()
-    if (this.#gathering.rows.length >= MOST_WAITING) this.#write()
+    if (this.#gathering.rows.length >= MOST_TOGETHER) this.#write()
   }
 
   #gather(): void {
+    if (this.#gathering.rows.length >= MOST_WAITING) this.#overflow()
     const redaction = this.#options.redaction()
     if (this.#calls === undefined || redaction !== this.#redaction) {
       this.#redaction = redaction
@@ -93,7 +106,11 @@ export class AuditTrail {
     this.#lost = 0
     const kept = this.#append(gathered, missing)
     this.#pending.add(kept)
-    void kept.then(() => this.#pending.delete(kept))
+    void kept.then(() => {
+      this.#pending.delete(kept)
+      // Whatever came while there were too many has waited long enough.
+      if (this.#pending.size === MOST_UNANSWERED - 1) this.#write()
+    })
   }
 
   /** Contract: never rejects. */
@@ -112,6 +129,13 @@ export class AuditTrail {
     const lost = store.appendAll ? rows.length : failed.length
     // The first record says what was missing before it, where it was kept.
     this.#lose(lost + (results[0] === first ? missing : 0), first.reason)
+  }
+
+  #overflow(): void {
+    if (this.#heard.length === 0) return
+    this.#unheard += this.#heard.length
+    this.#heard = []
+    this.#lose(0, new BulkheadError('StoreUnavailable', `${MOST_WAITING} records of the audit wait for the store, and more are not kept. See what holds up its disk.`))
   }
 
   #lose(count: number, error: unknown): void {

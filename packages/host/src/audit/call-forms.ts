@@ -1,4 +1,4 @@
-import { canonicalJson, type AuditForm, type AuditRow, type EventOf, type OutcomeOrigin } from '@bulkhead/contract'
+import type { AuditForm, AuditRow, EventOf, OutcomeOrigin } from '@bulkhead/contract'
 import { textOf } from './audit-record.ts'
 import type { Redaction } from './redaction.ts'
 
@@ -54,8 +54,7 @@ export class CallForms {
       case 'ToolInvocationDecided': {
         const { approvalKey, args, at } = event
         const key = redaction.repeated(approvalKey.toWellFormed())
-        const text = canonicalJson(args)
-        return this.#keepArguments ? [number, at, callId, key, redaction.value(args), text] : [number, at, callId, key, text]
+        return this.#keepArguments ? [number, at, callId, key, redaction.value(args)] : [number, at, callId, key]
       }
       case 'ToolInvocationSucceeded':
         return [number, event.at, callId, event.durationMs]

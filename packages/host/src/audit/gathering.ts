@@ -1,4 +1,4 @@
-import { auditRecord, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent, type JsonObject } from '@bulkhead/contract'
+import { auditRecord, canonicalJson, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent, type JsonObject } from '@bulkhead/contract'
 import { sha256 } from '../sha256.ts'
 import { formOf } from './audit-record.ts'
 import type { CallForms } from './call-forms.ts'
@@ -8,6 +8,7 @@ import type { Redaction } from './redaction.ts'
 export class Gathering implements AuditGroup {
   readonly forms: AuditForm[] = []
   readonly rows: AuditRow[] = []
+  readonly texts: string[] = []
   readonly #numbers = new Map<AuditForm, number>()
 
   add(event: BulkheadEvent, calls: CallForms, redaction: Redaction): void {
@@ -17,6 +18,7 @@ export class Gathering implements AuditGroup {
       case 'ToolInvocationFailed':
       case 'ToolInvocationCancelled':
         this.rows.push(calls.rowOf(event, this.#numberOf(calls.formOf(event))))
+        if (event.type === 'ToolInvocationDecided') this.texts.push(canonicalJson(event.args))
         break
       default:
         this.rows.push([this.#numberOf(formOf(event, redaction))])
@@ -32,9 +34,10 @@ export class Gathering implements AuditGroup {
 
   /** For a store that takes them one by one. */
   records(): readonly JsonObject[] {
+    const texts = this.texts.values()
     return this.rows.map((row) => {
       const form = this.forms[row[0]]!
-      return auditRecord(form, form.digested ? [row[0], ...row.slice(1, -1), sha256(String(row.at(-1)))] : row)
+      return auditRecord(form, form.digested ? [...row, sha256(texts.next().value!)] : row)
     })
   }
 

@@ -2,17 +2,18 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditGroup, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
 import { CHAIN_START } from '../audit-chain.ts'
-import { writeGroup } from '../group-text.ts'
+import { draftGroup } from '../group-text.ts'
 import { readRecord, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
-import { AuditTable } from './audit-table.ts'
+import { AuditPages } from './audit/audit-pages.ts'
+import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { NoteFiles } from './note-files.ts'
 import { isBusy, sqliteFault } from './sqlite-fault.ts'
 
 /**
  * The durable store over a database that is open, migrated and its own. Operations take effect in the order they were asked
- * for: a read that follows a write sees it, awaited or not.
+ * for: a read that follows a write sees it, awaited or not. Of an audit under load it may see what was asked for later as well.
  */
 export class SqliteStore implements Store {
   readonly #database: DatabaseSync
@@ -23,7 +24,8 @@ export class SqliteStore implements Store {
   readonly #delete: StatementSync
   readonly #scan: StatementSync
   readonly #revision: StatementSync
-  readonly #audit: AuditTable
+  readonly #audit: AuditWriter
+  readonly #pages: AuditPages
   readonly notes: NoteFiles
   #closing: Promise<void> | undefined
 
@@ -37,7 +39,8 @@ export class SqliteStore implements Store {
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
     this.#scan = database.prepare('SELECT key, value FROM entry WHERE collection = ? AND key >= ? ORDER BY key')
     this.#revision = database.prepare('SELECT number FROM approval_revision')
-    this.#audit = new AuditTable(database)
+    this.#audit = new AuditWriter(database, file, this.#queue)
+    this.#pages = new AuditPages(database)
   }
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -100,26 +103,24 @@ export class SqliteStore implements Store {
 
   async append(record: Json): Promise<number> {
     this.#mustBeOpen()
-    const text = writeRecord(record)
-    return this.#queue.enqueue(() => this.#audit.add(text, 1))
+    return this.#audit.add({ text: writeRecord(record), digested: [], count: 1 })
   }
 
   async appendAll(group: AuditGroup): Promise<number> {
     this.#mustBeOpen()
-    const { length } = group.rows
-    if (length === 0) return (await this.auditSpan()).last
-    const text = writeGroup(group)
-    return this.#queue.enqueue(() => this.#audit.add(text, length))
+    return group.rows.length === 0 ? (await this.auditSpan()).last : this.#audit.add(draftGroup(group))
   }
 
   async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
     this.#mustBeOpen()
     const page = auditPage(from, limit)
-    return this.#look(() => this.#audit.page(page.from, page.limit))
+    if (this.#audit.isThreaded) await this.#audit.settled()
+    return this.#look(() => this.#pages.read(page.from, page.limit))
   }
 
   async auditSpan(): Promise<AuditSpan> {
     this.#mustBeOpen()
+    if (this.#audit.isThreaded) await this.#audit.settled()
     const { position, link } = await this.#look(() => this.#audit.end())
     return { first: Math.min(position, 1), before: CHAIN_START, last: position, link }
   }
@@ -132,6 +133,7 @@ export class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     this.notes.close()
+    await this.#audit.close()
     await this.#queue.close()
     try {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
