@@ -66,7 +66,7 @@ function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: bo
 const tail = (count: number, json: boolean) => async (store: Store): Promise<number> => {
   const { last } = await store.auditSpan()
   const entries = await store.records(last - count + 1)
-  if (json) process.stdout.write(`${JSON.stringify(entries, null, 2)}\n`)
+  if (json) process.stdout.write(`${JSON.stringify(entries.map(shown), null, 2)}\n`)
   else process.stdout.write(entries.length === 0 ? 'Nothing yet.\n' : table(HEADINGS, entries.map(rowOf)))
   return 0
 }
@@ -74,9 +74,12 @@ const tail = (count: number, json: boolean) => async (store: Store): Promise<num
 const show = (position: number) => async (store: Store): Promise<number> => {
   const [entry] = await store.records(position, 1)
   if (entry?.position !== position) throw new BulkheadError('NotFound', `The audit has no record ${position}.`)
-  process.stdout.write(`${JSON.stringify(entry, null, 2)}\n`)
+  process.stdout.write(`${JSON.stringify(shown(entry), null, 2)}\n`)
   return 0
 }
+
+/** Without the text of all that was written together, which only a proof needs. */
+const shown = ({ position, record, link }: AuditEntry): AuditEntry => ({ position, record, link })
 
 const HEADINGS = ['POSITION', 'AT', 'TYPE', 'TOOL', 'ORIGIN', 'WHAT']
 

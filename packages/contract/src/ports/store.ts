@@ -1,4 +1,5 @@
 import type { Json } from '../json.ts'
+import type { AuditGroup } from './audit-group.ts'
 
 export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call'] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
@@ -16,6 +17,8 @@ export interface AuditEntry {
   readonly position: number
   readonly record: Json
   readonly link: string | null
+  /** What the link is a digest of, where that is not the records themselves: they were kept as a group of few forms. */
+  readonly text?: string
 }
 
 /** From where to where the audit reaches. Both positions are 0 before the first record. */
@@ -75,7 +78,7 @@ export interface Store {
    * The same for several at once, which costs a fraction: all of them or none. They are not looked at: whoever hands them in has
    * made them of plain JSON. Resolves with the position of the last.
    */
-  appendAll?(records: readonly Json[]): Promise<number>
+  appendAll?(group: AuditGroup): Promise<number>
   readonly notes?: Notes
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
   auditSpan(): Promise<AuditSpan>
