@@ -98,9 +98,12 @@ export const ERRORS = Object.freeze({
 
   // Compartments and the boundary.
   CompartmentStartFailed: row('ExtensionHost', 'extension', again, 'The code of the extension could not be imported.', 'Read the message; run the extension by itself.'),
+  CompartmentStartTimeout: row('ExtensionHost', 'extension', again, 'The code of the extension was not imported in time.', 'Do less while it is imported, or raise startMs for this extension.'),
+  NoPlaceFree: row('ExtensionHost', 'host', again, 'As many compartments run as the host may have, and none of them ended in time.', 'Try again later, or allow the host more of them.'),
   CompartmentCrashed: row('ExtensionHost', 'extension', again, 'The compartment ended by itself while it was needed.', 'The next call starts it again; tell the publisher if it goes on.'),
   CompartmentKilled: row('ExtensionHost', 'extension', again, 'The compartment was ended because another call in it broke a limit.', 'Call again.'),
-  CompartmentOutOfMemory: row('ExtensionHost', 'extension', once, 'The compartment used more memory than it may.', 'Ask for less, or raise heapMb or memoryMb for this extension.'),
+  CompartmentOutOfHeap: row('ExtensionHost', 'extension', once, 'The objects of the extension needed more heap than its thread may have.', 'Ask for less, or raise heapMb for this extension.'),
+  CompartmentOutOfMemory: row('ExtensionHost', 'extension', once, 'The process of the compartment used more memory than it may, buffers among it.', 'Ask for less, or raise memoryMb for this extension.'),
   CompartmentOverloaded: row('ExtensionHost', 'extension', once, 'The compartment used more processor time than it may.', 'Ask for less, or raise cpuMs for this extension.'),
   CompartmentQuarantined: row('ExtensionHost', 'extension', again, 'The extension died too often and rests before it is started again.', 'Wait for the time in the message.'),
   LockdownFailed: row('ExtensionHost', 'host', once, 'The compartment could prove that a power it must not have is still there, so it was not used.', 'Report this with the version of Node.'),

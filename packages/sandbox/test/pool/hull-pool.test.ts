@@ -65,7 +65,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
     await sandbox.open(request(1))
     const error = await refusal(sandbox.open(request(2, { limits: { startMs: 30 } })))
-    expect([error.code, error.message]).toEqual(['LifecycleTimeout', expect.stringContaining('None of the 1 places')])
+    expect([error.code, error.message]).toEqual(['NoPlaceFree', expect.stringContaining('None of the 1 places')])
     expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
   })
 

@@ -96,7 +96,7 @@ export class HullPool {
     const timer = setTimeout(() => {
       const { most } = this.#options
       const why = `None of the ${most} places for compartments became free within ${startMs} ms. Close some, or allow more.`
-      late.abort(new BulkheadError('LifecycleTimeout', why, { data: { most } }))
+      late.abort(new BulkheadError('NoPlaceFree', why, { data: { most } }))
     }, startMs)
     try {
       return await this.#berths.take(AbortSignal.any([signal, late.signal]))
