@@ -70,7 +70,7 @@ export const ERRORS = Object.freeze({
   GuardDenied: row('ToolTerminal', 'policy', once, 'A guard refused the call, or failed while judging it.', 'Act on its reason.'),
   ArgumentsUnsettled: row('ToolTerminal', 'policy', once, 'Watchdogs or guards went on changing the arguments of the call.', 'Make them agree: what one of them makes of the arguments, the others must leave alone.'),
   ApprovalDenied: row('ToolTerminal', 'person', once, 'A person was asked and said no, or nobody could be asked.', 'Take the reason into account; do not ask the same again.'),
-  ApprovalKeyInvalid: row('Validation', 'extension', once, 'The approval key is empty, too long, or has control characters.', 'Correct the template or deriveApprovalKey.'),
+  ApprovalKeyInvalid: row('Validation', 'extension', once, 'The approval key is empty, too long, or has control characters.', 'Where an argument makes it too long, call with a shorter one; else the author of the tool corrects the template or deriveApprovalKey.'),
   ApprovalKeyDerivationFailed: row('ToolTerminal', 'extension', once, 'deriveApprovalKey threw, took too long, or did not return a text.', 'Correct deriveApprovalKey; it must be quick and deterministic.'),
   CommandRejected: row('ToolTerminal', 'policy', once, 'A command is on the list of those that are never run.', 'Reach the aim by other means.'),
   SubagentDepthExceeded: row('ToolTerminal', 'policy', once, 'Sub-agents are nested as deep as they may be.', 'Do the work in the present session.'),

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@bulkhead/contract'
+import { ERRORS, type ErrorCode } from '@bulkhead/contract'
 import type { ExplainedStep } from '../explain.ts'
 
 export interface RemedyContext {
@@ -38,6 +38,7 @@ export function remedies(stage: ExplainedStep['stage'], code: ErrorCode, context
         `Add a rule that allows "${tool}" for this key.`,
       ]
     case 'approval':
-      return source === 'headless' ? ['Open the session with somebody who can be asked.'] : ['Ask again.']
+      if (source === 'headless') return ['Open the session with somebody who can be asked.']
+      return [code === 'ApprovalDenied' ? 'Ask again.' : ERRORS[code].cure]
   }
 }
