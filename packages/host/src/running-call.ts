@@ -22,11 +22,12 @@ export class RunningCall {
   #ends: Ends | undefined
   #questions: QuestionLog | undefined
 
-  constructor(call: ClearedCall, clock: Clock, ends: Ends) {
+  /** `leftMs`: of the time of the call, for this attempt. */
+  constructor(call: ClearedCall, clock: Clock, leftMs: number, ends: Ends) {
     const { tool, timeoutMs = tool.timeoutMs } = call
     this.call = call
     this.#ends = ends
-    this.deadline = new Deadline(clock, timeoutMs, () => this.end(overdue(tool.name, timeoutMs)))
+    this.deadline = new Deadline(clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
     this.#forget = call.scope.cancel.onCancel((reason) => this.end(reason))
   }
 

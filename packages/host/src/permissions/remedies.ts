@@ -37,6 +37,8 @@ export function remedies(stage: ExplainedStep['stage'], code: ErrorCode, context
         `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
         `Add a rule that allows "${tool}" for this key.`,
       ]
+    case 'budget':
+      return [ERRORS[code].cure]
     case 'approval':
       if (source === 'headless') return ['Open the session with somebody who can be asked.']
       return [code === 'ApprovalDenied' ? 'Ask again.' : ERRORS[code].cure]
