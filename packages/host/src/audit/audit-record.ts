@@ -12,6 +12,8 @@ export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
 
 /** Texts of strangers are bounded here: what is kept is what happened, not all that was said. */
 const MAX_TEXT_CHARS = 2_000
+/** Of a secret that is looked for across the cut. */
+const MAX_SECRET_CHARS = 4_096
 
 /**
  * An event as it is kept, its members in order. Of the arguments of a call there is always a digest, by which they can be
@@ -34,8 +36,10 @@ export function recordOf(event: BulkheadEvent, redaction: Redaction, keepArgumen
 }
 
 function textOf(key: string, value: string, redaction: Redaction): string {
-  const text = value.slice(0, MAX_TEXT_CHARS).toWellFormed()
-  return REPEATED_WORDS.has(key) ? redaction.repeated(text) : redaction.text(text)
+  // Cut only afterwards: half a secret would not be known as one.
+  const text = value.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS).toWellFormed()
+  const redacted = REPEATED_WORDS.has(key) ? redaction.repeated(text) : redaction.text(text)
+  return redacted.slice(0, MAX_TEXT_CHARS).toWellFormed()
 }
 
 /** Members that say the same for many calls. */
