@@ -14,13 +14,16 @@ const file = () => join(folder, 'home/.bulkhead/bulkhead.db')
 it('what was called is shown, exported and proven, and a change is found in the store and in the export', async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
   await bulkhead(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
-  await bulkhead(['call', 'read', '--args', '{"path":"none.txt"}'], folder)
+  await bulkhead(['call', 'read', '--args', '{"path":"none\u202e\u009b.txt"}'], folder)
 
   const shown = await bulkhead(['audit', 'tail', '--count', '100'], folder)
   expect(shown.stdout).toMatch(/POSITION +AT +TYPE +TOOL +ORIGIN +WHAT/)
   expect(shown.stdout).toMatch(/ToolInvocationDecided +read +bundled read@1\.0\.0 +allow/)
   expect(shown.stdout).toMatch(/ToolInvocationFailed +read .*NotFound/)
   const { stdout: json } = await bulkhead(['audit', 'tail', '--count', '100', '--json'], folder)
+  // What a stranger wrote is said exactly, and cannot repaint the screen of who reads it.
+  expect(json).toContain('none\\u202e\\u009b.txt')
+  expect(shown.stdout + json).not.toMatch(/[\u202e\u009b]/)
   const entries = JSON.parse(json) as { position: number; record: { type: string }; link: string | null }[]
   const decided = entries.find(({ record }) => record.type === 'ToolInvocationDecided')!
   // What was written together has one link, and so one place where it breaks; in an export each record stands for itself.
@@ -32,6 +35,7 @@ it('what was called is shown, exported and proven, and a change is found in the 
   const anchor = /--anchor (\S+)/.exec(whole.stdout)![1]!
   const exported = join(folder, 'audit.jsonl')
   writeFileSync(exported, (await bulkhead(['audit', 'export'], folder)).stdout)
+  expect(readFileSync(exported, 'utf8')).not.toMatch(/[\u202e\u009b]/)
   expect((await bulkhead(['audit', 'verify', exported, '--anchor', anchor], folder)).code).toBe(0)
   writeFileSync(exported, readFileSync(exported, 'utf8').replace('"allow"', '"deny"'))
   expect(await bulkhead(['audit', 'verify', exported, '--json'], folder))

@@ -18,7 +18,7 @@ describe('what others may import', () => {
       'defineExtension', 'defineTool', 'findJsonFault', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'lockFileSchema',
       'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleText', 'withCommonConfig',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 

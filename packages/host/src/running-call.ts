@@ -34,7 +34,8 @@ export class RunningCall implements Departing, ToolInvocation {
   #controller: AbortController | undefined
   #questions: QuestionLog | undefined
 
-  constructor(call: ClearedCall, compartment: CompartmentSession, host: HostContext, waiting: Waiting) {
+  /** `leftMs`: of the time of the call, for this attempt. */
+  constructor(call: ClearedCall, compartment: CompartmentSession, host: HostContext, leftMs: number, waiting: Waiting) {
     const { tool, args, timeoutMs = tool.timeoutMs } = call
     this.call = call
     this.tool = tool.name
@@ -43,7 +44,7 @@ export class RunningCall implements Departing, ToolInvocation {
     this.#host = host
     this.#waiting = waiting
     this.callId = tool.extension.running.enter(this, call)
-    this.deadline = new Deadline(host.clock, timeoutMs, () => this.end(overdue(tool.name, timeoutMs)))
+    this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
     this.#forget = call.scope.cancel.onCancel((reason) => this.end(reason))
   }
 

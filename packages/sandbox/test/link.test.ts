@@ -97,7 +97,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const compartment = new Link(far, { inspector: TRUSTING, maxMessageBytes: 8_000, maxQueuedBytes: Infinity, closed: () => undefined })
     expose({ much: (chars: number) => 'ü'.repeat(chars) }, compartment.call)
     const remote = new Remote(link(near).call)
-    await expect(remote.call('much', 4_100)).rejects.toMatchObject({ message: 'Unserializable return value' })
+    await expect(remote.call('much', 4_100)).rejects.toMatchObject({ code: 'MessageTooLarge', data: { limit: 'messageBytes' } })
     expect(await remote.call('much', 3_900)).toHaveLength(3_900)
   })
 

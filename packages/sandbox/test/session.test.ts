@@ -9,7 +9,8 @@ const request = (limits: Parameters<typeof requestOf>[0]['limits'] = {}): Return
 
 describe('when a compartment ends, everything asked of it is told why', () => {
   it.each<readonly [HullExit, string]>([
-    [{ kind: 'memory', limit: 'heapMb', text: 'too much' }, 'CompartmentOutOfMemory'],
+    [{ kind: 'memory', limit: 'heapMb', text: 'too much' }, 'CompartmentOutOfHeap'],
+    [{ kind: 'memory', limit: 'memoryMb', text: 'too much' }, 'CompartmentOutOfMemory'],
     [{ kind: 'crashed', text: 'fell over' }, 'CompartmentCrashed'],
     [{ kind: 'killed' }, 'CompartmentCrashed'],
   ])('as for %o', async (exit, code) => {

@@ -1,8 +1,10 @@
 import { styleText } from 'node:util'
-import { BulkheadError, ERRORS, visibleText } from '@bulkhead/contract'
+import { BulkheadError, ERRORS, visibleJson, visibleText } from '@bulkhead/contract'
 
-/** Prints JSON for programs. */
-export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+/** JSON for programs, and no less readable for people: nothing in it hides or repaints. */
+export const jsonText = (value: unknown): string => `${visibleJson(JSON.stringify(value, null, 2))}\n`
+
+export const printJson = (value: unknown): void => void process.stdout.write(jsonText(value))
 
 /** Runs a command's work; what is refused is told to whoever asked, with what cures it, and the exit code is 1. */
 export async function answering(json: boolean | undefined, work: () => Promise<number>): Promise<number> {

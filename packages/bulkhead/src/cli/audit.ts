@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { BulkheadError, isJsonObject, type AuditEntry, type Json, type JsonObject, type Store } from '@bulkhead/contract'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
+import { printJson } from './answer.ts'
 import { exportLines, openExport } from './audit-export.ts'
 import type { Command } from './command.ts'
 import { readOptions } from './host-options.ts'
@@ -66,7 +67,7 @@ function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: bo
 const tail = (count: number, json: boolean) => async (store: Store): Promise<number> => {
   const { last } = await store.auditSpan()
   const entries = await store.records(last - count + 1)
-  if (json) process.stdout.write(`${JSON.stringify(entries.map(shown), null, 2)}\n`)
+  if (json) printJson(entries.map(shown))
   else process.stdout.write(entries.length === 0 ? 'Nothing yet.\n' : table(HEADINGS, entries.map(rowOf)))
   return 0
 }
@@ -74,7 +75,7 @@ const tail = (count: number, json: boolean) => async (store: Store): Promise<num
 const show = (position: number) => async (store: Store): Promise<number> => {
   const [entry] = await store.records(position, 1)
   if (entry?.position !== position) throw new BulkheadError('NotFound', `The audit has no record ${position}.`)
-  process.stdout.write(`${JSON.stringify(shown(entry), null, 2)}\n`)
+  printJson(shown(entry))
   return 0
 }
 

@@ -27,7 +27,9 @@ const FLAGS = [
 
 /** Enough of what a dying process says to tell a lack of memory from other ends. */
 const DIAGNOSTIC_CHARS = 4_096
-const OUT_OF_MEMORY = /heap out of memory|allocation failed|out of memory/i
+/** In the words of V8: of what only its heap lacked, and of what the system refused. */
+const OUT_OF_HEAP = /heap out of memory|Fatal JavaScript/i
+const OUT_OF_MEMORY = /allocation failed|out of memory/i
 
 /** Child processes: whatever happens in one, ending it takes one signal. */
 export function processStarter(image: Image, layers: OsLayers): StartHull {
@@ -140,7 +142,8 @@ class ProcessHull implements EmptyHull {
   #exit({ report, ended, said }: LastWords): HullExit {
     if (report !== undefined) return exitOf(report, this.#limits)
     if (this.#killed) return { kind: 'killed' }
-    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than it may' }
+    if (OUT_OF_HEAP.test(said)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than it may' }
+    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', limit: 'memoryMb', text: 'more than the system gives it' }
     return { kind: 'crashed', text: `its process ended with ${ended}${said === '' ? '' : `: ${said.slice(0, 500)}`}` }
   }
 }
