@@ -1,4 +1,4 @@
-import { RE2JS } from 're2js'
+import { re2js } from './late-libraries.ts'
 
 /**
  * The engine behind `pattern` in a stranger's schema. The platform's own takes exponential time for `^(a+)+$` and would
@@ -6,6 +6,7 @@ import { RE2JS } from 're2js'
  */
 export const linearRegExp = Object.assign(
   (pattern: string, flags: string) => {
+    const { RE2JS } = re2js()
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern))
     return {
       test: (text: string): boolean => compiled.matcher(text).find(),

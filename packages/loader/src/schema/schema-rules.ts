@@ -10,6 +10,8 @@ export interface SchemaFault {
   /** JSON Pointer from the root of the schema. */
   readonly path: string
   readonly message: string
+  /** Nothing is known to be wrong: there was no thread to find out in. */
+  readonly noThread?: true
 }
 
 export interface SchemaReview {
