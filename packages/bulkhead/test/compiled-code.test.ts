@@ -22,6 +22,13 @@ it('is kept for the next command in a folder of the user’s own', async () => {
   expect(readdirSync(folder)).toEqual(['cache'])
 })
 
+it('is left to Node where its own variables speak of it', async () => {
+  const dir = join(folder, 'elsewhere')
+  await bulkhead(['audit', '--help'], folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: dir })
+  await bulkhead(['audit', '--help'], folder, { XDG_CACHE_HOME: cache(), NODE_COMPILE_CACHE: undefined, NODE_DISABLE_COMPILE_CACHE: '1' })
+  expect(readdirSync(folder)).toEqual(['elsewhere'])
+})
+
 it('is not kept by who only asks for the version', async () => {
   await run('--version')
   expect(existsSync(cache())).toBe(false)

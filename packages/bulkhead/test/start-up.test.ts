@@ -30,6 +30,10 @@ it.each([[['--version']], [['--help']], [['fly']], [[]]])('%j is answered with w
   expect(await loadsOf(...args)).toEqual(AT_ONCE)
 })
 
+it('what a command is for is told without what it does', async () => {
+  expect((await loadsOf('tools', '--help')).filter((name) => !name.endsWith('.ts'))).toEqual(['contract'])
+})
+
 /** Each takes longer to load than the rest of a start, and has nothing to do with looking. */
 const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@sigstore/verify', '@sigstore/tuf', 'rolldown']
 

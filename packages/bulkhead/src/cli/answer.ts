@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { BulkheadError, ERRORS, messageOf, visibleText } from '@bulkhead/contract'
+import { BulkheadError, ERRORS, messageOf, visibleText } from '@bulkhead/contract/plain'
 import { UsageError } from './usage-error.ts'
 
 /** Prints JSON for programs. */

@@ -1,5 +1,5 @@
 import { mkdirSync, statSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import { enableCompileCache, getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 import { userCacheFolder } from '../user-cache.ts'
 
@@ -9,6 +9,7 @@ import { userCacheFolder } from '../user-cache.ts'
  * go before it. Contract: never throws; without the folder commands start as they did.
  */
 export function keepCompiledCode(folder = userCacheFolder()): void {
+  if (getCompileCacheDir() !== undefined || process.env['NODE_DISABLE_COMPILE_CACHE']) return
   try {
     const code = join(folder, 'code')
     mkdirSync(code, { recursive: true, mode: 0o700 })

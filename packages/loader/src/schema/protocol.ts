@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/contract/plain'
 import type { LoaderLimits } from '../limits.ts'
 import type { SchemaVerdict } from './schema-compiler.ts'
 import type { SchemaFault } from './schema-rules.ts'

@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, pointerStep, visibleText, type JsonObject } from '@bulkhead/contract'
+import { canonicalJson, isJsonObject, pointerStep, visibleText, type JsonObject } from '@bulkhead/contract/plain'
 import type { LoaderLimits } from '../limits.ts'
 import { inPlaceCost } from './in-place-cost.ts'
 import { findPatternFault } from './linear-pattern.ts'
