@@ -21,7 +21,8 @@ it('what was called is shown, exported and proven, and a change is found in the 
   expect(shown.stdout).toMatch(/POSITION +AT +TYPE +TOOL +ORIGIN +WHAT/)
   expect(shown.stdout).toMatch(/ToolInvocationDecided +read +bundled read@1\.0\.0 +allow/)
   expect(shown.stdout).toMatch(/ToolInvocationFailed +read .*NotFound/)
-  const { stdout: json } = await inside(['audit', 'tail', '--count', '100', '--json'], folder)
+  expect(shown.stdout).not.toMatch(/LifecycleStateChanged|CompartmentEnded/)
+  const { stdout: json } = await inside(['audit', 'tail', '--count', '100', '--all', '--json'], folder)
   const entries = JSON.parse(json) as { position: number; record: { type: string }; link: string | null }[]
   const decided = entries.find(({ record }) => record.type === 'ToolInvocationDecided')!
   // What was written together has one link, and so one place where it breaks.
