@@ -6,13 +6,13 @@ const PAGE = 500
 /** The latest so many, in their order. Unless `all`: of what was decided and done, without how extensions came and went for it. */
 export async function latestEntries(store: Pick<Store, 'auditSpan' | 'records'>, count: number, all: boolean): Promise<readonly AuditEntry[]> {
   const { first, last } = await store.auditSpan()
-  let found: readonly AuditEntry[] = []
+  const found: AuditEntry[] = []
   for (let end = last; end >= first && found.length < count; end -= PAGE) {
     const from = Math.max(first, end - PAGE + 1)
-    const page = (await store.records(from, end - from + 1)).filter(({ position }) => position <= end)
-    found = [...page.filter(({ record }) => all || !isHousekeeping(record)), ...found]
+    const page = await store.records(from, end - from + 1)
+    found.push(...page.filter(({ record }) => all || !isHousekeeping(record)).toReversed())
   }
-  return found.slice(-count)
+  return found.slice(0, count).toReversed()
 }
 
 /** An extension that starts, stops or is closed as it should. One that fails is no housekeeping, nor is a gap in the audit. */
