@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as author from '../src/author.ts'
 import * as dialects from '../src/dialects/index.ts'
 import * as contract from '../src/index.ts'
+import * as plain from '../src/plain.ts'
 
 describe('what others may import', () => {
   it('from @bulkhead/contract', () => {
@@ -26,6 +27,13 @@ describe('what others may import', () => {
     expect(Object.keys(author).toSorted()).toEqual(['ToolError', 'defineExtension', 'defineTool'])
   })
 
+  it('from @bulkhead/contract/plain, the same and no validator', () => {
+    expect(Object.keys(plain).toSorted()).toEqual([
+      'BulkheadError', 'ERRORS', 'canonicalJson', 'isJsonObject', 'messageOf', 'parseJson', 'pointerStep', 'visibleText',
+    ])
+    expect(contract).toMatchObject({ ...plain })
+  })
+
   it('from @bulkhead/contract/dialects', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
       'acceptReturn', 'canonicalToolName', 'completeOutcome', 'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
@@ -38,6 +46,7 @@ describe('what others may import', () => {
   it('by these names', async () => {
     expect((await import('@bulkhead/contract')).manifestSchema).toBe(contract.manifestSchema)
     expect((await import('@bulkhead/contract/author')).defineExtension).toBe(author.defineExtension)
+    expect((await import('@bulkhead/contract/plain')).BulkheadError).toBe(contract.BulkheadError)
     expect((await import('@bulkhead/contract/dialects')).acceptReturn).toBe(dialects.acceptReturn)
     expect(import.meta.resolve('@bulkhead/contract/schema/manifest.schema.json'))
       .toBe(new URL('../schema/manifest.schema.json', import.meta.url).href)
