@@ -9,8 +9,8 @@ const FREE_ROOMS = 4
 const free: Buffer[] = []
 
 /**
- * Memory for one frame, at least of that size, with whatever was in it before. Fresh memory for a long frame costs more than to
- * fill it, above all in a hull, where all of it is set to zero first.
+ * Memory for one frame, at least of that size, with whatever was in it before: only what was filled may be looked at. Fresh
+ * memory for a long frame costs more than to fill it, above all in a hull, where all of it is set to zero first.
  */
 export function takeRoom(bytes: number): Buffer {
   if (bytes <= SHORT_BYTES || bytes > ROOM_BYTES) return Buffer.allocUnsafe(bytes)
