@@ -17,6 +17,8 @@
       cachedData: cache,
       importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     })
+    // It is of no more use, and as large as the script.
+    delete workerData.script
     const thread = script.runInThisContext()(getBuiltinModule)
     own.exports = thread
     if (tellsCache) thread.prepared.then(() => parentPort.postMessage(script.createCachedData()))

@@ -1,27 +1,31 @@
 import { expect, it } from 'vitest'
-import { giveBack, isInRoom, ROOM_BYTES, takeRoom } from '../src/wire/frame-rooms.ts'
+import { giveBack, isInRoom, takeRoom } from '../src/wire/frame-rooms.ts'
 
-it('gives a room to one frame at a time, and again when it is given back', () => {
-  const first = takeRoom(100_000)
-  const second = takeRoom(100_000)
+const SIZES = [[256 * 1024, 8], [2 * 1024 * 1024, 4]] as const
+
+it.each(SIZES)('gives a room of %i bytes to one frame at a time, and again when it is given back', (bytes) => {
+  const first = takeRoom(bytes - 1_000)
+  const second = takeRoom(bytes - 1_000)
   expect(second.buffer).not.toBe(first.buffer)
-  giveBack(first.subarray(0, 100_000))
-  const third = takeRoom(ROOM_BYTES)
+  giveBack(first.subarray(0, bytes - 1_000))
+  const third = takeRoom(bytes)
   expect(third.buffer).toBe(first.buffer)
-  expect(third).toHaveLength(ROOM_BYTES)
+  expect(third).toHaveLength(bytes)
 })
 
-it('keeps a few rooms, and nothing else', () => {
-  const taken = new Set(Array.from({ length: 20 }, () => takeRoom(100_000)))
+it.each(SIZES)('keeps a few rooms of %i bytes', (bytes, most) => {
+  const taken = Array.from({ length: 20 }, () => takeRoom(bytes))
   for (const room of taken) giveBack(room)
-  const again = Array.from({ length: 20 }, () => takeRoom(100_000))
-  const buffers = new Set([...taken].map(({ buffer }) => buffer))
-  expect(again.filter(({ buffer }) => buffers.has(buffer))).toHaveLength(4)
-  for (const bytes of [100, ROOM_BYTES + 1]) {
-    const other = takeRoom(bytes)
-    expect(other).toHaveLength(bytes)
-    expect(isInRoom(other)).toBe(false)
-    giveBack(other)
-    expect(takeRoom(100_000).buffer).not.toBe(other.buffer)
-  }
+  const buffers = new Set(taken.map(({ buffer }) => buffer))
+  const again = Array.from({ length: 20 }, () => takeRoom(bytes))
+  expect(new Set(again.map(({ buffer }) => buffer)).size).toBe(20)
+  expect(again.filter(({ buffer }) => buffers.has(buffer))).toHaveLength(most)
+})
+
+it.each([100, 2 * 1024 * 1024 + 1])('keeps nothing of a frame of %i bytes', (bytes) => {
+  const frame = takeRoom(bytes)
+  expect(frame).toHaveLength(bytes)
+  expect(isInRoom(frame)).toBe(false)
+  giveBack(frame)
+  expect(takeRoom(100_000).buffer).not.toBe(frame.buffer)
 })

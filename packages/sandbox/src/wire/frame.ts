@@ -6,7 +6,7 @@ const LENGTH_BYTES = 4
 /** In the length of a frame: what follows is not one text but several, each after its own length. */
 const SEVERAL = 0x8000_0000
 export const MAX_FRAME_BYTES = SEVERAL - 1
-/** In the length of one text of several: each byte is a character, which takes half the time of UTF-8 to read. */
+/** In the length of one text of several: each byte is a character, which is faster to read than UTF-8. */
 const BYTE_PER_CHARACTER = 0x8000_0000
 const MAX_CHARACTER_BYTES = 4
 
@@ -23,8 +23,8 @@ export function encodeFrame(packet: Packet): Buffer {
 }
 
 /**
- * Long texts are mostly ASCII, and to count their bytes takes twice as long as to write them. So they are written as if they
- * were, with room for one character more: it is used if one of them is not, and then undefined is returned.
+ * Long texts are mostly ASCII, and to count their bytes takes as long as to write them. So they are written as if they were,
+ * with room for one character more. That is used if any is not, for all of them do not fit then; undefined is returned.
  */
 function encodeAscii(texts: readonly string[]): Buffer | undefined {
   let bytes = LENGTH_BYTES + MAX_CHARACTER_BYTES

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import process from 'node:process'
 import { READ_BUFFER_BYTES, readDirectly } from './direct-read.ts'
 import { giveBack, isInRoom } from './frame-rooms.ts'
 import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
@@ -32,6 +33,8 @@ export function socketTransport(socket: Socket, options: SocketTransportOptions)
  */
 export function descriptorTransport(fd: number): Transport {
   let take: Take = () => undefined
+  // Not imported: the thread of a compartment in the host's process, which runs the same script, would pay for it.
+  const { Socket } = process.getBuiltinModule('node:net')
   const socket = new Socket({
     fd,
     onread: {
