@@ -47,7 +47,7 @@ export type { Rule, RuleAction, RuleCapability, RuleQuestion, RuleScope, RuleVer
 export { parseByteSize, type ByteSize } from './size.ts'
 export type { IntegrityStatus, ToolDefinition, ToolListing } from './tool-definition.ts'
 export { classifyToolMode, TOOL_KINDS, TOOL_MODES, type ToolKind, type ToolMode } from './tool-mode.ts'
-export { visibleText } from './visible-text.ts'
+export { visibleJson, visibleText } from './visible-text.ts'
 export { BROKER_METHODS, CHANNELS, COMPARTMENT_METHODS, POWERS, WIRE_LIMITS } from './wire.ts'
 export type {
   BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, Power, WireError, WireReply, WireRequest, WireValue,

@@ -4,7 +4,7 @@ import { ERRORS, isErrorCode } from '../src/errors.ts'
 describe('the table of errors', () => {
   it('has exactly these codes', () => {
     expect(Object.keys(ERRORS)).toEqual([
-      'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'ConfigInvalid',
+      'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'SchemaCheckUnavailable', 'ConfigInvalid',
       'ConfigSchemaViolation', 'RequirementInvalid', 'TextSuspicious', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
       'DependencyCycle', 'IntegrityFailed', 'IntegrityTokenMissing', 'SignatureInvalid', 'PackageUnsafe',
       'DuplicateJsonKey', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'LockInvalid', 'LockMismatch',
@@ -15,8 +15,8 @@ describe('the table of errors', () => {
       'CommandRejected', 'SubagentDepthExceeded', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',
       'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'TooManyCalls',
       'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed',
-      'CompartmentCrashed',
-      'CompartmentKilled', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
+      'CompartmentStartTimeout', 'NoPlaceFree', 'CompartmentCrashed',
+      'CompartmentKilled', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
       'MessageTooLarge', 'MessageFlood', 'TooManyRequests', 'LogTruncated',
       'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
       'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected',

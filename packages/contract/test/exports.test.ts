@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as author from '../src/author.ts'
 import * as dialects from '../src/dialects/index.ts'
 import * as contract from '../src/index.ts'
+import * as plain from '../src/plain.ts'
 
 describe('what others may import', () => {
   it('from @bulkhead/contract', () => {
@@ -18,12 +19,19 @@ describe('what others may import', () => {
       'defineExtension', 'defineTool', 'findJsonFault', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'lockFileSchema',
       'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleText', 'withCommonConfig',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 
   it('from @bulkhead/contract/author', () => {
     expect(Object.keys(author).toSorted()).toEqual(['ToolError', 'defineExtension', 'defineTool'])
+  })
+
+  it('from @bulkhead/contract/plain, the same and no validator', () => {
+    expect(Object.keys(plain).toSorted()).toEqual([
+      'BulkheadError', 'ERRORS', 'canonicalJson', 'isJsonObject', 'messageOf', 'parseJson', 'pointerStep', 'visibleText',
+    ])
+    expect(contract).toMatchObject({ ...plain })
   })
 
   it('from @bulkhead/contract/dialects', () => {
@@ -38,6 +46,7 @@ describe('what others may import', () => {
   it('by these names', async () => {
     expect((await import('@bulkhead/contract')).manifestSchema).toBe(contract.manifestSchema)
     expect((await import('@bulkhead/contract/author')).defineExtension).toBe(author.defineExtension)
+    expect((await import('@bulkhead/contract/plain')).BulkheadError).toBe(contract.BulkheadError)
     expect((await import('@bulkhead/contract/dialects')).acceptReturn).toBe(dialects.acceptReturn)
     expect(import.meta.resolve('@bulkhead/contract/schema/manifest.schema.json'))
       .toBe(new URL('../schema/manifest.schema.json', import.meta.url).href)

@@ -1,4 +1,5 @@
 import { messageOf, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType } from '@bulkhead/contract'
+import { isPromiseLike } from './promise-like.ts'
 
 interface Subscription {
   readonly listener: EventListener
@@ -78,7 +79,7 @@ export class EventBus {
     try {
       const answer: unknown = listener(event)
       // An async function is a listener to the type system; its rejection would otherwise end the process.
-      if (answer instanceof Promise) answer.catch(fault)
+      if (isPromiseLike(answer)) answer.then(undefined, fault)
     } catch (thrown) {
       fault(thrown)
     }

@@ -21,15 +21,18 @@ export interface Anchor {
 
 const PAGE = 1_000
 
-/** Walks the whole chain. Rejects only when the source cannot be read at all. */
+/**
+ * Walks the whole chain as it was when it began: hosts may go on writing. Rejects only when the source cannot be read at all.
+ */
 export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise<AuditVerdict> {
   const span = await source.auditSpan()
   const walk = new ChainWalk(Math.max(span.first, 1), span.before)
   let anchored = anchor === undefined
-  for (;;) {
+  while (walk.position <= span.last) {
+    const wanted = Math.min(PAGE, span.last - walk.position + 1)
     let page: readonly AuditEntry[]
     try {
-      page = await source.records(walk.position, PAGE)
+      page = await source.records(walk.position, wanted)
     } catch (error) {
       if (!isDamage(error)) throw error
       return damaged(source, walk)
@@ -42,15 +45,21 @@ export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise
         anchored = true
       }
     }
-    if (page.length < PAGE) break
+    if (page.length < wanted) break
   }
   const { position, link } = walk
   const last = position - 1
   const broken = (reason: string): AuditVerdict => ({ ok: false, position, reason })
   if (last < span.last) return broken(`the last ${span.last - last} records are missing`)
-  if (last > span.last || link !== span.link || walk.isOpen) return broken('the end is not the one that was kept')
+  if (link !== span.link || walk.isOpen || await standsBeyondEnd(source, position)) return broken('the end is not the one that was kept')
   if (!anchored) return { ok: false, position: anchor!.position, reason: 'the record that was noted is not there' }
   return { ok: true, records: last === 0 ? 0 : last - span.first + 1, last, link }
+}
+
+/** What is written moves the end in the same step, so a record that was seen lies within the end that is asked for afterwards. */
+async function standsBeyondEnd(source: AuditSource, position: number): Promise<boolean> {
+  const [beyond] = await source.records(position, 1)
+  return beyond !== undefined && beyond.position > (await source.auditSpan()).last
 }
 
 /** Follows the chain record by record; those that were written together are held against their one link. */

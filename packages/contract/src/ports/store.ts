@@ -31,8 +31,8 @@ export interface AuditSpan {
 }
 
 /**
- * Notes of what is under way, by whoever makes them: each costs a call to the system and no wait, and outlives the process. What
- * a loss of power takes is the last of them.
+ * Notes of what is under way, by whoever makes them. To save those of one moment costs one call to the system and no wait, and
+ * they outlive the process. What a loss of power takes is the last of them.
  */
 export interface Notes {
   /** Nobody else has, or will have, this name. Throws StoreUnavailable. */
@@ -44,10 +44,12 @@ export interface Notes {
 }
 
 export interface Notebook {
-  /** One line. When this returns, it outlives the process. Throws StoreUnavailable. */
+  /** One line. Saved within a moment, also when nobody asks for it. Throws StoreUnavailable. */
   put(id: number, text: string): void
-  /** Idempotent. Done by the next turn of the event loop; must not throw. */
+  /** Idempotent. Saved within a moment; must not throw. */
   drop(id: number): void
+  /** When this returns, all that was put outlives the process. What could not be saved is lost. Throws StoreUnavailable. */
+  save(): void
 }
 
 /** What the host remembers. A resolved write is durable as far as the store is. Every method rejects with StoreUnavailable. */

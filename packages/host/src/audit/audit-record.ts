@@ -11,10 +11,15 @@ export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
 
 /** Texts of strangers are bounded here: what is kept is what happened, not all that was said. */
 const MAX_TEXT_CHARS = 2_000
+/** Of a secret that is looked for across the cut. */
+const MAX_SECRET_CHARS = 4_096
 
 /** The text of a stranger, as it is kept. */
-export const textOf = (text: string, redaction: Redaction): string =>
-  redaction.text((text.length > MAX_TEXT_CHARS ? text.slice(0, MAX_TEXT_CHARS) : text).toWellFormed())
+export function textOf(text: string, redaction: Redaction): string {
+  if (text.length <= MAX_TEXT_CHARS) return redaction.text(text.toWellFormed())
+  // Cut only afterwards: half a secret would not be known as one.
+  return redaction.text(text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS).toWellFormed()).slice(0, MAX_TEXT_CHARS).toWellFormed()
+}
 
 /** An event that happens now and then, as a form of its own. Contract: of a type that is kept, and without arguments. */
 export function formOf(event: BulkheadEvent, redaction: Redaction): AuditForm {

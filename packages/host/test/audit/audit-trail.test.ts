@@ -49,6 +49,17 @@ test('what a tool says of its failure is kept without secrets, and not beyond me
   expect(String(message).length).toBeLessThanOrEqual(2_000)
 })
 
+test('a secret is not kept by half where a text is cut', async () => {
+  const execute = (): never => { throw new Error(`${'x'.repeat(1_990)} correct horse battery staple`) }
+  const sketch: WorldSketch = {
+    env: (name) => name === 'API_KEY' ? 'correct horse battery staple' : undefined,
+    extensions: [{ secrets: [{ name: 'API_KEY', commands: ['curl'] }], tools: { echo: { execute, requires: { shell: [{ cmd: 'curl' }] } } } }],
+  }
+  const records = ofCalls(await keptOf(sketch, callEcho({})))
+  expect(JSON.stringify(records)).toContain('xxxx')
+  expect(JSON.stringify(records)).not.toContain('corr')
+})
+
 test('a refused call leaves who refused it', async () => {
   const sketch: WorldSketch = { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } }
   const [decided, ended] = ofCalls(await keptOf(sketch, callEcho({})))
@@ -64,6 +75,17 @@ test('sessions and the lives of extensions are kept; progress is not', async () 
   })))
   for (const type of ['SessionOpened', 'LifecycleStateChanged', 'SessionClosed']) expect(types).toContain(type)
   expect(types).not.toContain('ToolInvocationProgress')
+})
+
+test('what nobody called has no life to tell of', async () => {
+  const two: WorldSketch = { extensions: [{ id: 'used', tools: { echo: { execute: () => 1 } } }, { id: 'idle', tools: { other: { execute: () => 1 } } }] }
+  const records = await keptOf(two, async (world) => {
+    await callEcho({})(world)
+    await world.host.close()
+  })
+  const lives = records.filter(({ type }) => type === 'LifecycleStateChanged')
+  expect(lives.at(-1)).toMatchObject({ extensionId: 'used', to: 'disposed' })
+  expect(new Set(lives.map(({ extensionId }) => extensionId))).toEqual(new Set(['used']))
 })
 
 test('switched off, nothing is kept', async () => {
