@@ -8,12 +8,14 @@ const FORMS = '\t'
 
 /** A group as it will be kept: a line of its forms, then a line for each record. */
 export function draftGroup({ forms, rows, texts }: AuditGroup): AuditDraft {
-  let text = FORMS + JSON.stringify(forms.map(({ same, own }) => ({ same, own })))
-  for (const row of rows) {
-    const line = checkLength(JSON.stringify(row))
-    text += forms[row[0]]!.digested ? `${BETWEEN}${line.slice(0, -1)},"${GAP}"]` : BETWEEN + line
+  const digested: string[] = []
+  let text = FORMS + JSON.stringify(forms)
+  for (const [index, row] of rows.entries()) {
+    const whole = texts[index]
+    if (whole !== undefined) digested.push(whole)
+    text += `${BETWEEN}[${checkLength(row)}${whole === undefined ? ']' : `,"${GAP}"]`}`
   }
-  return { text, digested: texts, count: rows.length }
+  return { text, digested, count: rows.length }
 }
 
 /** What was kept as one text, opened. Each record is read when it is asked for, and refused by its position where it is damaged. */

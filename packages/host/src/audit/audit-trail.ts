@@ -19,8 +19,8 @@ const GATHERING_MS = 25
 const MOST_TOGETHER = 4_096
 /** Groups that the store has not answered for. While there are as many, what happens is gathered for longer. */
 const MOST_UNANSWERED = 8
-/** Of what waits for a store that does not keep up; what happens beyond that is lost, and counted. */
-const MOST_WAITING = 65_536
+/** Characters that wait for a store that does not keep up, about 200,000 calls; what happens beyond that is lost, and counted. */
+const MOST_WAITING = 2 ** 26
 /** When so many have happened they are made into records, so that not all of it is left to do when they are written. */
 const AT_A_TIME = 32
 
@@ -90,7 +90,7 @@ export class AuditTrail {
   }
 
   #gather(): void {
-    if (this.#gathering.rows.length >= MOST_WAITING) this.#overflow()
+    if (this.#gathering.chars >= MOST_WAITING) this.#overflow()
     const redaction = this.#options.redaction()
     if (this.#calls === undefined || redaction !== this.#redaction) {
       this.#redaction = redaction
@@ -135,7 +135,8 @@ export class AuditTrail {
     if (this.#heard.length === 0) return
     this.#unheard += this.#heard.length
     this.#heard = []
-    this.#lose(0, new BulkheadError('StoreUnavailable', `${MOST_WAITING} records of the audit wait for the store, and more are not kept. See what holds up its disk.`))
+    const waiting = this.#gathering.rows.length
+    this.#lose(0, new BulkheadError('StoreUnavailable', `${waiting} records of the audit wait for the store, and more are not kept. See what holds up its disk.`))
   }
 
   #lose(count: number, error: unknown): void {

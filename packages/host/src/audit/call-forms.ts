@@ -1,4 +1,4 @@
-import type { AuditForm, AuditRow, EventOf, OutcomeOrigin } from '@bulkhead/contract'
+import type { AuditForm, EventOf, OutcomeOrigin } from '@bulkhead/contract'
 import { textOf } from './audit-record.ts'
 import type { Redaction } from './redaction.ts'
 
@@ -46,22 +46,25 @@ export class CallForms {
     return this.#learn(event, words)
   }
 
-  /** `number`: that of its form. */
-  rowOf(event: CallEvent, number: number): AuditRow {
+  /** `number`: that of its form. What is made of numbers and the host's own words is put together as it is, and needs no escapes. */
+  rowOf(event: CallEvent, number: number): string {
     const redaction = this.#redaction
-    const callId = textOf(event.callId, redaction)
+    const head = `${number},"${event.at}",${JSON.stringify(textOf(event.callId, redaction))}`
     switch (event.type) {
       case 'ToolInvocationDecided': {
-        const { approvalKey, args, at } = event
-        const key = redaction.repeated(approvalKey.toWellFormed())
-        return this.#keepArguments ? [number, at, callId, key, redaction.value(args)] : [number, at, callId, key]
+        const key = JSON.stringify(redaction.repeated(event.approvalKey.toWellFormed()))
+        return this.#keepArguments ? `${head},${key},${JSON.stringify(redaction.value(event.args))}` : `${head},${key}`
       }
       case 'ToolInvocationSucceeded':
-        return [number, event.at, callId, event.durationMs]
-      case 'ToolInvocationFailed':
-        return [number, event.at, callId, event.durationMs, event.errorClass, event.errorCode, textOf(event.message, redaction)]
-      case 'ToolInvocationCancelled':
-        return [number, event.at, callId, event.durationMs, event.attempt, event.errorCode, textOf(event.reason, redaction)]
+        return `${head},${event.durationMs}`
+      case 'ToolInvocationFailed': {
+        const message = JSON.stringify(textOf(event.message, redaction))
+        return `${head},${event.durationMs},"${event.errorClass}","${event.errorCode}",${message}`
+      }
+      case 'ToolInvocationCancelled': {
+        const reason = JSON.stringify(textOf(event.reason, redaction))
+        return `${head},${event.durationMs},${event.attempt},"${event.errorCode}",${reason}`
+      }
     }
   }
 
@@ -78,7 +81,6 @@ export class CallForms {
       ? {
         same: { ...same, decision, stage, source: textOf(source, redaction), reason: textOf(reason, redaction) },
         own: this.#keepArguments ? DECIDED_WITH_ARGUMENTS : OWN[type],
-        digested: true,
       }
       : { same, own: OWN[type] }
     this.#known.getOrInsertComputed(sessionId, () => []).push({ type, tool, origin, words: { decision, stage, source, reason }, form })

@@ -14,7 +14,7 @@ class SlowStore extends MemoryStore {
   async appendAll({ forms, rows }: AuditGroup): Promise<number> {
     this.groups++
     await this.#released.promise
-    for (const [form, lostBefore] of rows) this.kept.push({ ...forms[form]!.same, ...(lostBefore === undefined ? {} : { lostBefore }) })
+    for (const [form, lostBefore] of rows.map((row) => JSON.parse(`[${row}]`) as [number, number?])) this.kept.push({ ...forms[form]!.same, ...(lostBefore === undefined ? {} : { lostBefore }) })
     return this.kept.length
   }
 

@@ -12,7 +12,7 @@ afterEach(async () => {
   folders = new AsyncDisposableStack()
 })
 
-const numbers = (...values: number[]): AuditGroup => ({ forms: [{ same: {}, own: ['n'] }], rows: values.map((n) => [0, n]), texts: [] })
+const numbers = (...values: number[]): AuditGroup => ({ forms: [{ same: {}, own: ['n'] }], rows: values.map((n) => `0,${n}`), texts: [] })
 
 /** One record, three together, one, two of different forms together. */
 async function grouped() {
@@ -23,7 +23,7 @@ async function grouped() {
   await store.append({ n: 5 })
   expect(await store.appendAll!(numbers())).toBe(5)
   const forms = [{ same: { z: 1 }, own: ['a', 'b'] }, { same: { n: 7 }, own: [] }]
-  expect(await store.appendAll!({ forms, rows: [[0, 'line\nbreak', { tab: '\t' }], [1]], texts: [] })).toBe(7)
+  expect(await store.appendAll!({ forms, rows: [`0,${JSON.stringify('line\nbreak')},${JSON.stringify({ tab: '\t' })}`, '1'], texts: [] })).toBe(7)
   return { folder, store }
 }
 
@@ -64,8 +64,8 @@ it.each<[what: string, sql: string, position: number]>([
 
 it('of a value that is digested no more is kept than its digest', async () => {
   const { folder, store } = await grouped()
-  const forms = [{ same: { tool: 't' }, own: ['n', 'argsSha256'], digested: true }, { same: {}, own: ['n'] }] as const
-  await store.appendAll!({ forms, rows: [[0, 8], [1, 9], [0, '\0']], texts: ['{"secret":1}', ''] })
+  const forms = [{ same: { tool: 't' }, own: ['n', 'argsSha256'] }, { same: {}, own: ['n'] }]
+  await store.appendAll!({ forms, rows: ['0,8', '1,9', `0,${JSON.stringify('\0')}`], texts: ['{"secret":1}', undefined, ''] })
   expect((await store.records(8)).map(({ record }) => record)).toEqual([
     { argsSha256: hash('sha256', '{"secret":1}'), n: 8, tool: 't' }, { n: 9 }, { argsSha256: hash('sha256', ''), n: '\0', tool: 't' },
   ])
