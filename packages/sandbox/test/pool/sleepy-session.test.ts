@@ -163,10 +163,9 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     const call = codeOf(session.call(invocation({}, { signal: given.signal })))
     given.abort(new BulkheadError('TurnCancelled', 'enough'))
     expect(await call).toBe('TurnCancelled')
-    const { quiet } = session
-    expect(quiet).toBeInstanceOf(Promise)
-    await quiet
-    expect(await unsettled(session)).toBe(false)
+    const heard: string[] = []
+    await Promise.all([session.quiet!.then(() => heard.push('quiet')), session.ended.then(() => heard.push('ended'))])
+    expect(heard).toEqual(['ended', 'quiet'])
   })
 
   it('lets go of a caller that does not want to wait for it', async () => {
