@@ -5,8 +5,8 @@ if (major < 26) {
   process.stderr.write(`bulkhead needs Node 26 or newer, because older ones cannot take the network away from a tool. This is ${process.version}.\n`)
   process.exitCode = 2
 } else {
-  const { main } = await import('./cli/main.ts')
-  process.exitCode = await main(process.argv.slice(2))
+  const [{ main }, { keepCompiledCode }] = await Promise.all([import('./cli/main.ts'), import('./cli/compiled-code.ts')])
+  process.exitCode = await main(process.argv.slice(2), keepCompiledCode)
 }
 
 export {}

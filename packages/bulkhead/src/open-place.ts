@@ -1,7 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import type { ConfigFile, Interactor, Loader, LoadReport, ProjectTrust } from '@bulkhead/contract'
 import type { Place } from '@bulkhead/host'
-import { createSandbox, type OperatorSurroundings } from '@bulkhead/sandbox'
+import type { OperatorSurroundings } from '@bulkhead/sandbox'
+import { keptFolders } from './kept-folders.ts'
+import { lateSandbox } from './late-sandbox.ts'
 import { decideTrust, type TrustOutcome } from './project-trust.ts'
 import { workspaceFault } from './workspace-fault.ts'
 
@@ -41,9 +43,13 @@ export async function openPlace(
   const watching = watch === true
     ? (onChange: () => void) => loader.watch({ workspace, trust: standing.trust }, onChange)
     : watch || undefined
+  const kept = await keptFolders(home)
   return {
     workspace, report,
-    sandbox: createSandbox({ workspace, operator, kept: [await realpath(home).catch(() => home)], ...report.config.merged.sandbox }),
+    sandbox: lateSandbox(async () => {
+      const { createSandbox } = await import('@bulkhead/sandbox')
+      return createSandbox({ workspace, operator, kept, ...report.config.merged.sandbox })
+    }),
     source: { load: reload, ...(watching ? { watch: watching } : {}) },
   }
 }

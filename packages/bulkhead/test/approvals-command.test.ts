@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type Approval } from '../src/index.ts'
+import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 import { KEYS, PseudoTerminal } from './terminal/pseudo-terminal.ts'
 
@@ -24,7 +25,7 @@ async function approve(workspace: string, ...paths: readonly string[]): Promise<
 }
 
 const listed = async (args: readonly string[] = []): Promise<readonly Approval[]> =>
-  JSON.parse((await bulkhead(['approvals', 'list', '--json', ...args], folder)).stdout) as Approval[]
+  JSON.parse((await inside(['approvals', 'list', '--json', ...args], folder)).stdout) as Approval[]
 
 it('what a person says at the terminal for the project is known to later runs, counted, explained and revoked', async () => {
   const terminal = new PseudoTerminal(['call', ...writing('notes/a.txt')], folder)
@@ -66,7 +67,7 @@ it('lists by project and tool, for people and for programs', async () => {
   expect(await listed(['--project', 'other'])).toMatchObject([{ approvalKey: 'lib', workspace: join(folder, 'other') }])
   expect(await listed(['--all'])).toHaveLength(3)
   expect(await listed(['--tool', 'edit'])).toEqual([])
-  const shown = await bulkhead(['approvals', 'show', (await listed()).find(({ approvalKey }) => approvalKey === 'src')!.id], folder)
+  const shown = await inside(['approvals', 'show', (await listed()).find(({ approvalKey }) => approvalKey === 'src')!.id], folder)
   expect(shown.stdout).toMatch(/^key +src$/m)
   expect(shown.stdout).toMatch(/^ {2}package +[0-9a-f]{64,}$/m)
 })
@@ -74,12 +75,12 @@ it('lists by project and tool, for people and for programs', async () => {
 it('revokes those of one project, or all', async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt')
   await approve(join(folder, 'other'), 'lib/a.txt')
-  expect((await bulkhead(['approvals', 'revoke', '--all', '--project', 'other'], folder)).code).toBe(0)
+  expect((await inside(['approvals', 'revoke', '--all', '--project', 'other'], folder)).code).toBe(0)
   expect(await listed(['--all'])).toHaveLength(2)
   expect(await listed(['--all', '--ended'])).toHaveLength(3)
-  expect((await bulkhead(['approvals', 'revoke', '--all'], folder)).stdout).toMatch(/^Revoked:\n/)
-  expect((await bulkhead(['approvals', 'list'], folder)).stdout).toBe('Nothing is approved.\n')
-  expect(await bulkhead(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({ code: 0, stdout: 'There was nothing to revoke.\n' })
+  expect((await inside(['approvals', 'revoke', '--all'], folder)).stdout).toMatch(/^Revoked:\n/)
+  expect((await inside(['approvals', 'list'], folder)).stdout).toBe('Nothing is approved.\n')
+  expect(await inside(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({ code: 0, stdout: 'There was nothing to revoke.\n' })
 })
 
 it.each([
@@ -88,19 +89,19 @@ it.each([
   ['too short an id', ['approvals', 'revoke', 'ab'], 2], ['an id that is none', ['approvals', 'revoke', '../x'], 2],
   ['a contradiction', ['approvals', 'list', '--all', '--project', '.'], 2], ['a store that is not there', ['approvals', 'list'], 1],
 ])('%s is refused', async (_, args, code) => {
-  expect((await bulkhead(args, folder)).code).toBe(code)
+  expect((await inside(args, folder)).code).toBe(code)
   expect(existsSync(home())).toBe(false)
 })
 
 it('an id that no approval has is not found', async () => {
   await approve(folder, 'src/a.txt')
-  const ran = await bulkhead(['approvals', 'revoke', 'ffffffffffff', '--json'], folder)
+  const ran = await inside(['approvals', 'revoke', 'ffffffffffff', '--json'], folder)
   expect(ran.code).toBe(1)
   expect(JSON.parse(ran.stdout)).toMatchObject({ error: { code: 'NotFound' } })
 })
 
 it('without a terminal nobody is asked: the question of a tool has its fixed refusal', async () => {
-  const { code, stdout } = await bulkhead(['call', 'question', '--args', '{"questions":[{"question":"Which?"}]}', '--json'], folder)
+  const { code, stdout } = await inside(['call', 'question', '--args', '{"questions":[{"question":"Which?"}]}', '--json'], folder)
   expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject({
     error: { code: 'InteractionUnavailable' },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 
 let folder: string
@@ -13,20 +14,21 @@ const file = () => join(folder, 'home/.bulkhead/bulkhead.db')
 
 it('what was called is shown, exported and proven, and a change is found in the store and in the export', async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
-  await bulkhead(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
-  await bulkhead(['call', 'read', '--args', '{"path":"none\u202e\u009b.txt"}'], folder)
+  await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
+  await inside(['call', 'read', '--args', '{"path":"none\u202e\u009b.txt"}'], folder)
 
   const shown = await bulkhead(['audit', 'tail', '--count', '100'], folder)
   expect(shown.stdout).toMatch(/POSITION +AT +TYPE +TOOL +ORIGIN +WHAT/)
   expect(shown.stdout).toMatch(/ToolInvocationDecided +read +bundled read@1\.0\.0 +allow/)
   expect(shown.stdout).toMatch(/ToolInvocationFailed +read .*NotFound/)
-  const { stdout: json } = await bulkhead(['audit', 'tail', '--count', '100', '--json'], folder)
+  expect(shown.stdout).not.toMatch(/LifecycleStateChanged|CompartmentEnded/)
+  const { stdout: json } = await inside(['audit', 'tail', '--count', '100', '--all', '--json'], folder)
   // What a stranger wrote is said exactly, and cannot repaint the screen of who reads it.
   expect(json).toContain('none\\u202e\\u009b.txt')
   expect(shown.stdout + json).not.toMatch(/[\u202e\u009b]/)
   const entries = JSON.parse(json) as { position: number; record: { type: string }; link: string | null }[]
   const decided = entries.find(({ record }) => record.type === 'ToolInvocationDecided')!
-  // What was written together has one link, and so one place where it breaks.
+  // What was written together has one link, and so one place where it breaks; in an export each record stands for itself.
   const together = 1 + (entries.findLast(({ position, link }) => position < decided.position && link !== null)?.position ?? 0)
   expect(JSON.parse((await bulkhead(['audit', 'show', String(decided.position)], folder)).stdout)).toEqual(decided)
 
@@ -36,20 +38,20 @@ it('what was called is shown, exported and proven, and a change is found in the 
   const exported = join(folder, 'audit.jsonl')
   writeFileSync(exported, (await bulkhead(['audit', 'export'], folder)).stdout)
   expect(readFileSync(exported, 'utf8')).not.toMatch(/[\u202e\u009b]/)
-  expect((await bulkhead(['audit', 'verify', exported, '--anchor', anchor], folder)).code).toBe(0)
+  expect((await inside(['audit', 'verify', exported, '--anchor', anchor], folder)).code).toBe(0)
   writeFileSync(exported, readFileSync(exported, 'utf8').replace('"allow"', '"deny"'))
-  expect(await bulkhead(['audit', 'verify', exported, '--json'], folder))
-    .toMatchObject({ code: 1, stdout: expect.stringContaining(`{"ok":false,"position":${together},`) })
+  expect(await inside(['audit', 'verify', exported, '--json'], folder))
+    .toMatchObject({ code: 1, stdout: expect.stringContaining(`{"ok":false,"position":${decided.position},`) })
 
   const database = new DatabaseSync(file())
   database.prepare('DELETE FROM audit WHERE position = ?').run(together)
   database.close()
-  expect(await bulkhead(['audit', 'verify'], folder))
+  expect(await inside(['audit', 'verify'], folder))
     .toMatchObject({ code: 1, stdout: expect.stringContaining(`broken at record ${together}:`) })
 }, 60_000)
 
 it('where nothing was called there is nothing to prove, and reading makes no store', async () => {
-  const { code, stderr } = await bulkhead(['audit', 'verify'], folder)
+  const { code, stderr } = await inside(['audit', 'verify'], folder)
   expect(code).toBe(1)
   expect(stderr).toContain('There is no audit at')
   expect(stderr).toContain('--home')
@@ -57,7 +59,7 @@ it('where nothing was called there is nothing to prove, and reading makes no sto
 
 it('a file that is no export is told from one that was changed', async () => {
   writeFileSync(join(folder, 'other.txt'), '{}\n')
-  const { code, stderr } = await bulkhead(['audit', 'verify', 'other.txt'], folder)
+  const { code, stderr } = await inside(['audit', 'verify', 'other.txt'], folder)
   expect(code).toBe(1)
   expect(stderr).toContain('line 1 is not one of an exported audit')
 })
@@ -65,7 +67,7 @@ it('a file that is no export is told from one that was changed', async () => {
 it('a home that cannot be written to costs the memory and not the call', async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
   mkdirSync(file(), { recursive: true })
-  const { code, stdout, stderr } = await bulkhead(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
+  const { code, stdout, stderr } = await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
   expect(code).toBe(0)
   expect(stdout).toContain('first')
   expect(stderr).toContain('Nothing of this is remembered')
@@ -75,5 +77,5 @@ it.each([
   [['audit']], [['audit', 'burn']], [['audit', 'tail', 'x']], [['audit', 'tail', '--count', '0']], [['audit', 'show']],
   [['audit', 'verify', '--anchor', '1:abc']],
 ])('wrong usage: %j', async (args) => {
-  expect((await bulkhead(args, folder)).code).toBe(2)
+  expect((await inside(args, folder)).code).toBe(2)
 })

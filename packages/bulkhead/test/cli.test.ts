@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -27,7 +28,7 @@ describe('bulkhead tools', () => {
   it('tells scripts the same as JSON, with shadowing', async () => {
     writeExtension(global(), { id: 'greeter', version: '1.0.0', tools: [greetTool] }, greet('global'))
     writeExtension(project(), { id: 'greeter', version: '2.0.0', tools: [greetTool] }, greet('project'))
-    const { stdout } = await bulkhead(['tools', '--json', '--trust-project'], folder)
+    const { stdout } = await inside(['tools', '--json', '--trust-project'], folder)
     const { tools, diagnostics } = JSON.parse(stdout) as { tools: Record<string, unknown>[]; diagnostics: unknown[] }
     expect(diagnostics).toMatchObject([{ severity: 'warning', layer: 'global', code: 'IntegrityTokenMissing' }])
     expect(tools.find((tool) => tool['name'] === 'greet')).toMatchObject({
@@ -38,7 +39,7 @@ describe('bulkhead tools', () => {
 
   it('says what was disabled, at which stage, and what cures it', async () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
-    const { code, stdout } = await bulkhead(['tools'], folder)
+    const { code, stdout } = await inside(['tools'], folder)
     expect(code).toBe(0)
     expect(stdout).toMatch(/error ShapeInvalid \(shape\) in broken/)
     expect(stdout).toContain('/tools/0/name')
@@ -47,7 +48,7 @@ describe('bulkhead tools', () => {
 
   it('reads nothing of a project nobody trusted, and says so', async () => {
     writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
-    const { stdout } = await bulkhead(['tools'], folder)
+    const { stdout } = await inside(['tools'], folder)
     expect(stdout).not.toContain('greeter@')
     expect(stdout).toContain('ProjectTrustRequired (trust)')
   })
@@ -69,22 +70,22 @@ describe('bulkhead call', () => {
   })
 
   it('prints the whole outcome as JSON, errors included, and exits with 1', async () => {
-    const { code, stdout } = await bulkhead(['call', 'read', '--args', '{}', '--json'], folder)
+    const { code, stdout } = await inside(['call', 'read', '--args', '{}', '--json'], folder)
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', error: { code: 'InputInvalid' }, metadata: { tool: 'read', call_id: 'cli' } })
   })
 
   it('denies what needs a person when there is none, and lets yolo pass', async () => {
     writeExtension(global(), { id: 'greeter', tools: [{ ...greetTool, gated: true }] }, greet('global'))
-    const asked = await bulkhead(['call', 'greet', '--args', '{"name":"you"}'], folder)
+    const asked = await inside(['call', 'greet', '--args', '{"name":"you"}'], folder)
     expect(asked).toMatchObject({ code: 1, stdout: '' })
     expect(asked.stderr).toContain('ApprovalDenied')
-    expect(await bulkhead(['call', 'greet', '--args', '{"name":"you"}', '--mode', 'yolo'], folder)).toMatchObject({ code: 0, stdout: 'hello you from global\n' })
+    expect(await inside(['call', 'greet', '--args', '{"name":"you"}', '--mode', 'yolo'], folder)).toMatchObject({ code: 0, stdout: 'hello you from global\n' })
   })
 
   it('makes escape sequences of a tool visible', async () => {
     writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
-    expect((await bulkhead(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
+    expect((await inside(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
   })
 })
 
@@ -100,7 +101,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     ['an unknown mode', ['call', 'read', '--mode', 'wild'], /ask, allowlist, yolo/],
     ['a time that is none', ['call', 'read', '--timeout', 'soon'], /whole number/],
   ])('%s', async (_, args, message) => {
-    const { code, stdout, stderr } = await bulkhead(args, folder)
+    const { code, stdout, stderr } = await inside(args, folder)
     expect(code).toBe(2)
     expect(stdout + stderr).toMatch(message)
   })
@@ -111,15 +112,15 @@ describe('wrong usage exits with 2 and does nothing', () => {
   })
 
   it('a workspace that is not there is an error with its code', async () => {
-    const ran = await bulkhead(['tools', '--workspace', join(folder, 'nowhere')], folder)
+    const ran = await inside(['tools', '--workspace', join(folder, 'nowhere')], folder)
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ProjectPathInvalid .* does not exist\.\n {2}cure: /) })
-    const asJson = await bulkhead(['tools', '--json', '--workspace', join(folder, 'nowhere')], folder)
+    const asJson = await inside(['tools', '--json', '--workspace', join(folder, 'nowhere')], folder)
     expect(JSON.parse(asJson.stdout)).toMatchObject({ error: { code: 'ProjectPathInvalid', cure: expect.any(String) } })
     expect(asJson.code).toBe(1)
   })
 
   it('a folder that is none cannot be packed', async () => {
-    expect(await bulkhead(['pack', 'nowhere'], folder))
+    expect(await inside(['pack', 'nowhere'], folder))
       .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "nowhere" is not a folder/) })
   })
 
@@ -127,12 +128,11 @@ describe('wrong usage exits with 2 and does nothing', () => {
     const { stdout } = await bulkhead(['--help'], folder)
     const commands = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name!)
     expect(commands).toContain('trust-root')
-    const helps = await Promise.all(commands.map(async (name) => (await bulkhead([name, '--help'], folder)).stdout))
-    expect(commands.filter((_, at) => !helps[at]!.includes('Exit code'))).toEqual([])
+    for (const name of commands) expect((await inside([name, '--help'], folder)).stdout, name).toContain('Exit code')
   })
 })
 
 it('an empty home and an empty project are fine', async () => {
   mkdirSync(join(folder, 'home'))
-  expect(await bulkhead(['tools', '--json'], folder)).toMatchObject({ code: 0, stderr: '' })
+  expect(await inside(['tools', '--json'], folder)).toMatchObject({ code: 0, stderr: '' })
 })

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { packFolder } from '@bulkhead/loader'
 import { loaderOptions } from '../src/loader-options.ts'
-import { bulkhead } from './command.ts'
+import { inside } from './command-inside.ts'
+import { bulkhead, type Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 import { startRegistry } from './registry.ts'
 
@@ -12,7 +13,14 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-install-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const run = (...args: string[]) => bulkhead(args, folder)
+/** Each command is started for real once, and its other cases are run here. */
+const started = new Set<string>()
+const run = (...args: string[]): Promise<Ran> => {
+  const [command] = args
+  if (command === undefined || started.has(command)) return inside(args, folder)
+  started.add(command)
+  return bulkhead(args, folder)
+}
 const json = async (...args: string[]) => {
   const { code, stdout } = await run(...args, '--json')
   return { code, ...JSON.parse(stdout) as Record<string, unknown> }

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createHost } from '../src/index.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -12,7 +12,10 @@ beforeEach(() => {
   mkdirSync(join(home, '.bulkhead'))
   writeFileSync(join(home, '.bulkhead/config.json'), '{"mode":"ask"}')
 })
-afterEach(() => rmSync(home, { recursive: true }))
+afterEach(() => {
+  vi.unstubAllEnvs()
+  rmSync(home, { recursive: true })
+})
 
 const WRITER = `export default { tools: {
   put: { execute: ({ path }, runtime) => runtime.fs.write(path, '{"mode":"yolo"}') },
@@ -36,6 +39,20 @@ it('no tool reaches what the host itself goes by, however much it was granted', 
   expect(await run('put', `${home}/.bulkhead/data/mine.json`)).toBe('done')
   await host.close()
   expect(readFileSync(join(home, '.bulkhead/config.json'), 'utf8')).toBe('{"mode":"ask"}')
+})
+
+it('nor where the command keeps its compiled code, which a tool could have run as the operator', async () => {
+  vi.stubEnv('XDG_CACHE_HOME', join(home, 'link/.cache'))
+  symlinkSync(home, join(home, 'link'))
+  const host = await createHost({ workspace: home, home: join(home, '.bulkhead') })
+  const session = await host.openSession({ mode: 'yolo' })
+  const write = async (path: string) => {
+    const outcome = await session.call({ id: path, name: 'write', arguments: { path, content: 'x' } })
+    return outcome.type === 'output' ? 'done' : outcome.error.code
+  }
+  expect(await write('.cache/bulkhead/code/x')).toBe('CapabilityDenied')
+  expect(await write('.cache/other')).toBe('done')
+  await host.close()
 })
 
 it('nor does a command by a redirection', async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -29,7 +30,7 @@ describe('bulkhead reload', () => {
   it('takes names, and exits with 0 when those stand', async () => {
     writeExtension(global(), { id: 'well', tools: [{ name: 'well' }] }, WELL)
     writeExtension(global(), { id: 'ill', tools: [{ name: 'ill' }] }, ILL)
-    const { code, stdout } = await bulkhead(['reload', 'well', '--json'], folder)
+    const { code, stdout } = await inside(['reload', 'well', '--json'], folder)
     const { extensions, diagnostics } = JSON.parse(stdout) as { extensions: unknown[]; diagnostics: { extensionId: string; severity: string }[] }
     expect(extensions).toEqual([{ extension: 'well', layer: 'global', stands: true }])
     expect(diagnostics.filter(({ extensionId, severity }) => extensionId !== 'well' || severity === 'error')).toEqual([])
@@ -38,8 +39,8 @@ describe('bulkhead reload', () => {
 
   it('tells what was disabled before anything could be started, and a name that nobody has', async () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
-    const broken = await bulkhead(['reload', 'broken'], folder)
+    const broken = await inside(['reload', 'broken'], folder)
     expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('ShapeInvalid (shape) in broken') })
-    expect(await bulkhead(['reload', 'nobody'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('ExtensionNotFound') })
+    expect(await inside(['reload', 'nobody'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('ExtensionNotFound') })
   })
 })

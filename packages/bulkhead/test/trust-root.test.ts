@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PUBLIC_GOOD_ROOT } from '@bulkhead/loader'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { loaderOptions } from '../src/loader-options.ts'
+import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 
 let folder: string
@@ -14,18 +15,18 @@ const home = () => join(folder, 'home/.bulkhead')
 it('shows the root that ships, takes one of one’s own, and goes back', async () => {
   expect(await bulkhead(['trust-root'], folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@sigstore\/tuf .* days old\n$/) })
   writeFileSync(join(folder, 'own.json'), JSON.stringify(PUBLIC_GOOD_ROOT.json))
-  const used = await bulkhead(['trust-root', '--use', 'own.json', '--json'], folder)
+  const used = await inside(['trust-root', '--use', 'own.json', '--json'], folder)
   expect(JSON.parse(used.stdout)).toMatchObject({ source: join(home(), 'trust-root.json'), ageDays: expect.any(Number) })
   expect(loaderOptions(home())).toMatchObject({ trustRoot: PUBLIC_GOOD_ROOT.json })
-  expect(await bulkhead(['trust-root', '--reset'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('@sigstore/tuf') })
+  expect(await inside(['trust-root', '--reset'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('@sigstore/tuf') })
   expect(loaderOptions(home())).not.toHaveProperty('trustRoot')
 })
 
 it('refuses what is no root, and a repository that is not there, and writes nothing', async () => {
   writeFileSync(join(folder, 'own.json'), '{}')
-  expect(await bulkhead(['trust-root', '--use', 'own.json'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('SignatureInvalid') })
+  expect(await inside(['trust-root', '--use', 'own.json'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('SignatureInvalid') })
   writeFileSync(join(folder, 'root.json'), '{}')
-  const refresh = await bulkhead(['trust-root', '--refresh', '--mirror', 'http://127.0.0.1:1', '--tuf-root', 'root.json'], folder)
+  const refresh = await inside(['trust-root', '--refresh', '--mirror', 'http://127.0.0.1:1', '--tuf-root', 'root.json'], folder)
   expect(refresh).toMatchObject({ code: 1, stderr: expect.stringContaining('InstallSourceUnavailable') })
   expect(readdirSync(home())).toEqual(['tuf'])
 })

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { trust } from '../src/cli/trust.ts'
 import { UsageError } from '../src/cli/usage-error.ts'
 import { createHost } from '../src/index.ts'
+import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -34,18 +35,18 @@ describe('bulkhead trust', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining(`${folder} is trusted as it is now`)])
     expect([await offers(), await offers()]).toEqual([true, true])
     writeFileSync(join(folder, '.bulkhead/config.json'), '{"mode":"yolo"}')
-    const { stdout: after } = await bulkhead(['tools'], folder)
+    const { stdout: after } = await inside(['tools'], folder)
     expect(after).not.toContain('greeter@')
     expect(after).toContain('ProjectTrustRequired (trust)')
   })
 
   it('trusts once, declines, and lists what was said', async () => {
-    expect((await bulkhead(['trust', '--once', '--json'], folder)).code).toBe(0)
+    expect((await inside(['trust', '--once', '--json'], folder)).code).toBe(0)
     expect([await offers(), await offers()]).toEqual([true, false])
-    const declined = JSON.parse((await bulkhead(['trust', folder, '--decline', '--json'], folder)).stdout) as TrustRecord
+    const declined = JSON.parse((await inside(['trust', folder, '--decline', '--json'], folder)).stdout) as TrustRecord
     expect(declined).toMatchObject({ path: folder, decision: 'declined', digest: null })
     writeFileSync(join(home(), 'trust.jsonl'), 'what?\n', { flag: 'a' })
-    const { stdout, stderr } = await bulkhead(['trust', '--list'], folder)
+    const { stdout, stderr } = await inside(['trust', '--list'], folder)
     expect(stdout).toMatch(new RegExp(`declined +\\S+ +- +${folder}`))
     expect(stderr).toContain('TrustEntryInvalid: Line 4')
   })
@@ -55,7 +56,7 @@ describe('bulkhead trust', () => {
   })
 
   it('says what cannot be done', async () => {
-    const missing = await bulkhead(['trust', join(folder, 'nowhere')], folder)
+    const missing = await inside(['trust', join(folder, 'nowhere')], folder)
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('ProjectPathInvalid')])
   })
 })

@@ -29,6 +29,7 @@ export const ERRORS = Object.freeze({
   ContractVersionMismatch: row('Validation', 'extension', once, 'The manifest is written for a contract this host does not speak.', 'Publish for a compatible contractVersion, or use a host that has it.'),
   RequiredCoreVersionMismatch: row('Validation', 'extension', once, 'The host version lies outside requiredCoreVersion.', 'Update the host, or widen the range after testing.'),
   ConfigSchemaInvalid: row('Validation', 'extension', once, 'A JSON Schema in the manifest cannot be compiled or breaks a rule for such schemas.', 'Correct the schema at the given path.'),
+  SchemaCheckUnavailable: row('Session', 'host', again, 'The schemas of an extension could not be checked, since no thread could be started for that.', 'Let the host start threads (where Node runs with --permission, by --allow-worker), and load again.'),
   ConfigInvalid: row('Validation', 'caller', once, 'A configuration file or value is not of the documented form.', 'Correct the key at the given path.'),
   ConfigSchemaViolation: row('Validation', 'caller', once, 'The configuration given to an extension or tool does not satisfy its configSchema.', 'Correct the value at the given path, or remove it.'),
   RequirementInvalid: row('Validation', 'extension', once, 'A requirement uses an unknown variable or a pattern that cannot be compiled.', 'Use {workspace}, {ad-hoc} or {user-data}, and the documented pattern forms.'),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as author from '../src/author.ts'
 import * as dialects from '../src/dialects/index.ts'
 import * as contract from '../src/index.ts'
+import * as plain from '../src/plain.ts'
 
 describe('what others may import', () => {
   it('from @bulkhead/contract', () => {
@@ -12,7 +13,7 @@ describe('what others may import', () => {
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
       'POWERS', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
-      'VALIDATION_STAGES', 'WIRE_LIMITS', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
+      'VALIDATION_STAGES', 'WIRE_LIMITS', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
@@ -24,6 +25,13 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/author', () => {
     expect(Object.keys(author).toSorted()).toEqual(['ToolError', 'defineExtension', 'defineTool'])
+  })
+
+  it('from @bulkhead/contract/plain, the same and no validator', () => {
+    expect(Object.keys(plain).toSorted()).toEqual([
+      'BulkheadError', 'ERRORS', 'canonicalJson', 'isJsonObject', 'messageOf', 'parseJson', 'pointerStep', 'visibleText',
+    ])
+    expect(contract).toMatchObject({ ...plain })
   })
 
   it('from @bulkhead/contract/dialects', () => {
@@ -38,6 +46,7 @@ describe('what others may import', () => {
   it('by these names', async () => {
     expect((await import('@bulkhead/contract')).manifestSchema).toBe(contract.manifestSchema)
     expect((await import('@bulkhead/contract/author')).defineExtension).toBe(author.defineExtension)
+    expect((await import('@bulkhead/contract/plain')).BulkheadError).toBe(contract.BulkheadError)
     expect((await import('@bulkhead/contract/dialects')).acceptReturn).toBe(dialects.acceptReturn)
     expect(import.meta.resolve('@bulkhead/contract/schema/manifest.schema.json'))
       .toBe(new URL('../schema/manifest.schema.json', import.meta.url).href)

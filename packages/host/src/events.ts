@@ -34,12 +34,14 @@ export class EventBus {
     return this.#hearersOf(type).length > 0
   }
 
-  /** Contract: must not throw, whatever the listeners do. */
+  /** The body is stamped and frozen as it is: nobody else may have it. Contract: must not throw, whatever the listeners do. */
   emit(body: EventBody): void {
     const hearers = this.#hearersOf(body.type)
     if (hearers.length === 0) return
-    const event = Object.freeze({ ...body, at: this.#time() }) as BulkheadEvent
-    for (const { listener } of hearers) this.#tell(listener, event)
+    const event = body as EventBody & { at: string }
+    event.at = this.#time()
+    Object.freeze(event)
+    for (const { listener } of hearers) this.#tell(listener, event as BulkheadEvent)
   }
 
   /** For faults of observers, which must not reach the call they observe. */

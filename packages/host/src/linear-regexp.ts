@@ -1,4 +1,4 @@
-import { RE2JS } from 're2js'
+import { re2js } from './late-libraries.ts'
 
 let size = 0
 
@@ -11,6 +11,7 @@ export const patternSize = (): number => size
  */
 export const linearRegExp = Object.assign(
   (pattern: string, flags: string) => {
+    const { RE2JS } = re2js()
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern))
     size += compiled.programSize()
     return {

@@ -69,7 +69,9 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     origin: Object.freeze({ digest: digests.package, extension: id, layer, version }),
     identity: [manifest.name, id, layer, digests.package, digests.tools.get(manifest.name) ?? '', digests.capability].join('\0'),
     grant,
-    check: at('/inputSchema', () => validators.compile(manifest.inputSchema)),
+    check: layer === 'bundled'
+      ? validators.compileLate(manifest.inputSchema)
+      : at('/inputSchema', () => validators.compile(manifest.inputSchema)),
     approvalKey: template === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(template)),
     timeoutMs: timeoutOf(manifest, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),

@@ -1,8 +1,8 @@
-import addFormats from 'ajv-formats'
-import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
+import type { Ajv2020, ErrorObject, Options } from 'ajv/dist/2020.js'
 import { BulkheadError, canonicalJson, messageOf, type Json, type JsonObject } from '@bulkhead/contract'
 import { withinTime } from './bounded-work.ts'
 import { isWithin, quickChars } from './check-cost.ts'
+import { ajv, ajvFormats } from './late-libraries.ts'
 import { linearRegExp, patternSize } from './linear-regexp.ts'
 import { sha256 } from './sha256.ts'
 import { UNIQUE_ITEMS } from './unique-items.ts'
@@ -44,7 +44,7 @@ const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 /** Compiles each JSON Schema once, by its content. Compiling costs a thousand times what checking does. */
 export class Validators {
   // Not for schemas with an id: others would reach them by it, or clash with them.
-  readonly #shared = compiler()
+  #shared: Ajv2020 | undefined
   readonly #checks = new Map<string, SchemaCheck>()
 
   /** Throws ConfigSchemaInvalid. */
@@ -58,11 +58,18 @@ export class Validators {
     return check
   }
 
+  /** For a schema that is known to compile: it is compiled with the first value, which for most is never. */
+  compileLate(schema: JsonObject): SchemaCheck {
+    let check: SchemaCheck | undefined
+    return (value, chars) => (check ??= this.compile(schema))(value, chars)
+  }
+
   #compile(schema: JsonObject, text: string): SchemaCheck {
     const { $schema: dialect = DIALECT } = schema
     if (dialect !== DIALECT) throw invalid(`The schema is written in another dialect than ${DIALECT}.`)
     const patternsBefore = patternSize()
-    const validate = attempt(() => (text.includes('"$id"') ? compiler() : this.#shared).compile<Json>(schema))
+    const ajv2020 = text.includes('"$id"') ? compiler() : (this.#shared ??= compiler())
+    const validate = attempt(() => ajv2020.compile<Json>(schema))
     // Such a validator answers with a promise, which is truthy for every value and ends the process when it rejects.
     if ('$async' in validate && validate.$async) throw invalid('The schema uses $async, which JSON Schema does not have.')
     const quick = quickChars(schema, text, patternSize() - patternsBefore)
@@ -75,8 +82,8 @@ export class Validators {
   }
 }
 
-const compiler = () =>
-  addFormats.default(new Ajv2020(OPTIONS), [...FORMATS]).removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS)
+const compiler = (): Ajv2020 =>
+  ajvFormats().default(new (ajv().Ajv2020)(OPTIONS), [...FORMATS]).removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS)
 
 function attempt<Value>(compile: () => Value): Value {
   try {

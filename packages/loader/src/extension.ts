@@ -6,8 +6,8 @@ import type { LoaderLimits } from './limits.ts'
 import type { LayerLocks } from './lock/layer-lock.ts'
 import type { Outline } from './outline.ts'
 import type { Pace } from './pace.ts'
+import type { SchemaJudge } from './schema/schema-judge.ts'
 import type { SchemaFault } from './schema/schema-rules.ts'
-import type { SchemaCourt } from './schema/schema-court.ts'
 import type { PackageSignatures } from './signature/package-signatures.ts'
 import type { Told } from './told.ts'
 
@@ -67,7 +67,7 @@ export interface Terms {
   readonly coreVersion: string
   readonly config: ResolvedConfig
   readonly limits: LoaderLimits
-  readonly schemas: SchemaCourt
+  readonly schemas: SchemaJudge
   readonly signatures: PackageSignatures
   readonly locks: LayerLocks
   readonly pace: Pace

@@ -12,6 +12,7 @@ import { locksOf, placesOf, type OpenProject, type Place } from './places.ts'
 import { changedSince, findProjectFault, locateProjectLayer } from './project-layer.ts'
 import { register } from './register/register.ts'
 import type { Fault } from './result.ts'
+import { OwnSchemas } from './schema/own-schemas.ts'
 import { SchemaCourt } from './schema/schema-court.ts'
 import { PackageSignatures } from './signature/package-signatures.ts'
 import { reportMaterial } from './signature/trust-material.ts'
@@ -26,7 +27,10 @@ const AT_ONCE = 32
 /** The loader port over folders. Throws ConfigInvalid for options that cannot be used. */
 export function createLoader(options: LoaderOptions): Loader {
   const settings = settle(options)
-  const tools: Tools = { schemas: new SchemaCourt(settings.limits), signatures: new PackageSignatures(settings.trustRoot) }
+  const { limits, trustRoot } = settings
+  const tools: Tools = {
+    schemas: new SchemaCourt(limits), ownSchemas: new OwnSchemas(limits), signatures: new PackageSignatures(trustRoot),
+  }
   return {
     load: (request) => load(request, settings, tools),
     hasProjectLayer: async (workspace) => locateProjectLayer(workspace, settings).kind === 'folder',
@@ -39,7 +43,9 @@ export function createLoader(options: LoaderOptions): Loader {
 }
 
 /** What is kept from one load to the next. */
-type Tools = Pick<Terms, 'schemas' | 'signatures'>
+interface Tools extends Pick<Terms, 'schemas' | 'signatures'> {
+  readonly ownSchemas: OwnSchemas
+}
 
 async function load(request: LoadRequest, settings: Settings, tools: Tools): Promise<LoadReport> {
   const layer = locateProjectLayer(request.workspace, settings)
@@ -63,7 +69,8 @@ async function gather(
 ): Promise<Gathered> {
   const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(settings, project?.root ?? null, overrides)
   const locks = locksOf(settings, project)
-  const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...tools, locks, pace: new Pace() }
+  const { ownSchemas, ...ofStrangers } = tools
+  const terms: Terms = { coreVersion: settings.coreVersion, config, limits: settings.limits, ...ofStrangers, locks, pace: new Pace() }
   const tally = new Tally()
   tally.diagnostics.push(...configDiagnostics)
   tally.addProjectPart(CONFIG_FILE, projectFileDigest)
@@ -75,7 +82,7 @@ async function gather(
     tally.diagnostics.push(diagnose({ layer: 'project', extensionId: null, location }, projectFault, severity))
   }
 
-  await addBundled(tally, settings, terms)
+  await addBundled(tally, settings, { ...terms, schemas: ownSchemas })
   for (const place of placesOf(settings, project, config.layers, locks)) await addPlace(tally, place, settings, terms)
 
   const { admitted, refused } = register(tally.proven, tally.bundledTools, tally.absent)

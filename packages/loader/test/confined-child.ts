@@ -2,13 +2,15 @@
 import diagnosticsChannel from 'node:diagnostics_channel'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import type { Diagnostic, Json, ProjectTrust, TrustStanding } from '@bulkhead/contract'
+import type { Diagnostic, Json, ManifestInput, ProjectTrust, TrustStanding } from '@bulkhead/contract'
 
 export interface ConfinedRequest {
   readonly global: string | null
   readonly workspace: string
   readonly trust: ProjectTrust
   readonly trustRoot?: Json
+  /** Manifests of what ships with the host. */
+  readonly bundled?: readonly ManifestInput[]
 }
 export interface ConfinedReport {
   readonly loaded: readonly string[]
@@ -50,9 +52,9 @@ const { createLoader } = await import('../src/index.ts')
 
 process.once('message', (request: ConfinedRequest) => {
   void (async () => {
-    const { global, trustRoot } = request
+    const { global, trustRoot, bundled = [] } = request
     const loader = createLoader({
-      coreVersion: '1.0.0', roots: { global }, bundled: [], ...(trustRoot !== undefined && { trustRoot }),
+      coreVersion: '1.0.0', roots: { global }, bundled: bundled.map((manifest) => ({ manifest, module: { tools: {} } })), ...(trustRoot !== undefined && { trustRoot }),
     })
     calls.length = 0
     const hasProjectLayer = await loader.hasProjectLayer(request.workspace)

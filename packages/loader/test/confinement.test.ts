@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { ProjectTrust } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import type { ConfinedReport, ConfinedRequest } from './confined-child.ts'
-import { HomeFixture, manifestOf } from './home-fixture.ts'
+import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 import { PackageFixture } from './signature/signed-package.ts'
 import { SigstoreFixture } from './signature/sigstore-fixture.ts'
 
@@ -145,5 +145,17 @@ describe('loading', () => {
       const lines = readFileSync(trace, 'utf8').split('\n')
       expect(lines.filter((line) => /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/.test(line))).toHaveLength(1)
     }
+  })
+
+  test('takes what ships with the host where no thread may be started, and says of all else what it lacks', async () => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'weather')
+    const bundled = [manifestOf({ id: 'own', tools: [toolOf({ name: 'own' })] })]
+    const request: ConfinedRequest = { global: home.globalRoot, workspace: home.workspace, trust: 'declined', bundled }
+    const { loaded, diagnostics } = await loadConfined({ readable: [home.base], request })
+    expect(loaded).toEqual(['own'])
+    expect(diagnostics).toMatchObject([{
+      extensionId: 'weather', stage: 'configSchema', code: 'SchemaCheckUnavailable', cure: expect.stringContaining('--allow-worker'),
+    }])
   })
 })

@@ -120,6 +120,8 @@ const surroundings = (): string => JSON.stringify([
 function collector(): () => number {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
+  // Threads that are started later would have it too.
+  setFlagsFromString('--no-expose-gc')
   return () => {
     gc()
     return process.memoryUsage().heapUsed

@@ -1,5 +1,6 @@
 import { BulkheadError, canonicalJson, type AuditEntry, type AuditSpan } from '@bulkhead/contract'
 import { BETWEEN, linkOf } from './audit-chain.ts'
+import { readGroup } from './group-text.ts'
 
 /** An audit that can be read: a store, or what was exported of one. */
 export interface AuditSource {
@@ -78,7 +79,7 @@ class ChainWalk {
     return this.#texts.length > 0
   }
 
-  step({ position, record, link }: AuditEntry): AuditVerdict | undefined {
+  step({ position, record, link, text }: AuditEntry): AuditVerdict | undefined {
     const broken = (where: number, reason: string): AuditVerdict => ({ ok: false, position: where, reason })
     if (position !== this.position) {
       return broken(this.position, `record ${this.position} is missing; ${position} stands in its place`)
@@ -86,14 +87,34 @@ class ChainWalk {
     this.#texts.push(canonicalJson(record))
     this.position++
     if (link === null) return undefined
-    const first = this.position - this.#texts.length
-    this.link = linkOf(this.link, first, this.#texts.join(BETWEEN))
-    const { length } = this.#texts
+    const texts = this.#texts
+    const first = this.position - texts.length
     this.#texts = []
-    if (this.link === link) return undefined
-    const which = length === 1 ? 'the record' : `one of the ${length} records that were written together here`
-    return broken(first, `${which}, or what stands before it, is not what was written`)
+    this.link = linkOf(this.link, first, text ?? texts.join(BETWEEN))
+    if (this.link !== link) {
+      const which = texts.length === 1 ? 'the record' : `one of the ${texts.length} records that were written together here`
+      return broken(first, `${which}, or what stands before it, is not what was written`)
+    }
+    const other = text === undefined ? undefined : strangerIn(texts, text, first)
+    return other === undefined ? undefined : broken(other, 'the record is not what was written')
   }
+}
+
+/** The position of the first record that is not the one in the text that was kept. */
+function strangerIn(records: readonly string[], text: string, first: number): number | undefined {
+  const kept = readGroup(text, first)
+  const isKept = (index: number): boolean => {
+    try {
+      return index < kept.size && records[index] === canonicalJson(kept.recordAt(index))
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return false
+    }
+  }
+  for (let index = 0; index < Math.max(records.length, kept.size); index++) {
+    if (!isKept(index)) return first + index
+  }
+  return undefined
 }
 
 /** A page that cannot be read as a whole is gone through one by one: what stands before the damage must hold too. */

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentSession, type JsonObject } from '@bulkhead/contract'
+import type { CompartmentSession, JsonObject } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { createBundledExtensions } from '../src/index.ts'
+import { toolRequest } from '../test/tool-request.ts'
 
 const FOLDERS = 1_000
 const FILES_IN_EACH = 100
@@ -15,14 +16,9 @@ const MB = 1024 * 1024
 const workspace = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-soak-')))
 const sandbox = createSandbox({ workspace })
 const sessions = new Map<string, CompartmentSession>()
-for (const { manifest: written, module } of createBundledExtensions()) {
-  const { id, version, tools } = manifestSchema.parse(written)
-  sessions.set(tools[0]!.name, await sandbox.open({
-    extension: { id, version, layer: 'bundled' }, placement: 'inline', code: { kind: 'module', module }, config: {}, limits: DEFAULT_LIMITS,
-    tools: tools.map(({ name, inputSchema, requires }) =>
-      ({ name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [workspace], 'user-data': [] }) })),
-    services: { log: () => {}, env: new Map(), envDeclared: new Set() },
-  }))
+for (const bundled of createBundledExtensions()) {
+  const request = toolRequest(bundled, { workspace: [workspace], 'user-data': [] })
+  sessions.set(request.tools[0]!.name, await sandbox.open(request))
 }
 let calls = 0
 const call = (tool: string, args: JsonObject, signal = new AbortController().signal) =>

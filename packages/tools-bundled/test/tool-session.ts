@@ -2,12 +2,11 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import {
-  compileGrant, DEFAULT_LIMITS, manifestSchema, type BulkheadError, type CompartmentServices, type Json, type JsonObject,
-} from '@bulkhead/contract'
+import type { BulkheadError, CompartmentServices, Json, JsonObject } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll } from 'vitest'
 import type { BundledExtension } from '../src/index.ts'
+import { toolRequest } from './tool-request.ts'
 
 export interface ToolSession {
   readonly workspace: string
@@ -23,25 +22,14 @@ export interface ToolSession {
 /** One bundled tool, inline in a real sandbox over a workspace of its own, for every test of the file or block. */
 export function toolSession(bundled: BundledExtension, services: Partial<CompartmentServices> = {}): ToolSession {
   const [workspace, userData] = [0, 1].map(() => realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tool-')))) as [string, string]
-  const manifest = manifestSchema.parse(bundled.manifest)
-  const tool = manifest.tools[0]!.name
+  const request = toolRequest(bundled, { workspace: [workspace], 'user-data': [userData] }, services)
+  const tool = request.tools[0]!.name
   const sandbox = createSandbox({ workspace })
   const opened = Promise.withResolvers<Awaited<ReturnType<typeof sandbox.open>>>()
   let calls = 0
 
   beforeAll(async () => {
-    opened.resolve(await sandbox.open({
-      extension: { id: manifest.id, version: manifest.version, layer: 'bundled' },
-      placement: 'inline',
-      code: { kind: 'module', module: bundled.module },
-      tools: manifest.tools.map(({ name, requires, inputSchema }) => ({
-        name, inputSchema, requires: requires as JsonObject,
-        grant: compileGrant(requires, { workspace: [workspace], 'user-data': [userData] }),
-      })),
-      config: {},
-      limits: DEFAULT_LIMITS,
-      services: { log: () => {}, env: new Map(), envDeclared: new Set(), ...services },
-    }))
+    opened.resolve(await sandbox.open(request))
     await (await opened.promise).lifecycle('init')
   })
   afterAll(async () => {

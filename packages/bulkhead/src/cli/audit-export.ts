@@ -55,7 +55,9 @@ function readSpan(value: Json | undefined): AuditSpan {
 
 function readEntry(value: Json | undefined): AuditEntry {
   if (!isJsonObject(value)) throw new RangeError('no record')
-  const { position, record, link } = value
+  const { position, record, link, text } = value
   if (typeof position !== 'number' || record === undefined || !(typeof link === 'string' || link === null)) throw new RangeError('no record')
-  return { position, record, link }
+  if (text === undefined) return { position, record, link }
+  if (typeof text !== 'string') throw new RangeError('no record')
+  return { position, record, link, text }
 }

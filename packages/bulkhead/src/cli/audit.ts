@@ -1,11 +1,11 @@
 import { styleText } from 'node:util'
-import { BulkheadError, isJsonObject, type AuditEntry, type Json, type JsonObject, type Store } from '@bulkhead/contract'
+import { BulkheadError, type AuditEntry, type Store } from '@bulkhead/contract'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { printJson } from './answer.ts'
 import { exportLines, openExport } from './audit-export.ts'
+import { auditTable, latestEntries } from './audit-tail.ts'
 import type { Command } from './command.ts'
 import { readOptions } from './host-options.ts'
-import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 import { withStore } from './with-store.ts'
 
@@ -13,23 +13,26 @@ const LATEST = 20
 
 export const audit: Command = {
   usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
-bulkhead audit tail [--count N] [--json] [--home DIR]
+bulkhead audit tail [--count N] [--all] [--json] [--home DIR]
 bulkhead audit show POSITION [--home DIR]
 bulkhead audit export [--home DIR]`,
   details: `  verify   finds the first record that was changed, dropped or moved, here or in an exported FILE
-  tail     the latest records
+  tail     the latest records of calls, people, sessions and faults
   show     one record, whole
   export   all of it as lines of JSON, for another place
 
   --anchor POSITION:LINK   a link that was noted before, elsewhere: shows an audit that was made anew as a whole
   --count N                how many records (default: ${LATEST})
+  --all                    also how extensions started and stopped
   --json                   print JSON
   --home DIR               the folder of the global layer (default: ~/.bulkhead)
 
 Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals: [act, operand, ...more] } = readOptions(args, { anchor: { type: 'string' }, count: { type: 'string' } })
+    const { values, positionals: [act, operand, ...more] } = readOptions(args, {
+      anchor: { type: 'string' }, count: { type: 'string' }, all: { type: 'boolean' },
+    })
     if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much.`)
     const json = values.json === true
     switch (act) {
@@ -40,7 +43,7 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
       }
       case 'tail':
         refuseOperand(operand)
-        return withStore(values.home, 'audit', tail(readCount(values.count), json))
+        return withStore(values.home, 'audit', tail(readCount(values.count), values.all === true, json))
       case 'show':
         return withStore(values.home, 'audit', show(readPosition(operand)))
       case 'export':
@@ -64,40 +67,22 @@ function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: bo
   return verdict.ok ? 0 : 1
 }
 
-const tail = (count: number, json: boolean) => async (store: Store): Promise<number> => {
-  const { last } = await store.auditSpan()
-  const entries = await store.records(last - count + 1)
-  if (json) printJson(entries)
-  else process.stdout.write(entries.length === 0 ? 'Nothing yet.\n' : table(HEADINGS, entries.map(rowOf)))
+const tail = (count: number, all: boolean, json: boolean) => async (store: Store): Promise<number> => {
+  const entries = await latestEntries(store, count, all)
+  if (json) printJson(entries.map(shown))
+  else process.stdout.write(auditTable(entries))
   return 0
 }
 
 const show = (position: number) => async (store: Store): Promise<number> => {
   const [entry] = await store.records(position, 1)
   if (entry?.position !== position) throw new BulkheadError('NotFound', `The audit has no record ${position}.`)
-  printJson(entry)
+  printJson(shown(entry))
   return 0
 }
 
-const HEADINGS = ['POSITION', 'AT', 'TYPE', 'TOOL', 'ORIGIN', 'WHAT']
-
-function rowOf({ position, record }: AuditEntry): string[] {
-  const of = isJsonObject(record) ? record : {}
-  const origin = isJsonObject(of['origin']) ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}` : '-'
-  const what = [of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message'], approvalText(of)]
-  return [
-    String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
-    what.filter((word) => typeof word === 'string').join(' ').slice(0, 120) || '-',
-  ]
-}
-
-/** What was approved, and who said so. */
-function approvalText({ type, approvalKey, grantedBy, revokedBy }: JsonObject): string | undefined {
-  const by = grantedBy ?? revokedBy
-  return text(type).startsWith('Approval') ? `${text(approvalKey)}${by === undefined ? '' : ` by ${text(by)}`}` : undefined
-}
-
-const text = (value: Json | undefined): string => typeof value === 'string' ? value : '-'
+/** Without the text of all that was written together, which only a proof needs. */
+const shown = ({ position, record, link }: AuditEntry): AuditEntry => ({ position, record, link })
 
 function refuseOperand(operand: string | undefined): void {
   if (operand !== undefined) throw new UsageError(`"${operand}" is too much.`)

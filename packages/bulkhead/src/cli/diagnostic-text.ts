@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { visibleText, type Diagnostic } from '@bulkhead/contract'
+import type { Diagnostic } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/contract/plain'
 
 /** What was found, where it is, and what cures it, in a few lines for a person. */
 export function diagnosticText(found: Diagnostic): string {

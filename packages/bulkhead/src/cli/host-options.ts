@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { messageOf, type Store } from '@bulkhead/contract'
+import type { Store } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/contract/plain'
 import type { CreateHostOptions } from '../create-host.ts'
 import { storeFile } from '../store-file.ts'
 import { createTerminalInteractor } from '../terminal/terminal-interactor.ts'

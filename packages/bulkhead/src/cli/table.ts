@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/contract/plain'
 
 /** Columns as wide as they need to be; the last takes what is left. Text of strangers is made visible first. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {

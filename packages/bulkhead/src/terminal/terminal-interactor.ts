@@ -1,6 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
 import type { InteractionResponse, Interactor } from '@bulkhead/contract'
-import { promptPerson } from './prompt-person.ts'
 
 export interface TerminalStreams {
   readonly input: Readable
@@ -18,6 +17,8 @@ export function createTerminalInteractor(
   return {
     interact({ request, source }, signal): Promise<InteractionResponse> {
       const answer = last.then(() => whileOpen(input, signal, async (open) => {
+        // Prompts are loaded with the first question: most commands have none.
+        const { promptPerson } = await import('./prompt-person.ts')
         const value = await promptPerson(request, source, { input, output, signal: open })
         return value === undefined ? DISMISSED : { status: 'accepted', value }
       }))

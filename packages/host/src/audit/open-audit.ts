@@ -1,4 +1,4 @@
-import type { ConfigFile, Store } from '@bulkhead/contract'
+import type { BulkheadEvent, ConfigFile, Store } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { Registry } from '../registry.ts'
 import { KEPT } from './audit-record.ts'
@@ -23,9 +23,15 @@ export function openAudit({ config, store, events, env, registry }: AuditSources
     keepArguments: config?.arguments === true,
     failed: (error) => events.suppressed('audit', error),
   })
-  events.on(trail.hear, KEPT)
+  events.on((event) => {
+    if (!isOfNoLife(event)) trail.hear(event)
+  }, KEPT)
   return trail
 }
+
+/** Everything that nobody called ends with its host without ever having run: that is nothing that happened. */
+const isOfNoLife = (event: BulkheadEvent): boolean =>
+  event.type === 'LifecycleStateChanged' && event.from === 'validated' && event.to === 'disposed'
 
 /** Knows the secrets of everything that is, or ever was, registered. Looks again only after that has changed. */
 function secretsOf(registry: () => Registry, env: AuditSources['env']): () => Redaction {

@@ -1,7 +1,8 @@
 import {
   BulkheadError, messageOf, type CommandClassification, type CommandSafetyPattern, type CommandSeverity,
 } from '@bulkhead/contract'
-import { RE2JS } from 're2js'
+import type { RE2JS } from 're2js'
+import { re2js } from '../late-libraries.ts'
 import { EVERYWHERE_PATTERNS } from './everywhere-patterns.ts'
 import { UNIX_PATTERNS } from './unix-patterns.ts'
 import { WINDOWS_PATTERNS } from './windows-patterns.ts'
@@ -21,7 +22,7 @@ const SAFE: CommandClassification = Object.freeze({ severity: 'safe', matchedRul
 export function createCommandClassifier(patterns: readonly CommandSafetyPattern[] = COMMAND_SAFETY_PATTERNS): CommandClassifier {
   const rules = patterns.map((rule) => ({ rule, found: compile(rule) }))
   // One look for all of them: most commands match none. A flag that a pattern sets ends with its group.
-  const any = RE2JS.compile(patterns.map(({ pattern }) => `(?:${pattern})`).join('|') || NEVER)
+  const any = re2js().RE2JS.compile(patterns.map(({ pattern }) => `(?:${pattern})`).join('|') || NEVER)
   return (text) => {
     if (!any.test(text)) return SAFE
     const matchedRules = rules.filter(({ found }) => found.test(text)).map(({ rule }) => rule)
@@ -36,7 +37,7 @@ const worst = (rules: readonly CommandSafetyPattern[]): CommandSeverity =>
 
 function compile({ id, pattern }: CommandSafetyPattern): RE2JS {
   try {
-    return RE2JS.compile(pattern)
+    return re2js().RE2JS.compile(pattern)
   } catch (thrown) {
     const message = `The pattern of "${id}" is no regular expression of RE2: ${messageOf(thrown)}.`
     throw new BulkheadError('ConfigInvalid', message, { data: { path: `/watchdogs/commandSafety/patterns/${id}` } })

@@ -5,7 +5,6 @@ import { eventFields, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
 import type { HostContext } from '../host-context.ts'
 import { observe } from '../hooks/observe.ts'
-import { passUpdate } from '../hooks/updates.ts'
 import { RunningCall } from '../running-call.ts'
 
 /** Runs the tool in its compartment, again where that does no harm and its time is not over. Throws what ended the last attempt. */
@@ -50,35 +49,9 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
 
 /** One attempt. Settles once, by the answer or by whatever ends it before. */
 function runIn(compartment: CompartmentSession, call: ClearedCall, host: HostContext, leftMs: number): Promise<Json> {
-  return new Promise((resolve, reject) => {
-    // Cancelled while the compartment was on its way.
-    call.throwIfCancelled()
-    const { tool, args, attempt } = call
-    const { running } = tool.extension
-    const one = new RunningCall(call, host.clock, leftMs, {
-      answered: (value) => {
-        running.leave(callId)
-        resolve(value)
-      },
-      failed: (reason) => {
-        running.leave(callId)
-        reject(reason)
-      },
-    })
-    const callId = running.enter(one, attempt)
-    try {
-      compartment.call({
-        callId,
-        tool: tool.name,
-        args,
-        signal: one.signal,
-        onProgress: (text) => host.events.emit({ type: 'ToolInvocationProgress', ...eventFields(call), text }),
-        onUpdate: (partial) => passUpdate(call, host, partial),
-      }).then((value) => one.answered(value), (thrown: unknown) => one.failed(thrown))
-    } catch (thrown) {
-      one.failed(thrown)
-    }
-  })
+  // Cancelled while the compartment was on its way.
+  call.throwIfCancelled()
+  return new Promise((resolve, reject) => host.departures.add(new RunningCall(call, compartment, host, leftMs, { resolve, reject })))
 }
 
 /** A tool that claims a cancellation, which would end the run of the model, has failed like any other: ours are not claimed. */

@@ -77,6 +77,17 @@ test('sessions and the lives of extensions are kept; progress is not', async () 
   expect(types).not.toContain('ToolInvocationProgress')
 })
 
+test('what nobody called has no life to tell of', async () => {
+  const two: WorldSketch = { extensions: [{ id: 'used', tools: { echo: { execute: () => 1 } } }, { id: 'idle', tools: { other: { execute: () => 1 } } }] }
+  const records = await keptOf(two, async (world) => {
+    await callEcho({})(world)
+    await world.host.close()
+  })
+  const lives = records.filter(({ type }) => type === 'LifecycleStateChanged')
+  expect(lives.at(-1)).toMatchObject({ extensionId: 'used', to: 'disposed' })
+  expect(new Set(lives.map(({ extensionId }) => extensionId))).toEqual(new Set(['used']))
+})
+
 test('switched off, nothing is kept', async () => {
   expect(await keptOf({ config: { audit: { enabled: false } } }, callEcho({}))).toEqual([])
 })

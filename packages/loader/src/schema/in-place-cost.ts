@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type JsonObject } from '@bulkhead/contract/plain'
 import { resolveLocal } from './local-reference.ts'
 import { childSchemas, type Subschema } from './subschemas.ts'
 

@@ -1,4 +1,4 @@
-import { messageOf } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/contract/plain'
 import { RE2JS } from 're2js'
 
 /** What Ajv asks of a regular expression engine. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
 
 /** What a reference such as `#` or `#/$defs/city` points at inside its schema, or undefined. */
 export function resolveLocal(root: JsonObject, reference: string): Json | undefined {

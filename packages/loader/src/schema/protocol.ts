@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/contract/plain'
 import type { LoaderLimits } from '../limits.ts'
 import type { SchemaVerdict } from './schema-compiler.ts'
 import type { SchemaFault } from './schema-rules.ts'
@@ -17,8 +17,6 @@ export interface SchemaAnswer {
   readonly verdict: SchemaVerdict
   /** What is wrong with the value. */
   readonly fault?: SchemaFault
-  /** Set when no thread could be had, which is no fault of the schema. */
-  readonly noThread?: true
 }
 
 /** The first message of the thread, before any answer. */

@@ -1,4 +1,4 @@
-import { messageOf, pointerStep, type Json, type JsonObject } from '@bulkhead/contract'
+import { messageOf, pointerStep, type Json, type JsonObject } from '@bulkhead/contract/plain'
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import type { LoaderLimits } from '../limits.ts'

@@ -2,6 +2,7 @@ import { canonicalJson, type Json, type JsonObject } from '@bulkhead/contract'
 import { sha512 } from '../digest.ts'
 import type { LoaderLimits } from '../limits.ts'
 import type { SchemaVerdict } from './schema-compiler.ts'
+import type { SchemaJudge } from './schema-judge.ts'
 import type { SchemaFault } from './schema-rules.ts'
 import { SchemaThread } from './schema-thread.ts'
 
@@ -11,8 +12,8 @@ const REMEMBERED = 4_096
 /** One for all loaders of the process: it takes longer to start than most schemas take to compile. */
 const thread = new SchemaThread()
 
-/** Judges strangers' schemas by one loader's limits, each once. Contract: never rejects. */
-export class SchemaCourt {
+/** Judges strangers' schemas by one loader's limits, each once. */
+export class SchemaCourt implements SchemaJudge {
   readonly #limits: LoaderLimits
   readonly #verdicts = new Map<string, Promise<SchemaVerdict>>()
 
@@ -20,13 +21,12 @@ export class SchemaCourt {
     this.#limits = limits
   }
 
-  /** `checksValues` is false for a schema that is only told to a model: its patterns never run. */
   inspect(schema: JsonObject, checksValues = true): Promise<SchemaVerdict> {
     const key = sha512(`${checksValues} ${canonicalJson(schema)}`)
     const known = this.#verdicts.get(key)
     if (known !== undefined) return known
     const verdict = thread.ask({ limits: this.#limits, schema, checksValues }).then((answer) => {
-      if (answer.noThread) this.#verdicts.delete(key)
+      if (!answer.verdict.ok && answer.verdict.faults[0].noThread) this.#verdicts.delete(key)
       return answer.verdict
     })
     if (this.#verdicts.size >= REMEMBERED) this.#verdicts.delete(this.#verdicts.keys().next().value!)
@@ -34,7 +34,6 @@ export class SchemaCourt {
     return verdict
   }
 
-  /** What is wrong with the value, or with the schema. */
   async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
     const { verdict, fault } = await thread.ask({ limits: this.#limits, schema, checksValues: true, value })
     return verdict.ok ? fault : verdict.faults[0]

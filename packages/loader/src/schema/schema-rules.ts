@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, pointerStep, visibleText, type JsonObject } from '@bulkhead/contract'
+import { canonicalJson, isJsonObject, pointerStep, visibleText, type JsonObject } from '@bulkhead/contract/plain'
 import type { LoaderLimits } from '../limits.ts'
 import { inPlaceCost } from './in-place-cost.ts'
 import { findPatternFault } from './linear-pattern.ts'
@@ -10,6 +10,8 @@ export interface SchemaFault {
   /** JSON Pointer from the root of the schema. */
   readonly path: string
   readonly message: string
+  /** Nothing is known to be wrong: there was no thread to find out in. */
+  readonly noThread?: true
 }
 
 export interface SchemaReview {

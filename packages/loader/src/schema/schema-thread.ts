@@ -107,7 +107,7 @@ export class SchemaThread {
 
   #refuse({ question, settle }: Waiting, message: string, noThread = false): void {
     this.#waiting.delete(question.id)
-    settle({ verdict: { ok: false, faults: [{ path: '', message }] }, ...(noThread && { noThread }) })
+    settle({ verdict: { ok: false, faults: [{ path: '', message, ...(noThread && { noThread }) }] } })
   }
 
   #drop(): Worker | undefined {

@@ -1,4 +1,4 @@
-import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/contract/plain'
 import { appliesInPlace, keywordForm } from './vocabulary.ts'
 
 export interface Subschema {

@@ -43,7 +43,7 @@ function violation(config: ResolvedConfig, steps: readonly string[], fault: Sche
   // None speaks of it when something that must be set is not.
   const source = config.layers.findLast((layer) => speaksOf(layer.config as Json, steps))
   return {
-    stage: 'configSchema', code: 'ConfigSchemaViolation', path,
+    stage: 'configSchema', code: fault.noThread ? 'SchemaCheckUnavailable' : 'ConfigSchemaViolation', path,
     message: `The configuration at ${visibleText(path)} ${fault.message}.`,
     location: source?.location ?? extension,
   }

@@ -20,7 +20,7 @@ export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreV
   const { configSchema } = manifest
   const declared = [...declaredSchemas(shaped)]
   if (configSchema['properties'] !== undefined && !isJsonObject(configSchema['properties'])) {
-    return refuse(invalid('/configSchema', '/properties', 'must have an object of properties'))
+    return refuse(invalid('/configSchema', { path: '/properties', message: 'must have an object of properties' }))
   }
   const full = withCommonConfig(configSchema)
   const [config, ...verdicts] = await Promise.all([
@@ -33,10 +33,12 @@ export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreV
     if (!verdict.ok) return refuseAll(path, verdict.faults)
     left -= verdict.subschemas
     if (left < 0) {
-      return refuse(invalid(path, '', `and those before it have more than ${limits.subschemasPerExtension} subschemas together`))
+      const message = `and those before it have more than ${limits.subschemasPerExtension} subschemas together`
+      return refuse(invalid(path, { path: '', message }))
     }
   }
   const emptyConfigFault = needsNothing(full) ? null : await compiler.check(full, {}) ?? null
+  if (emptyConfigFault?.noThread) return refuse(invalid('/configSchema', emptyConfigFault))
   return pass({ ...rest, outline: outlineOf(manifest), told: tell(shaped, coreVersion), emptyConfigFault })
 }
 
@@ -54,7 +56,9 @@ function* declaredSchemas({ manifest }: Shaped): Generator<DeclaredSchema> {
 }
 
 const refuseAll = (schema: string, faults: readonly SchemaFault[]): StageResult<never> =>
-  ({ ok: false, faults: faults.slice(0, MAX_FAULTS).map(({ path, message }) => invalid(schema, path, message)) })
+  ({ ok: false, faults: faults.slice(0, MAX_FAULTS).map((fault) => invalid(schema, fault)) })
 
-const invalid = (schema: string, path: string, message: string): Fault =>
-  ({ stage: 'configSchema', code: 'ConfigSchemaInvalid', path: schema + path, message: `The schema at ${schema} ${message}.` })
+const invalid = (schema: string, { path, message, noThread }: SchemaFault): Fault => ({
+  stage: 'configSchema', code: noThread ? 'SchemaCheckUnavailable' : 'ConfigSchemaInvalid',
+  path: schema + path, message: `The schema at ${schema} ${message}.`,
+})

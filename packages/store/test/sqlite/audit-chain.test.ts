@@ -70,7 +70,7 @@ describe('the chain of the audit', () => {
     const { store } = await tampered('')
     const meanwhile = async <Value>(look: () => Promise<Value>): Promise<Value> => {
       const seen = await look()
-      await store.appendAll!(['one', 'more'])
+      await store.appendAll!({ forms: [{ same: {}, own: ['n'] }], rows: [[0, 'one'], [0, 'more']], texts: [] })
       return seen
     }
     const busy = {

@@ -21,6 +21,7 @@ describe('the commit queue', () => {
   })
 
   afterEach(async () => {
+    await queue.close()
     onlooker.close()
     database.close()
     await folder[Symbol.asyncDispose]()
@@ -74,6 +75,7 @@ describe('the commit queue', () => {
     for (const each of settled) expect(each).toMatchObject({ status: 'rejected', reason: busy })
     expect(committed()).toEqual([])
     expect(await hasty.enqueue(() => insert(4))).toBe(1)
+    await hasty.close()
   })
 
   it('is settled when all that was asked for is, what was asked for meanwhile included', async () => {

@@ -2,12 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  BulkheadError, compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentSession, type Json, type JsonObject, type Sandbox,
-} from '@bulkhead/contract'
+import { BulkheadError, manifestSchema, type CompartmentSession, type Json, type JsonObject, type Sandbox } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundledExtensions } from '../../src/index.ts'
+import { toolRequest } from '../tool-request.ts'
 
 let root: string
 let workspace: string
@@ -17,7 +16,7 @@ let server: Server
 const lines: { readonly label: string; readonly socket: Socket }[] = []
 const waiting = new Map<string, (socket: Socket) => void>()
 
-const bundled = bundledExtensions.find(({ manifest }) => manifest.id === 'bash')!
+const bundled = bundledExtensions.find(({ manifest: { id } }) => id === 'bash')!
 const manifest = manifestSchema.parse(bundled.manifest)
 
 beforeAll(async () => {
@@ -27,17 +26,7 @@ beforeAll(async () => {
   writeFileSync(join(root, 'secret'), 'precious')
   const env = { LANG: 'C.UTF-8', TERM: 'dumb', HOME: '/dev/null', GIT_EDITOR: 'false' }
   sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env } })
-  session = await sandbox.open({
-    extension: { id: 'bash', version: '1.0.0', layer: 'bundled' },
-    placement: 'inline',
-    code: { kind: 'module', module: bundled.module },
-    tools: manifest.tools.map(({ name, requires, inputSchema }) => ({
-      name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [workspace] }),
-    })),
-    config: {},
-    limits: DEFAULT_LIMITS,
-    services: { log: () => {}, env: new Map(), envDeclared: new Set() },
-  })
+  session = await sandbox.open(toolRequest(bundled, { workspace: [workspace] }))
   // Processes hold a connection while they live: their begin and end are events.
   server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -135,11 +124,7 @@ describe('plain commands, without a shell', () => {
     await bash(`chmod +x evil.sh && git -C repo config core.fsmonitor ${workspace}/evil.sh && git -C repo config core.pager ${workspace}/evil.sh`)
     await bash('git -C repo config diff.external /bin/false')
     const own = createSandbox({ workspace: join(workspace, 'repo'), operator: { path: ['/usr/bin', '/bin'], env: { HOME: '/dev/null' } } })
-    const opened = await own.open({
-      extension: { id: 'bash', version: '1.0.0', layer: 'bundled' }, placement: 'inline', code: { kind: 'module', module: bundled.module },
-      tools: manifest.tools.map(({ name, requires, inputSchema }) => ({ name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [join(workspace, 'repo')] }) })),
-      config: {}, limits: DEFAULT_LIMITS, services: { log: () => {}, env: new Map(), envDeclared: new Set() },
-    })
+    const opened = await own.open(toolRequest(bundled, { workspace: [join(workspace, 'repo')] }))
     expect(await opened.call({ callId: 'g', tool: 'bash', args: { command: 'timeout 60 git status --short' }, signal: new AbortController().signal }))
       .toMatchObject({ stdout: '?? file\n' })
     await own.close()

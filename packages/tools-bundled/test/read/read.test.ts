@@ -1,32 +1,21 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentSession, type JsonObject, type Sandbox } from '@bulkhead/contract'
+import type { CompartmentSession, JsonObject, Sandbox } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { read as bundled } from '../../src/read/read.ts'
+import { toolRequest } from '../tool-request.ts'
 
 const KB = 1024
 let workspace: string
 let sandbox: Sandbox
 let session: CompartmentSession
 
-const manifest = manifestSchema.parse(bundled.manifest)
-
 beforeAll(async () => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-read-')))
   sandbox = createSandbox({ workspace })
-  session = await sandbox.open({
-    extension: { id: 'read', version: '1.0.0', layer: 'bundled' },
-    placement: 'inline',
-    code: { kind: 'module', module: bundled.module },
-    tools: manifest.tools.map(({ name, requires, inputSchema }) => ({
-      name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, { workspace: [workspace] }),
-    })),
-    config: {},
-    limits: DEFAULT_LIMITS,
-    services: { log: () => {}, env: new Map(), envDeclared: new Set() },
-  })
+  session = await sandbox.open(toolRequest(bundled, { workspace: [workspace] }))
 })
 afterAll(async () => {
   await sandbox.close()

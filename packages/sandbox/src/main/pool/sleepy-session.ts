@@ -95,15 +95,15 @@ export class SleepySession implements CompartmentSession {
       this.#quietSince = performance.now()
       return session.call(invocation)
     }
-    return this.#use(invocation.signal, (awake) => awake.call(invocation))
+    return this.#use(invocation, (awake) => awake.call(invocation))
   }
 
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string> {
-    return this.#use(signal, (session) => session.deriveApprovalKey(tool, args, signal))
+    return this.#use({ signal }, (session) => session.deriveApprovalKey(tool, args, signal))
   }
 
   migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
-    return this.#use(signal, (session) => session.migrateState(stored, signal))
+    return this.#use({ signal }, (session) => session.migrateState(stored, signal))
   }
 
   async close(reason?: BulkheadError): Promise<void> {
@@ -113,10 +113,11 @@ export class SleepySession implements CompartmentSession {
     await Promise.all([session?.close(reason), this.#falling, this.#waking?.catch(() => undefined)])
   }
 
-  async #use<T>(signal: AbortSignal | undefined, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
+  /** The signal is read only where it has to be woken. */
+  async #use<T>(asker: Pick<ToolInvocation, 'signal'> | undefined, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
     this.#busy++
     try {
-      return await ask(this.#session ?? await this.#awake(signal))
+      return await ask(this.#session ?? await this.#awake(asker?.signal))
     } finally {
       if (--this.#busy === 0) this.#rest()
     }

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Json, JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Dispatcher } from 'undici'
-import { Agent } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 import type { Lookup } from './connect.ts'
 import { judgedConnector } from './connect.ts'
@@ -38,7 +37,7 @@ export class CallTraffic {
   readonly #compartment: Compartment
   readonly #scope: HostScope
   readonly #secrets: CallSecrets | undefined
-  readonly #agent: Agent
+  #agent: Promise<Agent> | undefined
   readonly #sockets = new Set<Socket>()
   /** One per fetch, until the last byte of its body. */
   readonly #stops = new Set<AbortController>()
@@ -47,22 +46,9 @@ export class CallTraffic {
   #ended: { readonly reason: BulkheadError; readonly gone: Promise<void> } | undefined
 
   constructor(hosts: readonly string[], compartment: Compartment, secrets?: CallSecrets) {
-    const { limits, lookup, ca } = compartment
     this.#compartment = compartment
     this.#scope = new HostScope(hosts)
     this.#secrets = secrets
-    this.#agent = new Agent({
-      connect: judgedConnector({ scope: this.#scope, lookup, ca, timeoutMs: limits.connectMs, sockets: this.#sockets }),
-      // As many as there may be requests: one that waits for a place behind bodies the tool has yet to read waits for ever.
-      connections: limits.requestsPerCall,
-      allowH2: false,
-      maxHeaderSize: limits.headerBytes,
-      // Deadlines are kept here: undici starts its own again with every interim response.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      // The default is what an environment variable says.
-      useMilo: false,
-    })
   }
 
   async fetch(url: string, request: Outgoing): Promise<JsonObject> {
@@ -119,7 +105,7 @@ export class CallTraffic {
       socket.once('close', () => resolve())
       socket.destroy()
     }))
-    await Promise.allSettled([this.#agent.destroy(reason), ...closed])
+    await Promise.allSettled([this.#agent?.then((agent) => agent.destroy(reason)), ...closed])
   }
 
   #claim(): () => void {
@@ -154,7 +140,8 @@ export class CallTraffic {
     const { method, body } = request
     const headers = this.#secrets?.inHeaders(request.headers, target) ?? request.headers
     try {
-      return await unlessAborted(signal, this.#agent.request({
+      const agent = await (this.#agent ??= this.#openAgent())
+      return await unlessAborted(signal, agent.request({
         origin: url.origin, path: url.pathname + url.search, method, headers: [...headers].flat(), body, signal,
         // Past this number connections are not kept for later: they would add up over many hosts.
         reset: this.#sockets.size >= this.#compartment.limits.requestsPerCall,
@@ -162,6 +149,24 @@ export class CallTraffic {
     } catch (error) {
       throw netFault(error, host)
     }
+  }
+
+  /** With the first request: undici takes longer to load than most calls take, and most calls reach nobody. */
+  async #openAgent(): Promise<Agent> {
+    const { limits, lookup, ca } = this.#compartment
+    const undici = await import('undici')
+    return new undici.Agent({
+      connect: judgedConnector({ scope: this.#scope, lookup, ca, timeoutMs: limits.connectMs, sockets: this.#sockets }),
+      // As many as there may be requests: one that waits for a place behind bodies the tool has yet to read waits for ever.
+      connections: limits.requestsPerCall,
+      allowH2: false,
+      maxHeaderSize: limits.headerBytes,
+      // Deadlines are kept here: undici starts its own again with every interim response.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // The default is what an environment variable says.
+      useMilo: false,
+    })
   }
 
   #handOver({ hop: { target: { url, host }, request }, response }: Answer, released: () => void): JsonObject {

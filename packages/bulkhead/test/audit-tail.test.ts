@@ -1,0 +1,41 @@
+import type { Json } from '@bulkhead/contract'
+import { createMemoryStore } from '@bulkhead/store'
+import { expect, it } from 'vitest'
+import { auditTable, latestEntries } from '../src/cli/audit-tail.ts'
+
+const called = (tool: string) => ({ type: 'ToolInvocationSucceeded', tool })
+const moved = (to: string) => ({ type: 'LifecycleStateChanged', extensionId: 'weather', from: 'loaded', to })
+const ended = (errorCode: string | null) => ({ type: 'CompartmentEnded', extensionId: 'weather', errorCode, message: 'It ended.' })
+
+async function storeOf(records: readonly Json[]) {
+  const store = createMemoryStore()
+  await Promise.all(records.map((record) => store.append(record)))
+  return store
+}
+const positions = async (records: readonly Json[], count: number, all = false) =>
+  (await latestEntries(await storeOf(records), count, all)).map(({ position }) => position)
+
+it('shows what was done, and how extensions came and went only when asked', async () => {
+  const records = [called('a'), moved('active'), ended(null), moved('disposed'), called('b')]
+  expect(await positions(records, 20)).toEqual([1, 5])
+  expect(await positions(records, 20, true)).toEqual([1, 2, 3, 4, 5])
+})
+
+it('hides no fault, and no gap', async () => {
+  expect(await positions([moved('failed'), ended('CompartmentCrashed'), { ...moved('active'), lostBefore: 3 }, moved('active')], 20)).toEqual([1, 2, 3])
+  const [entry] = await latestEntries(await storeOf([{ ...moved('active'), lostBefore: 3 }]), 1, false)
+  expect(auditTable([entry!])).toContain('(3 records before it could not be kept) loaded to active')
+})
+
+it('finds as many as were wanted however many lie between', async () => {
+  const many = Array.from({ length: 1_300 }, (_, at) => at % 400 === 0 ? called(`t${at}`) : moved('active'))
+  expect(await positions(many, 2)).toEqual([801, 1201])
+  expect(await positions(many, 3)).toEqual([401, 801, 1201])
+  expect(await positions(many, 50)).toEqual([1, 401, 801, 1201])
+  expect(await positions(many, 3, true)).toEqual([1298, 1299, 1300])
+})
+
+it('of nothing there is nothing', async () => {
+  expect(await positions([], 5)).toEqual([])
+  expect(auditTable([])).toBe('Nothing yet.\n')
+})

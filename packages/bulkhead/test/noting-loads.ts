@@ -1,0 +1,12 @@
+/** Imported before the command by a test: what is loaded stands in a file when the process ends. */
+import { appendFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+
+const loaded: string[] = []
+registerHooks({
+  load(url, context, next) {
+    if (!url.startsWith('node:')) loaded.push(url)
+    return next(url, context)
+  },
+})
+process.on('exit', () => appendFileSync(process.env['LOADS_FILE']!, loaded.join('\n')))

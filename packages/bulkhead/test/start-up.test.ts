@@ -1,0 +1,58 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { bulkhead } from './command.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-start-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const source = pathToFileURL(join(import.meta.dirname, '../src/')).href
+const noting = new URL('./noting-loads.ts', import.meta.url).href
+
+/** What the command loads: modules of this package by their path, packages by their name. */
+async function loadsOf(args: readonly string[], code = 0): Promise<readonly string[]> {
+  const file = join(folder, 'loads')
+  rmSync(file, { force: true })
+  expect(await bulkhead(args, folder, { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file })).toMatchObject({ code })
+  const names = readFileSync(file, 'utf8').split('\n').map((url) => url.startsWith(source) ? url.slice(source.length) : packageOf(url))
+  return [...new Set(names)].toSorted()
+}
+
+const packageOf = (url: string): string =>
+  /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/packages\/([^/]+)\//.exec(url)?.[1] ?? url
+
+const AT_ONCE = ['bin.ts', 'cli/commands.ts', 'cli/compiled-code.ts', 'cli/main.ts', 'cli/usage-error.ts', 'user-cache.ts', 'version.ts']
+
+it.each<[string[], number]>([
+  [['--version'], 0], [['--help'], 0], [['fly'], 2], [[], 2],
+])('%j is answered with what is at hand', async (args, code) => {
+  expect(await loadsOf(args, code)).toEqual(AT_ONCE)
+})
+
+it('what a command is for is told without what it does', async () => {
+  expect((await loadsOf(['tools', '--help'])).filter((name) => !name.endsWith('.ts'))).toEqual(['contract'])
+})
+
+/** Each takes longer to load than the rest of a start, and has nothing to do with looking. */
+const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@sigstore/verify', '@sigstore/tuf', 'rolldown']
+
+it('a list of tools is made without compartments, network, prompts and signatures', async () => {
+  const loads = await loadsOf(['tools'])
+  expect(loads).toEqual(expect.arrayContaining(['contract', 'host', 'loader', 'tools-bundled', 'zod']))
+  expect(loads.filter((name) => HEAVY.includes(name))).toEqual([])
+})
+
+it('and once it is known that schemas compile, without what compiles them', async () => {
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+  expect(await loadsOf(['tools'])).toEqual(expect.arrayContaining(['ajv']))
+  expect((await loadsOf(['tools'])).filter((name) => [...HEAVY, 'ajv', 'ajv-formats', 're2js'].includes(name))).toEqual([])
+})
+
+it('what was done is looked at without a host', async () => {
+  const loads = await loadsOf(['audit', 'verify'], 1)
+  expect(loads).toEqual(expect.arrayContaining(['contract', 'store']))
+  expect(loads.filter((name) => [...HEAVY, 'host', 'loader', 'tools-bundled', 'ajv'].includes(name))).toEqual([])
+})

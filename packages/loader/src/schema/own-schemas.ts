@@ -1,0 +1,33 @@
+import type { Json, JsonObject } from '@bulkhead/contract'
+import type { LoaderLimits } from '../limits.ts'
+import type { SchemaCompiler, SchemaVerdict } from './schema-compiler.ts'
+import type { SchemaJudge } from './schema-judge.ts'
+import type { SchemaFault } from './schema-rules.ts'
+
+/**
+ * Judges schemas of what ships with the host, by the same rules as any. Its code runs in the host itself: a thread would keep
+ * nothing of it out, and takes longer to start than these take to compile.
+ */
+export class OwnSchemas implements SchemaJudge {
+  readonly #limits: LoaderLimits
+  #made: Promise<SchemaCompiler> | undefined
+
+  constructor(limits: LoaderLimits) {
+    this.#limits = limits
+  }
+
+  async inspect(schema: JsonObject, checksValues = true): Promise<SchemaVerdict> {
+    return (await this.#compiler()).inspect(schema, checksValues)
+  }
+
+  async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
+    const compiled = (await this.#compiler()).compile(schema)
+    return compiled.ok ? compiled.validate(value) : compiled.faults[0]
+  }
+
+  /** Loaded with the first question; after a warm start there is none. */
+  #compiler(): Promise<SchemaCompiler> {
+    this.#made ??= import('./schema-compiler.ts').then(({ SchemaCompiler }) => new SchemaCompiler(this.#limits))
+    return this.#made
+  }
+}

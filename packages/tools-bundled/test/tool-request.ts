@@ -1,0 +1,22 @@
+import {
+  compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentRequest, type CompartmentServices, type JsonObject, type VariableValues,
+} from '@bulkhead/contract'
+import type { BundledExtension } from '../src/index.ts'
+
+/** How the host opens a bundled tool: inline, and granted what its manifest wants. */
+export function toolRequest(
+  { manifest: written, module }: BundledExtension, variables: VariableValues, services: Partial<CompartmentServices> = {},
+): CompartmentRequest {
+  const { id, version, tools } = manifestSchema.parse(written)
+  return {
+    extension: { id, version, layer: 'bundled' },
+    placement: 'inline',
+    code: { kind: 'module', module },
+    tools: tools.map(({ name, requires, inputSchema }) => ({
+      name, inputSchema, requires: requires as JsonObject, grant: compileGrant(requires, variables),
+    })),
+    config: {},
+    limits: DEFAULT_LIMITS,
+    services: { log: () => {}, env: new Map(), envDeclared: new Set(), ...services },
+  }
+}
