@@ -1,6 +1,7 @@
 import type { BulkheadError, ErrorCode } from '@bulkhead/contract'
 import type { RawCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import { freezeDeep } from '../freeze-deep.ts'
 import { isPromiseLike } from '../promise-like.ts'
 import type { HookContext, Observers } from './hooks.ts'
 
@@ -16,7 +17,8 @@ export function observe(
   // Made for the first who wants it: most hooks are hung onto one point.
   const known = (): HookContext => {
     context ??= Object.freeze({
-      hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE, result, error,
+      hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
+      result: freezeDeep(result), error: error && Object.freeze(error),
       durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace, sessionId: session.id,
     })
     return context

@@ -1,13 +1,15 @@
 import type { Json } from '@bulkhead/contract'
 import { eventFields, viewOf, type CallView, type ClearedCall } from '../call.ts'
+import { freezeDeep } from '../freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
 import { isPromiseLike } from '../promise-like.ts'
 import type { Hooks } from './hooks.ts'
 import { tell } from './observe.ts'
 
 /** An update of a running tool, on its way to whoever listens: hooks stand before and after it. Contract: never throws. */
-export function passUpdate(call: ClearedCall, host: HostContext, partial: Json): void {
+export function passUpdate(call: ClearedCall, host: HostContext, update: Json): void {
   const { all } = call.session.hooks
+  const partial = freezeDeep(update)
   if (all.length === 0) return host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
   const view = viewOf(call, call.decision.approvalKey)
   if (!all.every((hooks) => letsPass(hooks, view, host, partial))) return

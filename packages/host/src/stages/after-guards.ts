@@ -1,6 +1,7 @@
 import { BulkheadError, copyJson, messageOf, type Json, type OutcomeBody } from '@bulkhead/contract'
 import { eventFields, Refusal, viewOf, type CallView, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
+import { freezeDeep } from '../freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Guard, ResultAnswer } from '../permissions/judges/judge.ts'
 import { isPromiseLike } from '../promise-like.ts'
@@ -27,7 +28,7 @@ async function judgeBy({ id, post }: Guard, view: CallView, call: ExecutedCall, 
   ))
   let answer: ResultAnswer | undefined | void
   try {
-    const pending = post!(view, body, call.signal)
+    const pending = post!(view, freezeDeep(body), call.signal)
     answer = isPromiseLike(pending) ? await untilAborted(Promise.resolve(pending), call.signal) : pending
   } catch (thrown) {
     call.throwIfCancelled()

@@ -1,6 +1,7 @@
 import type { Outcome, OutcomeBody, OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
+import { freezeDeep } from '../freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
 import { observe, refusalPoint, tell } from '../hooks/observe.ts'
 import { wasCancelled } from '../metrics/tool-metrics.ts'
@@ -93,6 +94,6 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
 function tellAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {
   const view = viewOf(call, call.decision.approvalKey)
   for (const hooks of call.session.hooks.all) {
-    tell('afterToolExecution', host, () => hooks.afterToolExecution?.(view, outcome))
+    tell('afterToolExecution', host, () => hooks.afterToolExecution?.(view, freezeDeep(outcome)))
   }
 }

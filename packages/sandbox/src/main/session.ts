@@ -55,7 +55,8 @@ export class Session implements CompartmentSession {
     this.#broker = broker
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
     this.ended = peer.ended.then((error) => this.#end(error))
-    void this.ended.then(() => this.#quiet?.resolve())
+    // Later: whoever holds it, and whoever holds that, has heard of its end by then.
+    void this.ended.then(() => void setImmediate(() => this.#quiet?.resolve()))
   }
 
   get quiet(): Promise<void> | undefined {

@@ -156,6 +156,18 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(sandbox.census()[placement].used).toBe(0)
   })
 
+  it.each([undefined, 60_000])('that a cancelled call takes down has ended before it is quiet: idleMs %s', async (idleMs) => {
+    const session = await pooled(idleMs === undefined ? {} : { idleMs }).open(
+      requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 20 } }))
+    const given = new AbortController()
+    const call = codeOf(session.call(invocation({}, { signal: given.signal })))
+    given.abort(new BulkheadError('TurnCancelled', 'enough'))
+    expect(await call).toBe('TurnCancelled')
+    const heard: string[] = []
+    await Promise.all([session.quiet!.then(() => heard.push('quiet')), session.ended.then(() => heard.push('ended'))])
+    expect(heard).toEqual(['ended', 'quiet'])
+  })
+
   it('lets go of a caller that does not want to wait for it', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS, spares: { [placement]: 0 } })
     const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
