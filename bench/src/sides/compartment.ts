@@ -1,9 +1,37 @@
+import type { BulkheadError, JsonObject, ToolInvocation } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import type { Runner, Side } from '../harness/subject.ts'
 import { echoRequest } from './echo-request.ts'
 import type { Payload } from './payload.ts'
 
-/** A tool in its compartment, called as the host's pipeline does it: each call with a signal of its own. */
+/** One call of the echo. */
+class EchoCall implements ToolInvocation {
+  readonly callId: string
+  readonly tool = 'echo'
+  readonly args: JsonObject
+  #cancelled: ((reason: BulkheadError) => void) | undefined
+
+  constructor(callId: string, args: JsonObject) {
+    this.callId = callId
+    this.args = args
+  }
+
+  get signal(): AbortSignal {
+    const controller = new AbortController()
+    this.#cancelled = (reason) => controller.abort(reason)
+    return controller.signal
+  }
+
+  onCancel(listener: (reason: BulkheadError) => void): void {
+    this.#cancelled = listener
+  }
+
+  cancel(reason: BulkheadError): void {
+    this.#cancelled?.(reason)
+  }
+}
+
+/** A tool in its compartment, called as the host's pipeline does it: each call can be cancelled by itself. */
 const compartmentIn = <const Placement extends 'thread' | 'process'>(placement: Placement, carried: Payload) => ({
   name: `compartment in a ${placement}`,
   answer: carried,
@@ -15,7 +43,7 @@ const compartmentIn = <const Placement extends 'thread' | 'process'>(placement: 
     })
     died.catch(() => {}) // It rejects while nobody waits: at the latest when it is closed.
     const run = (i: number) =>
-      session.call({ callId: `c${i}`, tool: 'echo', args: carried(i), signal: new AbortController().signal })
+      session.call(new EchoCall(`c${i}`, carried(i)))
     return { run, died, stop: () => sandbox.close() }
   },
 } as const satisfies Side)

@@ -15,7 +15,7 @@ const file = () => join(folder, 'home/.bulkhead/bulkhead.db')
 it('what was called is shown, exported and proven, and a change is found in the store and in the export', async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
-  await inside(['call', 'read', '--args', '{"path":"none.txt"}'], folder)
+  await inside(['call', 'read', '--args', '{"path":"none\u202e\u009b.txt"}'], folder)
 
   const shown = await bulkhead(['audit', 'tail', '--count', '100'], folder)
   expect(shown.stdout).toMatch(/POSITION +AT +TYPE +TOOL +ORIGIN +WHAT/)
@@ -23,9 +23,12 @@ it('what was called is shown, exported and proven, and a change is found in the 
   expect(shown.stdout).toMatch(/ToolInvocationFailed +read .*NotFound/)
   expect(shown.stdout).not.toMatch(/LifecycleStateChanged|CompartmentEnded/)
   const { stdout: json } = await inside(['audit', 'tail', '--count', '100', '--all', '--json'], folder)
+  // What a stranger wrote is said exactly, and cannot repaint the screen of who reads it.
+  expect(json).toContain('none\\u202e\\u009b.txt')
+  expect(shown.stdout + json).not.toMatch(/[\u202e\u009b]/)
   const entries = JSON.parse(json) as { position: number; record: { type: string }; link: string | null }[]
   const decided = entries.find(({ record }) => record.type === 'ToolInvocationDecided')!
-  // What was written together has one link, and so one place where it breaks.
+  // What was written together has one link, and so one place where it breaks; in an export each record stands for itself.
   const together = 1 + (entries.findLast(({ position, link }) => position < decided.position && link !== null)?.position ?? 0)
   expect(JSON.parse((await bulkhead(['audit', 'show', String(decided.position)], folder)).stdout)).toEqual(decided)
 
@@ -34,10 +37,11 @@ it('what was called is shown, exported and proven, and a change is found in the 
   const anchor = /--anchor (\S+)/.exec(whole.stdout)![1]!
   const exported = join(folder, 'audit.jsonl')
   writeFileSync(exported, (await bulkhead(['audit', 'export'], folder)).stdout)
+  expect(readFileSync(exported, 'utf8')).not.toMatch(/[\u202e\u009b]/)
   expect((await inside(['audit', 'verify', exported, '--anchor', anchor], folder)).code).toBe(0)
   writeFileSync(exported, readFileSync(exported, 'utf8').replace('"allow"', '"deny"'))
   expect(await inside(['audit', 'verify', exported, '--json'], folder))
-    .toMatchObject({ code: 1, stdout: expect.stringContaining(`{"ok":false,"position":${together},`) })
+    .toMatchObject({ code: 1, stdout: expect.stringContaining(`{"ok":false,"position":${decided.position},`) })
 
   const database = new DatabaseSync(file())
   database.prepare('DELETE FROM audit WHERE position = ?').run(together)

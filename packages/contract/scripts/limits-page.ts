@@ -15,7 +15,8 @@ are measured under the placement \`process\`; a thread shares both with the host
 `
 
 const AFTER = `
-- Both limits of memory have one code: which of them a dying process met cannot always be told. \`data.limit\` says it where it can.
+- Objects, texts and arrays are heap; buffers and the memory of WebAssembly are not, and count as memory of the whole alone. Where
+  \`heapMb\` lies above what \`memoryMb\` leaves, a heap that the system refuses to let grow is told as the heap.
 - \`messageBytes\`, \`messagesPerSecond\` and \`outstandingRequests\` are kept by the compartment itself: a message that is too large is
   refused to the code that sends it, and what is too much at once or in a second waits for its turn. Only a compartment that
   goes around that meets them, and is killed.

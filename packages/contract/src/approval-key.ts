@@ -29,17 +29,21 @@ export function compileApprovalKey(template: string): ApprovalKeyTemplate {
   }
   const separators = new Set(between.join(''))
   const paths = names.map((name) => name.split('.'))
+  const madeOf = `, made of ${names.map((name) => JSON.stringify(name)).join(' and ')},`
   return (args) => checkApprovalKey(literals.reduce((key, literal, index) =>
-    key + valueText(valueAt(args, paths[index - 1]!), separators) + literal))
+    key + valueText(valueAt(args, paths[index - 1]!), separators) + literal), madeOf)
 }
 
-/** Returns the key, or throws ApprovalKeyInvalid: 1 to 1024 bytes, well formed, no control characters. */
-export function checkApprovalKey(key: unknown): string {
+/**
+ * Returns the key, or throws ApprovalKeyInvalid: 1 to 1024 bytes, well formed, no control characters. `madeOf` tells
+ * whoever is refused what would make it shorter.
+ */
+export function checkApprovalKey(key: unknown, madeOf = ''): string {
   if (typeof key !== 'string' || key === '') throw invalid('The approval key is empty or not a text.')
   if (!key.isWellFormed() || CONTROL.test(key)) throw invalid('The approval key has control characters.')
   const bytes = encoder.encode(key).length
   if (bytes > CALL_LIMITS.approvalKeyBytes) {
-    throw invalid(`The approval key has ${bytes} bytes; ${CALL_LIMITS.approvalKeyBytes} are allowed.`)
+    throw invalid(`The approval key${madeOf} has ${bytes} bytes; ${CALL_LIMITS.approvalKeyBytes} are allowed.`)
   }
   return key
 }

@@ -71,7 +71,7 @@ export const ERRORS = Object.freeze({
   GuardDenied: row('ToolTerminal', 'policy', once, 'A guard refused the call, or failed while judging it.', 'Act on its reason.'),
   ArgumentsUnsettled: row('ToolTerminal', 'policy', once, 'Watchdogs or guards went on changing the arguments of the call.', 'Make them agree: what one of them makes of the arguments, the others must leave alone.'),
   ApprovalDenied: row('ToolTerminal', 'person', once, 'A person was asked and said no, or nobody could be asked.', 'Take the reason into account; do not ask the same again.'),
-  ApprovalKeyInvalid: row('Validation', 'extension', once, 'The approval key is empty, too long, or has control characters.', 'Correct the template or deriveApprovalKey.'),
+  ApprovalKeyInvalid: row('Validation', 'extension', once, 'The approval key is empty, too long, or has control characters.', 'Where an argument makes it too long, call with a shorter one; else the author of the tool corrects the template or deriveApprovalKey.'),
   ApprovalKeyDerivationFailed: row('ToolTerminal', 'extension', once, 'deriveApprovalKey threw, took too long, or did not return a text.', 'Correct deriveApprovalKey; it must be quick and deterministic.'),
   CommandRejected: row('ToolTerminal', 'policy', once, 'A command is on the list of those that are never run.', 'Reach the aim by other means.'),
   SubagentDepthExceeded: row('ToolTerminal', 'policy', once, 'Sub-agents are nested as deep as they may be.', 'Do the work in the present session.'),
@@ -99,9 +99,12 @@ export const ERRORS = Object.freeze({
 
   // Compartments and the boundary.
   CompartmentStartFailed: row('ExtensionHost', 'extension', again, 'The code of the extension could not be imported.', 'Read the message; run the extension by itself.'),
+  CompartmentStartTimeout: row('ExtensionHost', 'extension', again, 'The code of the extension was not imported in time.', 'Do less while it is imported, or raise startMs for this extension.'),
+  NoPlaceFree: row('ExtensionHost', 'host', again, 'As many compartments run as the host may have, and none of them ended in time.', 'Try again later, or allow the host more of them.'),
   CompartmentCrashed: row('ExtensionHost', 'extension', again, 'The compartment ended by itself while it was needed.', 'The next call starts it again; tell the publisher if it goes on.'),
   CompartmentKilled: row('ExtensionHost', 'extension', again, 'The compartment was ended because another call in it broke a limit.', 'Call again.'),
-  CompartmentOutOfMemory: row('ExtensionHost', 'extension', once, 'The compartment used more memory than it may.', 'Ask for less, or raise heapMb or memoryMb for this extension.'),
+  CompartmentOutOfHeap: row('ExtensionHost', 'extension', once, 'The objects of the extension needed more heap than its thread may have.', 'Ask for less, or raise heapMb for this extension.'),
+  CompartmentOutOfMemory: row('ExtensionHost', 'extension', once, 'The process of the compartment used more memory than it may, buffers among it.', 'Ask for less, or raise memoryMb for this extension.'),
   CompartmentOverloaded: row('ExtensionHost', 'extension', once, 'The compartment used more processor time than it may.', 'Ask for less, or raise cpuMs for this extension.'),
   CompartmentQuarantined: row('ExtensionHost', 'extension', again, 'The extension died too often and rests before it is started again.', 'Wait for the time in the message.'),
   LockdownFailed: row('ExtensionHost', 'host', once, 'The compartment could prove that a power it must not have is still there, so it was not used.', 'Report this with the version of Node.'),

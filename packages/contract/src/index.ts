@@ -47,11 +47,12 @@ export type { Rule, RuleAction, RuleCapability, RuleQuestion, RuleScope, RuleVer
 export { parseByteSize, type ByteSize } from './size.ts'
 export type { IntegrityStatus, ToolDefinition, ToolListing } from './tool-definition.ts'
 export { classifyToolMode, TOOL_KINDS, TOOL_MODES, type ToolKind, type ToolMode } from './tool-mode.ts'
-export { visibleText } from './visible-text.ts'
+export { visibleJson, visibleText } from './visible-text.ts'
 export { BROKER_METHODS, CHANNELS, COMPARTMENT_METHODS, POWERS, WIRE_LIMITS } from './wire.ts'
 export type {
   BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, Power, WireError, WireReply, WireRequest, WireValue,
 } from './wire.ts'
+export { auditRecord, type AuditForm, type AuditGroup, type AuditRow } from './ports/audit-group.ts'
 export type { Clock } from './ports/clock.ts'
 export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Interactor } from './ports/interactor.ts'
@@ -59,8 +60,7 @@ export type {
   ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport, LoadRequest, ProjectTrust,
   ResolvedConfig, TrustRootReport, WatchRequest,
 } from './ports/loader.ts'
-export { TRUST_DECISIONS } from './ports/project-trust.ts'
-export type { TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
+export { TRUST_DECISIONS, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport, type TrustStanding } from './ports/project-trust.ts'
 export { PLACEMENTS } from './ports/sandbox.ts'
 export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
 export type { MachineStage, StateMachine } from './ports/state-machine.ts'

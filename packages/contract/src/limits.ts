@@ -13,12 +13,12 @@ const row = (most: number, meaning: string, error: ErrorCode): LimitRow => Objec
 
 /** Bounds on what one compartment may use. Adding one is adding a row; docs/limits.md is written from this table. */
 export const COMPARTMENT_LIMITS = Object.freeze({
-  heapMb: row(128, 'Heap of the thread of a tool, in MB.', 'CompartmentOutOfMemory'),
+  heapMb: row(128, 'Heap of the thread of a tool, in MB.', 'CompartmentOutOfHeap'),
   memoryMb: row(512, 'Resident memory of the whole child process, in MB.', 'CompartmentOutOfMemory'),
   // More than one thread alone can use: its calls are bounded by their deadlines.
   cpuMs: row(15_000, 'Processor time of the whole child process in any ten seconds, in milliseconds.', 'CompartmentOverloaded'),
   phaseMs: row(10_000, 'Time for one lifecycle phase, in milliseconds.', 'LifecycleTimeout'),
-  startMs: row(10_000, 'Time until the code is imported, in milliseconds.', 'LifecycleTimeout'),
+  startMs: row(10_000, 'Time until the code is imported, in milliseconds.', 'CompartmentStartTimeout'),
   graceMs: row(500, 'Time for a cancelled or overdue call to end by itself, in milliseconds.', 'CompartmentKilled'),
   concurrentCalls: row(64, 'Calls running at once.', 'TooManyCalls'),
   messageBytes: row(16 * 1024 * 1024, 'One message across the boundary, in bytes.', 'MessageTooLarge'),

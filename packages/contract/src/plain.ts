@@ -5,4 +5,4 @@
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
 export { ERRORS, type ErrorCode } from './errors.ts'
 export { canonicalJson, isJsonObject, parseJson, pointerStep, type Json, type JsonObject } from './json.ts'
-export { visibleText } from './visible-text.ts'
+export { visibleJson, visibleText } from './visible-text.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { visibleText } from '../src/visible-text.ts'
+import { visibleJson, visibleText } from '../src/visible-text.ts'
 
 describe('text a person may be shown', () => {
   it.each([
@@ -11,10 +11,23 @@ describe('text a person may be shown', () => {
     ['a filler that looks like a space', '\u3164', '\\u{3164}'],
     ['half of a surrogate pair', 'a\ud800', 'a\\u{d800}'],
     ['a C1 control', '\u009b31m', '\\u{9b}31m'],
+    ['a selector of a form that the letter does not have', 'rm\ufe0f', 'rm\\u{fe0f}'],
+    ['marks that would paint over what stands before the text', '"\u0338a', '"\\u{338}a'],
+    ['marks in a heap', `a${'\u0301'.repeat(5)}`, `a${'\u0301'.repeat(4)}\\u{301}`],
     ['ordinary text of any language', 'zürich 東京 😀 عربي', 'zürich 東京 😀 عربي'],
+    ['letters with their marks', 'हिन्दी ไทย กี่น้ำ נִקּוּד e\u0323\u0302', 'हिन्दी ไทย กี่น้ำ נִקּוּד e\u0323\u0302'],
+    ['symbols in their form for pictures', '❤️ ✔️ 1️⃣', '❤️ ✔️ 1️⃣'],
     ['line ends', 'a\nb\tc', 'a\\u{a}b\\u{9}c'],
   ])('shows %s', (_, text, shown) => {
     expect(visibleText(text)).toBe(shown)
+  })
+
+  it('is JSON of the same value where it was JSON', () => {
+    const value = { a: 'x\u202e\u009b\u{e0041}', literal: '\\u{1b}', text: 'é 東京' }
+    const json = visibleJson(JSON.stringify(value, null, 2))
+    expect(json).toContain('"x\\u202e\\u009b\\udb40\\udc41"')
+    expect(json).toContain('é 東京')
+    expect(JSON.parse(json)).toEqual(value)
   })
 
   it('keeps lines where asked, and nothing else', () => {

@@ -6,8 +6,8 @@ import { failsFast, type FailureReport } from './fast-fail.ts'
 
 /** The time of the call is over, or trying again at once would meet the same fault, or ask a person twice; the next call may. */
 const POINTLESS: ReadonlySet<ErrorCode> = new Set([
-  'ExecutionTimeout', 'CompartmentStartFailed', 'LifecycleFailure', 'LifecycleTimeout', 'CompartmentQuarantined',
-  'MaxRetriesExceeded', 'InteractionTimeout',
+  'ExecutionTimeout', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree', 'LifecycleFailure', 'LifecycleTimeout',
+  'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout',
 ])
 
 type Failure = Pick<OutcomeError, 'class' | 'retryable'> & FailureReport

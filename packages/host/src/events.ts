@@ -1,4 +1,5 @@
 import { messageOf, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType } from '@bulkhead/contract'
+import { isPromiseLike } from './promise-like.ts'
 
 interface Subscription {
   readonly listener: EventListener
@@ -33,12 +34,14 @@ export class EventBus {
     return this.#hearersOf(type).length > 0
   }
 
-  /** Contract: must not throw, whatever the listeners do. */
+  /** The body is stamped and frozen as it is: nobody else may have it. Contract: must not throw, whatever the listeners do. */
   emit(body: EventBody): void {
     const hearers = this.#hearersOf(body.type)
     if (hearers.length === 0) return
-    const event = Object.freeze({ ...body, at: this.#time() }) as BulkheadEvent
-    for (const { listener } of hearers) this.#tell(listener, event)
+    const event = body as EventBody & { at: string }
+    event.at = this.#time()
+    Object.freeze(event)
+    for (const { listener } of hearers) this.#tell(listener, event as BulkheadEvent)
   }
 
   /** For faults of observers, which must not reach the call they observe. */
@@ -76,7 +79,7 @@ export class EventBus {
     try {
       const answer: unknown = listener(event)
       // An async function is a listener to the type system; its rejection would otherwise end the process.
-      if (answer instanceof Promise) answer.catch(fault)
+      if (isPromiseLike(answer)) answer.then(undefined, fault)
     } catch (thrown) {
       fault(thrown)
     }

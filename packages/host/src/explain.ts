@@ -6,6 +6,7 @@ import type { HostContext } from './host-context.ts'
 import { remedies } from './permissions/remedies.ts'
 import { ruleInRounds, type SettledRuling } from './permissions/rounds.ts'
 import { headless, type DecisionStage, type Verdict } from './permissions/verdict.ts'
+import { estimateTokens } from './sessions/budget.ts'
 import { propose, receive, type Proposal } from './stages/receive.ts'
 import { resolve } from './stages/resolve.ts'
 import { validate } from './stages/validate.ts'
@@ -15,7 +16,7 @@ import { validate } from './stages/validate.ts'
  * in place, and what follows speaks of those.
  */
 export interface ExplainedStep {
-  readonly stage: 'receive' | 'resolve' | 'validate' | DecisionStage
+  readonly stage: 'receive' | 'resolve' | 'validate' | DecisionStage | 'budget'
   readonly action: RuleAction | 'pass' | 'change'
   readonly source: string
   readonly reason: string
@@ -85,11 +86,28 @@ function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: Explai
   if (approvals.length > 0) chain.push(...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })))
   else if (!verdicts.includes(final)) chain.push(stepOf(final))
   const { action: decision, code } = final
+  const spent = decision === 'deny' ? undefined : spentBudget(call)
+  if (spent) {
+    chain.push({ stage: 'budget', action: 'deny', source: 'budget', reason: spent.message })
+    // A person would be asked all the same: what is left is looked at when the call is about to run.
+    const { code: refusal } = spent
+    if (decision === 'allow') {
+      return conclude(call, { decision: 'deny', code: refusal, approvalKey, approvals, chain, remedies: remedies('budget', refusal) })
+    }
+  }
   const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
     .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, approvalKey })))]
   const changed = changes.length === 0 ? {} : { arguments: call.args }
   return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
+}
+
+/** What it would cost is taken and given back in one step, so that nobody misses it. */
+function spentBudget({ scope: { budget }, argsChars }: ValidatedCall): BulkheadError | undefined {
+  const reservation = budget.reserve(estimateTokens(argsChars))
+  if (reservation instanceof BulkheadError) return reservation
+  reservation.release()
+  return undefined
 }
 
 /** Why it asks although it need not have once. */

@@ -223,7 +223,8 @@ export class Extension {
   #fail(error: BulkheadError | undefined): void {
     this.#fault = error
     this.#lifecycle.signal('fail')
-    if (!this.#stopReason) this.#restarts.died(this.#parts.clock.monotonic())
+    // Who found no place has not died.
+    if (!this.#stopReason && error?.code !== 'NoPlaceFree') this.#restarts.died(this.#parts.clock.monotonic())
   }
 
   #discard(compartment: CompartmentSession, reason: BulkheadError): void {

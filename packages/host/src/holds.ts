@@ -1,3 +1,5 @@
+import { Roster } from './roster.ts'
+
 interface Hold {
   readonly number: number
   /** Made when somebody waits for it: most holds are let go of unnoticed. */
@@ -6,15 +8,15 @@ interface Hold {
 
 /** Who still needs something that is to be taken away: turns that know a tool, calls that are bound to it. */
 export class Holds {
-  readonly #held = new Set<Hold>()
+  readonly #held = new Roster<Hold>()
   #count = 0
 
   /** Returns what lets go. Doing so twice is once. */
   enter(): () => void {
     const hold: Hold = { number: ++this.#count, gone: undefined }
-    this.#held.add(hold)
+    const place = this.#held.enter(hold)
     return () => {
-      if (this.#held.delete(hold)) hold.gone?.resolve()
+      if (this.#held.leave(place)) hold.gone?.resolve()
     }
   }
 
@@ -29,7 +31,7 @@ export class Holds {
 
   /** Resolves when all who hold it now, and came after `since`, have let go. Whoever comes later is not waited for. */
   async whenReleased(since = 0): Promise<void> {
-    const awaited = [...this.#held].filter(({ number }) => number > since)
+    const awaited = this.#held.members().filter(({ number }) => number > since)
     await Promise.all(awaited.map((hold) => (hold.gone ??= Promise.withResolvers<void>()).promise))
   }
 

@@ -2,6 +2,7 @@ import type { ArgumentsReader, Clock } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
 import type { Holds } from './holds.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
+import type { Departures } from './journal/departures.ts'
 import type { OpenCalls } from './journal/open-calls.ts'
 import type { MetricsRecorder } from './metrics/tool-metrics.ts'
 import type { Registry } from './registry.ts'
@@ -25,6 +26,7 @@ export interface HostContext {
   readonly metrics: MetricsRecorder
   readonly workflows: Workflows
   readonly journal: OpenCalls
+  readonly departures: Departures
   readonly paused: PausedCalls
   readonly sidecar: Sidecar | undefined
   /** Turns that are open, in every session. */

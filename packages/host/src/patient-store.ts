@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type AuditEntry, type AuditSpan, type Clock, type Json, type Notes, type Store, type StoreCollection,
-  type StoredRecord,
+  BulkheadError, type AuditEntry, type AuditGroup, type AuditSpan, type Clock, type Json, type Notes, type Store,
+  type StoreCollection, type StoredRecord,
 } from '@bulkhead/contract'
 
 /** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */
@@ -19,7 +19,7 @@ export class PatientStore implements Store {
   readonly forgets: boolean
   /** What only some stores have is had by this one where the store has it. */
   readonly approvalRevision?: () => number
-  readonly appendAll?: (records: readonly Json[]) => Promise<number>
+  readonly appendAll?: (group: AuditGroup) => Promise<number>
   readonly notes?: Notes
   readonly #store: Store
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class PatientStore implements Store {
     this.#clock = clock
     const { notes } = store
     if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
-    if (store.appendAll) this.appendAll = (records) => this.#ask(() => store.appendAll!(records))
+    if (store.appendAll) this.appendAll = (group) => this.#ask(() => store.appendAll!(group))
     if (notes) {
       this.notes = {
         open: (owner) => notes.open(owner),

@@ -114,7 +114,7 @@ function perform(authorized: AuthorizedCall, host: HostContext): Refusal | Promi
   return cleared instanceof Promise ? cleared.then<Refusal | ExecutedCall>((known) => run(known, host)) : run(cleared, host)
 }
 
-/** Not before the journal has it: a call that ran is known to whoever comes after this process. */
+/** Not before the journal has it, where that takes its time. */
 function run(cleared: ClearedCall | Refusal, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
   if (cleared instanceof Refusal) return cleared
   const written = cleared.journal?.written

@@ -1,38 +1,73 @@
-import { BulkheadError, type Clock, type Json } from '@bulkhead/contract'
-import type { ClearedCall } from './call.ts'
+import { BulkheadError, type CompartmentSession, type Json, type JsonObject, type ToolInvocation } from '@bulkhead/contract'
+import { eventFields, type ClearedCall } from './call.ts'
 import { Deadline } from './deadline.ts'
+import { passUpdate } from './hooks/updates.ts'
+import type { HostContext } from './host-context.ts'
 import { identityOf } from './interaction/paused-calls.ts'
 import { QuestionLog } from './interaction/question-log.ts'
+import type { Departing } from './journal/departures.ts'
 
-/** How an attempt ends. Called once, by one of the two. */
-interface Ends {
-  answered(value: Json): void
-  failed(reason: unknown): void
+/** Who waits for an attempt. Told once, by one of the two. */
+export interface Waiting {
+  readonly resolve: (value: Json) => void
+  readonly reject: (reason: unknown) => void
 }
 
 /**
- * A call while its tool runs: one attempt, and whom the compartment's questions on its behalf go to. It ends once: by the answer,
- * by its deadline, with the call, or by whoever ends it.
+ * A call while its tool runs: one attempt, as its compartment is told of it, and whom the questions on its behalf go to. It ends
+ * once: by the answer, by its deadline, with the call, or by whoever ends it.
  */
-export class RunningCall {
+export class RunningCall implements Departing, ToolInvocation {
   readonly call: ClearedCall
+  /** What the compartment knows it by. */
+  readonly callId: string
+  readonly tool: string
+  readonly args: JsonObject
   readonly deadline: Deadline
-  readonly #ending = new AbortController()
+  readonly #compartment: CompartmentSession
+  readonly #host: HostContext
   readonly #forget: () => void
-  #ends: Ends | undefined
+  #waiting: Waiting | undefined
+  #reason: BulkheadError | undefined
+  /** Whom the end is told. */
+  #cancelled: ((reason: BulkheadError) => void) | undefined
+  #controller: AbortController | undefined
   #questions: QuestionLog | undefined
 
-  constructor(call: ClearedCall, clock: Clock, ends: Ends) {
-    const { tool, timeoutMs = tool.timeoutMs } = call
+  /** `leftMs`: of the time of the call, for this attempt. */
+  constructor(call: ClearedCall, compartment: CompartmentSession, host: HostContext, leftMs: number, waiting: Waiting) {
+    const { tool, args, timeoutMs = tool.timeoutMs } = call
     this.call = call
-    this.#ends = ends
-    this.deadline = new Deadline(clock, timeoutMs, () => this.end(overdue(tool.name, timeoutMs)))
+    this.tool = tool.name
+    this.args = args
+    this.#compartment = compartment
+    this.#host = host
+    this.#waiting = waiting
+    this.callId = tool.extension.running.enter(this, call)
+    this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
     this.#forget = call.scope.cancel.onCancel((reason) => this.end(reason))
   }
 
-  /** Aborted when this attempt is over, whatever ends it early. */
+  /** Aborted when this attempt is over, whatever ends it early. Made when somebody asks for it. */
   get signal(): AbortSignal {
-    return this.#ending.signal
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  onCancel(listener: (reason: BulkheadError) => void): void {
+    if (this.#reason) listener(this.#reason)
+    else this.#cancelled = listener
+  }
+
+  onProgress(text: string): void {
+    this.#host.events.emit({ type: 'ToolInvocationProgress', ...eventFields(this.call), text })
+  }
+
+  onUpdate(partial: Json): void {
+    passUpdate(this.call, this.#host, partial)
   }
 
   /** What it was told before it paused; another tool than the one that asked is told nothing. */
@@ -44,31 +79,40 @@ export class RunningCall {
     return this.#questions
   }
 
+  depart(): void {
+    if (this.#waiting === undefined) return
+    try {
+      startIn(this.#compartment, this).then(
+        (value) => this.#close()?.resolve(value),
+        (thrown: unknown) => this.#close()?.reject(thrown),
+      )
+    } catch (thrown) {
+      this.#close()?.reject(thrown)
+    }
+  }
+
   /** Ends it with a reason; too late, it does nothing. */
   end(reason: BulkheadError): void {
-    const ends = this.#close()
-    if (ends === undefined) return
-    this.#ending.abort(reason)
-    ends.failed(reason)
+    const waiting = this.#close()
+    if (waiting === undefined) return
+    this.#reason = reason
+    this.#cancelled?.(reason)
+    this.#controller?.abort(reason)
+    waiting.reject(reason)
   }
 
-  answered(value: Json): void {
-    this.#close()?.answered(value)
-  }
-
-  failed(thrown: unknown): void {
-    this.#close()?.failed(thrown)
-  }
-
-  #close(): Ends | undefined {
-    const ends = this.#ends
-    if (ends === undefined) return undefined
-    this.#ends = undefined
+  #close(): Waiting | undefined {
+    const waiting = this.#waiting
+    if (waiting === undefined) return undefined
+    this.#waiting = undefined
     this.deadline.stop()
     this.#forget()
-    return ends
+    this.call.tool.extension.running.leave(this)
+    return waiting
   }
 }
+
+const startIn = (compartment: CompartmentSession, invocation: ToolInvocation): Promise<Json> => compartment.call(invocation)
 
 /** Stops the time of a call, and of those that wait for it. Returns what lets it go on. */
 export function pauseFor({ call, deadline }: RunningCall): () => void {

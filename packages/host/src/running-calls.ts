@@ -1,8 +1,9 @@
 import type { RunningCall } from './running-call.ts'
 
-/** The calls one extension is busy with, by the id its compartment knows them under. */
+/** The calls one extension is busy with, by the id its compartment knows them under, from the one that has run for the longest. */
 export class RunningCalls {
-  readonly #calls = new Map<string, RunningCall>()
+  /** A short list: to find each by a text in a Map would cost every call more than to look through it. */
+  readonly #calls: RunningCall[] = []
   #idle: PromiseWithResolvers<void> | undefined
   #repeats = 0
 
@@ -10,42 +11,46 @@ export class RunningCalls {
    * Returns the id to run under: the model's own where it is free. Two sessions may use one id at once, and a second
    * attempt must not be taken for the first that has not ended yet.
    */
-  enter(running: RunningCall, attempt: number): string {
-    let id = attempt === 1 ? running.call.id : this.#anotherId(running)
-    while (this.#calls.has(id)) id = this.#anotherId(running)
-    this.#calls.set(id, running)
+  enter(running: RunningCall, { id: wanted, attempt }: { readonly id: string; readonly attempt: number }): string {
+    let id = attempt === 1 ? wanted : this.#anotherId(wanted)
+    while (this.get(id)) id = this.#anotherId(wanted)
+    this.#calls.push(running)
     return id
   }
 
-  leave(id: string): void {
-    this.#calls.delete(id)
-    if (this.#calls.size > 0) return
+  /** Idempotent. */
+  leave(running: RunningCall): void {
+    const place = this.#calls.indexOf(running)
+    if (place < 0) return
+    this.#calls.splice(place, 1)
+    if (this.#calls.length > 0) return
     this.#idle?.resolve()
     this.#idle = undefined
   }
 
   get(id: string): RunningCall | undefined {
-    return this.#calls.get(id)
+    for (const call of this.#calls) if (call.callId === id) return call
+    return undefined
   }
 
   /** The one that has run for the longest: a compartment that woke for it may ask its person. */
   any(): RunningCall | undefined {
-    return this.#calls.values().next().value
+    return this.#calls[0]
   }
 
   get size(): number {
-    return this.#calls.size
+    return this.#calls.length
   }
 
   /** Resolves when nothing runs, at once if nothing does. */
   whenIdle(): Promise<void> {
-    if (this.#calls.size === 0) return Promise.resolve()
+    if (this.#calls.length === 0) return Promise.resolve()
     this.#idle ??= Promise.withResolvers<void>()
     return this.#idle.promise
   }
 
   /** Never longer than an id may be. */
-  #anotherId({ call }: RunningCall): string {
-    return `${call.id.slice(0, 100)}#${++this.#repeats}`
+  #anotherId(wanted: string): string {
+    return `${wanted.slice(0, 100)}#${++this.#repeats}`
   }
 }

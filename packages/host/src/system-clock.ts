@@ -1,14 +1,58 @@
 import type { Clock } from '@bulkhead/contract'
+import { Roster, type Entry } from './roster.ts'
 
 /** The longest a timer of the platform can wait; asked for more, it would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(ms, run) {
-    const timer = setTimeout(run, Math.min(ms, LONGEST_TIMER_MS))
-    timer.unref()
-    return () => clearTimeout(timer)
-  },
+interface Wait {
+  readonly due: number
+  readonly run: () => void
+  place: Entry<Wait> | undefined
 }
+
+/**
+ * One timer of the platform for all who wait: nearly everything that is waited for with a deadline is over long before it, and
+ * to start and to stop a timer of its own would cost each call more than to be judged.
+ */
+class SystemClock implements Clock {
+  readonly #waiting = new Roster<Wait>()
+  #timer: NodeJS.Timeout | undefined
+  /** When the timer goes off. Whoever has stopped waiting leaves it as it is. */
+  #next = Infinity
+
+  now(): number {
+    return Date.now()
+  }
+
+  monotonic(): number {
+    return performance.now()
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const wait: Wait = { due: this.monotonic() + ms, run, place: undefined }
+    const place = wait.place = this.#waiting.enter(wait)
+    if (wait.due < this.#next) this.#wakeAt(wait.due)
+    return () => void this.#waiting.leave(place)
+  }
+
+  #wakeAt(due: number): void {
+    clearTimeout(this.#timer)
+    this.#next = due
+    this.#timer = setTimeout(this.#wake, Math.min(Math.ceil(due - this.monotonic()), LONGEST_TIMER_MS)).unref()
+  }
+
+  readonly #wake = (): void => {
+    const now = this.monotonic()
+    const due = this.#waiting.members().filter((wait) => wait.due <= now).toSorted((one, other) => one.due - other.due)
+    try {
+      for (const wait of due) if (this.#waiting.leave(wait.place!)) wait.run()
+    } finally {
+      // Whatever one of them throws, the others are not forgotten.
+      this.#next = Infinity
+      const next = Math.min(...this.#waiting.members().map((wait) => wait.due))
+      if (next < Infinity) this.#wakeAt(next)
+    }
+  }
+}
+
+export const systemClock: Clock = new SystemClock()

@@ -44,11 +44,20 @@ function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
 /** Where no more than one text of an object was cut, that text, so that the lines of it are lines: the rest is in the head. */
 function wholeOf(value: Json, head: Json): string {
   if (typeof value === 'string') return value
-  const cut = isJsonObject(value) && isJsonObject(head)
-    ? Object.entries(value).filter(([key, member]) => JSON.stringify(member) !== JSON.stringify(head[key]))
-    : []
-  const [[, only] = []] = cut
-  return cut.length === 1 && typeof only === 'string' ? only : JSON.stringify(value, null, 2)
+  const only = isJsonObject(value) && isJsonObject(head) ? onlyCut(value, head) : undefined
+  return typeof only === 'string' ? only : JSON.stringify(value, null, 2)
+}
+
+/** The one member that is not whole in the head, unless there are several. */
+function onlyCut(value: JsonObject, head: JsonObject): Json | undefined {
+  let found: Json | undefined
+  for (const key of Object.keys(value)) {
+    const [member, kept] = [value[key]!, head[key]]
+    if (member === kept || JSON.stringify(member) === JSON.stringify(kept)) continue
+    if (found !== undefined) return undefined
+    found = member
+  }
+  return found
 }
 
 /**
@@ -69,8 +78,15 @@ function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {
   if (typeof value !== 'object' || value === null) return String(value).length
   // A bracket, and for each member what comes behind it.
   let bytes = 1
-  for (const [key, member] of Object.entries(value)) {
-    bytes += (Array.isArray(value) ? 1 : textBytes(key) + 4) + jsonBytes(member as Json, enough - bytes, textBytes)
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && bytes <= enough; index++) bytes += 1 + jsonBytes(value[index], enough - bytes, textBytes)
+    return Math.max(bytes, 2)
+  }
+  // Not all of its members at once: of an object of very many, most are not looked at.
+  const object = value as JsonObject
+  for (const key in object) {
+    if (!Object.hasOwn(object, key)) continue
+    bytes += textBytes(key) + 4 + jsonBytes(object[key]!, enough - bytes, textBytes)
     if (bytes > enough) break
   }
   return Math.max(bytes, 2)
@@ -110,15 +126,19 @@ function headOfList(list: readonly Json[], room: Room): Json {
 /** Short members first: a count, or what was said on the side, is worth more than the end of a long text. Their order stays. */
 function headOfObject(object: JsonObject, room: Room): Json {
   const heads = new Map<string, Json>()
-  const entries = Object.entries(object)
-  const sized = entries.map(([key, value]) => ({ key, value, bytes: jsonBytes(value, room.left, atMost) }))
+  const keys = Object.keys(object)
+  const sized = keys.map((key) => ({ key, value: object[key]!, bytes: jsonBytes(object[key]!, room.left, atMost) }))
   for (const { key, value } of sized.toSorted((one, other) => one.bytes - other.bytes)) {
+    if (room.left < SMALLEST_MEMBER) break
     if (!take(room, Buffer.byteLength(key) + 4)) continue
     const fitting = headOf(value, room)
     if (fitting !== undefined) heads.set(key, fitting)
   }
-  return Object.fromEntries(entries.flatMap(([key]) => heads.has(key) ? [[key, heads.get(key)!]] : []))
+  return Object.fromEntries(keys.flatMap((key) => heads.has(key) ? [[key, heads.get(key)!]] : []))
 }
+
+/** Its name, which may be empty, what stands around that, and one digit. */
+const SMALLEST_MEMBER = 5
 
 function take(room: Room, bytes: number): boolean {
   if (bytes > room.left) return false

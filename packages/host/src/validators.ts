@@ -1,8 +1,11 @@
 import type { Ajv2020, ErrorObject, Options } from 'ajv/dist/2020.js'
 import { BulkheadError, canonicalJson, messageOf, type Json, type JsonObject } from '@bulkhead/contract'
+import { withinTime } from './bounded-work.ts'
+import { isWithin, quickChars } from './check-cost.ts'
 import { ajv, ajvFormats } from './late-libraries.ts'
-import { linearRegExp } from './linear-regexp.ts'
+import { linearRegExp, patternSize } from './linear-regexp.ts'
 import { sha256 } from './sha256.ts'
+import { UNIQUE_ITEMS } from './unique-items.ts'
 
 export interface SchemaFault {
   /** JSON Pointer to the value. */
@@ -12,8 +15,14 @@ export interface SchemaFault {
   readonly message: string
 }
 
-/** The first fault of a value, or undefined. Contract: never throws, changes nothing. */
-export type SchemaCheck = (value: Json) => SchemaFault | undefined
+/**
+ * The first fault of a value, or undefined. `chars` is how long its JSON is, where that is known. Contract: never throws, changes
+ * nothing, and takes no longer than a second: what does is a fault.
+ */
+export type SchemaCheck = (value: Json, chars?: number) => SchemaFault | undefined
+
+const CHECK_MS = 1_000
+const TOO_MUCH: SchemaFault = { path: '', keyword: '', message: `takes longer than ${CHECK_MS} ms to be held against the schema; send less` }
 
 /** Formats whose check is quick for every text. An unknown one is a fault of the schema, never silently ignored. */
 const FORMATS = [
@@ -44,7 +53,7 @@ export class Validators {
     const digest = sha256(text)
     const known = this.#checks.get(digest)
     if (known) return known
-    const check = this.#compile(schema, text.includes('"$id"'))
+    const check = this.#compile(schema, text)
     this.#checks.set(digest, check)
     return check
   }
@@ -52,21 +61,29 @@ export class Validators {
   /** For a schema that is known to compile: it is compiled with the first value, which for most is never. */
   compileLate(schema: JsonObject): SchemaCheck {
     let check: SchemaCheck | undefined
-    return (value) => (check ??= this.compile(schema))(value)
+    return (value, chars) => (check ??= this.compile(schema))(value, chars)
   }
 
-  #compile(schema: JsonObject, hasId: boolean): SchemaCheck {
+  #compile(schema: JsonObject, text: string): SchemaCheck {
     const { $schema: dialect = DIALECT } = schema
     if (dialect !== DIALECT) throw invalid(`The schema is written in another dialect than ${DIALECT}.`)
-    const ajv2020 = hasId ? compiler() : (this.#shared ??= compiler())
+    const patternsBefore = patternSize()
+    const ajv2020 = text.includes('"$id"') ? compiler() : (this.#shared ??= compiler())
     const validate = attempt(() => ajv2020.compile<Json>(schema))
     // Such a validator answers with a promise, which is truthy for every value and ends the process when it rejects.
     if ('$async' in validate && validate.$async) throw invalid('The schema uses $async, which JSON Schema does not have.')
-    return (value) => validate(value) ? undefined : toFault(validate.errors?.[0])
+    const quick = quickChars(schema, text, patternSize() - patternsBefore)
+    const check = (value: Json) => validate(value) ? undefined : toFault(validate.errors?.[0])
+    return (value, chars) => {
+      if (chars === undefined ? isWithin(value, quick) : chars <= quick) return check(value)
+      const done = withinTime(() => check(value), CHECK_MS)
+      return done === undefined ? TOO_MUCH : done.value
+    }
   }
 }
 
-const compiler = (): Ajv2020 => ajvFormats().default(new (ajv().Ajv2020)(OPTIONS), [...FORMATS])
+const compiler = (): Ajv2020 =>
+  ajvFormats().default(new (ajv().Ajv2020)(OPTIONS), [...FORMATS]).removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS)
 
 function attempt<Value>(compile: () => Value): Value {
   try {

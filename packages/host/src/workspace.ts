@@ -9,6 +9,7 @@ import { Holds } from './holds.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
 import { Interactions } from './interaction/interactions.ts'
 import { PausedCalls } from './interaction/paused-calls.ts'
+import { Departures } from './journal/departures.ts'
 import type { OpenCalls, Owner } from './journal/open-calls.ts'
 import type { MetricsRecorder } from './metrics/tool-metrics.ts'
 import { Registry } from './registry.ts'
@@ -84,6 +85,7 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, workflows, journal, metrics, argumentsReaders, workspace,
+      departures: new Departures(journal),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }
     this.retirement = new Retirement({ turns, events, drainMs })

@@ -65,6 +65,16 @@ test('an async listener that rejects is reported instead of ending the process',
   expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SuppressedError'])
 })
 
+test('a rejection counts as a fault whoever made the promise', async () => {
+  const { bus, heard, listener } = listening()
+  const rejected = { then: (_: unknown, fail: (reason: Error) => void) => fail(new Error('foreign')) }
+  bus.on((event) => event.type === 'SessionOpened' ? rejected as never : undefined)
+  bus.on(listener)
+  bus.emit(opened('a'))
+  await flush()
+  expect(heard).toContainEqual(expect.objectContaining({ type: 'SuppressedError', message: 'foreign' }))
+})
+
 test('whoever subscribes while an event is told hears the next one', () => {
   const { bus, heard, listener } = listening()
   const off = bus.on(() => { off(); bus.on(listener) })

@@ -145,6 +145,15 @@ test.each(MOMENTS)('a death %i steps after activation began is noticed, never a 
   expect(world.sandbox.requests).toHaveLength(2)
 })
 
+test('who waits for a place in vain has not died, and is started as soon as there is one', async () => {
+  const world = createWorld()
+  let full = 10
+  world.sandbox.beforeOpen = () => { if (full-- > 0) throw new BulkheadError('NoPlaceFree', 'All 8 are taken.') }
+  const session = await world.host.openSession(yolo)
+  for (let turn = 0; turn < 10; turn++) expect(verdictOf(await session.call({ id: `c${turn}`, ...echo }))).toBe('NoPlaceFree')
+  expect(verdictOf(await session.call({ id: 'c', ...echo }))).toBe('output')
+})
+
 test('who keeps dying rests, longer each time, and says until when', async () => {
   const clock = new ManualClock()
   const world = createWorld({

@@ -3,29 +3,41 @@ import type { RunningCall } from '../src/running-call.ts'
 import { RunningCalls } from '../src/running-calls.ts'
 import { flush } from './twin/clock.ts'
 
-const running = (id: string) => ({ call: { id } }) as RunningCall
+function enter(calls: RunningCalls, id: string, attempt = 1): RunningCall {
+  const running = { callId: '' }
+  running.callId = calls.enter(running as RunningCall, { id, attempt })
+  return running as RunningCall
+}
 
 test('a free id is used as it is; a taken one, and a second attempt, get another', () => {
   const calls = new RunningCalls()
-  expect(calls.enter(running('c1'), 1)).toBe('c1')
-  expect(calls.enter(running('c1#1'), 1)).toBe('c1#1')
-  const second = calls.enter(running('c1'), 1)
-  expect(['c1', 'c1#1']).not.toContain(second)
-  expect(calls.enter(running('c2'), 2)).not.toBe('c2')
-  expect(calls.enter(running('x'.repeat(128)), 2).length).toBeLessThanOrEqual(128)
+  const first = enter(calls, 'c1')
+  expect(first.callId).toBe('c1')
+  expect(enter(calls, 'c1#1').callId).toBe('c1#1')
+  const second = enter(calls, 'c1')
+  expect(['c1', 'c1#1']).not.toContain(second.callId)
+  expect(enter(calls, 'c2', 2).callId).not.toBe('c2')
+  expect(enter(calls, 'x'.repeat(128), 2).callId.length).toBeLessThanOrEqual(128)
   expect(calls.size).toBe(5)
+  expect(calls.get(second.callId)).toBe(second)
+  calls.leave(first)
+  calls.leave(first)
+  expect(calls.size).toBe(4)
+  expect(enter(calls, 'c1').callId).toBe('c1')
 })
 
 test('idle when all have left, at once when nobody is there', async () => {
   const calls = new RunningCalls()
   await calls.whenIdle()
-  const ids = [calls.enter(running('a'), 1), calls.enter(running('b'), 1)]
+  const [a, b] = [enter(calls, 'a'), enter(calls, 'b')]
+  expect(calls.any()).toBe(a)
   let idle = false
   const waiting = calls.whenIdle().then(() => { idle = true })
-  calls.leave(ids[0]!)
+  calls.leave(a)
   await flush()
   expect(idle).toBe(false)
-  calls.leave(ids[1]!)
+  expect(calls.any()).toBe(b)
+  calls.leave(b)
   await waiting
   expect(calls.get('a')).toBeUndefined()
 })

@@ -82,6 +82,31 @@ test('a pattern made to explode takes no time', () => {
   expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000)
 })
 
+const MANY = Array.from({ length: 20_000 }, (_, at) => ({ at, kind: 'a' }))
+
+test('a schema and a value that are slow together hold nobody up, and are a fault', () => {
+  const validators = new Validators()
+  const slow: readonly (readonly [JsonObject, Json])[] = [
+    [{ type: 'string', pattern: '(?:[a-z]{1,30}[0-9a-f]{1,30}){1,15}[!?]' }, 'abc123'.repeat(150_000)],
+    [{ type: 'array', contains: { enum: MANY.slice(0, 1_500) }, minContains: 99_999 }, MANY.toReversed()],
+  ]
+  for (const [schema, value] of slow) {
+    const check = validators.compile(schema)
+    for (const chars of [undefined, 900_000]) {
+      const before = process.cpuUsage()
+      expect(check(value, chars)).toMatchObject({ message: expect.stringContaining('longer than 1000 ms') })
+      expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000)
+    }
+  }
+  expect(validators.compile(slow[0]![0])('abc123!')).toBeUndefined()
+})
+
+test('a long list whose items must differ takes no time', () => {
+  const before = process.cpuUsage()
+  expect(new Validators().compile({ type: 'array', uniqueItems: true })(MANY)).toBeUndefined()
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000)
+})
+
 test('two patterns are never taken for one', () => {
   const check = new Validators().compile({
     type: 'object', properties: { a: { type: 'string', pattern: '^x$' }, b: { type: 'string', pattern: '^y$' } },

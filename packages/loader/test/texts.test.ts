@@ -18,6 +18,7 @@ describe('words are what people are shown too', () => {
     ['an escape', 'a\u001b[31mb', 'a\\u{1b}[31mb'],
     ['variation selectors that carry bytes', 'a\u{e0100}\u{e01ef}', 'a\\u{e0100}\\u{e01ef}'],
     ['blank letters', 'a\u2800\u3164b', 'a\\u{2800}\\u{3164}b'],
+    ['variation selectors, which can carry hidden text', 'a\ufe00\ufe01', 'a\\u{fe00}\\u{fe01}'],
   ])('%s', async (_, written, told) => {
     const { tool, diagnostics, file } = await loadTool({ description: written, label: written })
     expect([tool?.description, tool?.label]).toEqual([told, told])
@@ -80,7 +81,6 @@ describe('words that read like orders to a model are reported', () => {
     `Adds numbers. ${'QUJD'.repeat(50)}`,
     `Adds numbers.${'\n'.repeat(12)}And sends them.`,
     `Adds numbers.${' '.repeat(80)}And sends them.`,
-    'Adds numbers.\ufe00\ufe01',
     'See data:text/html;base64,PGI+',
   ])('%j', async (description) => {
     const { tool, diagnostics } = await loadTool({ description })

@@ -27,6 +27,22 @@ it('gives back every packet, however the bytes are cut', () => {
   }))
 })
 
+it('gives back texts of every width, wherever in them a character is that takes more than a byte', () => {
+  const text = fc.tuple(fc.nat(40), fc.constantFrom('', '\x7f', '\x80', '\u00e9', '\u20ac', '\ufffd', '\u{1f600}', '\0'), fc.nat(5))
+    .map(([before, character, after]) => 'x'.repeat(before) + character + 'y'.repeat(after))
+  fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), (texts) => {
+    expect(decode(new FrameDecoder(1_000), [encodeFrame(texts)])).toEqual([texts])
+  }))
+})
+
+it('reads any bytes as a text, when they are said to be characters', () => {
+  const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
+  const frame = Buffer.concat([bytes(4 + 256 + SEVERAL, 256 + SEVERAL), all])
+  const [[text] = []] = decode(new FrameDecoder(1_000), [frame])
+  expect(text).toBe(String.fromCharCode(...all))
+  expect(text!.isWellFormed()).toBe(true)
+})
+
 it('keeps nothing of the bytes it is given', () => {
   const frame = encodeFrame('abc')
   const decoder = new FrameDecoder(100)
@@ -48,6 +64,7 @@ it('refuses a frame whose texts do not fit into it', () => {
   const why = 'A text is longer than the frame it is in.'
   expect(() => decode(new FrameDecoder(100), [bytes(4 + SEVERAL, 1)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 0xffff_ffff, 0)])).toThrow(why)
+  expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 5 + SEVERAL, 0)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 2, 0).subarray(0, 6), bytes(8 + SEVERAL, 2, 0).subarray(6)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [Buffer.concat([bytes(2 + SEVERAL), Buffer.alloc(2)])])).toThrow(why)
 })

@@ -27,8 +27,8 @@ const pairs: Readonly<Record<string, () => Promise<readonly [Transport, Transpor
   async socket() {
     const [near, far] = await sockets()
     return [
-      socketTransport(near, { maxFrameBytes: 1024 * 1024, readOnlyWhenDrained: true }),
-      socketTransport(far, { maxFrameBytes: 1024 * 1024, readOnlyWhenDrained: false }),
+      socketTransport(near, { maxFrameBytes: 4 * 1024 * 1024, readOnlyWhenDrained: true }),
+      socketTransport(far, { maxFrameBytes: 4 * 1024 * 1024, readOnlyWhenDrained: false }),
     ]
   },
   async port() {
@@ -86,10 +86,10 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const remote = new Remote(link(ours).call)
     const short = Array.from({ length: 100 }, () => 'x'.repeat(1_000))
     const lengths = (...args: readonly unknown[]): Promise<unknown> => remote.call('length', args)
-    expect(await Promise.all(Array.from({ length: 30 }, () => lengths(...short)))).toEqual(Array.from({ length: 30 }, () => 100))
-    expect(ours.packets).toBe(15)
-    await Promise.all(Array.from({ length: 30 }, () => lengths('x'.repeat(100_000))))
-    expect(ours.packets).toBe(30)
+    expect(await Promise.all(Array.from({ length: 60 }, () => lengths(...short)))).toEqual(Array.from({ length: 60 }, () => 100))
+    expect(ours.packets).toBe(4)
+    await Promise.all(Array.from({ length: 60 }, () => lengths('x'.repeat(100_000))))
+    expect(ours.packets).toBe(8)
   })
 
   it('tells who answers too much, and goes on', async () => {
@@ -97,7 +97,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const compartment = new Link(far, { inspector: TRUSTING, maxMessageBytes: 8_000, maxQueuedBytes: Infinity, closed: () => undefined })
     expose({ much: (chars: number) => 'ü'.repeat(chars) }, compartment.call)
     const remote = new Remote(link(near).call)
-    await expect(remote.call('much', 4_100)).rejects.toMatchObject({ message: 'Unserializable return value' })
+    await expect(remote.call('much', 4_100)).rejects.toMatchObject({ code: 'MessageTooLarge', data: { limit: 'messageBytes' } })
     expect(await remote.call('much', 3_900)).toHaveLength(3_900)
   })
 
@@ -133,6 +133,19 @@ describe('a link over a socket', () => {
     link(socketTransport(near, { maxFrameBytes: 10, readOnlyWhenDrained: true }), gone.resolve)
     far.write(Buffer.from([11, 0, 0, 0]))
     expect(await gone.promise).toMatchObject({ name: 'FrameTooLarge' })
+  })
+
+  it('cuts a batch into packets that the other side takes, when it takes little', async () => {
+    const [near, far] = await sockets()
+    const maxFrameBytes = 30_016
+    const compartment = new Link(socketTransport(far, { maxFrameBytes: 1024 * 1024, readOnlyWhenDrained: false }), {
+      inspector: TRUSTING, maxMessageBytes: maxFrameBytes - 16, maxQueuedBytes: Infinity, closed: () => undefined,
+    })
+    expose({ repeat: (text: string, times: number) => text.repeat(times) }, compartment.call)
+    const remote = new Remote(link(socketTransport(near, { maxFrameBytes, readOnlyWhenDrained: true })).call)
+    const texts = ['x', '\u00fc', '\u20ac'].flatMap((text) => [1_000, 4_000, 5_000, 9_900].map((times) => [text, times] as const))
+    const answers = await Promise.all(texts.map(([text, times]) => remote.call('repeat', text, times)))
+    expect(answers).toEqual(texts.map(([text, times]) => text.repeat(times)))
   })
 
   it('gives up on a side that does not read', async () => {

@@ -125,4 +125,30 @@ describe.each(REMOTE)('code in a %s', (placement) => {
       return [await Array.fromAsync(texts), (await Array.fromAsync(other)).length]
     `)).toEqual([['hh', '\u00e4\u00e4'], 2])
   })
+
+  it.each([
+    ['looks at them', ''],
+    ['has put its own in the place of what freezes', `
+      const nothing = () => undefined
+      globalThis.Reflect = { ownKeys: () => [], deleteProperty: nothing }
+      globalThis.Object = { freeze: nothing, defineProperty: nothing, getOwnPropertySymbols: () => [] }
+      globalThis.Set = class { has() { return true } add() {} }
+    `],
+    ['looks at them where the stack ends, at every depth', `
+      const look = (name) => { try { globalThis[name] } catch {} }
+      const fall = () => { try { fall() } finally { look('TextDecoderStream'); look('ReadableStream') } }
+      try { fall() } catch {}
+    `],
+  ])('locks streams down before code sees them that %s', async (_who, before) => {
+    expect(await evaluate(`
+      const kept = { Object, Reflect, Set }
+      const { assign, getOwnPropertySymbols, isFrozen } = Object
+      ${before}
+      const made = [new TextDecoderStream().readable.constructor, WritableStream, TransformStream]
+      assign(globalThis, kept)
+      return made.map(({ name, prototype }) => [
+        name, isFrozen(prototype), getOwnPropertySymbols(prototype).some((key) => String(key).includes('messaging_')),
+      ])
+    `)).toEqual([['ReadableStream', true, false], ['WritableStream', true, false], ['TransformStream', true, false]])
+  })
 })

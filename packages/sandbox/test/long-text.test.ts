@@ -31,6 +31,13 @@ describe('long texts', () => {
     }))
   })
 
+  it('stay in a key that only a stranger uses', () => {
+    const given = JSON.parse(`{"__proto__":"${LONG}","a":"${LONG}"}`) as Json
+    const { rest, texts, holes } = takenOut(given)
+    expect(holes).toEqual([['a']])
+    expect(putBack(JSON.parse(JSON.stringify(rest)) as Json, holes, texts.values())).toEqual(given)
+  })
+
   it('stay where UTF-8 could not carry them, and where there are too many', () => {
     expect(takenOut(`${LONG}\ud800`).texts).toEqual([])
     const { rest, texts } = takenOut(Array.from({ length: MAX_TEXTS + 1 }, () => LONG))

@@ -60,6 +60,16 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(request.logged).toEqual([{ level: 'warn', text: 'careful', callId: 'c1' }])
   })
 
+  it('says in the log what of it could not be sent', async () => {
+    const heard: Json[] = []
+    const request = await requestIn({ placement, source: running('runtime.update({ a: () => 1 }); runtime.update(2); return null') })
+    const session = await newSandbox().open(request)
+    await session.call(invocation({}, { onUpdate: (partial) => heard.push(partial) }))
+    expect(heard).toEqual([2])
+    await session.call(invocation())
+    expect(request.logged).toMatchObject([{ level: 'warn', text: expect.stringMatching(/^update was not sent: /) }, {}])
+  })
+
   it('runs the phases the code has, with its configuration, and skips the others', async () => {
     const request = await requestIn({
       placement,

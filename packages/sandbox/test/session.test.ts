@@ -9,7 +9,8 @@ const request = (limits: Parameters<typeof requestOf>[0]['limits'] = {}): Return
 
 describe('when a compartment ends, everything asked of it is told why', () => {
   it.each<readonly [HullExit, string]>([
-    [{ kind: 'memory', limit: 'heapMb', text: 'too much' }, 'CompartmentOutOfMemory'],
+    [{ kind: 'memory', limit: 'heapMb', text: 'too much' }, 'CompartmentOutOfHeap'],
+    [{ kind: 'memory', limit: 'memoryMb', text: 'too much' }, 'CompartmentOutOfMemory'],
     [{ kind: 'crashed', text: 'fell over' }, 'CompartmentCrashed'],
     [{ kind: 'killed' }, 'CompartmentCrashed'],
   ])('as for %o', async (exit, code) => {
@@ -70,7 +71,7 @@ describe('time', () => {
     expect(session.quiet).toBeUndefined()
   })
 
-  it('an answer or failure that comes after the caller gave up does not count, noticed or not', async () => {
+  it('an answer or failure that comes after the caller gave up does not count', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     for (const kind of [KINDS.call.value, KINDS.call.failure]) {
@@ -80,6 +81,7 @@ describe('time', () => {
       controller.abort()
       expect(await answer).toBe('ToolCancelled')
     }
+    await session.quiet
     expect(session.inFlight).toBe(0)
     expect(peer.killed).toBe(false)
   })

@@ -1,16 +1,15 @@
-import { JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type Json } from '@bulkhead/contract'
+import { JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type BulkheadError, type Json } from '@bulkhead/contract'
 import { storeFault } from './store-fault.ts'
 
 /** A value as it is kept. Contract: what this returns, `readRecord` can read. */
 export function writeRecord(value: Json): string {
   const fault = findJsonFault(value)
   if (fault) throw refused(`at "${fault.path}", ${fault.message}`)
-  return writePlain(value)
+  return checkLength(canonicalJson(value))
 }
 
-/** The same for a value that whoever made it has made of plain JSON. */
-export function writePlain(value: Json): string {
-  const text = canonicalJson(value)
+/** The same text. Throws for one that could not be read again. */
+export function checkLength(text: string): string {
   if (text.length > JSON_LIMITS.maxChars) throw refused(`as text it has more than ${JSON_LIMITS.maxChars} characters`)
   return text
 }
@@ -19,9 +18,13 @@ export function writePlain(value: Json): string {
 export function readRecord(text: string, where: string): Json {
   const parsed = parseJson(text)
   if (parsed.ok) return parsed.value
-  throw storeFault(
+  throw damagedRecord(where, parsed.fault.message)
+}
+
+export function damagedRecord(where: string, what: string): BulkheadError {
+  return storeFault(
     'damaged-record',
-    `The stored ${where} is damaged: it ${parsed.fault.message}. Remove it or write it anew; other records are not affected.`,
+    `The stored ${where} is damaged: it ${what}. Remove it or write it anew; other records are not affected.`,
     { data: { record: where } },
   )
 }

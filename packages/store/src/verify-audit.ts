@@ -1,5 +1,6 @@
 import { BulkheadError, canonicalJson, type AuditEntry, type AuditSpan } from '@bulkhead/contract'
 import { BETWEEN, linkOf } from './audit-chain.ts'
+import { readGroup } from './group-text.ts'
 
 /** An audit that can be read: a store, or what was exported of one. */
 export interface AuditSource {
@@ -20,15 +21,18 @@ export interface Anchor {
 
 const PAGE = 1_000
 
-/** Walks the whole chain. Rejects only when the source cannot be read at all. */
+/**
+ * Walks the whole chain as it was when it began: hosts may go on writing. Rejects only when the source cannot be read at all.
+ */
 export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise<AuditVerdict> {
   const span = await source.auditSpan()
   const walk = new ChainWalk(Math.max(span.first, 1), span.before)
   let anchored = anchor === undefined
-  for (;;) {
+  while (walk.position <= span.last) {
+    const wanted = Math.min(PAGE, span.last - walk.position + 1)
     let page: readonly AuditEntry[]
     try {
-      page = await source.records(walk.position, PAGE)
+      page = await source.records(walk.position, wanted)
     } catch (error) {
       if (!isDamage(error)) throw error
       return damaged(source, walk)
@@ -41,15 +45,21 @@ export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise
         anchored = true
       }
     }
-    if (page.length < PAGE) break
+    if (page.length < wanted) break
   }
   const { position, link } = walk
   const last = position - 1
   const broken = (reason: string): AuditVerdict => ({ ok: false, position, reason })
   if (last < span.last) return broken(`the last ${span.last - last} records are missing`)
-  if (last > span.last || link !== span.link || walk.isOpen) return broken('the end is not the one that was kept')
+  if (link !== span.link || walk.isOpen || await standsBeyondEnd(source, position)) return broken('the end is not the one that was kept')
   if (!anchored) return { ok: false, position: anchor!.position, reason: 'the record that was noted is not there' }
   return { ok: true, records: last === 0 ? 0 : last - span.first + 1, last, link }
+}
+
+/** What is written moves the end in the same step, so a record that was seen lies within the end that is asked for afterwards. */
+async function standsBeyondEnd(source: AuditSource, position: number): Promise<boolean> {
+  const [beyond] = await source.records(position, 1)
+  return beyond !== undefined && beyond.position > (await source.auditSpan()).last
 }
 
 /** Follows the chain record by record; those that were written together are held against their one link. */
@@ -69,7 +79,7 @@ class ChainWalk {
     return this.#texts.length > 0
   }
 
-  step({ position, record, link }: AuditEntry): AuditVerdict | undefined {
+  step({ position, record, link, text }: AuditEntry): AuditVerdict | undefined {
     const broken = (where: number, reason: string): AuditVerdict => ({ ok: false, position: where, reason })
     if (position !== this.position) {
       return broken(this.position, `record ${this.position} is missing; ${position} stands in its place`)
@@ -77,14 +87,34 @@ class ChainWalk {
     this.#texts.push(canonicalJson(record))
     this.position++
     if (link === null) return undefined
-    const first = this.position - this.#texts.length
-    this.link = linkOf(this.link, first, this.#texts.join(BETWEEN))
-    const { length } = this.#texts
+    const texts = this.#texts
+    const first = this.position - texts.length
     this.#texts = []
-    if (this.link === link) return undefined
-    const which = length === 1 ? 'the record' : `one of the ${length} records that were written together here`
-    return broken(first, `${which}, or what stands before it, is not what was written`)
+    this.link = linkOf(this.link, first, text ?? texts.join(BETWEEN))
+    if (this.link !== link) {
+      const which = texts.length === 1 ? 'the record' : `one of the ${texts.length} records that were written together here`
+      return broken(first, `${which}, or what stands before it, is not what was written`)
+    }
+    const other = text === undefined ? undefined : strangerIn(texts, text, first)
+    return other === undefined ? undefined : broken(other, 'the record is not what was written')
   }
+}
+
+/** The position of the first record that is not the one in the text that was kept. */
+function strangerIn(records: readonly string[], text: string, first: number): number | undefined {
+  const kept = readGroup(text, first)
+  const isKept = (index: number): boolean => {
+    try {
+      return index < kept.size && records[index] === canonicalJson(kept.recordAt(index))
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return false
+    }
+  }
+  for (let index = 0; index < Math.max(records.length, kept.size); index++) {
+    if (!isKept(index)) return first + index
+  }
+  return undefined
 }
 
 /** A page that cannot be read as a whole is gone through one by one: what stands before the damage must hold too. */

@@ -1,9 +1,11 @@
 import { styleText } from 'node:util'
-import { BulkheadError, ERRORS, messageOf, visibleText } from '@bulkhead/contract/plain'
+import { BulkheadError, ERRORS, messageOf, visibleJson, visibleText } from '@bulkhead/contract/plain'
 import { UsageError } from './usage-error.ts'
 
-/** Prints JSON for programs. */
-export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+/** JSON for programs, and no less readable for people: nothing in it hides or repaints. */
+export const jsonText = (value: unknown): string => `${visibleJson(JSON.stringify(value, null, 2))}\n`
+
+export const printJson = (value: unknown): void => void process.stdout.write(jsonText(value))
 
 /**
  * Runs a command's work; what is refused is told to whoever asked, with what cures it, and the exit code is 1. Rejects for wrong

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { BulkheadError, isJsonObject, parseJson, type AuditEntry, type AuditSpan, type Json, type Store } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject, parseJson, visibleJson, type AuditEntry, type AuditSpan, type Json, type Store } from '@bulkhead/contract'
 import type { AuditSource } from '@bulkhead/store'
 
 const PAGE = 1_000
@@ -10,9 +10,10 @@ export async function* exportLines(store: Store): AsyncGenerator<string> {
   const span = await store.auditSpan()
   yield JSON.stringify({ ...span })
   for (let from = span.first; from <= span.last;) {
-    const page = await store.records(from, PAGE)
+    // No further than it said: a host may be writing.
+    const page = await store.records(from, Math.min(PAGE, span.last - from + 1))
     if (page.length === 0) return
-    for (const entry of page) yield JSON.stringify(entry)
+    for (const entry of page) yield visibleJson(JSON.stringify(entry))
     from = page.at(-1)!.position + 1
   }
 }
@@ -54,7 +55,9 @@ function readSpan(value: Json | undefined): AuditSpan {
 
 function readEntry(value: Json | undefined): AuditEntry {
   if (!isJsonObject(value)) throw new RangeError('no record')
-  const { position, record, link } = value
+  const { position, record, link, text } = value
   if (typeof position !== 'number' || record === undefined || !(typeof link === 'string' || link === null)) throw new RangeError('no record')
-  return { position, record, link }
+  if (text === undefined) return { position, record, link }
+  if (typeof text !== 'string') throw new RangeError('no record')
+  return { position, record, link, text }
 }

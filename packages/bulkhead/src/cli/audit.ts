@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
-import { BulkheadError, type Store } from '@bulkhead/contract'
+import { BulkheadError, type AuditEntry, type Store } from '@bulkhead/contract'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
+import { printJson } from './answer.ts'
 import { exportLines, openExport } from './audit-export.ts'
 import { auditTable, latestEntries } from './audit-tail.ts'
 import type { Command } from './command.ts'
@@ -68,16 +69,20 @@ function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: bo
 
 const tail = (count: number, all: boolean, json: boolean) => async (store: Store): Promise<number> => {
   const entries = await latestEntries(store, count, all)
-  process.stdout.write(json ? `${JSON.stringify(entries, null, 2)}\n` : auditTable(entries))
+  if (json) printJson(entries.map(shown))
+  else process.stdout.write(auditTable(entries))
   return 0
 }
 
 const show = (position: number) => async (store: Store): Promise<number> => {
   const [entry] = await store.records(position, 1)
   if (entry?.position !== position) throw new BulkheadError('NotFound', `The audit has no record ${position}.`)
-  process.stdout.write(`${JSON.stringify(entry, null, 2)}\n`)
+  printJson(shown(entry))
   return 0
 }
+
+/** Without the text of all that was written together, which only a proof needs. */
+const shown = ({ position, record, link }: AuditEntry): AuditEntry => ({ position, record, link })
 
 function refuseOperand(operand: string | undefined): void {
   if (operand !== undefined) throw new UsageError(`"${operand}" is too much.`)

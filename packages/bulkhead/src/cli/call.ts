@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import { visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import { printJson } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
@@ -65,7 +66,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
 
 function print(outcome: Outcome, json: boolean): void {
   if (json) {
-    process.stdout.write(JSON.stringify(outcome, null, 2) + '\n')
+    printJson(outcome)
   } else if (outcome.type === 'output') {
     const texts = outcome.content?.map((part) => part.type === 'text' ? part.text : `[${part.mimeType}]`)
     const text = texts?.join('\n') ?? (typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data, null, 2))

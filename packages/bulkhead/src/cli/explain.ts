@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/contract'
 import type { ExplainedStep, Explanation } from '@bulkhead/host'
+import { jsonText } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
@@ -28,7 +29,7 @@ Exit code: 0 when it would be allowed, or a person would be asked; 1 when it wou
     try {
       const session = await host.openSession({ ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}) })
       const explanation = await session.explain(call)
-      process.stdout.write(values.json ? `${JSON.stringify(explanation, null, 2)}\n` : toText(explanation))
+      process.stdout.write(values.json ? jsonText(explanation) : toText(explanation))
       return explanation.decision === 'deny' ? 1 : 0
     } finally {
       await host.close()

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { visibleText, type Diagnostic } from '@bulkhead/contract'
 import type { ExtensionStatus, ReloadChange } from '@bulkhead/host'
+import { jsonText } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
@@ -41,7 +42,7 @@ Exit code: 0 when all stand, 1 when one does not, 2 for wrong usage.`,
 function toJson(changes: readonly ReloadChange[], diagnostics: readonly Diagnostic[]): string {
   const plain = changes.map(({ extension, layer, error }) =>
     ({ extension, layer, stands: error === undefined, ...(error ? { error: { code: error.code, message: error.message } } : {}) }))
-  return JSON.stringify({ extensions: plain, diagnostics }, null, 2) + '\n'
+  return jsonText({ extensions: plain, diagnostics })
 }
 
 function toText(changes: readonly ReloadChange[], loaded: readonly ExtensionStatus[], diagnostics: readonly Diagnostic[]): string {

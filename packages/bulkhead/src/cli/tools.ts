@@ -1,4 +1,5 @@
 import type { ToolListing } from '@bulkhead/contract'
+import { jsonText } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
@@ -17,7 +18,7 @@ export const tools: Command = {
     try {
       const listing = host.tools()
       process.stdout.write(values.json
-        ? JSON.stringify({ tools: listing, diagnostics: host.diagnostics }, null, 2) + '\n'
+        ? jsonText({ tools: listing, diagnostics: host.diagnostics })
         : toolTable(listing) + host.diagnostics.map(diagnosticText).join(''))
     } finally {
       await host.close()

@@ -4,6 +4,7 @@ import { visibleText, type Diagnostic, type Loader, type TrustDecision, type Tru
 import { createLoader } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
+import { jsonText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { readOptions } from './host-options.ts'
 import { table } from './table.ts'
@@ -36,7 +37,7 @@ Without one of these the project is trusted as it is now: when its tools or sett
     if (what === 'list') return list(loader, values.json === true)
     const path = resolve(positionals[0] ?? values.workspace ?? '.')
     const record = await loader.trust.decide(path, what === undefined ? 'trusted' : DECISIONS[what])
-    process.stdout.write(values.json ? `${JSON.stringify(record, null, 2)}\n` : `${sentence(record)}\n`)
+    process.stdout.write(values.json ? jsonText(record) : `${sentence(record)}\n`)
     return 0
   },
 }
@@ -44,7 +45,7 @@ Without one of these the project is trusted as it is now: when its tools or sett
 async function list(loader: Loader, json: boolean): Promise<number> {
   const { records, diagnostics } = await loader.trust.list()
   if (json) {
-    process.stdout.write(`${JSON.stringify({ records, diagnostics }, null, 2)}\n`)
+    printJson({ records, diagnostics })
     return 0
   }
   process.stdout.write(records.length === 0 ? 'Nothing was said of any project.\n' : table(

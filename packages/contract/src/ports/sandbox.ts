@@ -42,14 +42,20 @@ export interface CompartmentRequest {
 }
 
 export interface ToolInvocation {
+  /** Of no other call in this compartment that has not settled. */
   readonly callId: string
   readonly tool: string
   readonly args: JsonObject
   /** Aborting settles the call at once with the signal's reason; the tool is told, and killed when it goes on. */
   readonly signal: AbortSignal
+  /**
+   * Tells one listener of the same, at once if it is so already. Where there is this, the signal is read only by those who
+   * cannot do without one, so that it need not be made for each call.
+   */
+  onCancel?(listener: (reason: BulkheadError) => void): void
   /** Contract for both: must not throw. */
-  readonly onProgress?: (text: string) => void
-  readonly onUpdate?: (partial: Json) => void
+  onProgress?(text: string): void
+  onUpdate?(partial: Json): void
 }
 
 export type CompartmentEnd =

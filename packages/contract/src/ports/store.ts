@@ -1,4 +1,5 @@
 import type { Json } from '../json.ts'
+import type { AuditGroup } from './audit-group.ts'
 
 export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call'] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
@@ -16,6 +17,8 @@ export interface AuditEntry {
   readonly position: number
   readonly record: Json
   readonly link: string | null
+  /** What the link is a digest of, where that is not the records themselves: they were kept as a group of few forms. */
+  readonly text?: string
 }
 
 /** From where to where the audit reaches. Both positions are 0 before the first record. */
@@ -28,8 +31,8 @@ export interface AuditSpan {
 }
 
 /**
- * Notes of what is under way, by whoever makes them: each costs a call to the system and no wait, and outlives the process. What
- * a loss of power takes is the last of them.
+ * Notes of what is under way, by whoever makes them. To save those of one moment costs one call to the system and no wait, and
+ * they outlive the process. What a loss of power takes is the last of them.
  */
 export interface Notes {
   /** Nobody else has, or will have, this name. Throws StoreUnavailable. */
@@ -41,10 +44,12 @@ export interface Notes {
 }
 
 export interface Notebook {
-  /** One line. When this returns, it outlives the process. Throws StoreUnavailable. */
+  /** One line. Saved within a moment, also when nobody asks for it. Throws StoreUnavailable. */
   put(id: number, text: string): void
-  /** Idempotent. Done by the next turn of the event loop; must not throw. */
+  /** Idempotent. Saved within a moment; must not throw. */
   drop(id: number): void
+  /** When this returns, all that was put outlives the process. What could not be saved is lost. Throws StoreUnavailable. */
+  save(): void
 }
 
 /** What the host remembers. A resolved write is durable as far as the store is. Every method rejects with StoreUnavailable. */
@@ -73,7 +78,7 @@ export interface Store {
    * The same for several at once, which costs a fraction: all of them or none. They are not looked at: whoever hands them in has
    * made them of plain JSON. Resolves with the position of the last.
    */
-  appendAll?(records: readonly Json[]): Promise<number>
+  appendAll?(group: AuditGroup): Promise<number>
   readonly notes?: Notes
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
   auditSpan(): Promise<AuditSpan>

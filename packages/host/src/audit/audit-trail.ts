@@ -1,5 +1,6 @@
-import { BulkheadError, type BulkheadEvent, type Json, type Store } from '@bulkhead/contract'
-import { recordOf } from './audit-record.ts'
+import { BulkheadError, type BulkheadEvent, type Store } from '@bulkhead/contract'
+import { CallForms } from './call-forms.ts'
+import { Gathering } from './gathering.ts'
 import type { Redaction } from './redaction.ts'
 
 export interface AuditOptions {
@@ -14,9 +15,13 @@ export interface AuditOptions {
 
 /** How long what happened may wait to be written with what happens next: each time, a disk has to be waited for. */
 const GATHERING_MS = 25
-/** Of what waits; more is written at once. */
-const MOST_WAITING = 4_096
-/** So many events are made into records at a time, so that nobody waits long for it. */
+/** Of what is written together; more is written at once. */
+const MOST_TOGETHER = 4_096
+/** Groups that the store has not answered for. While there are as many, what happens is gathered for longer. */
+const MOST_UNANSWERED = 8
+/** Of what waits for a store that does not keep up; what happens beyond that is lost, and counted. */
+const MOST_WAITING = 65_536
+/** When so many have happened they are made into records, so that not all of it is left to do when they are written. */
 const AT_A_TIME = 32
 
 /**
@@ -27,9 +32,13 @@ export class AuditTrail {
   readonly #options: AuditOptions
   readonly #pending = new Set<Promise<void>>()
   #heard: BulkheadEvent[] = []
-  #waiting: Record<string, Json>[] = []
+  #gathering = new Gathering()
+  #redaction: Redaction | undefined
+  #calls: CallForms | undefined
   #timer: NodeJS.Timeout | undefined
   #lost = 0
+  /** Lost after what is gathered, and not before it. */
+  #unheard = 0
   #fault: BulkheadError | undefined
   #broken = false
 
@@ -41,11 +50,10 @@ export class AuditTrail {
   readonly hear = (event: BulkheadEvent): void => {
     // Whoever's secrets it may hold may be gone by the time it is written.
     this.#options.redaction()
-    this.#heard.push(event)
-    if (this.#heard.length >= AT_A_TIME) this.#prepare()
-    if (this.#waiting.length >= MOST_WAITING) this.#write()
+    // The next turn comes when this call is on its way to its tool, and there is time while it runs.
+    if (this.#heard.push(event) === AT_A_TIME) setImmediate(this.#prepare)
     // Not the host's clock: how much is gathered is nothing that happens.
-    else this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
+    this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
   }
 
   /**
@@ -53,7 +61,7 @@ export class AuditTrail {
    * since the last flush, is not.
    */
   async flush(): Promise<void> {
-    this.#write()
+    this.#writeNow()
     await Promise.all(this.#pending)
     const fault = this.#fault
     this.#fault = undefined
@@ -61,35 +69,56 @@ export class AuditTrail {
   }
 
   readonly #write = (): void => {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#prepare()
-    const records = this.#waiting
-    this.#waiting = []
-    if (records.length > 0) this.#keep(records)
+    if (this.#pending.size < MOST_UNANSWERED) this.#writeNow()
   }
 
-  #prepare(): void {
-    const { keepArguments } = this.#options
+  #writeNow(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#gather()
+    const gathered = this.#gathering
+    if (gathered.rows.length === 0) return
+    this.#gathering = new Gathering()
+    this.#keep(gathered)
+    this.#lost += this.#unheard
+    this.#unheard = 0
+  }
+
+  readonly #prepare = (): void => {
+    this.#gather()
+    if (this.#gathering.rows.length >= MOST_TOGETHER) this.#write()
+  }
+
+  #gather(): void {
+    if (this.#gathering.rows.length >= MOST_WAITING) this.#overflow()
     const redaction = this.#options.redaction()
-    for (const event of this.#heard) this.#waiting.push(recordOf(event, redaction, keepArguments))
+    if (this.#calls === undefined || redaction !== this.#redaction) {
+      this.#redaction = redaction
+      this.#calls = new CallForms(redaction, this.#options.keepArguments)
+    }
+    for (const event of this.#heard) this.#gathering.add(event, this.#calls, redaction)
     this.#heard = []
   }
 
-  #keep(records: readonly Record<string, Json>[]): void {
+  #keep(gathered: Gathering): void {
     const missing = this.#lost
-    if (missing > 0) records[0]!['lostBefore'] = missing
+    if (missing > 0) gathered.noteLost(missing)
     this.#lost = 0
-    const kept = this.#append(records, missing)
+    const kept = this.#append(gathered, missing)
     this.#pending.add(kept)
-    void kept.then(() => this.#pending.delete(kept))
+    void kept.then(() => {
+      this.#pending.delete(kept)
+      // Whatever came while there were too many has waited long enough.
+      if (this.#pending.size === MOST_UNANSWERED - 1) this.#write()
+    })
   }
 
   /** Contract: never rejects. */
-  async #append(records: readonly Record<string, Json>[], missing: number): Promise<void> {
+  async #append(gathered: Gathering, missing: number): Promise<void> {
     const { store } = this.#options
+    const { rows } = gathered
     // One by one, all are asked for at once, so that they keep their order.
-    const asked = store.appendAll ? [store.appendAll(records)] : records.map((record) => store.append(record))
+    const asked = store.appendAll ? [store.appendAll(gathered)] : gathered.records().map((record) => store.append(record))
     const results = await Promise.allSettled(asked)
     const failed = results.filter((result) => result.status === 'rejected')
     const [first] = failed
@@ -97,9 +126,16 @@ export class AuditTrail {
       this.#broken = false
       return
     }
-    const lost = store.appendAll ? records.length : failed.length
+    const lost = store.appendAll ? rows.length : failed.length
     // The first record says what was missing before it, where it was kept.
     this.#lose(lost + (results[0] === first ? missing : 0), first.reason)
+  }
+
+  #overflow(): void {
+    if (this.#heard.length === 0) return
+    this.#unheard += this.#heard.length
+    this.#heard = []
+    this.#lose(0, new BulkheadError('StoreUnavailable', `${MOST_WAITING} records of the audit wait for the store, and more are not kept. See what holds up its disk.`))
   }
 
   #lose(count: number, error: unknown): void {

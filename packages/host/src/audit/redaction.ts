@@ -36,8 +36,10 @@ const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, 
 export function createRedaction(secretValues: Iterable<string>): Redaction {
   const values = [...new Set(secretValues)].filter((value) => value.length >= LEAST_SECRET_CHARS)
     .toSorted((a, b) => b.length - a.length)
-  const secrets = new RegExp([...values.map(escaped), ...SECRET_FORMS].join('|'), 'g')
-  const text = (given: string): string => given.replace(secrets, REDACTED)
+  const pattern = [...values.map(escaped), ...SECRET_FORMS].join('|')
+  const [secret, secrets] = [new RegExp(pattern), new RegExp(pattern, 'g')]
+  // Most texts hold none, and to find that out costs half of what a replacement does.
+  const text = (given: string): string => secret.test(given) ? given.replace(secrets, REDACTED) : given
   const known = new Map<string, string>()
   const repeated = (given: string): string => {
     if (given.length > REMEMBERED_CHARS) return text(given)

@@ -24,7 +24,7 @@ export interface InterruptedCall {
 
 /** One call in the journal. */
 export interface JournalEntry {
-  /** Settles when the store has it, or has failed to; never rejects. Absent: it has. */
+  /** Settles when the store has it, or has failed to; never rejects. Absent where it is a note, which has to be saved. */
   readonly written?: Promise<void>
   /** Idempotent. */
   close(): void
@@ -50,6 +50,7 @@ export class OpenCalls {
   /** Of a tool, as text. */
   readonly #origins = new WeakMap<OutcomeOrigin, string>()
   #notebook: Notebook | undefined
+  #isAhead = false
   #count = 0
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
@@ -66,12 +67,27 @@ export class OpenCalls {
     return store.notes ? this.#note(call, store.notes) : this.#write(call)
   }
 
-  /** Before this returns, the call is known to whoever comes after this process. */
+  /** Whether there are notes of calls that the next process would not find. */
+  get isAhead(): boolean {
+    return this.#isAhead
+  }
+
+  /** When this returns, calls that were noted are known to whoever comes after this process. */
+  save(): void {
+    this.#isAhead = false
+    try {
+      this.#notebook?.save()
+    } catch (thrown) {
+      this.#sources.events.suppressed(JOURNAL, thrown)
+    }
+  }
+
   #note(call: ResolvedCall, notes: Notes): JournalEntry | undefined {
     const id = ++this.#count
     try {
       const notebook = this.#notebook ??= notes.open(this.#owner.id)
       notebook.put(id, this.#textOf(call))
+      this.#isAhead = true
       return { close: () => this.#drop(notebook, id) }
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)

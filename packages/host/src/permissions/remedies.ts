@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@bulkhead/contract'
+import { ERRORS, type ErrorCode } from '@bulkhead/contract'
 import type { ExplainedStep } from '../explain.ts'
 
 export interface RemedyContext {
@@ -37,7 +37,10 @@ export function remedies(stage: ExplainedStep['stage'], code: ErrorCode, context
         `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
         `Add a rule that allows "${tool}" for this key.`,
       ]
+    case 'budget':
+      return [ERRORS[code].cure]
     case 'approval':
-      return source === 'headless' ? ['Open the session with somebody who can be asked.'] : ['Ask again.']
+      if (source === 'headless') return ['Open the session with somebody who can be asked.']
+      return [code === 'ApprovalDenied' ? 'Ask again.' : ERRORS[code].cure]
   }
 }

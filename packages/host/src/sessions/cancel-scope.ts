@@ -1,4 +1,5 @@
 import { BulkheadError } from '@bulkhead/contract'
+import { Roster, type Entry } from '../roster.ts'
 
 /** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
 export type CancelReason = 'user' | 'parent' | 'cap'
@@ -11,7 +12,8 @@ export class CancelScope {
   readonly #parent: CancelScope | undefined
   /** Each of these is made when it is needed: most calls are not cancelled, and nothing is begun in them. */
   #controller: AbortController | undefined
-  #children: Set<CancelScope> | undefined
+  #children: Roster<CancelScope> | undefined
+  #place: Entry<CancelScope> | undefined
   #listeners: readonly ((reason: BulkheadError) => void)[] | undefined
   #refusal: BulkheadError | undefined
   #reason: BulkheadError | undefined
@@ -53,8 +55,8 @@ export class CancelScope {
   /** One begun too late is cancelled from the start. Whoever begins it ends it. */
   begin(): CancelScope {
     const child = new CancelScope(this)
-    this.#children ??= new Set()
-    this.#children.add(child)
+    this.#children ??= new Roster()
+    child.#place = this.#children.enter(child)
     if (this.#refusal) child.cancel(this.#refusal)
     return child
   }
@@ -62,7 +64,7 @@ export class CancelScope {
   /** Lets what runs go on; what is begun from now on is cancelled with this reason. The first reason stays. */
   refuse(reason: BulkheadError): void {
     this.#refusal ??= reason
-    for (const child of this.#children ?? []) child.refuse(reason)
+    for (const child of this.#children?.members() ?? []) child.refuse(reason)
   }
 
   /** The first reason stays. */
@@ -73,12 +75,12 @@ export class CancelScope {
     const listeners = this.#listeners
     this.#listeners = undefined
     for (const listener of listeners ?? []) listener(this.#reason)
-    for (const child of this.#children ?? []) child.cancel(reason)
+    for (const child of this.#children?.members() ?? []) child.cancel(reason)
   }
 
   /** Its parent forgets it. Idempotent. */
   end(): void {
-    if (this.#parent) this.#parent.#children?.delete(this)
+    if (this.#parent && this.#place) this.#parent.#children?.leave(this.#place)
   }
 }
 

@@ -80,8 +80,11 @@ function permit(call: ValidatedCall, host: HostContext, verdict: Verdict, ruling
   const { stage, source, reason } = verdict
   const { verdicts, meaning: { approvalKey } } = ruling
   if (host.events.hears('ToolInvocationDecided')) {
-    const decided = { decision: 'allow', stage, source, reason, approvalKey, args: call.args } as const
-    host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), ...decided })
+    // Of every call, so without a copy of anything.
+    host.events.emit({
+      type: 'ToolInvocationDecided', sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool.origin,
+      decision: 'allow', stage, source, reason, approvalKey, args: call.args,
+    })
   }
   if (!call.session.policy.isStaged) return call.permit({ stage, source, reason, approvalKey })
   return call.permit({ stage, source, reason, approvalKey, permits: permitsIn(verdicts) })

@@ -5,12 +5,14 @@ import { eventFields, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { untilAborted } from '../cancellation.ts'
 import type { HostContext } from '../host-context.ts'
 import { observe } from '../hooks/observe.ts'
-import { passUpdate } from '../hooks/updates.ts'
 import { RunningCall } from '../running-call.ts'
 
-/** Runs the tool in its compartment, again where that does no harm. Throws what ended the last attempt. */
+/** Runs the tool in its compartment, again where that does no harm and its time is not over. Throws what ended the last attempt. */
 export async function execute(call: ClearedCall, host: HostContext): Promise<ExecutedCall> {
   const { extension, definition } = call.tool
+  const { timeoutMs = call.tool.timeoutMs } = call
+  /** When the first attempt began: those that follow have what is left. */
+  let since: number | undefined
   for (let attempt = 1; ; attempt++) {
     call.throwIfCancelled()
     call.attempt = attempt
@@ -21,7 +23,9 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     let result: Reading | BulkheadError
     try {
       const compartment = extension.compartment ?? await untilAborted(extension.start(call.session.interactions), call.signal)
-      result = readReturn(await runIn(compartment, call, host))
+      const leftMs = since === undefined ? timeoutMs : timeoutMs - (host.clock.monotonic() - since)
+      since ??= host.clock.monotonic()
+      result = readReturn(await runIn(compartment, call, host, leftMs))
     } catch (thrown) {
       call.throwIfCancelled()
       result = attributed(BulkheadError.from(thrown))
@@ -30,46 +34,24 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     const failure = failureIn(result)
     const again = failure !== undefined && mayTryAgain(failure, definition)
     if (again && attempt < CALL_LIMITS.attempts) {
-      await rest(host.clock, backOffMs(attempt), call.signal)
-      continue
+      const restMs = backOffMs(attempt)
+      if (since === undefined || host.clock.monotonic() - since + restMs < timeoutMs) {
+        await rest(host.clock, restMs, call.signal)
+        continue
+      }
+    } else if (again && failure.class === 'ToolTransient') {
+      throw attemptsSpent(call.name, failure)
     }
-    if (again && failure.class === 'ToolTransient') throw attemptsSpent(call.name, failure)
     if (result instanceof BulkheadError) throw result
     return call.answer(result)
   }
 }
 
 /** One attempt. Settles once, by the answer or by whatever ends it before. */
-function runIn(compartment: CompartmentSession, call: ClearedCall, host: HostContext): Promise<Json> {
-  return new Promise((resolve, reject) => {
-    // Cancelled while the compartment was on its way.
-    call.throwIfCancelled()
-    const { tool, args, attempt } = call
-    const { running } = tool.extension
-    const one = new RunningCall(call, host.clock, {
-      answered: (value) => {
-        running.leave(callId)
-        resolve(value)
-      },
-      failed: (reason) => {
-        running.leave(callId)
-        reject(reason)
-      },
-    })
-    const callId = running.enter(one, attempt)
-    try {
-      compartment.call({
-        callId,
-        tool: tool.name,
-        args,
-        signal: one.signal,
-        onProgress: (text) => host.events.emit({ type: 'ToolInvocationProgress', ...eventFields(call), text }),
-        onUpdate: (partial) => passUpdate(call, host, partial),
-      }).then((value) => one.answered(value), (thrown: unknown) => one.failed(thrown))
-    } catch (thrown) {
-      one.failed(thrown)
-    }
-  })
+function runIn(compartment: CompartmentSession, call: ClearedCall, host: HostContext, leftMs: number): Promise<Json> {
+  // Cancelled while the compartment was on its way.
+  call.throwIfCancelled()
+  return new Promise((resolve, reject) => host.departures.add(new RunningCall(call, compartment, host, leftMs, { resolve, reject })))
 }
 
 /** A tool that claims a cancellation, which would end the run of the model, has failed like any other: ours are not claimed. */

@@ -74,7 +74,11 @@ function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, h
 function announce(call: RawCall, outcome: Outcome, { events }: HostContext): void {
   const { duration_ms: durationMs } = outcome.metadata
   if (outcome.type === 'output') {
-    if (events.hears('ToolInvocationSucceeded')) events.emit({ type: 'ToolInvocationSucceeded', ...eventFields(call), durationMs })
+    if (events.hears('ToolInvocationSucceeded')) {
+      // Of every call, so without a copy of anything.
+      const { session: { id: sessionId }, id: callId, name: tool, tool: entry } = call
+      events.emit({ type: 'ToolInvocationSucceeded', sessionId, callId, tool, origin: entry?.origin ?? null, durationMs })
+    }
     return
   }
   const { error: { code: errorCode, class: errorClass }, error_text: message } = outcome

@@ -12,7 +12,7 @@ export function validate(call: ResolvedCall, input: unknown = call.words.input):
   if (!copy.ok) return invalid(tool.name, copy.fault.path, copy.fault.message, copy.fault.code)
   const { value: args, chars } = copy
   if (!isJsonObject(args)) return invalid(tool.name, '', 'must be an object', 'type')
-  const violation = tool.check(args)
+  const violation = tool.check(args, chars)
   if (violation) return invalid(tool.name, violation.path, violation.message, violation.keyword)
   return call.fix(args, chars)
 }

@@ -49,6 +49,17 @@ test('what a tool says of its failure is kept without secrets, and not beyond me
   expect(String(message).length).toBeLessThanOrEqual(2_000)
 })
 
+test('a secret is not kept by half where a text is cut', async () => {
+  const execute = (): never => { throw new Error(`${'x'.repeat(1_990)} correct horse battery staple`) }
+  const sketch: WorldSketch = {
+    env: (name) => name === 'API_KEY' ? 'correct horse battery staple' : undefined,
+    extensions: [{ secrets: [{ name: 'API_KEY', commands: ['curl'] }], tools: { echo: { execute, requires: { shell: [{ cmd: 'curl' }] } } } }],
+  }
+  const records = ofCalls(await keptOf(sketch, callEcho({})))
+  expect(JSON.stringify(records)).toContain('xxxx')
+  expect(JSON.stringify(records)).not.toContain('corr')
+})
+
 test('a refused call leaves who refused it', async () => {
   const sketch: WorldSketch = { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } }
   const [decided, ended] = ofCalls(await keptOf(sketch, callEcho({})))

@@ -40,6 +40,10 @@ function crossedNotes(notes: Notes, crossings: Crossings): Notes {
           strike('notes.drop')
           notebook.drop(id)
         },
+        save() {
+          strike('notes.save')
+          notebook.save()
+        },
       }
     },
     owners: crossings.port('notes.owners', () => notes.owners()),
@@ -68,7 +72,7 @@ function crossedSession(session: CompartmentSession, crossings: Crossings): Comp
     },
     lifecycle: crossings.port('compartment.lifecycle', (phase) => session.lifecycle(phase)),
     call: crossings.port('compartment.call', (invocation) => session.call({
-      ...invocation,
+      callId: invocation.callId, tool: invocation.tool, args: invocation.args, signal: invocation.signal,
       onProgress: (text) => {
         const fault = crossings.strike('compartment.progress', ['twice', 'kill', 'close-store'])
         for (const _ of fault === 'twice' ? [1, 2] : [1]) invocation.onProgress?.(text)

@@ -200,11 +200,15 @@ test.each<[string, SessionOptions]>([
   expect((await judged({ session })).verdict).toBe('ApprovalDenied')
 })
 
-test('a key from a template that cannot be one refuses the call', async () => {
+test('a key from a template that cannot be one refuses the call, and says what to shorten', async () => {
   const world = createWorld({ extensions: [{ tools: { echo: CITY } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
-  expect(
-    verdictOf(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })),
-  ).toBe('ApprovalKeyInvalid')
+  expect(await session.call({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({
+    error: { code: 'ApprovalKeyInvalid' },
+    error_text: expect.stringMatching(/made of "city", has 2000 bytes; 1024 are allowed\. Where an argument .* call with a shorter one/),
+  })
+  expect(await session.explain({ id: 'c1', name: 'echo', arguments: { city: 'x'.repeat(2_000) } })).toMatchObject({
+    decision: 'deny', code: 'ApprovalKeyInvalid', remedies: [expect.stringContaining('call with a shorter one')],
+  })
   expect(world.sandbox.requests).toEqual([])
 })

@@ -22,6 +22,22 @@ test('tokens are estimated from the arguments, told, and run out', async () => {
   expect(verdictOf(await session.call({ id: 'c3', name: 'echo', arguments: {} }))).toBe('output')
 })
 
+test('explain knows of it, and takes nothing', async () => {
+  const { host } = createWorld({ extensions: [{ tools: { echo: {}, free: { gated: false, mode: 'read', requires: {} } } }] })
+  const session = await host.openSession({ budget: { calls: 1 }, approver: { approve: async () => ({ decision: 'once' }) } })
+  const call = { id: 'c', name: 'free', arguments: {} }
+  for (let look = 0; look < 3; look++) expect(await session.explain(call)).toMatchObject({ decision: 'allow' })
+  expect(verdictOf(await session.call(call))).toBe('output')
+  expect(await session.explain(call)).toMatchObject({
+    decision: 'deny', code: 'BudgetExhausted', remedies: [expect.stringContaining('raise the budget')],
+  })
+  expect((await session.explain(call)).chain.at(-1)).toMatchObject({ stage: 'budget', action: 'deny' })
+  const asking = await session.explain({ ...call, name: 'echo' })
+  expect(asking).toMatchObject({ decision: 'ask' })
+  expect(asking.chain.at(-1)).toMatchObject({ stage: 'budget', action: 'deny' })
+  expect(verdictOf(await session.call({ ...call, name: 'echo' }))).toBe('BudgetExhausted')
+})
+
 test('a call that never ran gives back what it had', async () => {
   const { host } = createWorld()
   let veto = true

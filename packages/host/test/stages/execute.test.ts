@@ -114,6 +114,31 @@ test.each<[string, ToolSketch, string, number]>([
   expect(new Set(ids).size).toBe(attempts)
 })
 
+test('all attempts share the time of the call: one that could not begin in it is not made', async () => {
+  const { clock, call } = await prepared({
+    ...ACTS, execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) },
+  })
+  expect(await call({ timeoutMs: 1_000 })).toMatchObject({ error: { code: 'ResourceBusy' }, metadata: { attempt: 1, duration_ms: 0 } })
+  const second = call({ timeoutMs: 3_000 })
+  await clock.advance(2_000)
+  expect(await second).toMatchObject({ error: { code: 'ResourceBusy' }, metadata: { attempt: 2 } })
+})
+
+test('a later attempt has what is left of the time', async () => {
+  let busy = 1
+  const { clock, call } = await prepared({
+    ...ACTS, execute: () => { if (busy-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }); return hang() },
+  })
+  const outcome = call({ timeoutMs: 5_000 })
+  await clock.advance(4_999)
+  let settled = false
+  void outcome.then(() => { settled = true })
+  await flush()
+  expect(settled).toBe(false)
+  await clock.advance(1)
+  expect(await outcome).toMatchObject({ error: { code: 'ExecutionTimeout', data: { timeoutMs: 5_000 } }, metadata: { attempt: 2, duration_ms: 5_000 } })
+})
+
 test('a crash is repeated for what does no harm twice, in a new compartment', async () => {
   let crashes = 1
   const { clock, world, call } = await prepared({

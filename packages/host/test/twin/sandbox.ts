@@ -155,13 +155,13 @@ export class TwinCompartment implements CompartmentSession {
 
   #runtime(invocation: ToolInvocation): object {
     const { services } = this.request
-    const { callId, tool, signal, onProgress, onUpdate } = invocation
+    const { callId, tool, signal } = invocation
     return {
       callId,
       toolName: tool,
       signal,
-      progress: (text: string) => onProgress?.(text),
-      update: (partial: Json) => onUpdate?.(partial),
+      progress: (text: string) => invocation.onProgress?.(text),
+      update: (partial: Json) => invocation.onUpdate?.(partial),
       services,
     }
   }

@@ -13,7 +13,6 @@ const SIGNS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/data:[a-z]+\/[a-z0-9.+-]+;base64,/i, 'has data written as an address'],
   [/(?:[A-Za-z0-9+/]{4}){40}/, 'has a long run of characters that nobody can read'],
   [/(?:[^\S\n]*\n){8}|[^\S\n]{40}/, 'has so much empty space that what follows is out of sight'],
-  [/[\u{fe00}-\u{fe0f}]{2}/u, 'has variation selectors in a row, which can carry hidden text'],
 ]
 
 /** What in a text looks like words to a model that a person should not notice; goes on after the name of the text. */

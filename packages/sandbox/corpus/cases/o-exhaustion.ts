@@ -83,7 +83,7 @@ export const exhaustion = [
     ['call', refused('MessageFlood')], ['ended', refused('MessageFlood')],
   ], { in: 'wire', limits: { messagesPerSecond: 500 }, deadlineMs: 20_000, control: 'none' }),
   attack(305, 'a flood of small messages that never leaves', "for (;;) { runtime.progress('x'); await null }", [
-    ['call', refused('CompartmentOutOfMemory')], ['ended', refused('CompartmentOutOfMemory')],
+    ['call', refused('CompartmentOutOfHeap')], ['ended', refused('CompartmentOutOfHeap')],
   ], { deadlineMs: 45_000 }),
   attack(222, 'a flood of large messages', `
     const text = 'x'.repeat(4_000_000)

@@ -70,9 +70,9 @@ export const lifecycle = [
     ['reopen', refused('CompartmentStartFailed')]], {
     files: { 'index.js': 'throw new Proxy({}, { get() { throw null } })' },
   }),
-  attack(299, 'an import that never ends', '', [['open', refused('LifecycleTimeout')]],
+  attack(299, 'an import that never ends', '', [['open', refused('CompartmentStartTimeout')]],
     { ...HASTY_START, files: { 'index.js': 'await new Promise(() => {})' } }),
-  attack(300, 'an import that spins', '', [['open', refused('LifecycleTimeout')]],
+  attack(300, 'an import that spins', '', [['open', refused('CompartmentStartTimeout')]],
     { ...HASTY_START, files: { 'index.js': 'for (;;);' } }),
   attack(301, 'an import that exits', '', [['open', refused('CompartmentCrashed')]],
     { files: { 'index.js': 'process.exit(0)' } }),

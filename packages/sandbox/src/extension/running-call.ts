@@ -25,13 +25,15 @@ export class RunningCall {
   }
 
   /** Something is on its way to whoever watches the call. */
-  tells(arriving: Promise<unknown>): void {
+  tells(arriving: Promise<unknown>, refused: (error: unknown) => void): void {
     this.#telling++
     const arrived = (): void => {
       if (--this.#telling === 0) this.#told?.resolve()
     }
-    // One that is refused has nobody to tell.
-    arriving.then(arrived, arrived)
+    arriving.then(arrived, (error: unknown) => {
+      refused(error)
+      arrived()
+    })
   }
 
   /** Set while something is and someone waits; resolves when all of it has arrived. No outcome comes before what led to it. */

@@ -1,4 +1,5 @@
 import type { AnyRuntime, BrokerMethod, Json, Outcome, Power, SessionMemory } from '@bulkhead/contract'
+import { CodedError } from '../wire/remote-error.ts'
 import type { Ask } from './ask.ts'
 import { fileAccess } from './file-access.ts'
 import { interaction } from './interaction.ts'
@@ -28,7 +29,10 @@ type Member = (call: RunningCall) => unknown
 export function runtimeOf({ toolName, powers, ask, log }: RuntimeParts): (call: RunningCall) => AnyRuntime {
   const askFor = (call: RunningCall): AskForCall => (method, ...args) => ask(method, call.callId, ...args)
   const tell = (call: RunningCall, method: BrokerMethod, value: unknown): void => {
-    call.tells(ask(method, call.callId, value))
+    call.tells(ask(method, call.callId, value), (error) => {
+      // Of what is wrong with it nobody else would hear. Who is not there any more is no affair of its author.
+      if (error instanceof CodedError) log.send('warn', `${method} was not sent: ${error.message}`, call.callId)
+    })
   }
   class Runtime extends CallRuntime {}
   defineMembers(Runtime.prototype, {

@@ -1,7 +1,6 @@
-import type { ErrorCode, Json } from '@bulkhead/contract'
+import type { ErrorCode, Json, ToolInvocation } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
-import { AbortWatch } from './abort-watch.ts'
 import { judgeError } from './judged-error.ts'
 
 /** What an error of the code becomes, and which codes it may name itself. */
@@ -13,7 +12,7 @@ export interface Judgement {
 /** Who is told of the two turns a caller can take. */
 export interface CallerOwner {
   /** It does not wait any more, but the compartment still works for it. */
-  gaveUp(caller: Caller): void
+  gaveUp(caller: Caller, reason: BulkheadError): void
   /** The compartment is done with it. */
   left(caller: Caller): void
 }
@@ -21,7 +20,7 @@ export interface CallerOwner {
 export interface CallerParts {
   readonly owner: CallerOwner
   readonly judgement: Judgement
-  readonly signal: AbortSignal
+  readonly cancellation: Cancellation
   readonly callId?: string
   /** Idempotent; the end of what the call was granted. */
   readonly close?: () => void
@@ -29,54 +28,66 @@ export interface CallerParts {
   readonly reject: (error: BulkheadError) => void
 }
 
-/**
- * Someone who waits for an answer of a compartment, and may give up. Told once: by the answer, by giving up, or by the end of
- * all. What comes after the signal was aborted does not count, also when it is here before anyone has noticed that.
- */
+/** How a caller says that it does not want its answer any more. */
+export type Cancellation = Pick<ToolInvocation, 'signal' | 'onCancel'>
+
+/** Someone who waits for an answer of a compartment, and may give up. Told once: by the answer, by giving up, or by the end of all. */
 export class Caller implements Question {
   /** Runs while a call goes on whose caller has given up. */
   overdue: NodeJS.Timeout | undefined
+  /** Set once it has given up. */
+  reason: BulkheadError | undefined
   readonly #parts: CallerParts
-  readonly #watch: AbortWatch
+  #forget: (() => void) | undefined
+  #isAsking = false
+  #isOver = false
 
   constructor(parts: CallerParts) {
     this.#parts = parts
-    this.#watch = new AbortWatch(parts.signal, () => this.#giveUp())
   }
 
   get callId(): string | undefined {
     return this.#parts.callId
   }
 
-  get reason(): BulkheadError {
-    return abortError(this.#parts.signal)
-  }
-
-  /** Whether it has given up shows now. */
-  look(): void {
-    this.#watch.look()
+  /** Whether it has given up is noticed from here on. Returns whether it still wants to ask. */
+  listen(): boolean {
+    const { cancellation } = this.#parts
+    if (cancellation.onCancel) cancellation.onCancel((reason) => this.#giveUp(reason))
+    else this.#listenTo(cancellation.signal)
+    this.#isAsking = this.reason === undefined
+    return this.#isAsking
   }
 
   answered(value: Json): void {
     this.#leave()
-    if (this.#parts.signal.aborted) this.#parts.reject(this.reason)
-    else this.#parts.resolve(value)
+    if (this.reason === undefined) this.#parts.resolve(value)
   }
 
   failed(error: unknown): void {
     this.#leave()
-    const { signal, judgement, reject } = this.#parts
-    reject(signal.aborted ? this.reason : judgeError(error, judgement.fallback, judgement.own))
+    const { judgement, reject } = this.#parts
+    if (this.reason === undefined) reject(judgeError(error, judgement.fallback, judgement.own))
   }
 
-  #giveUp(): void {
+  #listenTo(signal: AbortSignal): void {
+    const abort = (): void => this.#giveUp(abortError(signal))
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    this.#forget = () => signal.removeEventListener('abort', abort)
+  }
+
+  #giveUp(reason: BulkheadError): void {
+    if (this.#isOver || this.reason !== undefined) return
+    this.reason = reason
     this.#parts.close?.()
-    this.#parts.reject(this.reason)
-    this.#parts.owner.gaveUp(this)
+    this.#parts.reject(reason)
+    if (this.#isAsking) this.#parts.owner.gaveUp(this, reason)
   }
 
   #leave(): void {
-    this.#watch.stop()
+    this.#isOver = true
+    this.#forget?.()
     this.#parts.owner.left(this)
     this.#parts.close?.()
   }

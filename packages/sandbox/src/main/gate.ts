@@ -43,8 +43,8 @@ export class Gate implements Inspector {
   /** Contract: throws for a packet that may not be delivered, BoundaryViolation or the error of the limit it broke. */
   received(packet: unknown): readonly Message[] {
     if (typeof packet === 'string') return this.#judged(this.#parsed(packet))
-    const [json, ...texts] = textsOf(packet, this.#limits)
-    return this.#judged(filled(this.#parsed(json!), texts))
+    const texts = textsOf(packet, this.#limits).values()
+    return this.#judged(filled(this.#parsed(texts.next().value!), texts))
   }
 
   /** Messages of their form. */
@@ -114,17 +114,14 @@ function textsOf(packet: unknown, limits: CompartmentLimits): readonly string[] 
   return texts
 }
 
-function filled(messages: readonly Message[], texts: readonly string[]): readonly Message[] {
-  const following = texts.values()
-  const complete = messages.map((message) => {
-    try {
-      return whole(message, following)
-    } catch (error) {
-      throw violation(`sent a message of which ${(error as RangeError).message}`)
-    }
-  })
-  if (following.next().done !== true) throw violation('sent a text that belongs nowhere')
-  return complete
+function filled(messages: readonly Message[], texts: Iterator<string>): readonly Message[] {
+  try {
+    for (const message of messages) whole(message, texts)
+  } catch (error) {
+    throw violation(`sent a message of which ${(error as RangeError).message}`)
+  }
+  if (texts.next().done !== true) throw violation('sent a text that belongs nowhere')
+  return messages
 }
 
 function checkForm(message: unknown): void {

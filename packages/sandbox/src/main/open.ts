@@ -37,7 +37,7 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
   const abort = (): void => stop.reject(BulkheadError.from(signal?.reason, 'ToolCancelled'))
   const late = setTimeout(() => {
     const why = `The code of ${extension.id} was not imported within ${limits.startMs} ms.`
-    stop.reject(new BulkheadError('LifecycleTimeout', why, { data: { limit: 'startMs' } }))
+    stop.reject(new BulkheadError('CompartmentStartTimeout', why, { data: { limit: 'startMs' } }))
   }, limits.startMs)
   signal?.addEventListener('abort', abort, { once: true })
   if (signal?.aborted === true) abort()

@@ -6,6 +6,7 @@ import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
 import type { HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
+import type { CompiledScript } from '../wire/worker-start.ts'
 import { inheritableDescriptors, isInheritable } from './broker/shell/inheritable-descriptors.ts'
 import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
 import { exitOf, termsOf, threadOptions } from './hull.ts'
@@ -20,15 +21,20 @@ const FLAGS = [
   // A signal must not open the inspector, fresh buffers must not show old memory, a crash report must not show variables.
   '--disable-sigusr1', '--zero-fill-buffers', '--report-exclude-env',
   '--no-warnings', '--input-type=commonjs',
+  // In less its thread would have to collect garbage while it starts.
+  '--min-semi-space-size=4',
 ]
 
 /** Enough of what a dying process says to tell a lack of memory from other ends. */
 const DIAGNOSTIC_CHARS = 4_096
-const OUT_OF_MEMORY = /heap out of memory|allocation failed|out of memory/i
+/** In the words of V8: of what only its heap lacked, and of what the system refused. */
+const OUT_OF_HEAP = /heap out of memory|Fatal JavaScript/i
+const OUT_OF_MEMORY = /allocation failed|out of memory/i
 
 /** Child processes: whatever happens in one, ending it takes one signal. */
 export function processStarter(image: Image, layers: OsLayers): StartHull {
-  const { hull, boot, author } = image
+  const { hull, boot } = image
+  const handovers = new Handovers(image.author)
   let masked: readonly number[] | undefined
   return (shape, spare) => {
     refuseUnknownNode(process.execPath)
@@ -37,10 +43,32 @@ export function processStarter(image: Image, layers: OsLayers): StartHull {
     const start: HullStart = { boot, options }
     const child = spawnHull(process.execPath, [...FLAGS, '--eval', hull, JSON.stringify(start)], layers, shape, masked)
     const streams = streamsOf(child)
-    const { text: script, cache } = image.script
-    const handover: HullHandover = { author, script, cacheBase64: Buffer.from(cache).toString('base64'), spare }
-    streams.control.write(`${JSON.stringify(handover)}\n`)
+    streams.control.write(handovers.of(image.script, spare))
     return new ProcessHull(child, streams, shape)
+  }
+}
+
+/** The first line to a hull. To write it takes two milliseconds, and it is the same for all that run the same script. */
+class Handovers {
+  readonly #author: string
+  readonly #lines = new Map<boolean, Buffer>()
+  #script: CompiledScript | undefined
+
+  constructor(author: string) {
+    this.#author = author
+  }
+
+  of(script: CompiledScript, spare: boolean): Buffer {
+    if (script !== this.#script) this.#lines.clear()
+    this.#script = script
+    const line = this.#lines.get(spare) ?? this.#line(script, spare)
+    this.#lines.set(spare, line)
+    return line
+  }
+
+  #line({ text, cache }: CompiledScript, spare: boolean): Buffer {
+    const cacheBase64 = Buffer.from(cache).toString('base64')
+    return Buffer.from(`${JSON.stringify({ author: this.#author, script: text, cacheBase64, spare } satisfies HullHandover)}\n`)
   }
 }
 
@@ -114,7 +142,8 @@ class ProcessHull implements EmptyHull {
   #exit({ report, ended, said }: LastWords): HullExit {
     if (report !== undefined) return exitOf(report, this.#limits)
     if (this.#killed) return { kind: 'killed' }
-    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than it may' }
+    if (OUT_OF_HEAP.test(said)) return { kind: 'memory', limit: 'heapMb', text: 'more heap than it may' }
+    if (OUT_OF_MEMORY.test(said)) return { kind: 'memory', limit: 'memoryMb', text: 'more than the system gives it' }
     return { kind: 'crashed', text: `its process ended with ${ended}${said === '' ? '' : `: ${said.slice(0, 500)}`}` }
   }
 }

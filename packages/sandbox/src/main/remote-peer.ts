@@ -1,5 +1,5 @@
 import type { CompartmentLimits } from '@bulkhead/contract'
-import { BulkheadError, MANIFEST_LIMITS } from '@bulkhead/contract'
+import { BulkheadError, COMPARTMENT_LIMITS, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { expose } from '../wire/comlink.ts'
 import { FrameTooLarge } from '../wire/frame.ts'
 import { Link } from '../wire/link.ts'
@@ -59,7 +59,7 @@ function exitError(exit: HullExit): BulkheadError {
   switch (exit.kind) {
     case 'memory':
       return new BulkheadError(
-        'CompartmentOutOfMemory',
+        COMPARTMENT_LIMITS[exit.limit].error,
         `The compartment used too much memory: ${exit.text}. Ask for less, or raise its limits.`,
         { data: { limit: exit.limit } },
       )

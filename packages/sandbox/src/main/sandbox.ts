@@ -13,7 +13,7 @@ export interface SandboxOptions extends PoolOptions {
   readonly workspace: string
   /**
    * After how many ms without a call a compartment is given back; the next call wakes it. Its session stays the same, and its
-   * phases are run as at any other end and start. Never, unless given.
+   * phases are run as at any other end and start. Unless given, only when others wait in line for a place.
    */
   readonly idleMs?: number
   /** What commands of a tool that may run every one are found in and find. Absent: no more than those of any other tool. */
@@ -32,10 +32,13 @@ export interface PooledSandbox extends Sandbox {
   census(): Readonly<Record<PooledPlacement, Census>>
 }
 
+/** Who was called just now will soon be again. */
+const UNUSED_MS = 250
+
 /** Places for code of extensions, all of them ended by `close`. */
 export function createSandbox({ workspace, idleMs, operator, kept, ...options }: SandboxOptions): PooledSandbox {
-  const pools = createPools(options)
   const sessions = new Set<CompartmentSession>()
+  const pools = createPools(options, (placement) => makeRoom(placement))
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
@@ -46,12 +49,21 @@ export function createSandbox({ workspace, idleMs, operator, kept, ...options }:
   const openSpread = (request: CompartmentRequest): Promise<CompartmentSession> =>
     (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)
   const open = async (request: CompartmentRequest): Promise<CompartmentSession> => {
-    const session = idleMs === undefined || request.placement === 'inline'
+    const session = request.placement === 'inline'
       ? await openSpread(request)
-      : await SleepySession.open(request, openSpread, idleMs)
+      : await SleepySession.open(request, openSpread, idleMs ?? Infinity)
     sessions.add(session)
     void session.ended.then(() => sessions.delete(session))
     return session
+  }
+
+  /** The place of whoever has not been called for longest goes to whoever waits for one. */
+  const makeRoom = (placement: PooledPlacement): void => {
+    const sleepy = [...sessions].filter((one): one is SleepySession => one instanceof SleepySession && one.placement === placement)
+    const leaving = sleepy.filter(({ isFallingAsleep }) => isFallingAsleep).length
+    if (leaving >= pools[placement].census.inLine) return
+    const unused = sleepy.filter(({ unusedMs }) => unusedMs >= UNUSED_MS)
+    unused.toSorted((one, other) => other.unusedMs - one.unusedMs)[0]?.giveBack()
   }
 
   return {

@@ -6,7 +6,8 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
 import type { CallerOwner, CallerParts, Judgement } from './caller.ts'
-import { abortError, Caller } from './caller.ts'
+import { Caller } from './caller.ts'
+import { InvokedCall } from './invoked-call.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
 import { PhaseDeadline } from './phase-deadline.ts'
@@ -18,7 +19,7 @@ export interface SessionParts {
   readonly offers: CompartmentSession['offers']
 }
 
-type Asking = Pick<CallerParts, 'signal' | 'callId' | 'close'>
+type Asking = Pick<CallerParts, 'cancellation' | 'callId' | 'close'>
 
 let opened = 0
 
@@ -32,10 +33,11 @@ export class Session implements CompartmentSession {
   readonly #peer: Peer
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
-  /** Whom the compartment still works for, and the ids of their calls. In short lists: a Map of texts costs every call more. */
-  readonly #callers: Caller[] = []
-  readonly #callIds: (string | undefined)[] = []
-  readonly #owner: CallerOwner = { gaveUp: (caller) => this.#gaveUp(caller), left: (caller) => this.#left(caller) }
+  /** For how many callers the compartment still works. */
+  #inFlight = 0
+  /** Ids of calls that go on although their callers have given up. */
+  readonly #abandoned = new Set<string>()
+  readonly #owner: CallerOwner = { gaveUp: (caller, reason) => this.#gaveUp(caller, reason), left: (caller) => this.#left(caller) }
   /** Why it is being ended, once it is; what comes of it later is a consequence. */
   #reason: BulkheadError | undefined
   #closing = false
@@ -57,12 +59,11 @@ export class Session implements CompartmentSession {
   }
 
   get quiet(): Promise<void> | undefined {
-    for (const caller of this.#callers) caller.look()
     return this.#quiet?.promise
   }
 
   get inFlight(): number {
-    return this.#callers.length
+    return this.#inFlight
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<void> {
@@ -83,21 +84,21 @@ export class Session implements CompartmentSession {
     }
   }
 
-  call({ callId, tool: name, args, signal, onProgress, onUpdate }: ToolInvocation): Promise<Json> {
+  call(invocation: ToolInvocation): Promise<Json> {
+    const { callId, tool: name, args } = invocation
     const tool = this.#tools.get(name)
     if (tool === undefined) return Promise.reject(this.#notRegistered(name))
-    if (this.#callers.length >= this.#request.limits.concurrentCalls) return Promise.reject(this.#tooManyCalls())
-    if (signal.aborted) return Promise.reject(abortError(signal))
+    if (this.#inFlight >= this.#request.limits.concurrentCalls) return Promise.reject(this.#tooManyCalls())
     // An earlier attempt of the same call may still be on its way out.
-    const id = this.#callIds.includes(callId) ? `${callId}~${++this.#attempts}` : callId
-    const close = this.#broker.open({ callId: id, tool, signal, onProgress, onUpdate })
-    return this.#ask('execute', [id, name, args], CALL, { signal, callId: id, close })
+    const isTaken = this.#abandoned.size > 0 && this.#abandoned.has(callId)
+    const id = isTaken ? `${callId}~${++this.#attempts}` : callId
+    const close = this.#broker.open(new InvokedCall(id, tool, invocation))
+    return this.#ask('execute', [id, name, args], CALL, { cancellation: invocation, callId: id, close })
   }
 
   async deriveApprovalKey(name: string, args: JsonObject, signal: AbortSignal): Promise<string> {
     if (!this.#tools.has(name)) throw this.#notRegistered(name)
-    if (signal.aborted) throw abortError(signal)
-    const key = await this.#ask('deriveApprovalKey', [name, args], APPROVAL_KEY, { signal })
+    const key = await this.#ask('deriveApprovalKey', [name, args], APPROVAL_KEY, { cancellation: { signal } })
     if (typeof key !== 'string') {
       throw new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} did not return a text.`)
     }
@@ -105,8 +106,7 @@ export class Session implements CompartmentSession {
   }
 
   async migrateState({ slotVersion, data }: StoredState, signal: AbortSignal): Promise<Json> {
-    if (signal.aborted) throw abortError(signal)
-    return this.#ask('migrateState', [slotVersion, data], MIGRATION, { signal })
+    return this.#ask('migrateState', [slotVersion, data], MIGRATION, { cancellation: { signal } })
   }
 
   close(reason?: BulkheadError): Promise<void> {
@@ -128,16 +128,19 @@ export class Session implements CompartmentSession {
         return this.#peer.ask(method, args, { answered: resolve, failed })
       }
       const caller = new Caller({ ...asking, owner: this.#owner, judgement, resolve, reject })
-      this.#callers.push(caller)
-      this.#callIds.push(caller.callId)
+      if (!caller.listen()) return
+      this.#inFlight++
       this.#peer.ask(method, args, caller)
     })
   }
 
   /** Its caller is answered; the code gets a little time to notice, and is ended when it does not. */
-  #gaveUp(caller: Caller): void {
-    const { callId, reason } = caller
-    if (callId !== undefined) this.#peer.ask('abort', [callId, reason.message], NOBODY)
+  #gaveUp(caller: Caller, reason: BulkheadError): void {
+    const { callId } = caller
+    if (callId !== undefined) {
+      this.#abandoned.add(callId)
+      this.#peer.ask('abort', [callId, reason.message], NOBODY)
+    }
     if (!this.#peer.killable) return
     this.#lingering++
     this.#quiet ??= Promise.withResolvers()
@@ -145,11 +148,8 @@ export class Session implements CompartmentSession {
   }
 
   #left(caller: Caller): void {
-    const place = this.#callers.indexOf(caller)
-    this.#callers[place] = this.#callers.at(-1)!
-    this.#callIds[place] = this.#callIds.at(-1)
-    this.#callers.pop()
-    this.#callIds.pop()
+    this.#inFlight--
+    if (caller.reason !== undefined && caller.callId !== undefined) this.#abandoned.delete(caller.callId)
     if (caller.overdue === undefined) return
     clearTimeout(caller.overdue)
     // One that is being ended becomes quiet when it is gone.

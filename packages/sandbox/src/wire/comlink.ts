@@ -37,8 +37,13 @@ export function expose(methods: object, conversation: Conversation): void {
     removeEventListener: () => undefined,
     postMessage(message) {
       const reply = message as Reply
-      if (reply.type === 'RAW') conversation.answer(reply.id, reply.value)
-      else conversation.fail(reply.id, reply.value)
+      if (reply.type === 'HANDLER') return conversation.fail(reply.id, reply.value)
+      try {
+        conversation.answer(reply.id, reply.value)
+      } catch (error) {
+        // Comlink would say no more than that it could not be sent.
+        conversation.fail(reply.id, toWireError(error))
+      }
     },
   })
 }

@@ -1,12 +1,16 @@
 import { Buffer } from 'node:buffer'
+import { giveBack, takeRoom } from './frame-rooms.ts'
 import type { Packet } from './transport.ts'
 
 const LENGTH_BYTES = 4
 /** In the length of a frame: what follows is not one text but several, each after its own length. */
 const SEVERAL = 0x8000_0000
 export const MAX_FRAME_BYTES = SEVERAL - 1
+/** In the length of one text of several: each byte is a character, which takes half the time of UTF-8 to read. */
+const BYTE_PER_CHARACTER = 0x8000_0000
+const MAX_CHARACTER_BYTES = 4
 
-/** One packet as bytes: the length of what follows, little-endian, then the text in UTF-8. */
+/** One packet as bytes: the length of what follows, little-endian, then the text in UTF-8. A long one is in a room to give back. */
 export function encodeFrame(packet: Packet): Buffer {
   if (typeof packet === 'string') {
     const bytes = Buffer.byteLength(packet)
@@ -15,11 +19,34 @@ export function encodeFrame(packet: Packet): Buffer {
     writeText(frame, 0, packet, bytes)
     return frame
   }
-  const sizes = packet.map((text) => Buffer.byteLength(text))
+  return encodeAscii(packet) ?? encodeSeveral(packet)
+}
+
+/**
+ * Long texts are mostly ASCII, and to count their bytes takes twice as long as to write them. So they are written as if they
+ * were, with room for one character more: it is used if one of them is not, and then undefined is returned.
+ */
+function encodeAscii(texts: readonly string[]): Buffer | undefined {
+  let bytes = LENGTH_BYTES + MAX_CHARACTER_BYTES
+  for (const text of texts) bytes += LENGTH_BYTES + text.length
+  const frame = takeRoom(bytes)
+  let at = LENGTH_BYTES
+  for (const text of texts) {
+    const start = frame.writeUInt32LE(text.length + BYTE_PER_CHARACTER, at)
+    if (frame.write(text, start, text.length + MAX_CHARACTER_BYTES, 'utf8') !== text.length) return void giveBack(frame)
+    at = start + text.length
+  }
+  frame.writeUInt32LE(at - LENGTH_BYTES + SEVERAL, 0)
+  // What was not written does not go out.
+  return frame.subarray(0, at)
+}
+
+function encodeSeveral(texts: readonly string[]): Buffer {
+  const sizes = texts.map((text) => Buffer.byteLength(text))
   const bytes = sizes.reduce((sum, size) => sum + LENGTH_BYTES + size, 0)
   const frame = Buffer.allocUnsafe(LENGTH_BYTES + bytes)
   let at = frame.writeUInt32LE(bytes + SEVERAL, 0)
-  for (const [index, text] of packet.entries()) at = writeText(frame, at, text, sizes[index]!)
+  for (const [index, text] of texts.entries()) at = writeText(frame, at, text, sizes[index]!)
   return frame
 }
 
@@ -38,10 +65,6 @@ export class FrameTooLarge extends FrameFault {
   override readonly name = 'FrameTooLarge'
 }
 
-/** Between these, the room for a frame that comes in pieces is kept for the next: fresh memory costs as much as to fill it. */
-const SHORT_BYTES = 4 * 1024
-const KEPT_BYTES = 512 * 1024
-
 /**
  * Bytes of a stranger back into packets. A frame that comes in many pieces is copied once into a room of its own
  * size, so the work is linear and the memory is one frame, however small the pieces are.
@@ -53,7 +76,6 @@ export class FrameDecoder {
   #filling: Buffer = this.#header
   #filled = 0
   #several = false
-  #kept: Buffer | undefined
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -88,18 +110,13 @@ export class FrameDecoder {
     this.#filled = 0
     if (filled !== this.#header) {
       this.#filling = this.#header
-      deliver(readPacket(filled, 0, filled.length, this.#several))
-      return
+      const packet = readPacket(filled, 0, filled.length, this.#several)
+      giveBack(filled)
+      return deliver(packet)
     }
     const bytes = this.#announced(filled, 0)
     if (bytes === 0) deliver(readPacket(filled, 0, 0, this.#several))
-    else this.#filling = this.#room(bytes)
-  }
-
-  #room(bytes: number): Buffer {
-    if (bytes > KEPT_BYTES || bytes <= SHORT_BYTES) return Buffer.allocUnsafe(bytes)
-    this.#kept ??= Buffer.allocUnsafeSlow(KEPT_BYTES)
-    return this.#kept.subarray(0, bytes)
+    else this.#filling = takeRoom(bytes).subarray(0, bytes)
   }
 
   #announced(bytes: Buffer, at: number): number {
@@ -118,9 +135,12 @@ function readPacket(bytes: Buffer, start: number, end: number, several: boolean)
   const texts: string[] = []
   for (let at = start; at < end;) {
     const from = at + LENGTH_BYTES
-    at = from <= end ? from + bytes.readUInt32LE(at) : Infinity
+    const header = from <= end ? bytes.readUInt32LE(at) : Infinity
+    // Whatever the bytes are, each is a character: there is nothing in them that could be refused.
+    const byByte = header >= BYTE_PER_CHARACTER
+    at = from + (byByte ? header - BYTE_PER_CHARACTER : header)
     if (at > end) throw new FrameFault('A text is longer than the frame it is in.')
-    texts.push(bytes.toString('utf8', from, at))
+    texts.push(bytes.toString(byByte ? 'latin1' : 'utf8', from, at))
   }
   return texts
 }

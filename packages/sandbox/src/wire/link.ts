@@ -25,9 +25,11 @@ export interface LinkOptions {
   readonly closed: (reason?: unknown) => void
 }
 
-/** Packets are cut near this size, so that a big batch does not become a frame the other side refuses. */
-const PACKET_CHARS = 256 * 1024
+/** Packets are cut near this size: what comes in one packet is worked on only when all of it is there. */
+const PACKET_CHARS = 2_000_000
 const MAX_BYTES_PER_CHAR = 3
+/** What a text costs in a packet beside itself, at most: a length of its own, or a comma. */
+const BESIDE_BYTES = 4
 const NO_TEXTS: readonly string[] = []
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
@@ -44,12 +46,15 @@ export class Link {
   #messages: string[] = []
   #texts: string[] = []
   #chars = 0
+  readonly #packetChars: number
   #flushing = false
   #closed = false
 
   constructor(transport: Transport, options: LinkOptions) {
     this.#transport = transport
     this.#options = options
+    // Several messages, each of which may be sent, must not become a packet that the other side refuses.
+    this.#packetChars = Math.min(PACKET_CHARS, Math.floor(options.maxMessageBytes / MAX_BYTES_PER_CHAR))
     const post = (message: Message): void => this.#post(message)
     this.call = new Conversation(KINDS.call, post)
     this.broker = new Conversation(KINDS.broker, post)
@@ -73,21 +78,23 @@ export class Link {
     const texts: string[] = []
     const holes: Path[] = []
     const rest = takeOut(message.at(-1), texts, holes)
-    this.#add(message, stringify(texts.length === 0 ? message : [...message.slice(0, -1), rest, holes]), texts)
+    if (texts.length === 0) return this.#add(message, stringify(message), NO_TEXTS)
+    const [kind, id, method] = message
+    this.#add(message, stringify(message.length === 3 ? [kind, id, rest, holes] : [kind, id, method, rest, holes]), texts)
   }
 
   #add([kind, id]: Message, json: string, texts: readonly string[]): void {
-    let chars = json.length
-    for (const text of texts) chars += text.length
+    let chars = json.length + BESIDE_BYTES
+    for (const text of texts) chars += text.length + BESIDE_BYTES
     const { maxMessageBytes, inspector } = this.#options
     if (chars * MAX_BYTES_PER_CHAR > maxMessageBytes && bytesOf([json, ...texts]) > maxMessageBytes) {
       const why = `The message is larger than ${maxMessageBytes} bytes. Send less at once.`
       throw new CodedError('MessageTooLarge', why, { data: { limit: 'messageBytes' } })
     }
     inspector.sent(kind, id)
-    if (this.#chars + chars > PACKET_CHARS) this.#flush()
+    if (this.#chars + chars > this.#packetChars) this.#flush()
     this.#messages.push(json)
-    this.#texts.push(...texts)
+    for (const text of texts) this.#texts.push(text)
     this.#chars += chars
     if (this.#flushing) return
     this.#flushing = true
@@ -136,7 +143,7 @@ export class Link {
   }
 }
 
-const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text) + BESIDE_BYTES, 0)
 
 /** The compartment trusts its host: what comes is taken as it is. */
 export const TRUSTING: Inspector = {
@@ -144,7 +151,8 @@ export const TRUSTING: Inspector = {
     if (typeof packet === 'string') return messagesOf(parse(packet) as unknown[]) as readonly Message[]
     const following = (packet as readonly string[]).values()
     const messages = messagesOf(parse(following.next().value!) as unknown[]) as readonly Message[]
-    return messages.map((message) => whole(message, following))
+    for (const message of messages) whole(message, following)
+    return messages
   },
   sent: () => undefined,
 }

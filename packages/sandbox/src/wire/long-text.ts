@@ -21,18 +21,42 @@ export function holdsLongText(value: unknown): boolean {
   return false
 }
 
-/** A copy without its long texts. They are added to `texts`, and to `holes` where they were. */
-export function takeOut(value: unknown, texts: string[], holes: Path[], path: Path = []): unknown {
+/** A copy without its long texts; what holds none is not copied. They are added to `texts`, and to `holes` where they were. */
+export function takeOut(value: unknown, texts: string[], holes: Path[], path: (string | number)[] = []): unknown {
   if (typeof value === 'string') {
     // Half a surrogate pair survives in JSON, but not in UTF-8.
     if (value.length <= LONG_TEXT_CHARS || texts.length === MAX_TEXTS || !value.isWellFormed()) return value
     texts.push(value)
-    holes.push(path)
+    holes.push(path.slice())
     return null
   }
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((member, index) => takeOut(member, texts, holes, [...path, index]))
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, takeOut(member, texts, holes, [...path, key])]))
+  return Array.isArray(value) ? takeOutOfList(value, texts, holes, path) : takeOutOfRecord(value, texts, holes, path)
+}
+
+function takeOutOfList(list: readonly unknown[], texts: string[], holes: Path[], path: (string | number)[]): unknown {
+  let copy: unknown[] | undefined
+  for (let index = 0; index < list.length; index++) {
+    path.push(index)
+    const rest = takeOut(list[index], texts, holes, path)
+    path.pop()
+    if (rest !== list[index]) (copy ??= list.slice())[index] = rest
+  }
+  return copy ?? list
+}
+
+function takeOutOfRecord(record: object, texts: string[], holes: Path[], path: (string | number)[]): unknown {
+  let copy: Record<string, unknown> | undefined
+  for (const key in record) {
+    // To assign to it would not change the copy but what it inherits from.
+    if (key === '__proto__') continue
+    const member = (record as Readonly<Record<string, unknown>>)[key]
+    path.push(key)
+    const rest = takeOut(member, texts, holes, path)
+    path.pop()
+    if (rest !== member) (copy ??= { ...record })[key] = rest
+  }
+  return copy ?? record
 }
 
 /**

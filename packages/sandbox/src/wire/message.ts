@@ -23,10 +23,13 @@ export const messagesOf = (packet: readonly unknown[]): readonly unknown[] => ty
 /** How long a message of that kind is without holes. The last is what it carries. */
 export const lengthOf = (kind: number): number => kind === KINDS.call.request || kind === KINDS.broker.request ? 4 : 3
 
-/** The message with the next of the texts in its holes. Contract: throws a RangeError where they do not fit. */
+/** Puts the next of the texts into the holes of the message itself. Contract: throws a RangeError where they do not fit. */
 export function whole(message: Message, texts: Iterator<string>): Message {
   const length = lengthOf(message[0])
   if (message.length === length) return message
-  const carried = putBack(message[length - 1] as Json, message[length] as readonly Path[], texts)
-  return [...message.slice(0, length - 1), carried] as unknown as Message
+  // It was parsed for us alone.
+  const fields = message as unknown as Json[]
+  const holes = fields.pop() as unknown as readonly Path[]
+  fields[length - 1] = putBack(fields[length - 1]!, holes, texts)
+  return message
 }

@@ -1,17 +1,21 @@
 import { Buffer } from 'node:buffer'
 import { Socket } from 'node:net'
 import { READ_BUFFER_BYTES, readDirectly } from './direct-read.ts'
+import { giveBack, isInRoom } from './frame-rooms.ts'
 import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
 import type { Packet, Transport } from './transport.ts'
 
 export interface SocketTransportOptions {
   readonly maxFrameBytes: number
   /**
-   * Stop reading while the other side does not take what was sent. Only one side may do so: if both did, each could wait
+   * Stop reading while the other side leaves much of what was sent. Only one side may do so: if both did, each could wait
    * for the other to read.
    */
   readonly readOnlyWhenDrained: boolean
 }
+
+/** What may be left without a stop. With as little as a socket holds, long texts would only ever go one way at a time. */
+const UNREAD_BYTES = 8 * 1024 * 1024
 
 /** Keeps nothing of what it is given, and looks at no more of it than it is told. */
 type Take = (chunk: Buffer, length: number) => void
@@ -57,7 +61,10 @@ function transportOver(
     },
     send(packet) {
       if (!socket.writable) return
-      if (!socket.write(encodeFrame(packet)) && readOnlyWhenDrained) socket.pause()
+      const frame = encodeFrame(packet)
+      if (isInRoom(frame)) socket.write(frame, (error) => error ?? giveBack(frame))
+      else socket.write(frame)
+      if (readOnlyWhenDrained && socket.writableLength > UNREAD_BYTES) socket.pause()
     },
     listen(receiver) {
       let closed = false

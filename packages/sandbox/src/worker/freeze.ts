@@ -1,5 +1,12 @@
 import EventEmitter from 'node:events'
 
+/** Taken now: what runs later in this thread may have put something else in its place. */
+const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, preventExtensions } = Object
+const { ownKeys } = Reflect
+const Objects = Set<object>
+const Refusal = TypeError
+const text = String
+
 /**
  * Prototypes whose members are often assigned on objects below them (`this.name = …` in an error, `toString` in a
  * class, `_events` by EventEmitter itself). Freezing alone would forbid that too, so their members become accessors that
@@ -9,8 +16,6 @@ const OVERRIDABLE: readonly object[] = [
   Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype, RangeError.prototype,
   ReferenceError.prototype, SyntaxError.prototype, TypeError.prototype, URIError.prototype, Promise.prototype,
   EventEmitter.prototype, EventTarget.prototype, Event.prototype,
-  // Node assigns `constructor` to every stream that it makes out of another, as `tee` and `new TransformStream` do.
-  ReadableStream.prototype, WritableStream.prototype, TransformStream.prototype,
 ]
 
 const ArrayIterator = Object.getPrototypeOf([][Symbol.iterator]()) as object
@@ -27,22 +32,27 @@ const FROZEN: readonly object[] = [
   SyntaxError, TypeError, URIError, ArrayBuffer, DataView, TypedArray, Uint8Array, Int8Array, Uint16Array, Int16Array,
   Uint32Array, Int32Array, BigUint64Array, BigInt64Array, Uint8ClampedArray, Float32Array, Float64Array, Buffer, Iterator,
   ArrayIterator, EventEmitter, EventTarget, Event,
-  AbortController, AbortSignal, MessagePort, URL, URLSearchParams, TextEncoder, TextDecoder, ReadableStream, WritableStream,
-  TransformStream, new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
+  AbortController, AbortSignal, MessagePort, URL, URLSearchParams, TextEncoder, TextDecoder,
+  new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
 ]
 
 /** Freezes what the thread's own machinery runs on, so that code of the extension cannot put itself in between. */
 export function freezeIntrinsics(more: readonly object[]): void {
-  for (const prototype of OVERRIDABLE) allowOverride(prototype)
-  const done = new Set<object>()
-  for (const object of [...FROZEN, ...more]) {
+  freezeParts([...FROZEN, ...more], OVERRIDABLE)
+}
+
+/** The same for parts of Node, whenever they are loaded. Contract: may be tried again where it failed. */
+export function freezeParts(parts: readonly object[], overridable: readonly object[]): void {
+  for (const prototype of overridable) allowOverride(prototype)
+  const done = new Objects()
+  for (const object of parts) {
     freezeChain(object, done)
     if (typeof object === 'function') freezeChain(object.prototype as object | undefined, done)
   }
 }
 
 function freezeChain(object: object | null | undefined, done: Set<object>): void {
-  for (let at = object; at && !done.has(at); at = Object.getPrototypeOf(at) as object | null) {
+  for (let at = object; at && !done.has(at); at = getPrototypeOf(at) as object | null) {
     done.add(at)
     freezeBut(at, EXCEPT.get(at))
   }
@@ -57,29 +67,29 @@ const EXCEPT: ReadonlyMap<object, (key: string | symbol) => boolean> = new Map<o
 ])
 
 function freezeBut(object: object, except: ((key: string | symbol) => boolean) | undefined): void {
-  if (except === undefined) return void Object.freeze(object)
-  Object.preventExtensions(object)
-  for (const key of Reflect.ownKeys(object)) {
+  if (except === undefined) return void freeze(object)
+  preventExtensions(object)
+  for (const key of ownKeys(object)) {
     if (except(key)) continue
-    const accessor = 'get' in Object.getOwnPropertyDescriptor(object, key)!
-    Object.defineProperty(object, key, accessor ? { configurable: false } : { configurable: false, writable: false })
+    const accessor = 'get' in getOwnPropertyDescriptor(object, key)!
+    defineProperty(object, key, accessor ? { configurable: false } : { configurable: false, writable: false })
   }
 }
 
 function allowOverride(prototype: object): void {
-  for (const key of Reflect.ownKeys(prototype)) {
-    const property = Object.getOwnPropertyDescriptor(prototype, key)!
+  for (const key of ownKeys(prototype)) {
+    const property = getOwnPropertyDescriptor(prototype, key)!
     if (!property.configurable || !('value' in property)) continue
     const { value, enumerable } = property as { readonly value: unknown; readonly enumerable: boolean }
-    Object.defineProperty(prototype, key, {
+    defineProperty(prototype, key, {
       configurable: false,
       enumerable,
       get: () => value,
       set(this: unknown, replacement: unknown) {
         if (this === prototype || typeof this !== 'object' && typeof this !== 'function' || this === null) {
-          throw new TypeError(`Cannot assign to read only property '${String(key)}' of a frozen prototype`)
+          throw new Refusal(`Cannot assign to read only property '${text(key)}' of a frozen prototype`)
         }
-        Object.defineProperty(this, key, { value: replacement, writable: true, enumerable: true, configurable: true })
+        defineProperty(this, key, { value: replacement, writable: true, enumerable: true, configurable: true })
       },
     })
   }

@@ -1,3 +1,5 @@
+import { STREAMS } from './streams.ts'
+
 /** The globals a compartment keeps beside the language's own. What is not named here is deleted. */
 export const ADMITTED_GLOBALS: ReadonlySet<string> = new Set([
   // The language.
@@ -14,11 +16,7 @@ export const ADMITTED_GLOBALS: ReadonlySet<string> = new Set([
   // Time and cancellation.
   'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate', 'queueMicrotask',
   'AbortController', 'AbortSignal', 'Event', 'EventTarget', 'CustomEvent', 'DOMException', 'QuotaExceededError',
-  // Streams in memory; those that compress run in a pool shared with others, and are not here.
-  'ReadableStream', 'ReadableStreamDefaultReader', 'ReadableStreamBYOBReader', 'ReadableStreamBYOBRequest',
-  'ReadableByteStreamController', 'ReadableStreamDefaultController', 'WritableStream', 'WritableStreamDefaultController',
-  'WritableStreamDefaultWriter', 'TransformStream', 'TransformStreamDefaultController', 'ByteLengthQueuingStrategy',
-  'CountQueuingStrategy', 'TextEncoderStream', 'TextDecoderStream',
+  ...STREAMS,
   // Replaced by lockdown with ones of its own.
   'console', 'process', 'crypto', 'performance',
 ])

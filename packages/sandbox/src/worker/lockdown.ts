@@ -5,6 +5,7 @@ import { ADMITTED_BUILTINS } from './builtins.ts'
 import { dataClone, type Serdes } from './data-clone.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { ADMITTED_GLOBALS } from './globals.ts'
+import { forgetTransfers, lateStreams, type Streams } from './streams.ts'
 
 /** What Node itself calls on `process` while a worker runs. All else is taken from it. */
 const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
@@ -25,6 +26,7 @@ export interface LockdownOptions {
 export function lockDown({ console }: LockdownOptions): void {
   process.permission.drop('fs.read')
   const builtins = trimmedBuiltins()
+  lateStreams(lazyBuiltin<Streams>('node:stream/web'))
   const stand = standInProcess()
   replaceStdio()
   replaceGlobals({
@@ -47,7 +49,7 @@ function trimmedBuiltins(): readonly object[] {
     return builtin
   })
   for (const [object, names] of TRIMMED) for (const name of names) Reflect.deleteProperty(object, name)
-  for (const { prototype } of [AbortSignal, ReadableStream, WritableStream, TransformStream]) forgetTransfers(prototype)
+  forgetTransfers(AbortSignal.prototype)
   syncBuiltinESMExports()
   return builtins
 }
@@ -57,13 +59,6 @@ const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly
   [URL, ['createObjectURL', 'revokeObjectURL']],
   [(globalThis as unknown as { readonly WebAssembly: object }).WebAssembly, ['compileStreaming', 'instantiateStreaming']],
 ])
-
-/** The methods by which Node moves an object to another thread: whoever calls them is given ports. */
-function forgetTransfers(prototype: object): void {
-  for (const key of Object.getOwnPropertySymbols(prototype)) {
-    if (key.description?.startsWith('messaging_') === true) Reflect.deleteProperty(prototype, key)
-  }
-}
 
 /** Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it. */
 function randomness(): object {

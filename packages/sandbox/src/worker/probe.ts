@@ -1,6 +1,5 @@
 import { openSync } from 'node:fs'
 import process from 'node:process'
-import { Script } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { CodedError } from '../wire/remote-error.ts'
 import { ADMITTED_GLOBALS } from './globals.ts'
@@ -56,7 +55,8 @@ function isEmptied(name: string): boolean {
 
 function isScript(text: string): boolean {
   try {
-    void new Script(text)
+    // oxlint-disable-next-line eslint/no-new-func -- it is read, not run, and takes a fifth of the time of a Script
+    void new Function(text)
     return true
   } catch {
     return false

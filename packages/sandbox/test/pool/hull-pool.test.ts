@@ -1,6 +1,7 @@
 import type { CompartmentSession } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
+import type { PooledSandbox } from '../../src/index.ts'
 import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixture.ts'
 import { childrenOf, pooled } from './pooled.ts'
 
@@ -16,9 +17,16 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
   const request = (number: number, more: Partial<Parameters<typeof requestOf>[0]> = {}): ReturnType<typeof requestOf> =>
     requestOf({ placement, source: running(`return ${number}`), ...more })
 
+  /** One that does not give its place away: it is at work until it is closed. */
+  const openBusy = async (sandbox: PooledSandbox, number: number): Promise<CompartmentSession> => {
+    const session = await sandbox.open(request(number, { source: running('await new Promise(() => undefined)') }))
+    session.call(invocation()).catch(() => undefined)
+    return session
+  }
+
   it('further openings wait in line, and get theirs in order', async () => {
     const sandbox = pooled({ most: BOUND })
-    const open = [await sandbox.open(request(0)), await sandbox.open(request(1))]
+    const open = [await openBusy(sandbox, 0), await openBusy(sandbox, 1)]
     const opened: number[] = []
     const later = [2, 3, 4].map((number) => sandbox.open(request(number)).then((session) => {
       opened.push(number)
@@ -50,7 +58,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
 
   it('one that gives up leaves the line, and the others move up', async () => {
     const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
-    const first = await sandbox.open(request(1))
+    const first = await openBusy(sandbox, 1)
     const patience = new AbortController()
     const gaveUp = codeOf(sandbox.open(request(2, { signal: patience.signal })))
     const waits = sandbox.open(request(3))
@@ -65,8 +73,23 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
     await sandbox.open(request(1))
     const error = await refusal(sandbox.open(request(2, { limits: { startMs: 30 } })))
-    expect([error.code, error.message]).toEqual(['LifecycleTimeout', expect.stringContaining('None of the 1 places')])
+    expect([error.code, error.message]).toEqual(['NoPlaceFree', expect.stringContaining('None of the 1 places')])
     expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
+  })
+
+  it('who waits gets the place of one that nobody has called for long, which is woken when somebody does', async () => {
+    const sandbox = pooled({ most: BOUND })
+    const busy = await openBusy(sandbox, 0)
+    const sessions = [await sandbox.open(request(1))]
+    for (const number of [2, 3]) {
+      const before = sessions.at(-1)!
+      expect(await before.call(invocation())).toBe(number - 1)
+      sessions.push(await sandbox.open(request(number)))
+      expect(sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 0 })
+    }
+    expect(await sessions[0]!.call(invocation())).toBe(1)
+    expect(await sessions[2]!.call(invocation())).toBe(3)
+    expect(busy.inFlight).toBe(1)
   })
 
   it('a place is free again however its compartment ended, and when it could not be opened', async () => {

@@ -64,7 +64,7 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
   it('is opened in all of them, or not at all', async () => {
     const sandbox = pooled({ most: { hulls: 2, threads: 2 } })
     const late = codeOf(sandbox.open({ ...spread(3), limits: { ...spread(3).limits, startMs: 200 } }))
-    expect(await late).toBe('LifecycleTimeout')
+    expect(await late).toBe('NoPlaceFree')
     expect(sandbox.census()[placement].used).toBe(0)
     expect(await codeOf(sandbox.open(spread(2, 'throw new Error("no")')))).toBe('CompartmentStartFailed')
     expect(sandbox.census()[placement].used).toBe(0)

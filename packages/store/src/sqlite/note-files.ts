@@ -59,14 +59,20 @@ export class NoteFiles implements Notes {
 
 const DRAFT = '~'
 
+/** How long a note, or that it was dropped, may wait for others to be saved with. */
+const GATHERING_MS = 20
+
 class NoteFile implements Notebook {
   readonly #file: string
   readonly #standing = new Map<number, string>()
   /** Made by the first note: most processes have none to make. */
   #descriptor: number | undefined
   #bytes = 0
-  /** Notes that were dropped and are not crossed out yet. */
-  #strikes = ''
+  /** Lines that are not saved yet. */
+  #lines = ''
+  #timer: NodeJS.Timeout | undefined
+  /** What stands in the file may not be what stands: it is written anew. */
+  #isTorn = false
   #closed = false
 
   constructor(file: string) {
@@ -75,58 +81,94 @@ class NoteFile implements Notebook {
 
   put(id: number, text: string): void {
     if (this.#closed) throw closedFault()
-    this.#write(`${this.#strikes}+${id} ${text}\n`)
     this.#standing.set(id, text)
-    this.#strikes = ''
+    this.#add(`+${id} ${text}\n`)
   }
 
   drop(id: number): void {
-    if (!this.#standing.delete(id)) return
-    // The next note takes them along; where none comes, they go by themselves.
-    if (this.#strikes === '') setImmediate(this.#strike)
-    this.#strikes += `-${id}\n`
+    if (this.#standing.delete(id) && !this.#closed) this.#add(`-${id}\n`)
+  }
+
+  save(): void {
+    if (this.#lines === '' || this.#closed) return
+    const lines = this.#lines
+    this.#lines = ''
+    try {
+      this.#write(lines)
+      this.#isTorn = false
+    } catch (error) {
+      this.#isTorn = true
+      throw noteFault(this.#file, error)
+    }
   }
 
   close(): void {
     if (this.#closed) return
-    this.#strike()
+    this.#saveAnyway()
     this.#closed = true
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)
     if (this.#standing.size === 0) rmSync(this.#file, { force: true })
   }
 
-  readonly #strike = (): void => {
-    if (this.#strikes === '' || this.#closed) return
+  #add(line: string): void {
+    this.#lines += line
+    this.#timer ??= setTimeout(this.#saveAnyway, GATHERING_MS)
+  }
+
+  readonly #saveAnyway = (): void => {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     try {
-      this.#write(this.#strikes)
-      this.#strikes = ''
+      this.save()
     } catch {
-      // They go with the next note. Until then the calls count as open, which is the safe side.
+      // They go with the next that can be saved. Until then what was dropped counts as open, which is the safe side.
     }
   }
 
   #write(lines: string): void {
-    try {
-      this.#descriptor ??= openSync(this.#file, 'ax', OWNER_ONLY_FILE)
-      if (this.#bytes > LARGEST_BYTES) this.#beginAnew()
-      this.#bytes += writeSync(this.#descriptor, lines)
-    } catch (error) {
-      throw noteFault(this.#file, error)
+    if (this.#descriptor === undefined) {
+      this.#descriptor = openSync(this.#file, 'ax', OWNER_ONLY_FILE)
+      this.#bytes = writeWhole(this.#descriptor, this.#whole())
+    } else if (this.#isTorn || this.#bytes > LARGEST_BYTES) {
+      this.#beginAnew(this.#descriptor)
+    } else {
+      this.#bytes += writeWhole(this.#descriptor, lines)
     }
   }
 
   /** Whole at every moment: the old file is there until the new one is. */
-  #beginAnew(): void {
+  #beginAnew(old: number): void {
     const draft = `${this.#file}${DRAFT}`
     rmSync(draft, { force: true })
     const descriptor = openSync(draft, 'ax', OWNER_ONLY_FILE)
-    const lines = [...this.#standing].map(([id, text]) => `+${id} ${text}\n`).join('')
-    this.#bytes = lines === '' ? 0 : writeSync(descriptor, lines)
-    renameSync(draft, this.#file)
-    closeSync(this.#descriptor!)
+    try {
+      this.#bytes = writeWhole(descriptor, this.#whole())
+      renameSync(draft, this.#file)
+    } catch (error) {
+      closeSync(descriptor)
+      throw error
+    }
     this.#descriptor = descriptor
+    closeSync(old)
   }
+
+  #whole(): string {
+    return [...this.#standing].map(([id, text]) => `+${id} ${text}\n`).join('')
+  }
+}
+
+/** Short lines are put into bytes here, without memory of their own. */
+const scratch = Buffer.allocUnsafeSlow(256 * 1024)
+const MAX_BYTES_PER_CHAR = 3
+
+/** Returns how many bytes that were. */
+function writeWhole(descriptor: number, text: string): number {
+  const isShort = text.length * MAX_BYTES_PER_CHAR <= scratch.length
+  const bytes = isShort ? scratch : Buffer.from(text)
+  const length = isShort ? scratch.write(text) : bytes.length
+  for (let at = 0; at < length;) at += writeSync(descriptor, bytes, at, length - at)
+  return length
 }
 
 /** The notes that nobody has crossed out. A line that was not finished was never promised. */

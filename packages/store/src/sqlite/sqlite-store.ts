@@ -1,16 +1,19 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { AuditEntry, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
+import type { AuditEntry, AuditGroup, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
-import { BETWEEN, CHAIN_START, linkOf } from '../audit-chain.ts'
-import { readRecord, writePlain, writeRecord } from '../record-text.ts'
+import { CHAIN_START } from '../audit-chain.ts'
+import { draftGroup } from '../group-text.ts'
+import { readRecord, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
+import { AuditPages } from './audit/audit-pages.ts'
+import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { NoteFiles } from './note-files.ts'
 import { isBusy, sqliteFault } from './sqlite-fault.ts'
 
 /**
  * The durable store over a database that is open, migrated and its own. Operations take effect in the order they were asked
- * for: a read that follows a write sees it, awaited or not.
+ * for: a read that follows a write sees it, awaited or not. Of an audit under load it may see what was asked for later as well.
  */
 export class SqliteStore implements Store {
   readonly #database: DatabaseSync
@@ -21,10 +24,8 @@ export class SqliteStore implements Store {
   readonly #delete: StatementSync
   readonly #scan: StatementSync
   readonly #revision: StatementSync
-  readonly #insert: StatementSync
-  readonly #end: StatementSync
-  readonly #moveEnd: StatementSync
-  readonly #page: StatementSync
+  readonly #audit: AuditWriter
+  readonly #pages: AuditPages
   readonly notes: NoteFiles
   #closing: Promise<void> | undefined
 
@@ -38,15 +39,8 @@ export class SqliteStore implements Store {
     this.#delete = database.prepare('DELETE FROM entry WHERE collection = ? AND key = ?')
     this.#scan = database.prepare('SELECT key, value FROM entry WHERE collection = ? AND key >= ? ORDER BY key')
     this.#revision = database.prepare('SELECT number FROM approval_revision')
-    this.#insert = database.prepare('INSERT INTO audit VALUES (?, ?, ?)')
-    this.#end = database.prepare('SELECT position, link FROM audit_end')
-    this.#moveEnd = database.prepare(
-      'INSERT INTO audit_end VALUES (1, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, link = excluded.link',
-    )
-    // From the row that the position falls into.
-    this.#page = database.prepare(`
-      SELECT position, record, link FROM audit
-      WHERE position >= coalesce((SELECT max(position) FROM audit WHERE position <= ?), ?) ORDER BY position`)
+    this.#audit = new AuditWriter(database, file, this.#queue)
+    this.#pages = new AuditPages(database)
   }
 
   async read(collection: StoreCollection, key: string): Promise<Json | undefined> {
@@ -109,50 +103,25 @@ export class SqliteStore implements Store {
 
   async append(record: Json): Promise<number> {
     this.#mustBeOpen()
-    return this.#extend(writeRecord(record), 1)
+    return this.#audit.add({ text: writeRecord(record), digested: [], count: 1 })
   }
 
-  async appendAll(records: readonly Json[]): Promise<number> {
+  async appendAll(group: AuditGroup): Promise<number> {
     this.#mustBeOpen()
-    if (records.length === 0) return (await this.auditSpan()).last
-    return this.#extend(records.map(writePlain).join(BETWEEN), records.length)
-  }
-
-  /** One row for all: its position is that of the first, its link stands for each of them. */
-  #extend(text: string, count: number): Promise<number> {
-    return this.#queue.enqueue(() => {
-      const end = this.#auditEnd()
-      const [first, last] = [end.position + 1, end.position + count]
-      const link = linkOf(end.link, first, text)
-      this.#insert.run(first, text, link)
-      this.#moveEnd.run(last, link)
-      return last
-    })
+    return group.rows.length === 0 ? (await this.auditSpan()).last : this.#audit.add(draftGroup(group))
   }
 
   async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
     this.#mustBeOpen()
     const page = auditPage(from, limit)
-    return this.#look(() => {
-      const entries: AuditEntry[] = []
-      for (const row of this.#page.iterate(page.from, page.from)) {
-        const first = Number(row['position'])
-        const texts = String(row['record']).split(BETWEEN)
-        for (const [index, text] of texts.entries()) {
-          const position = first + index
-          if (position < page.from) continue
-          if (entries.length >= page.limit) return entries
-          const link = index === texts.length - 1 ? String(row['link']) : null
-          entries.push({ position, record: readRecord(text, `audit record ${position}`), link })
-        }
-      }
-      return entries
-    })
+    if (this.#audit.isThreaded) await this.#audit.settled()
+    return this.#look(() => this.#pages.read(page.from, page.limit))
   }
 
   async auditSpan(): Promise<AuditSpan> {
     this.#mustBeOpen()
-    const { position, link } = await this.#look(() => this.#auditEnd())
+    if (this.#audit.isThreaded) await this.#audit.settled()
+    const { position, link } = await this.#look(() => this.#audit.end())
     return { first: Math.min(position, 1), before: CHAIN_START, last: position, link }
   }
 
@@ -164,6 +133,7 @@ export class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     this.notes.close()
+    await this.#audit.close()
     await this.#queue.close()
     try {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -186,12 +156,6 @@ export class SqliteStore implements Store {
       if (isBusy(error)) return this.#queue.enqueue(run, false)
       throw sqliteFault(error, this.#file)
     }
-  }
-
-  /** Read within the transaction that continues it: another process may have been quicker. */
-  #auditEnd(): { readonly position: number; readonly link: string } {
-    const row = this.#end.get()
-    return row === undefined ? { position: 0, link: CHAIN_START } : { position: Number(row['position']), link: String(row['link']) }
   }
 
   #check(collection: StoreCollection, key: string): void {

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { NoteFiles } from '../../src/sqlite/note-files.ts'
 import { StoreFolder } from './store-folder.ts'
 
@@ -9,20 +9,22 @@ beforeEach(() => { folder = new StoreFolder() })
 afterEach(() => folder[Symbol.asyncDispose]())
 
 const files = () => readdirSync(dirname(folder.file)).filter((name) => name.includes('-notes-'))
-const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('what was put and not dropped is there for whoever comes next, at once', async () => {
+it('what was put, saved and not dropped is there for whoever comes next', async () => {
   const notebook = new NoteFiles(folder.file).open('a/b 1')
   notebook.put(1, '{"one":1}')
   notebook.put(2, '{"two":2}')
   notebook.drop(1)
   notebook.drop(1)
   notebook.put(3, 'three')
+  expect(files()).toEqual([])
+  notebook.save()
   const next = new NoteFiles(folder.file)
   expect(await next.owners()).toEqual(['a/b 1'])
   expect(await next.left('a/b 1')).toEqual(['{"two":2}', 'three'])
   notebook.drop(3)
-  await turn()
+  notebook.save()
+  notebook.save()
   expect(await next.left('a/b 1')).toEqual(['{"two":2}'])
   await next.discard('a/b 1')
   expect(await next.owners()).toEqual([])
@@ -32,6 +34,7 @@ it('no file is made before the first note, none is left after the last, and it i
   const notes = new NoteFiles(folder.file)
   const [quiet, busy] = [notes.open('quiet'), notes.open('busy')]
   busy.put(1, 'x')
+  busy.save()
   expect(files()).toHaveLength(1)
   expect(statSync(join(dirname(folder.file), files()[0]!)).mode & 0o777).toBe(0o600)
   busy.drop(1)
@@ -56,17 +59,48 @@ it('a file that grows is written anew, and loses nothing that stands', async () 
   notebook.put(0, 'stands')
   for (let id = 1; id <= 3_000; id++) {
     notebook.put(id, 'x'.repeat(1_000))
+    notebook.save()
     notebook.drop(id)
   }
-  await turn()
+  notebook.save()
   expect(statSync(join(dirname(folder.file), files()[0]!)).size).toBeLessThan(1_100_000)
   expect(await new NoteFiles(folder.file).left('me')).toEqual(['stands'])
 })
 
-it('a folder that cannot be written to is told, and a name that is taken is not shared', () => {
+it('nobody has to ask for it to be saved', async () => {
+  const notebook = new NoteFiles(folder.file).open('me')
+  notebook.put(1, 'one')
+  notebook.put(2, 'two')
+  notebook.drop(1)
+  const next = new NoteFiles(folder.file)
+  await vi.waitFor(async () => expect(await next.left('me')).toEqual(['two']))
+  notebook.drop(2)
+  await vi.waitFor(async () => expect(await next.left('me')).toEqual([]))
+})
+
+it('a folder that cannot be written to is told, and a name that is taken is not shared', async () => {
   const notes = new NoteFiles(folder.file)
-  notes.open('me').put(1, 'x')
-  expect(() => notes.open('me').put(1, 'y')).toThrow(expect.objectContaining({ code: 'StoreUnavailable', data: expect.objectContaining({ reason: 'disk' }) }))
-  const missing = new NoteFiles(join(dirname(folder.file), 'nowhere', 'host.db')).open('me')
-  expect(() => missing.put(1, 'x')).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
+  const mine = notes.open('me')
+  mine.put(1, 'x')
+  mine.save()
+  const other = notes.open('me')
+  other.put(1, 'y')
+  expect(() => other.save()).toThrow(expect.objectContaining({ code: 'StoreUnavailable', data: expect.objectContaining({ reason: 'disk' }) }))
+  other.put(2, 'z')
+  expect(() => other.save()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
+  expect(await notes.left('me')).toEqual(['x'])
+})
+
+it('what could not be saved is, once the folder can be written to', async () => {
+  const place = join(dirname(folder.file), 'later')
+  const notes = new NoteFiles(join(place, 'host.db'))
+  const notebook = notes.open('me')
+  notebook.put(1, 'one')
+  expect(() => notebook.save()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
+  notebook.put(2, 'two')
+  notebook.drop(2)
+  mkdirSync(place)
+  notebook.put(3, 'three')
+  notebook.save()
+  expect(await notes.left('me')).toEqual(['one', 'three'])
 })

@@ -5,7 +5,7 @@ import { verifyAudit } from '../../src/index.ts'
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** A record that shows when it is torn. Some take several pages. */
-export function makeRecord(writer: string, n: number): Json {
+export function makeRecord(writer: string, n: number) {
   const filler = String(n).repeat(Math.floor(Math.random() * (n % 20 === 0 ? 4_000 : 100)))
   return { writer, n, filler, digest: digest(`${writer} ${n} ${filler}`) }
 }

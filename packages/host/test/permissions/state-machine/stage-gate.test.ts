@@ -114,6 +114,22 @@ describe('a tool that the stage does not list', () => {
     expect(approver.asked).toHaveLength(3)
   })
 
+  test('is not granted by an approval that is given to another question meanwhile, asked already or not', async () => {
+    const approver = new ScriptedApprover()
+    const { world, session } = await opened({ stateMachine: new Machine(), approver })
+    const free = await world.host.openSession({ approver: new ScriptedApprover('project') })
+    const outcomes = ['asked', 'in line'].map((id) => session.call({ ...call, id }))
+    await flush()
+    expect(verdictOf(await free.call(call))).toBe('output')
+    expect(await world.host.approvals.list()).toMatchObject([{ tool: 'echo', scope: 'project', uses: 0 }])
+    approver.answer('reject')
+    await flush()
+    expect(approver.asked).toHaveLength(2)
+    approver.answer('reject')
+    expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['ApprovalDenied', 'ApprovalDenied'])
+    expect(await world.host.approvals.list()).toMatchObject([{ uses: 0 }])
+  })
+
   test('does not run when the stage is tried anew while the person thinks', async () => {
     const machine = new Machine()
     const approver = new ScriptedApprover()

@@ -6,8 +6,8 @@ export interface OpenCall {
   readonly callId: string
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
-  readonly onProgress?: ((text: string) => void) | undefined
-  readonly onUpdate?: ((partial: Json) => void) | undefined
+  onProgress?(text: string): void
+  onUpdate?(partial: Json): void
 }
 
 /** One capability call: judged by the grant of the call it is made in, its arguments still a stranger's. */

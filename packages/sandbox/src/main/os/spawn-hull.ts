@@ -52,9 +52,13 @@ function killGroup({ pid }: ChildProcess): void {
 function hand(filter: Uint8Array, child: ChildProcess): void {
   // When no descriptor is left there are no streams at all, whatever the types say.
   const pipe = ((child.stdio ?? []) as readonly unknown[])[SECCOMP_FD] as Duplex | undefined
+  if (pipe === undefined) return
   // One that ends before it has read this says why by its end.
-  pipe?.on('error', () => undefined)
+  pipe.on('error', () => undefined)
+  pipe.write(filter)
+  // The child waits for the end of it. A stream that is ended closes in a later turn, which a busy host may be slow to come to.
+  if (pipe.writableLength === 0) return void pipe.destroy()
   // Unread it would not close, and the child's `close` waits for it.
-  pipe?.resume()
-  pipe?.end(filter)
+  pipe.resume()
+  pipe.end()
 }

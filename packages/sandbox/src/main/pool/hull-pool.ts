@@ -12,9 +12,12 @@ export interface HullPoolOptions {
   /** At once, spares among them. */
   readonly most: number
   readonly spares: number
+  /** Called while an opening waits in line: somebody may give a place back that is of no use to them. */
+  readonly crowded: () => void
 }
 
 const REFILL_MS = 25
+const CROWDED_MS = 50
 
 export interface Census {
   readonly used: number
@@ -96,12 +99,16 @@ export class HullPool {
     const timer = setTimeout(() => {
       const { most } = this.#options
       const why = `None of the ${most} places for compartments became free within ${startMs} ms. Close some, or allow more.`
-      late.abort(new BulkheadError('LifecycleTimeout', why, { data: { most } }))
+      late.abort(new BulkheadError('NoPlaceFree', why, { data: { most } }))
     }, startMs)
+    const place = this.#berths.take(AbortSignal.any([signal, late.signal]))
+    if (this.#berths.waiting > 0) this.#options.crowded()
+    const crowded = setInterval(this.#options.crowded, CROWDED_MS)
     try {
-      return await this.#berths.take(AbortSignal.any([signal, late.signal]))
+      return await place
     } finally {
       clearTimeout(timer)
+      clearInterval(crowded)
     }
   }
 

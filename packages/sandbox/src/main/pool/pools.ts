@@ -22,8 +22,10 @@ export type Pools = Readonly<Record<PooledPlacement, HullPool>>
 const SPARES = 1
 const MOST = 64
 
-/** Contract: throws ConfigInvalid for a number that is none of places. */
-export function createPools({ spares = {}, most = {}, os = 'auto' }: PoolOptions): Pools {
+/** `crowded` is called while openings of that placement wait in line. Contract: throws ConfigInvalid for a number that is none of places. */
+export function createPools(
+  { spares = {}, most = {}, os = 'auto' }: PoolOptions, crowded: (placement: PooledPlacement) => void,
+): Pools {
   for (const [name, count] of Object.entries(spares)) requireCount(`spares.${name}`, count, 0)
   for (const [name, count] of Object.entries(most)) requireCount(`most.${name}`, count, 1)
   return {
@@ -35,12 +37,14 @@ export function createPools({ spares = {}, most = {}, os = 'auto' }: PoolOptions
       beforeSpares: warmImage,
       most: most.hulls ?? MOST,
       spares: spares.process ?? SPARES,
+      crowded: () => crowded('process'),
     }),
     thread: new HullPool({
       starter: async () => threadStarter(await loadImage()),
       beforeSpares: warmImage,
       most: most.threads ?? MOST,
       spares: spares.thread ?? SPARES,
+      crowded: () => crowded('thread'),
     }),
   }
 }

@@ -9,7 +9,8 @@ import { PhasesRun } from './phases-run.ts'
 export type OpenSession = (request: CompartmentRequest) => Promise<CompartmentSession>
 
 /**
- * A session whose compartment is given back when nobody has called it for a while, and opened anew by the next call.
+ * A session whose compartment is given back when nobody has called it for a while, or when another one needs its place, and
+ * opened anew by the next call.
  *
  *   awake ─ idle ─▶ falling asleep ▶ asleep ─ call ─▶ waking ▶ awake
  *     └───────────── closed, dies, cannot be woken ─────┴──▶ ended
@@ -21,6 +22,7 @@ export class SleepySession implements CompartmentSession {
   readonly ended: Promise<CompartmentEnd>
   readonly #request: CompartmentRequest
   readonly #open: OpenSession
+  /** Infinity: it is given back for another one only. */
   readonly #idleMs: number
   readonly #phases = new PhasesRun()
   readonly #end = Promise.withResolvers<CompartmentEnd>()
@@ -35,7 +37,7 @@ export class SleepySession implements CompartmentSession {
   #quietSince = 0
   #timer: NodeJS.Timeout | undefined
 
-  static async open(request: CompartmentRequest, open: OpenSession, idleMs: number): Promise<CompartmentSession> {
+  static async open(request: CompartmentRequest, open: OpenSession, idleMs: number): Promise<SleepySession> {
     return new SleepySession(request, open, idleMs, await open(request))
   }
 
@@ -59,6 +61,22 @@ export class SleepySession implements CompartmentSession {
     return this.#session?.quiet
   }
 
+  /** For how many ms nobody has wanted anything of it; 0 while somebody does, and of one that has no place. */
+  get unusedMs(): number {
+    const session = this.#session
+    if (session === undefined || this.#busy > 0 || session.inFlight > 0) return 0
+    return performance.now() - this.#quietSince
+  }
+
+  get isFallingAsleep(): boolean {
+    return this.#falling !== undefined
+  }
+
+  /** Contract: of one that is unused. */
+  giveBack(): void {
+    if (this.#session !== undefined) this.#fallAsleep(this.#session)
+  }
+
   async lifecycle(phase: LifecyclePhase): Promise<void> {
     const endsIt = phase === 'deactivate' || phase === 'dispose'
     if (endsIt && this.#session === undefined && this.#waking === undefined && !this.#over.signal.aborted) {
@@ -71,15 +89,21 @@ export class SleepySession implements CompartmentSession {
   }
 
   call(invocation: ToolInvocation): Promise<Json> {
-    return this.#use(invocation.signal, (session) => session.call(invocation))
+    const session = this.#session
+    // Without a time after which it sleeps, it need not be noticed when a call has ended.
+    if (session !== undefined && this.#idleMs === Infinity) {
+      this.#quietSince = performance.now()
+      return session.call(invocation)
+    }
+    return this.#use(invocation, (awake) => awake.call(invocation))
   }
 
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string> {
-    return this.#use(signal, (session) => session.deriveApprovalKey(tool, args, signal))
+    return this.#use({ signal }, (session) => session.deriveApprovalKey(tool, args, signal))
   }
 
   migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
-    return this.#use(signal, (session) => session.migrateState(stored, signal))
+    return this.#use({ signal }, (session) => session.migrateState(stored, signal))
   }
 
   async close(reason?: BulkheadError): Promise<void> {
@@ -89,10 +113,11 @@ export class SleepySession implements CompartmentSession {
     await Promise.all([session?.close(reason), this.#falling, this.#waking?.catch(() => undefined)])
   }
 
-  async #use<T>(signal: AbortSignal | undefined, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
+  /** The signal is read only where it has to be woken. */
+  async #use<T>(asker: Pick<ToolInvocation, 'signal'> | undefined, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
     this.#busy++
     try {
-      return await ask(this.#session ?? await this.#awake(signal))
+      return await ask(this.#session ?? await this.#awake(asker?.signal))
     } finally {
       if (--this.#busy === 0) this.#rest()
     }
@@ -143,6 +168,7 @@ export class SleepySession implements CompartmentSession {
   /** A look after each such time, and not a clock for each call. */
   #rest(): void {
     this.#quietSince = performance.now()
+    if (this.#idleMs === Infinity) return
     this.#timer ??= setTimeout(() => this.#look(), this.#idleMs).unref()
   }
 

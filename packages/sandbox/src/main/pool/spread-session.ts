@@ -84,17 +84,17 @@ export class SpreadSession implements CompartmentSession {
   }
 
   async call(invocation: ToolInvocation): Promise<Json> {
-    const value = await this.#use(invocation.signal, (session) => session.call(invocation))
+    const value = await this.#use(invocation, (session) => session.call(invocation))
     this.#deathsInARow = 0
     return value
   }
 
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string> {
-    return this.#use(signal, (session) => session.deriveApprovalKey(tool, args, signal))
+    return this.#use({ signal }, (session) => session.deriveApprovalKey(tool, args, signal))
   }
 
   migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
-    return this.#use(signal, (session) => session.migrateState(stored, signal))
+    return this.#use({ signal }, (session) => session.migrateState(stored, signal))
   }
 
   async close(reason?: BulkheadError): Promise<void> {
@@ -103,12 +103,12 @@ export class SpreadSession implements CompartmentSession {
   }
 
   /** Chosen and asked at once: who comes next sees it busy. */
-  async #use<T>(signal: AbortSignal, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
+  async #use<T>(asker: Pick<ToolInvocation, 'signal'>, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
     this.#over.signal.throwIfAborted()
     const [freest] = this.#members.flatMap(({ session }) => session ?? []).toSorted(byLoad)
     const starting = this.#members.filter(({ session }) => session === undefined).map((member) => this.#replaced(member))
     for (const start of starting) start.catch(() => undefined)
-    return ask(freest ?? await abortable(() => Promise.race(starting), signal))
+    return ask(freest ?? await abortable(() => Promise.race(starting), asker.signal))
   }
 
   #replaced(member: Member): Promise<CompartmentSession> {

@@ -8,7 +8,7 @@ import { inheritableDescriptors, isInheritable } from './inheritable-descriptors
 import type { Argv, Rlimits } from './launcher.ts'
 import { Launcher } from './launcher.ts'
 import { Leftovers } from './leftovers.ts'
-import { LiveOutput } from './live-output.ts'
+import { LiveOutput, type StreamName } from './live-output.ts'
 import { OffLimits } from './off-limits.ts'
 import type { PipeRequest } from './pipe/pipe-request.ts'
 import { judgePipe, readPipeRequest, withStageSecrets } from './pipe/pipe-request.ts'
@@ -82,6 +82,11 @@ interface Attempt {
   over: Promise<unknown>
 }
 
+type SpawnParts = Pick<RunParts, 'argv' | 'input' | 'streams'> & {
+  /** Nobody hears of its output while it runs. */
+  readonly isQuiet?: boolean
+}
+
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): ShellCapability {
   const { workspace, tools, rlimits, wrap, secrets, operator, kept = [], path = SYSTEM_PATH, platform = process.platform } = options
@@ -103,11 +108,11 @@ export function shellCapability(options: ShellOptions): ShellCapability {
   let started = 0
   let closed = false
 
-  const spawnIn = (call: OpenCall, cwd: string, parts: Pick<RunParts, 'argv' | 'input' | 'streams'>): Run => {
+  const spawnIn = (call: OpenCall, cwd: string, { isQuiet = false, ...parts }: SpawnParts): Run => {
     const run = ++started
     const marker = `${compartment}.${run}`
-    const { onUpdate } = call
-    const live = onUpdate && new LiveOutput((stream, text) => onUpdate({ type: 'shell.output', run, stream, text }), updateMs)
+    const update = (stream: StreamName, text: string): void => call.onUpdate?.({ type: 'shell.output', run, stream, text })
+    const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
     masked = (masked ?? inheritableDescriptors()).filter(isInheritable)
     return new Run({
       ...parts, cwd, marker, live, leftovers, graceMs, drainMs, masked,
@@ -144,7 +149,8 @@ export function shellCapability(options: ShellOptions): ShellCapability {
           const wired = isPlainWiring(stage) ? argv : crossed(shell.path, stage, argv)
           const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
           const input = typeof stage.input === 'string' ? stage.input : undefined
-          return spawnIn(call, cwd, { argv: launch([...prefix, ...wired]), input, streams: streamsOf(stage, files, ends) })
+          const streams = streamsOf(stage, files, ends)
+          return spawnIn(call, cwd, { argv: launch([...prefix, ...wired]), input, streams, isQuiet: request.quiet })
         }
         return new Pipeline(request.stages.length, startStage, request.timeoutMs)
       })
@@ -201,8 +207,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
         const asked = readPipeRequest(args)
         judgePipe(call.tool, asked)
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
-        const heard = request.quiet ? { ...call, onUpdate: undefined } : call
-        return finish(call, admit(call.callId), (stop) => startPipe(heard, request, stop))
+        return finish(call, admit(call.callId), (stop) => startPipe(call, request, stop))
       },
     },
     endCall(callId) {

@@ -1,0 +1,56 @@
+import type { Notebook, Notes } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { flush } from '../twin/clock.ts'
+import { MemoryStore } from '../twin/store.ts'
+import { createWorld, verdictOf } from '../twin/world.ts'
+
+/** A store whose notes say what was asked of them, in one order with what the tools do. */
+function noting(log: string[], faults: Partial<Notebook> = {}) {
+  const notebook: Notebook = {
+    put: (id) => void log.push(`put ${id}`),
+    drop: (id) => void log.push(`drop ${id}`),
+    save: () => void log.push('save'),
+    ...faults,
+  }
+  const notes: Notes = { open: () => notebook, owners: async () => [], left: async () => [], discard: async () => {} }
+  return createWorld({
+    store: Object.assign(new MemoryStore(), { notes }),
+    extensions: [{ tools: { echo: { execute: async ({ n }) => void log.push(`run ${n}`) } } }],
+  })
+}
+const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
+
+test('calls of one moment are noted, saved once for all of them, and only then run', async () => {
+  const log: string[] = []
+  const session = await noting(log).host.openSession({ mode: 'yolo' })
+  await session.call(call(0))
+  log.length = 0
+  const outcomes = await Promise.all([1, 2, 3].map((n) => session.call(call(n))))
+  expect(outcomes.map(verdictOf)).toEqual(['output', 'output', 'output'])
+  expect(log.slice(0, 7)).toEqual(['put 2', 'put 3', 'put 4', 'save', 'run 1', 'run 2', 'run 3'])
+  expect(log.slice(7).toSorted()).toEqual(['drop 2', 'drop 3', 'drop 4'])
+})
+
+test('notes that cannot be saved cost the notes and not the calls', async () => {
+  const log: string[] = []
+  const world = noting(log, {
+    save: () => {
+      throw new Error('the disk is full')
+    },
+  })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  expect((await Promise.all([1, 2].map((n) => session.call(call(n))))).map(verdictOf)).toEqual(['output', 'output'])
+  expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'journal of calls', message: 'the disk is full' }])
+})
+
+test('a call that is cancelled before it leaves never runs', async () => {
+  const log: string[] = []
+  const session = await noting(log).host.openSession({ mode: 'yolo' })
+  await session.call(call(0))
+  const cancel = new AbortController()
+  const pending = session.call(call(1), { signal: cancel.signal })
+  cancel.abort()
+  expect(verdictOf(await pending)).toBe('ToolCancelled')
+  await flush()
+  expect(log).not.toContain('run 1')
+})

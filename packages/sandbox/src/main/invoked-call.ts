@@ -1,0 +1,27 @@
+import type { CompartmentTool, Json, ToolInvocation } from '@bulkhead/contract'
+import type { OpenCall } from './broker/capability.ts'
+
+/** A call as the broker knows it. Its signal is made for the first capability that needs one. */
+export class InvokedCall implements OpenCall {
+  readonly callId: string
+  readonly tool: CompartmentTool
+  readonly #invocation: ToolInvocation
+
+  constructor(callId: string, tool: CompartmentTool, invocation: ToolInvocation) {
+    this.callId = callId
+    this.tool = tool
+    this.#invocation = invocation
+  }
+
+  get signal(): AbortSignal {
+    return this.#invocation.signal
+  }
+
+  onProgress(text: string): void {
+    this.#invocation.onProgress?.(text)
+  }
+
+  onUpdate(partial: Json): void {
+    this.#invocation.onUpdate?.(partial)
+  }
+}

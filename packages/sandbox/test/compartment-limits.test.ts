@@ -1,0 +1,70 @@
+import type { CompartmentLimits, CompartmentRequest, LogEntry } from '@bulkhead/contract'
+import { BulkheadError, COMPARTMENT_LIMITS } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { KINDS } from '../src/wire/message.ts'
+import { invocation, newSandbox, refusal, requestOf, running } from './fixture.ts'
+import { ScriptedPeer } from './scripted-peer.ts'
+
+type Name = keyof CompartmentLimits
+type Provoked = Promise<BulkheadError | LogEntry>
+
+const stranger = (source: string, limits: Partial<CompartmentLimits>): CompartmentRequest & { readonly logged: LogEntry[] } =>
+  requestOf({ placement: 'process', source, limits })
+
+/** What the caller of this body is told. */
+const called = (body: string, limits: Partial<CompartmentLimits>): Provoked =>
+  newSandbox().open(stranger(running(body), limits)).then((session) => refusal(session.call(invocation())))
+
+/** What one is told that goes around what keeps honest code below the limit, by sending so many questions at once. */
+async function sent(limits: Partial<CompartmentLimits>, questions: number): Provoked {
+  const peer = new ScriptedPeer()
+  const session = await peer.session(stranger('', limits))
+  const answer = refusal(session.call(invocation()))
+  await peer.next('execute')
+  peer.send(...Array.from({ length: questions }, (_, id) => [KINDS.broker.request, id, 'state.read', ['c']]))
+  return answer
+}
+
+const PROVOKED: Readonly<Record<Name, () => Provoked>> = {
+  heapMb: () => called('const all = []; for (;;) all.push({ a: [1, 2, 3] })', { heapMb: 32 }),
+  memoryMb: () => called('const all = []; for (;;) try { all.push(Buffer.alloc(16 * 1024 * 1024, 1)) } catch {}', { memoryMb: 192 }),
+  cpuMs: () => called('for (;;);', { cpuMs: 300 }),
+  async phaseMs() {
+    const source = 'export default { tools: { run: { execute() {} } }, init: () => new Promise(() => undefined) }'
+    return refusal((await newSandbox().open(stranger(source, { phaseMs: 100 }))).lifecycle('init'))
+  },
+  startMs: () => refusal(newSandbox().open(stranger('for (;;);', { startMs: 1_000 }))),
+  async graceMs() {
+    const session = await newSandbox().open(stranger(running('for (;;);'), { graceMs: 20 }))
+    const given = new AbortController()
+    const call = refusal(session.call(invocation({}, { signal: given.signal })))
+    given.abort(new BulkheadError('ExecutionTimeout', 'Its time is over.'))
+    expect((await call).code).toBe('ExecutionTimeout')
+    const end = await session.ended
+    if (end.kind === 'closed') throw new Error('It was not ended for what it did.')
+    return end.error
+  },
+  async concurrentCalls() {
+    const session = await newSandbox().open(stranger(running('await new Promise(() => undefined)'), { concurrentCalls: 1 }))
+    const first = refusal(session.call(invocation()))
+    const error = await refusal(session.call(invocation()))
+    await session.close()
+    await first
+    return error
+  },
+  messageBytes: () => called('return "x".repeat(5_000)', { messageBytes: 4_096 }),
+  messagesPerSecond: () => sent({ messagesPerSecond: 100 }, 300),
+  outstandingRequests: () => sent({ outstandingRequests: 100 }, 101),
+  outputBytes: () => called('return "x".repeat(101)', { outputBytes: 100 }),
+  async logBytes() {
+    const request = stranger(running('runtime.log.info("x".repeat(200))'), { logBytes: 100 })
+    await (await newSandbox().open(request)).call(invocation())
+    return request.logged.at(-1)!
+  },
+}
+
+it.each(Object.entries(PROVOKED))('%s has its own error, which names it', async (name, provoke) => {
+  const met = await provoke()
+  expect(met.code).toBe(COMPARTMENT_LIMITS[name as Name].error)
+  if (met instanceof BulkheadError) expect(met.data).toMatchObject({ limit: name })
+})

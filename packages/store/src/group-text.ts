@@ -1,0 +1,56 @@
+import { auditRecord, isJsonObject, type AuditForm, type AuditGroup, type AuditRow, type Json } from '@bulkhead/contract'
+import { BETWEEN } from './audit-chain.ts'
+import { GAP, type AuditDraft } from './audit-draft.ts'
+import { checkLength, damagedRecord, readRecord } from './record-text.ts'
+
+/** Begins the line of forms. No text of a record begins with it. */
+const FORMS = '\t'
+
+/** A group as it will be kept: a line of its forms, then a line for each record. */
+export function draftGroup({ forms, rows, texts }: AuditGroup): AuditDraft {
+  let text = FORMS + JSON.stringify(forms.map(({ same, own }) => ({ same, own })))
+  for (const row of rows) {
+    const line = checkLength(JSON.stringify(row))
+    text += forms[row[0]]!.digested ? `${BETWEEN}${line.slice(0, -1)},"${GAP}"]` : BETWEEN + line
+  }
+  return { text, digested: texts, count: rows.length }
+}
+
+/** What was kept as one text, opened. Each record is read when it is asked for, and refused by its position where it is damaged. */
+export interface KeptGroup {
+  readonly size: number
+  /** Whether it has forms, and so is another text than those of its records. */
+  readonly formed: boolean
+  recordAt(index: number): Json
+}
+
+/** `first`: the position of the first record. */
+export function readGroup(text: string, first: number): KeptGroup {
+  const lines = text.split(BETWEEN)
+  if (!text.startsWith(FORMS)) {
+    return { size: lines.length, formed: false, recordAt: (index) => readRecord(lines[index] ?? '', nameOf(first + index)) }
+  }
+  let forms: readonly Json[] | undefined
+  return {
+    size: lines.length - 1,
+    formed: true,
+    recordAt(index) {
+      const where = nameOf(first + index)
+      forms ??= listIn(readRecord(lines[0]!.slice(FORMS.length), where), where)
+      const row = listIn(readRecord(lines[index + 1] ?? '', where), where)
+      const form = typeof row[0] === 'number' ? forms[row[0]] : undefined
+      if (!isForm(form) || row.length !== form.own.length + 1) throw damagedRecord(where, 'has no form')
+      return auditRecord(form, row as unknown as AuditRow)
+    },
+  }
+}
+
+const nameOf = (position: number): string => `audit record ${position}`
+
+function listIn(value: Json, where: string): readonly Json[] {
+  if (!Array.isArray(value)) throw damagedRecord(where, 'is no list')
+  return value
+}
+
+const isForm = (value: Json | undefined): value is AuditForm & Json =>
+  isJsonObject(value) && isJsonObject(value['same']) && Array.isArray(value['own']) && value['own'].every((name) => typeof name === 'string')

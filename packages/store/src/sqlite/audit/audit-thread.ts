@@ -1,0 +1,96 @@
+import { Worker } from 'node:worker_threads'
+import type { AuditDraft } from '../../audit-draft.ts'
+import { storeFault } from '../../store-fault.ts'
+import { sqliteFault } from '../sqlite-fault.ts'
+import type { Answer, ThreadStart } from './thread-protocol.ts'
+
+interface Pending {
+  readonly resolve: (position: number) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Writes to the audit in a thread and over a connection of its own: digests, the commit and the wait for the disk are then nobody
+ * else's time. Answers come in the order of the drafts.
+ */
+export class AuditThread {
+  readonly #file: string
+  readonly #worker: Worker
+  readonly #exited: Promise<void>
+  readonly #pending: Pending[] = []
+  #idle: PromiseWithResolvers<void> | undefined
+  #state: 'starting' | 'ready' | 'ended' = 'starting'
+
+  /** Throws where no thread can be started. */
+  constructor(file: string, maxPages: number, code = new URL('./thread-main.ts', import.meta.url)) {
+    this.#file = file
+    this.#worker = new Worker(code, {
+      name: 'bulkhead audit', env: {}, workerData: { file, maxPages } satisfies ThreadStart,
+      // It says nothing, and so the output of this process stays as it is: a thread that may write to it makes its pipes non-blocking.
+      stdout: true, stderr: true,
+    })
+    this.#worker.unref()
+    this.#worker.on('message', (answer: Answer) => this.#hear(answer))
+    let reason: unknown = 'it ended'
+    this.#worker.on('error', (error) => void (reason = error))
+    this.#exited = new Promise((resolve) => {
+      this.#worker.on('exit', () => {
+        this.#end(reason)
+        resolve()
+      })
+    })
+  }
+
+  get ready(): boolean {
+    return this.#state === 'ready'
+  }
+
+  /** Contract: only where it is ready. Resolves with the position of the last record when it is on the disk. */
+  add(draft: AuditDraft): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>()
+    if (this.#pending.push({ resolve, reject }) === 1) this.#worker.ref()
+    this.#worker.postMessage(draft)
+    return promise
+  }
+
+  /** Resolves when everything that was added is settled. */
+  async settled(): Promise<void> {
+    if (this.#pending.length === 0) return
+    this.#idle ??= Promise.withResolvers<void>()
+    await this.#idle.promise
+  }
+
+  /** When all is settled. */
+  async close(): Promise<void> {
+    await this.settled()
+    if (this.#state === 'ended') return
+    this.#worker.ref()
+    this.#worker.postMessage('close')
+    await this.#exited
+  }
+
+  #hear(answer: Answer): void {
+    if (answer === 'ready') {
+      this.#state = 'ready'
+      return
+    }
+    const pending = this.#pending.shift()
+    if ('position' in answer) pending?.resolve(answer.position)
+    else pending?.reject(sqliteFault(Object.assign(new Error(answer.message), { errcode: answer.errcode }), this.#file))
+    if (this.#pending.length === 0) this.#rest()
+  }
+
+  #rest(): void {
+    this.#worker.unref()
+    this.#idle?.resolve()
+    this.#idle = undefined
+  }
+
+  /** What it had not answered may be there or not; whoever asked must take it for lost. */
+  #end(reason: unknown): void {
+    this.#state = 'ended'
+    const fault = storeFault('disk', `The thread that writes the audit of ${this.#file} has ended: ${String(reason)}.`, { cause: reason })
+    for (const { reject } of this.#pending.splice(0)) reject(fault)
+    this.#rest()
+  }
+}

@@ -1,0 +1,75 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { AuditDraft } from '../../audit-draft.ts'
+import { AuditEnd } from './audit-end.ts'
+import { AuditThread } from './audit-thread.ts'
+import type { CommitQueue } from '../commit-queue.ts'
+import { pragmaNumber } from '../schema.ts'
+
+/** So many records at once are worth a thread: it costs some memory, and as much time to start as to write thousands of them. */
+const WORTH_A_THREAD = 128
+
+/**
+ * Who writes the audit: this thread, as one of the things its queue does, until there is much to write. From then on a thread of its own
+ * does all of it. Never both at once, so that records keep their order.
+ */
+export class AuditWriter {
+  readonly #database: DatabaseSync
+  readonly #file: string
+  readonly #queue: CommitQueue
+  readonly #end: AuditEnd
+  #thread: AuditThread | 'none' | undefined
+  /** Drafts that this thread has not settled. */
+  #here = 0
+
+  constructor(database: DatabaseSync, file: string, queue: CommitQueue) {
+    this.#database = database
+    this.#file = file
+    this.#queue = queue
+    this.#end = new AuditEnd(database)
+  }
+
+  /** Resolves with the position of the last record. */
+  async add(draft: AuditDraft): Promise<number> {
+    if (draft.count >= WORTH_A_THREAD) this.#thread ??= this.#startThread()
+    const thread = this.#ready
+    if (thread && this.#here === 0) return thread.add(draft)
+    this.#here++
+    try {
+      return await this.#queue.enqueue(() => this.#end.add(draft))
+    } finally {
+      this.#here--
+    }
+  }
+
+  /** Where the chain ends. Contract: within a transaction, or when all is settled. */
+  end(): ReturnType<AuditEnd['read']> {
+    return this.#end.read()
+  }
+
+  /** Whether a thread of its own writes. */
+  get isThreaded(): boolean {
+    return this.#ready !== undefined
+  }
+
+  /** Resolves when all that the thread was given is there. */
+  async settled(): Promise<void> {
+    await this.#ready?.settled()
+  }
+
+  async close(): Promise<void> {
+    if (this.#thread !== 'none') await this.#thread?.close()
+  }
+
+  get #ready(): AuditThread | undefined {
+    return this.#thread === undefined || this.#thread === 'none' || !this.#thread.ready ? undefined : this.#thread
+  }
+
+  /** Once: where it cannot be started, or has ended, this thread goes on alone. */
+  #startThread(): AuditThread | 'none' {
+    try {
+      return new AuditThread(this.#file, pragmaNumber(this.#database, 'max_page_count'))
+    } catch {
+      return 'none'
+    }
+  }
+}
