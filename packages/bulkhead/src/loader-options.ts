@@ -16,16 +16,18 @@ export interface LayerFolders {
   readonly projectFolder?: string
   /** Absolute. A folder with `tools/` of the embedder's own, which count as bundled; each carries its integrity file. Default: none. */
   readonly bundledFolder?: string
+  /** Absolute. Where it is remembered what was proven of extensions, so that the next start is quicker. Default: `cache` in the home. */
+  readonly cache?: string
 }
 
 /** How the loader is made, for a host and for whoever installs what that host will load. */
 export function loaderOptions(
-  home: string, { projectFolder, bundledFolder }: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
+  home: string, { projectFolder, bundledFolder, cache }: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
 ): LoaderOptions {
   return {
     coreVersion: CORE_VERSION, bundled,
     roots: { global: home, projectFolder: projectFolder ?? PROJECT_FOLDER, ...(bundledFolder !== undefined && { bundled: bundledFolder }) },
-    cache: join(home, 'cache'),
+    cache: cache ?? join(home, 'cache'),
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }
 }

@@ -79,7 +79,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
 
   it('that floods with messages is cut off', async () => {
     const flood = `for (let i = 0; i < 5000; i++) runtime.progress('x'); await new Promise((resolve) => setTimeout(resolve))`
-    await start(extension(`async execute(_, runtime) { for (;;) { ${flood} } }`), { isolation, timeoutMs: 5000 })
+    await start(extension(`async execute(_, runtime) { for (;;) { ${flood} } }`), { isolation, timeoutMs: 1000 })
     expect(['BoundaryViolation', 'ExecutionTimeout']).toContain(codeOf(await call('attack')))
     await expectUnharmed()
   })
@@ -143,7 +143,7 @@ describe('under the placement process', () => {
   })
 
   it('a flood that never lets its own thread breathe ends with it', async () => {
-    await start(extension(`async execute(_, runtime) { for (;;) { runtime.progress('x'); await null } }`), { timeoutMs: 5000 })
+    await start(extension(`async execute(_, runtime) { for (;;) { runtime.progress('x'); await null } }`), { timeoutMs: 1000 })
     expect(['BoundaryViolation', 'ExecutionTimeout', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory']).toContain(codeOf(await call('attack')))
     await expectUnharmed()
   })

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -13,10 +13,10 @@ const source = pathToFileURL(join(import.meta.dirname, '../src/')).href
 const noting = new URL('./noting-loads.ts', import.meta.url).href
 
 /** What the command loads: modules of this package by their path, packages by their name. */
-async function loadsOf(args: readonly string[], code = 0): Promise<readonly string[]> {
+async function loadsOf(args: readonly string[], code = 0, more: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
   const file = join(folder, 'loads')
   rmSync(file, { force: true })
-  expect(await bulkhead(args, folder, { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file })).toMatchObject({ code })
+  expect(await bulkhead(args, folder, { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, ...more })).toMatchObject({ code })
   const names = readFileSync(file, 'utf8').split('\n').map((url) => url.startsWith(source) ? url.slice(source.length) : packageOf(url))
   return [...new Set(names)].toSorted()
 }
@@ -49,6 +49,13 @@ it('and once it is known that schemas compile, without what compiles them', asyn
   mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   expect(await loadsOf(['tools'])).toEqual(expect.arrayContaining(['ajv']))
   expect((await loadsOf(['tools'])).filter((name) => [...HEAVY, 'ajv', 'ajv-formats', 're2js'].includes(name))).toEqual([])
+})
+
+it('also where there is no home, which is not made by looking', async () => {
+  const cached = { XDG_CACHE_HOME: join(folder, 'cache'), NODE_COMPILE_CACHE: undefined }
+  expect(await loadsOf(['tools'], 0, cached)).toEqual(expect.arrayContaining(['ajv']))
+  expect((await loadsOf(['tools'], 0, cached)).filter((name) => ['ajv', 're2js'].includes(name))).toEqual([])
+  expect(readdirSync(folder).toSorted()).toEqual(['cache', 'loads'])
 })
 
 it('what was done is looked at without a host', async () => {

@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/contract/plain'
 import type { CreateHostOptions } from '../create-host.ts'
+import { homeFolder } from '../home-folder.ts'
 import { storeFile } from '../store-file.ts'
 import { createTerminalInteractor } from '../terminal/terminal-interactor.ts'
+import { userCacheFolder } from '../user-cache.ts'
 import { UsageError } from './usage-error.ts'
 
 const COMMON = {
@@ -52,6 +56,8 @@ export async function openHost(values: HostValues, remembering = false) {
   const options: CreateHostOptions = {
     workspace: values.workspace ?? process.cwd(),
     ...(values.home === undefined ? {} : { home: values.home }),
+    // A home is not made by looking, and what is not there remembers nothing.
+    ...(existsSync(homeFolder(values.home)) ? {} : { cache: join(userCacheFolder(), 'proven') }),
     ...(values['trust-project'] ? { trust: 'once' as const } : {}),
     ...(interactor ? { interactor } : {}),
     ...(store ? { store } : {}),
