@@ -33,9 +33,9 @@ export interface Frequent {
 }
 
 /**
- * Lets Comlink answer what is asked in the conversation, but for the frequent method. It would walk any path and construct what
- * it finds there, so it is never given a message of the other side: each is made here, and can be nothing but a call of one method
- * with values.
+ * Lets Comlink answer what is asked in the conversation, but for the frequent method. It would walk any path and construct
+ * what it finds there, so it is never given a message of the other side: each is made here, and can be nothing but a call of
+ * one method with values.
  */
 export function expose(methods: object, conversation: Conversation, frequent?: Frequent): void {
   Comlink.expose(methods, {
@@ -55,7 +55,14 @@ export function expose(methods: object, conversation: Conversation, frequent?: F
 }
 
 function answerDirectly(conversation: Conversation, id: number, args: readonly Json[], answer: Frequent['answer']): void {
-  const fail = (error: unknown): void => conversation.fail(id, toWireError(error))
+  const fail = (error: unknown): void => {
+    try {
+      conversation.fail(id, toWireError(error))
+    } catch (refused) {
+      // An error can be too large as well.
+      conversation.fail(id, toWireError(refused))
+    }
+  }
   try {
     void then.call(answer(args), (value: Json) => {
       try {
