@@ -1,5 +1,6 @@
 import { createServer, Socket } from 'node:net'
 import { MessageChannel } from 'node:worker_threads'
+import type { Json } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { expose } from '../src/wire/comlink.ts'
@@ -98,6 +99,26 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     expose({ much: (chars: number) => 'ü'.repeat(chars) }, compartment.call)
     const remote = new Remote(link(near).call)
     await expect(remote.call('much', 4_100)).rejects.toMatchObject({ code: 'MessageTooLarge', data: { limit: 'messageBytes' } })
+    expect(await remote.call('much', 3_900)).toHaveLength(3_900)
+  })
+
+  it('answers a frequent method by itself, and the others by Comlink', async () => {
+    const [near, far] = await pairs[kind]!()
+    const compartment = new Link(far, {
+      inspector: TRUSTING, maxMessageBytes: 8_000, maxQueuedBytes: Infinity, closed: () => undefined,
+    })
+    const answer = ([chars]: readonly Json[]): Promise<Json> => {
+      if (chars === -1) throw new RangeError('at once')
+      if (chars === -3) throw new RangeError('x'.repeat(9_000))
+      return chars === -2 ? Promise.reject(new RangeError('later')) : Promise.resolve('ü'.repeat(chars as number))
+    }
+    expose({ much: () => 'by Comlink', other: () => 'by Comlink' }, compartment.call, { method: 'much', answer })
+    const remote = new Remote(link(near).call)
+    expect(await Promise.all([remote.call('much', 2), remote.call('other')])).toEqual(['üü', 'by Comlink'])
+    await expect(remote.call('much', -1)).rejects.toMatchObject({ name: 'RangeError', message: 'at once' })
+    await expect(remote.call('much', -2)).rejects.toMatchObject({ name: 'RangeError', message: 'later' })
+    await expect(remote.call('much', -3)).rejects.toMatchObject({ code: 'MessageTooLarge' })
+    await expect(remote.call('much', 4_100)).rejects.toMatchObject({ code: 'MessageTooLarge' })
     expect(await remote.call('much', 3_900)).toHaveLength(3_900)
   })
 

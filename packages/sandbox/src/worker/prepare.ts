@@ -1,4 +1,5 @@
 import { workerData } from 'node:worker_threads'
+import type { JsonObject } from '@bulkhead/contract'
 import { LogSender } from '../extension/log.ts'
 import { expose } from '../wire/comlink.ts'
 import { Link, TRUSTING } from '../wire/link.ts'
@@ -33,7 +34,11 @@ export async function prepare(): Promise<Serve> {
     const { call, broker } = link(transport, messageBytes - PACKET_OVERHEAD_BYTES)
     const ask = brokerClient(broker, rates)
     log = new LogSender(ask)
-    expose(new Compartment({ modules, ask, output: { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes } }), call)
+    const compartment = new Compartment({ modules, ask, output: { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes } })
+    expose(compartment, call, {
+      method: 'execute',
+      answer: ([callId, tool, args]) => compartment.execute(callId as string, tool as string, args as JsonObject),
+    })
   }
   try {
     lockDown({ console: logConsole((level, text) => log?.send(level, text, null)) })
