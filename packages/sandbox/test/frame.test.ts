@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { encodeFrame, FrameDecoder } from '../src/wire/frame.ts'
+import { encodeFrame, FrameDecoder, FrameFault } from '../src/wire/frame.ts'
 import type { Packet } from '../src/wire/transport.ts'
 
 const decode = (decoder: FrameDecoder, pieces: readonly Buffer[]): Packet[] => {
@@ -67,6 +67,26 @@ it('refuses a frame whose texts do not fit into it', () => {
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 5 + SEVERAL, 0)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [bytes(8 + SEVERAL, 2, 0).subarray(0, 6), bytes(8 + SEVERAL, 2, 0).subarray(6)])).toThrow(why)
   expect(() => decode(new FrameDecoder(100), [Buffer.concat([bytes(2 + SEVERAL), Buffer.alloc(2)])])).toThrow(why)
+})
+
+it('makes proper texts of any bytes, or refuses them by its own error', () => {
+  const header = fc.oneof(fc.nat(40), fc.nat(40).map((length) => length + SEVERAL), fc.integer({ min: 0, max: 0xffff_ffff }))
+  const piece = fc.oneof(header.map((number) => bytes(number)), fc.uint8Array({ maxLength: 40 }).map((some) => Buffer.from(some)))
+  fc.assert(fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+    try {
+      for (const text of decode(new FrameDecoder(100), pieces).flat()) expect(text.isWellFormed()).toBe(true)
+    } catch (error) {
+      expect(error).toBeInstanceOf(FrameFault)
+    }
+  }), { numRuns: 2_000 })
+})
+
+it('tells of a room only what the last frame in it was', () => {
+  const decoder = new FrameDecoder(1_000_000)
+  for (const texts of [['a'.repeat(100_000), 'b'.repeat(50_000)], ['c'.repeat(20_000)], ['\u20ac'.repeat(40_000), '']]) {
+    const frame = encodeFrame(texts)
+    expect(decode(decoder, [frame.subarray(0, 1_000), frame.subarray(1_000)])).toEqual([texts])
+  }
 })
 
 it('holds one frame of memory for a frame in many small pieces', () => {

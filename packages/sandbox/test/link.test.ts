@@ -169,6 +169,22 @@ describe('a link over a socket', () => {
     expect(answers).toEqual(texts.map(([text, times]) => text.repeat(times)))
   })
 
+  it('changes nothing of what waits to be read, whatever is sent after it', async () => {
+    const [near, far] = await sockets()
+    const heard: string[] = []
+    const remote = new Remote(link(socketTransport(near, { maxFrameBytes: 1_000_000, readOnlyWhenDrained: true })).call)
+    const texts = Array.from({ length: 80 }, (_, index) => String.fromCharCode(0x30 + index).repeat(50_000 + index * 1_000))
+    const answers: Promise<unknown>[] = []
+    for (const text of texts) {
+      answers.push(remote.call('hear', text))
+      await Promise.resolve()
+    }
+    const compartment = link(socketTransport(far, { maxFrameBytes: 4_000_000, readOnlyWhenDrained: false }))
+    expose({ hear: (text: string) => void heard.push(text) }, compartment.call)
+    await Promise.all(answers)
+    expect(heard).toEqual(texts)
+  })
+
   it('gives up on a side that does not read', async () => {
     const [near] = await sockets()
     const gone = Promise.withResolvers<unknown>()
