@@ -120,14 +120,15 @@ describe('spare hulls', () => {
   it('end with their host, however that ends, and do not keep it alive', async () => {
     for (const how of ['SIGKILL', 'SIGTERM', 'by closing', 'by itself'] as const) {
       const path = fileURLToPath(new URL('./fixtures/warm-host.ts', import.meta.url))
-      const host = spawn(process.execPath, ['--no-warnings', path, how], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const host = spawn(process.execPath, ['--no-warnings', path, how], { stdio: ['pipe', 'pipe', 'inherit'] })
       onTestFinished(() => void host.kill('SIGKILL'))
       const exited = new Promise((resolve) => host.once('exit', (...end) => resolve(end)))
       await new Promise((said) => host.stdout.once('data', said))
       const hulls = descendantsOf(host.pid!)
       expect(hulls.length).toBeGreaterThanOrEqual(2)
       const signal = how === 'SIGKILL' || how === 'SIGTERM' ? how : null
-      if (signal !== null) host.kill(signal)
+      if (signal === null) host.stdin.write('go')
+      else host.kill(signal)
       expect(await exited).toEqual(signal === null ? [0, null] : [null, signal])
       await expect.poll(() => hulls.every(isGone), { timeout: 5_000 }).toBe(true)
     }
