@@ -16,7 +16,7 @@ export interface LayerFolders {
   readonly projectFolder?: string
   /** Absolute. A folder with `tools/` of the embedder's own, which count as bundled; each carries its integrity file. Default: none. */
   readonly bundledFolder?: string
-  /** Absolute. Where it is remembered what was proven of extensions, so that the next start is quicker. Default: `cache` in the home. */
+  /** Absolute. Where what was proven of extensions is remembered for the next start. Default: `cache` in the home. */
   readonly cache?: string
 }
 

@@ -58,7 +58,10 @@ export class SleepySession implements CompartmentSession {
   }
 
   get quiet(): Promise<void> | undefined {
-    return this.#session?.quiet
+    // Where quiet comes by the end of it, those who wait for the end know first: a call would go to what is gone.
+    return this.#session?.quiet?.then(async () => {
+      if (this.#over.signal.aborted) await this.ended
+    })
   }
 
   /** For how many ms nobody has wanted anything of it; 0 while somebody does, and of one that has no place. */
