@@ -66,9 +66,11 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     expose({ add: (a: number, b: number) => a * b }, host.broker)
     const ask = new Remote(host.call)
     const askBack = new Remote(compartment.broker)
-    const numbers = Array.from({ length: 50 }, (_, n) => n)
+    const numbers = Array.from({ length: 30 }, (_, n) => n)
     expect(await Promise.all([...numbers.map((n) => ask.call('add', n, 1)), askBack.call('add', 6, 7)])).toEqual([...numbers.map((n) => n + 1), 42])
     expect(ours.packets).toBe(2)
+    await Promise.all(Array.from({ length: 64 }, (_, n) => ask.call('add', n, 1)))
+    expect(ours.packets).toBe(4)
   })
 
   it('turns what is thrown into an error with code, data and cause', async () => {

@@ -28,6 +28,8 @@ export interface LinkOptions {
 /** Packets are cut near this size: what comes in one packet is worked on only when all of it is there. */
 const PACKET_CHARS = 2_000_000
 const MAX_BYTES_PER_CHAR = 3
+/** More do not wait for each other: the other side begins with these while this one goes on with the next. */
+const MOST_AT_ONCE = 32
 /** What a text costs in a packet beside itself, at most: a length of its own, or a comma. */
 const BESIDE_BYTES = 4
 const NO_TEXTS: readonly string[] = []
@@ -96,6 +98,7 @@ export class Link {
     this.#messages.push(json)
     for (const text of texts) this.#texts.push(text)
     this.#chars += chars
+    if (this.#messages.length >= MOST_AT_ONCE) return this.#flush()
     if (this.#flushing) return
     this.#flushing = true
     // As queueMicrotask does, without a resource made for each.
