@@ -17,6 +17,11 @@ export class Deadline {
     this.#run()
   }
 
+  /** What of its time is left; of one that is over, when that has just happened. */
+  get leftMs(): number {
+    return this.#pauses > 0 ? this.#leftMs : this.#leftMs - (this.#clock.monotonic() - this.#since)
+  }
+
   /** Pauses overlap: time goes on when each was resumed. Returns what resumes it; doing so twice is once. */
   pause(): () => void {
     if (this.#pauses++ === 0 && !this.#over) {

@@ -8,7 +8,7 @@ import { QuestionLog } from './interaction/question-log.ts'
 import type { Departing } from './journal/departures.ts'
 
 /** Who waits for an attempt. Told once, by one of the two. */
-export interface Waiting {
+interface Waiting {
   readonly resolve: (value: Json) => void
   readonly reject: (reason: unknown) => void
 }
@@ -24,6 +24,8 @@ export class RunningCall implements Departing, ToolInvocation {
   readonly tool: string
   readonly args: JsonObject
   readonly deadline: Deadline
+  /** Settles once, by the answer or by whatever ends it before. */
+  readonly answer: Promise<Json>
   readonly #compartment: CompartmentSession
   readonly #host: HostContext
   readonly #forget: () => void
@@ -35,17 +37,20 @@ export class RunningCall implements Departing, ToolInvocation {
   #questions: QuestionLog | undefined
 
   /** `leftMs`: of the time of the call, for this attempt. */
-  constructor(call: ClearedCall, compartment: CompartmentSession, host: HostContext, leftMs: number, waiting: Waiting) {
+  constructor(call: ClearedCall, compartment: CompartmentSession, host: HostContext, leftMs: number) {
     const { tool, args, timeoutMs = tool.timeoutMs } = call
     this.call = call
     this.tool = tool.name
     this.args = args
     this.#compartment = compartment
     this.#host = host
-    this.#waiting = waiting
     this.callId = tool.extension.running.enter(this, call)
     this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
+    this.answer = new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+    })
     this.#forget = call.scope.cancel.onCancel((reason) => this.end(reason))
+    host.departures.add(this)
   }
 
   /** Aborted when this attempt is over, whatever ends it early. Made when somebody asks for it. */

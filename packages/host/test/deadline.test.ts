@@ -35,6 +35,19 @@ test('stands still while paused, and goes on when every pause is over', async ()
   expect(state.expired).toBe(1)
 })
 
+test('tells what is left of it, and not what a pause took', async () => {
+  const { clock, deadline } = ticking(100)
+  await clock.advance(30)
+  expect(deadline.leftMs).toBe(70)
+  const resume = deadline.pause()
+  await clock.advance(1_000)
+  expect(deadline.leftMs).toBe(70)
+  resume()
+  await clock.advance(20)
+  deadline.stop()
+  expect(deadline.leftMs).toBe(50)
+})
+
 test('a stopped one never expires and holds no timer, paused or not', async () => {
   const { clock, deadline, state } = ticking(100)
   const resume = deadline.pause()

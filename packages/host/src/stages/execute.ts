@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, type CompartmentSession, type Json } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
 import { attemptsSpent, backOffMs, mayTryAgain, rest } from '../attempts.ts'
 import { eventFields, type ClearedCall, type ExecutedCall } from '../call.ts'
@@ -10,9 +10,8 @@ import { RunningCall } from '../running-call.ts'
 /** Runs the tool in its compartment, again where that does no harm and its time is not over. Throws what ended the last attempt. */
 export async function execute(call: ClearedCall, host: HostContext): Promise<ExecutedCall> {
   const { extension, definition } = call.tool
-  const { timeoutMs = call.tool.timeoutMs } = call
-  /** When the first attempt began: those that follow have what is left. */
-  let since: number | undefined
+  /** Of the time of the call, which does not run while a person is asked: an attempt has what those before it have left. */
+  let leftMs = call.timeoutMs ?? call.tool.timeoutMs
   for (let attempt = 1; ; attempt++) {
     call.throwIfCancelled()
     call.attempt = attempt
@@ -21,11 +20,13 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     if (isObserved) observe('onBeforeTool', call, host)
     /** What the attempt came to: an answer, which may itself report an error, or what ended it. */
     let result: Reading | BulkheadError
+    let running: RunningCall | undefined
     try {
       const compartment = extension.compartment ?? await untilAborted(extension.start(call.session.interactions), call.signal)
-      const leftMs = since === undefined ? timeoutMs : timeoutMs - (host.clock.monotonic() - since)
-      since ??= host.clock.monotonic()
-      result = readReturn(await runIn(compartment, call, host, leftMs))
+      // Cancelled while the compartment was on its way.
+      call.throwIfCancelled()
+      running = new RunningCall(call, compartment, host, leftMs)
+      result = readReturn(await running.answer)
     } catch (thrown) {
       call.throwIfCancelled()
       result = attributed(BulkheadError.from(thrown))
@@ -35,7 +36,8 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     const again = failure !== undefined && mayTryAgain(failure, definition)
     if (again && attempt < CALL_LIMITS.attempts) {
       const restMs = backOffMs(attempt)
-      if (since === undefined || host.clock.monotonic() - since + restMs < timeoutMs) {
+      leftMs = (running?.deadline.leftMs ?? leftMs) - restMs
+      if (leftMs > 0) {
         await rest(host.clock, restMs, call.signal)
         continue
       }
@@ -45,13 +47,6 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
     if (result instanceof BulkheadError) throw result
     return call.answer(result)
   }
-}
-
-/** One attempt. Settles once, by the answer or by whatever ends it before. */
-function runIn(compartment: CompartmentSession, call: ClearedCall, host: HostContext, leftMs: number): Promise<Json> {
-  // Cancelled while the compartment was on its way.
-  call.throwIfCancelled()
-  return new Promise((resolve, reject) => host.departures.add(new RunningCall(call, compartment, host, leftMs, { resolve, reject })))
 }
 
 /** A tool that claims a cancellation, which would end the run of the model, has failed like any other: ours are not claimed. */

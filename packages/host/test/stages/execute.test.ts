@@ -1,7 +1,7 @@
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type Interactor } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
-import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
+import { createWorld, verdictOf, type ToolSketch, type TwinRuntime, type WorldSketch } from '../twin/world.ts'
 
 const ACTS: ToolSketch = { requires: { net: { hosts: ['example.com'] } } }
 const hang = () => new Promise(() => {})
@@ -137,6 +137,29 @@ test('a later attempt has what is left of the time', async () => {
   expect(settled).toBe(false)
   await clock.advance(1)
   expect(await outcome).toMatchObject({ error: { code: 'ExecutionTimeout', data: { timeoutMs: 5_000 } }, metadata: { attempt: 2, duration_ms: 5_000 } })
+})
+
+test('what a person took to answer is not taken from the attempts to come', async () => {
+  let asked = false
+  const { clock, world } = await prepared({
+    ...ACTS, requires: { ...ACTS.requires, capabilities: ['interact'] },
+    execute: async (_: unknown, { services, callId, signal }: TwinRuntime) => {
+      if (asked) return 'done'
+      asked = true
+      await services.interact!(callId, { kind: 'Confirm', prompt: 'Really?' }, signal)
+      throw Object.assign(new Error('busy'), { code: 'ResourceBusy' })
+    },
+  })
+  const slow: Interactor = {
+    interact: async () => {
+      await clock.advance(600_000)
+      return { status: 'accepted', value: true }
+    },
+  }
+  const session = await world.host.openSession({ mode: 'yolo', interactor: slow })
+  const outcome = session.call({ id: 'c1', name: 'echo', arguments: {} }, { timeoutMs: 5_000 })
+  for (let second = 0; second < 4; second++) await clock.advance(1_000)
+  expect(await outcome).toMatchObject({ data: 'done', metadata: { attempt: 2 } })
 })
 
 test('a crash is repeated for what does no harm twice, in a new compartment', async () => {
