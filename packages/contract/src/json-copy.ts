@@ -73,10 +73,11 @@ class Copy {
     const prototype: unknown = Object.getPrototypeOf(value)
     if (prototype !== null && prototype !== Object.prototype) throw REFUSED
     const copy: Record<string, Json> = {}
-    const keys = Reflect.ownKeys(value)
+    const keys = Object.getOwnPropertyNames(value)
+    if (Object.getOwnPropertySymbols(value).length > 0) throw REFUSED
     this.chars += 1 + Math.max(1, keys.length)
     for (const key of keys) {
-      if (typeof key === 'symbol' || key === '__proto__') throw REFUSED
+      if (key === '__proto__') throw REFUSED
       this.#text(key)
       this.chars++
       copy[key] = this.visit(ownValue(value, key), depth + 1)

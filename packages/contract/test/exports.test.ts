@@ -29,7 +29,7 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'canonicalJson', 'isJsonObject', 'messageOf', 'parseJson', 'pointerStep', 'visibleText',
+      'BulkheadError', 'ERRORS', 'canonicalJson', 'isJsonObject', 'messageOf', 'parseJson', 'pointerStep', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })
   })

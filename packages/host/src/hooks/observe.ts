@@ -7,35 +7,52 @@ import type { HookContext, Observers } from './hooks.ts'
 
 const DEFAULT_ROLE = 'agent'
 
+interface Seen {
+  readonly result?: HookContext['result']
+  readonly error?: HookContext['error']
+}
+const NOTHING_SEEN: Seen = {}
+
 /** Tells whoever observes, in order. Contract: never throws. Whoever calls it has seen that there are hooks. */
-export function observe(
-  hookPoint: keyof Observers, call: RawCall, host: HostContext,
-  { result = null, error = null }: Partial<Pick<HookContext, 'result' | 'error'>> = {},
-): void {
-  const { session, attempt, args = null } = call
+export function observe(hookPoint: keyof Observers, call: RawCall, host: HostContext, seen = NOTHING_SEEN): void {
   let context: HookContext | undefined
-  // Made for the first who wants it: most hooks are hung onto one point.
-  const known = (): HookContext => {
-    context ??= Object.freeze({
-      hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
-      result: freezeDeep(result), error: error && Object.freeze(error),
-      durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace, sessionId: session.id,
-    })
-    return context
+  for (const hooks of call.session.hooks.all) {
+    try {
+      // Most hooks are hung onto one point; nothing is made for the others.
+      if (hooks[hookPoint] === undefined) continue
+      context ??= contextOf(hookPoint, call, host, seen)
+      hearLate(hookPoint, host, hooks[hookPoint](context))
+    } catch (thrown) {
+      report(hookPoint, host, thrown)
+    }
   }
-  for (const hooks of session.hooks.all) tell(hookPoint, host, () => hooks[hookPoint]?.(known()))
 }
 
+function contextOf(hookPoint: keyof Observers, call: RawCall, host: HostContext, { result = null, error = null }: Seen): HookContext {
+  const { session, attempt, args = null } = call
+  return Object.freeze({
+    hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
+    result: freezeDeep(result), error: error && Object.freeze(error),
+    durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace, sessionId: session.id,
+  })
+}
+
+type Telling = Pick<HostContext, 'events'>
+
 /** Contract: never throws, and what is told late reports its faults too. */
-export function tell(name: string, { events }: Pick<HostContext, 'events'>, told: () => unknown): void {
-  const report = (thrown: unknown) => events.suppressed(`hook ${name}`, thrown)
+export function tell(name: string, host: Telling, told: () => unknown): void {
   try {
-    const answer = told()
-    if (isPromiseLike(answer)) Promise.resolve(answer).catch(report)
+    hearLate(name, host, told())
   } catch (thrown) {
-    report(thrown)
+    report(name, host, thrown)
   }
 }
+
+function hearLate(name: string, host: Telling, answer: unknown): void {
+  if (isPromiseLike(answer)) Promise.resolve(answer).catch((thrown: unknown) => report(name, host, thrown))
+}
+
+const report = (name: string, { events }: Telling, thrown: unknown): void => events.suppressed(`hook ${name}`, thrown)
 
 const DENIALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'CapabilityDenied', 'RoleDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'ApprovalDenied',
