@@ -12,8 +12,11 @@ function brokerOf(services: Partial<CompartmentServices> = {}): Broker {
   )
 }
 
-const open = (broker: Broker, callId: string, tool: string, signal = new AbortController().signal): (() => void) =>
-  broker.open({ callId, tool: toolOf(tool, tool === 'reader' ? { fs: { read: ['docs/**'] } } : {}, '/nowhere'), signal })
+function open(broker: Broker, callId: string, tool: string, signal = new AbortController().signal): () => void {
+  const call = { callId, tool: toolOf(tool, tool === 'reader' ? { fs: { read: ['docs/**'] } } : {}, '/nowhere'), signal }
+  broker.open(call)
+  return () => broker.end(call)
+}
 
 /** As the gate would pass it on: any known method with any plain arguments. */
 const ask = (broker: Broker, method: BrokerMethod, ...args: readonly Json[]): Promise<string> =>

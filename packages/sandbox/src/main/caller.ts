@@ -1,6 +1,7 @@
 import type { ErrorCode, Json, ToolInvocation } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
+import type { InvokedCall } from './invoked-call.ts'
 import { judgeError } from './judged-error.ts'
 
 /** What an error of the code becomes, and which codes it may name itself. */
@@ -17,42 +18,44 @@ export interface CallerOwner {
   left(caller: Caller): void
 }
 
-export interface CallerParts {
-  readonly owner: CallerOwner
-  readonly judgement: Judgement
-  readonly cancellation: Cancellation
-  readonly callId?: string
-  /** Idempotent; the end of what the call was granted. */
-  readonly close?: () => void
+/** Who asks: for which of its tool calls, if it is one, and how it says that it does not want its answer any more. */
+export interface Asking {
+  readonly cancellation: Pick<ToolInvocation, 'signal' | 'onCancel'>
+  readonly call?: InvokedCall
+}
+
+/** How it is told. */
+export interface Telling {
   readonly resolve: (value: Json) => void
   readonly reject: (error: BulkheadError) => void
 }
 
-/** How a caller says that it does not want its answer any more. */
-export type Cancellation = Pick<ToolInvocation, 'signal' | 'onCancel'>
-
 /** Someone who waits for an answer of a compartment, and may give up. Told once: by the answer, by giving up, or by the end of all. */
 export class Caller implements Question {
+  readonly call: InvokedCall | undefined
   /** Runs while a call goes on whose caller has given up. */
   overdue: NodeJS.Timeout | undefined
   /** Set once it has given up. */
   reason: BulkheadError | undefined
-  readonly #parts: CallerParts
+  readonly #owner: CallerOwner
+  readonly #judgement: Judgement
+  readonly #cancellation: Asking['cancellation']
+  readonly #telling: Telling
   #forget: (() => void) | undefined
   #isAsking = false
   #isOver = false
 
-  constructor(parts: CallerParts) {
-    this.#parts = parts
-  }
-
-  get callId(): string | undefined {
-    return this.#parts.callId
+  constructor(owner: CallerOwner, judgement: Judgement, { call, cancellation }: Asking, telling: Telling) {
+    this.call = call
+    this.#owner = owner
+    this.#judgement = judgement
+    this.#cancellation = cancellation
+    this.#telling = telling
   }
 
   /** Whether it has given up is noticed from here on. Returns whether it still wants to ask. */
   listen(): boolean {
-    const { cancellation } = this.#parts
+    const cancellation = this.#cancellation
     if (cancellation.onCancel) cancellation.onCancel((reason) => this.#giveUp(reason))
     else this.#listenTo(cancellation.signal)
     this.#isAsking = this.reason === undefined
@@ -61,13 +64,13 @@ export class Caller implements Question {
 
   answered(value: Json): void {
     this.#leave()
-    if (this.reason === undefined) this.#parts.resolve(value)
+    if (this.reason === undefined) this.#telling.resolve(value)
   }
 
   failed(error: unknown): void {
     this.#leave()
-    const { judgement, reject } = this.#parts
-    if (this.reason === undefined) reject(judgeError(error, judgement.fallback, judgement.own))
+    const { fallback, own } = this.#judgement
+    if (this.reason === undefined) this.#telling.reject(judgeError(error, fallback, own))
   }
 
   #listenTo(signal: AbortSignal): void {
@@ -80,16 +83,14 @@ export class Caller implements Question {
   #giveUp(reason: BulkheadError): void {
     if (this.#isOver || this.reason !== undefined) return
     this.reason = reason
-    this.#parts.close?.()
-    this.#parts.reject(reason)
-    if (this.#isAsking) this.#parts.owner.gaveUp(this, reason)
+    this.#telling.reject(reason)
+    if (this.#isAsking) this.#owner.gaveUp(this, reason)
   }
 
   #leave(): void {
     this.#isOver = true
     this.#forget?.()
-    this.#parts.owner.left(this)
-    this.#parts.close?.()
+    this.#owner.left(this)
   }
 }
 

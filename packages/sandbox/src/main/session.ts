@@ -5,7 +5,7 @@ import type {
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
-import type { CallerOwner, CallerParts, Judgement } from './caller.ts'
+import type { Asking, CallerOwner, Judgement } from './caller.ts'
 import { Caller } from './caller.ts'
 import { InvokedCall } from './invoked-call.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
@@ -18,8 +18,6 @@ export interface SessionParts {
   readonly broker: Broker
   readonly offers: CompartmentSession['offers']
 }
-
-type Asking = Pick<CallerParts, 'cancellation' | 'callId' | 'close'>
 
 let opened = 0
 
@@ -93,8 +91,8 @@ export class Session implements CompartmentSession {
     // An earlier attempt of the same call may still be on its way out.
     const isTaken = this.#abandoned.size > 0 && this.#abandoned.has(callId)
     const id = isTaken ? `${callId}~${++this.#attempts}` : callId
-    const close = this.#broker.open(new InvokedCall(id, tool, invocation))
-    return this.#ask('execute', [id, name, args], CALL, { cancellation: invocation, callId: id, close })
+    const call = new InvokedCall(id, tool, invocation)
+    return this.#ask('execute', [id, name, args], CALL, { cancellation: invocation, call })
   }
 
   async deriveApprovalKey(name: string, args: JsonObject, signal: AbortSignal): Promise<string> {
@@ -128,8 +126,9 @@ export class Session implements CompartmentSession {
         const failed = (error: unknown): void => reject(judgeError(error, judgement.fallback, judgement.own))
         return this.#peer.ask(method, args, { answered: resolve, failed })
       }
-      const caller = new Caller({ ...asking, owner: this.#owner, judgement, resolve, reject })
+      const caller = new Caller(this.#owner, judgement, asking, { resolve, reject })
       if (!caller.listen()) return
+      if (asking.call) this.#broker.open(asking.call)
       this.#inFlight++
       this.#peer.ask(method, args, caller)
     })
@@ -137,10 +136,11 @@ export class Session implements CompartmentSession {
 
   /** Its caller is answered; the code gets a little time to notice, and is ended when it does not. */
   #gaveUp(caller: Caller, reason: BulkheadError): void {
-    const { callId } = caller
-    if (callId !== undefined) {
-      this.#abandoned.add(callId)
-      this.#peer.ask('abort', [callId, reason.message], NOBODY)
+    const { call } = caller
+    if (call !== undefined) {
+      this.#broker.end(call)
+      this.#abandoned.add(call.callId)
+      this.#peer.ask('abort', [call.callId, reason.message], NOBODY)
     }
     if (!this.#peer.killable) return
     this.#lingering++
@@ -150,7 +150,11 @@ export class Session implements CompartmentSession {
 
   #left(caller: Caller): void {
     this.#inFlight--
-    if (caller.reason !== undefined && caller.callId !== undefined) this.#abandoned.delete(caller.callId)
+    const { call } = caller
+    if (call !== undefined) {
+      this.#broker.end(call)
+      if (caller.reason !== undefined) this.#abandoned.delete(call.callId)
+    }
     if (caller.overdue === undefined) return
     clearTimeout(caller.overdue)
     // One that is being ended becomes quiet when it is gone.

@@ -121,9 +121,10 @@ describe('over the wire', () => {
     const session = await newSandbox().open(requestOf({ placement: 'thread', source }))
     expect(await session.call(invocation())).toEqual({ has: false })
     const broker = new Broker(requestOf({ placement: 'thread', source }), '/')
-    const close = broker.open({ callId: 'c', tool: toolOf('run'), signal: new AbortController().signal })
+    const call = { callId: 'c', tool: toolOf('run'), signal: new AbortController().signal }
+    broker.open(call)
     expect(await codeOf(broker.methods['secrets.handle']('c', 'TOKEN'))).toBe('CapabilityDenied')
-    close()
+    broker.end(call)
   })
 })
 

@@ -90,16 +90,18 @@ export class Broker {
       [method, (callId: unknown, ...args: readonly Json[]) => this.#answer(method, callId, args)]))) as BrokerMethods
   }
 
-  /** The grant of a tool call holds from here until what is returned is called. */
-  open(call: OpenCall): () => void {
+  /** The grant of a tool call holds from here until it is ended. */
+  open(call: OpenCall): void {
     this.#calls.push(call)
-    return () => {
-      const place = this.#calls.indexOf(call)
-      if (place < 0) return
-      this.#calls[place] = this.#calls.at(-1)!
-      this.#calls.pop()
-      for (const unit of this.#units) unit.endCall(call.callId)
-    }
+  }
+
+  /** Idempotent. */
+  end(call: OpenCall): void {
+    const place = this.#calls.indexOf(call)
+    if (place < 0) return
+    this.#calls[place] = this.#calls.at(-1)!
+    this.#calls.pop()
+    for (const unit of this.#units) unit.endCall(call.callId)
   }
 
   /** The one power of a phase: `init` may ask a person, from here until what is returned is called. */
