@@ -74,19 +74,6 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(request.logged).toHaveLength(2)
   })
 
-  it('whose cancelled call is ended with it becomes quiet after it is known to have ended', async () => {
-    const sandbox = pooled()
-    const session = await sandbox.open(requestOf({ placement, source: running('for (;;);') }))
-    const caller = new AbortController()
-    const answer = codeOf(session.call(invocation({}, { signal: caller.signal })))
-    caller.abort()
-    expect(await answer).toBe('ToolCancelled')
-    const order: string[] = []
-    const quiet = session.quiet!.then(() => order.push('quiet'))
-    await Promise.all([quiet, session.ended.then(() => order.push('ended'))])
-    expect(order).toEqual(['ended', 'quiet'])
-  })
-
   it('does not fall asleep while a call runs, however long', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     const answer = Promise.withResolvers<Json>()

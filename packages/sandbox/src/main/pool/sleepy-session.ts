@@ -58,10 +58,7 @@ export class SleepySession implements CompartmentSession {
   }
 
   get quiet(): Promise<void> | undefined {
-    // Where quiet comes by the end of it, those who wait for the end know first: a call would go to what is gone.
-    return this.#session?.quiet?.then(async () => {
-      if (this.#over.signal.aborted) await this.ended
-    })
+    return this.#session?.quiet
   }
 
   /** For how many ms nobody has wanted anything of it; 0 while somebody does, and of one that has no place. */
