@@ -114,12 +114,12 @@ function perform(authorized: AuthorizedCall, host: HostContext): Refusal | Promi
   return cleared instanceof Promise ? cleared.then<Refusal | ExecutedCall>((known) => run(known, host)) : run(cleared, host)
 }
 
-/** Not before the journal has it, where that takes its time. */
+/** Not before the journal has it. */
 function run(cleared: ClearedCall | Refusal, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
   if (cleared instanceof Refusal) return cleared
   const written = cleared.journal?.written
   const executed = written === undefined
-    ? execute(cleared, host)
+    ? host.departures.leave(cleared, (call) => execute(call, host))
     : untilAborted(written, cleared.signal).then(() => execute(cleared, host))
   return isResultJudged(cleared) ? executed.then((ran) => runAfterGuards(ran, host)) : executed
 }

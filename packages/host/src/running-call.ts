@@ -5,7 +5,6 @@ import { passUpdate } from './hooks/updates.ts'
 import type { HostContext } from './host-context.ts'
 import { identityOf } from './interaction/paused-calls.ts'
 import { QuestionLog } from './interaction/question-log.ts'
-import type { Departing } from './journal/departures.ts'
 
 /** Who waits for an attempt. Told once, by one of the two. */
 interface Waiting {
@@ -17,7 +16,7 @@ interface Waiting {
  * A call while its tool runs: one attempt, as its compartment is told of it, and whom the questions on its behalf go to. It ends
  * once: by the answer, by its deadline, with the call, or by whoever ends it.
  */
-export class RunningCall implements Departing, ToolInvocation {
+export class RunningCall implements ToolInvocation {
   readonly call: ClearedCall
   /** What the compartment knows it by. */
   readonly callId: string
@@ -26,7 +25,6 @@ export class RunningCall implements Departing, ToolInvocation {
   readonly deadline: Deadline
   /** Settles once, by the answer or by whatever ends it before. */
   readonly answer: Promise<Json>
-  readonly #compartment: CompartmentSession
   readonly #host: HostContext
   readonly #forget: () => void
   #waiting: Waiting | undefined
@@ -42,7 +40,6 @@ export class RunningCall implements Departing, ToolInvocation {
     this.call = call
     this.tool = tool.name
     this.args = args
-    this.#compartment = compartment
     this.#host = host
     this.callId = tool.extension.running.enter(this, call)
     this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
@@ -50,7 +47,7 @@ export class RunningCall implements Departing, ToolInvocation {
       this.#waiting = { resolve, reject }
     })
     this.#forget = call.scope.cancel.onCancel((reason) => this.end(reason))
-    host.departures.add(this)
+    this.#start(compartment)
   }
 
   /** Aborted when this attempt is over, whatever ends it early. Made when somebody asks for it. */
@@ -84,10 +81,9 @@ export class RunningCall implements Departing, ToolInvocation {
     return this.#questions
   }
 
-  depart(): void {
-    if (this.#waiting === undefined) return
+  #start(compartment: CompartmentSession): void {
     try {
-      startIn(this.#compartment, this).then(
+      startIn(compartment, this).then(
         (value) => this.#close()?.resolve(value),
         (thrown: unknown) => this.#close()?.reject(thrown),
       )

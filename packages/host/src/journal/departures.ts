@@ -1,13 +1,15 @@
+import type { ClearedCall, ExecutedCall } from '../call.ts'
 import type { OpenCalls } from './open-calls.ts'
 
-/** Contract: must not throw. */
-export interface Departing {
-  depart(): void
+/** A call that may run, and whoever waits for what becomes of it. */
+interface Departing {
+  readonly call: ClearedCall
+  readonly resolve: (executed: Promise<ExecutedCall>) => void
 }
 
 /**
- * Calls on their way to their tools. None leaves before the journal has it: a call that ran is known to whoever comes after this
- * process. Those of one moment leave together, so that their notes are saved together.
+ * Calls on their way to their tools. None leaves, and nobody hears that it has begun, before the journal has it: a call that ran
+ * is known to whoever comes after this process. Those of one moment leave together, so that their notes are saved together.
  */
 export class Departures {
   readonly #journal: OpenCalls
@@ -17,15 +19,18 @@ export class Departures {
     this.#journal = journal
   }
 
-  add(one: Departing): void {
-    if (!this.#journal.isAhead) return one.depart()
-    if (this.#waiting.push(one) === 1) queueMicrotask(this.#leave)
+  /** `execute` is the same for all of them. */
+  leave(call: ClearedCall, execute: (call: ClearedCall) => Promise<ExecutedCall>): Promise<ExecutedCall> {
+    if (!this.#journal.isAhead) return execute(call)
+    return new Promise((resolve) => {
+      if (this.#waiting.push({ call, resolve }) === 1) queueMicrotask(() => this.#go(execute))
+    })
   }
 
-  readonly #leave = (): void => {
+  #go(execute: (call: ClearedCall) => Promise<ExecutedCall>): void {
     const leaving = this.#waiting
     this.#waiting = []
     this.#journal.save()
-    for (const one of leaving) one.depart()
+    for (const { call, resolve } of leaving) resolve(execute(call))
   }
 }

@@ -74,6 +74,7 @@ export class OpenCalls {
 
   /** When this returns, calls that were noted are known to whoever comes after this process. */
   save(): void {
+    if (!this.#isAhead) return
     this.#isAhead = false
     try {
       this.#notebook?.save()

@@ -31,6 +31,17 @@ test('calls of one moment are noted, saved once for all of them, and only then r
   expect(log.slice(7).toSorted()).toEqual(['drop 2', 'drop 3', 'drop 4'])
 })
 
+test('who hears that a call has begun hears it when it is saved', async () => {
+  const log: string[] = []
+  const world = noting(log)
+  const session = await world.host.openSession({ mode: 'yolo' })
+  await session.call(call(0))
+  log.length = 0
+  world.host.on(({ type }) => { if (type === 'ToolInvocationStarted') log.push('began') })
+  await session.call(call(1))
+  expect(log).toEqual(['put 2', 'save', 'began', 'run 1', 'drop 2'])
+})
+
 test('notes that cannot be saved cost the notes and not the calls', async () => {
   const log: string[] = []
   const world = noting(log, {
