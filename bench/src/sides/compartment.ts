@@ -4,12 +4,12 @@ import type { Runner, Side } from '../harness/subject.ts'
 import { echoRequest } from './echo-request.ts'
 import type { Payload } from './payload.ts'
 
-/** One call of the echo. */
+/** One call of the echo. It can be cancelled, and makes a signal only for whoever asks for one. */
 class EchoCall implements ToolInvocation {
   readonly callId: string
   readonly tool = 'echo'
   readonly args: JsonObject
-  #cancelled: ((reason: BulkheadError) => void) | undefined
+  cancel: ((reason: BulkheadError) => void) | undefined
 
   constructor(callId: string, args: JsonObject) {
     this.callId = callId
@@ -18,16 +18,12 @@ class EchoCall implements ToolInvocation {
 
   get signal(): AbortSignal {
     const controller = new AbortController()
-    this.#cancelled = (reason) => controller.abort(reason)
+    this.cancel = (reason) => controller.abort(reason)
     return controller.signal
   }
 
   onCancel(listener: (reason: BulkheadError) => void): void {
-    this.#cancelled = listener
-  }
-
-  cancel(reason: BulkheadError): void {
-    this.#cancelled?.(reason)
+    this.cancel = listener
   }
 }
 
