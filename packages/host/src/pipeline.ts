@@ -119,7 +119,7 @@ function run(cleared: ClearedCall | Refusal, host: HostContext): Refusal | Promi
   if (cleared instanceof Refusal) return cleared
   const written = cleared.journal?.written
   const executed = written === undefined
-    ? host.departures.leave(cleared, (call) => execute(call, host))
+    ? host.departures.leave(cleared)
     : untilAborted(written, cleared.signal).then(() => execute(cleared, host))
   return isResultJudged(cleared) ? executed.then((ran) => runAfterGuards(ran, host)) : executed
 }

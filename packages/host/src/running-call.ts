@@ -83,7 +83,8 @@ export class RunningCall implements ToolInvocation {
 
   #start(compartment: CompartmentSession): void {
     try {
-      startIn(compartment, this).then(
+      // oxlint-disable-next-line eslint/no-useless-call -- a compartment is no function
+      compartment.call(this).then(
         (value) => this.#close()?.resolve(value),
         (thrown: unknown) => this.#close()?.reject(thrown),
       )
@@ -112,8 +113,6 @@ export class RunningCall implements ToolInvocation {
     return waiting
   }
 }
-
-const startIn = (compartment: CompartmentSession, invocation: ToolInvocation): Promise<Json> => compartment.call(invocation)
 
 /** Stops the time of a call, and of those that wait for it. Returns what lets it go on. */
 export function pauseFor({ call, deadline }: RunningCall): () => void {

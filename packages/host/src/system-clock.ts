@@ -49,7 +49,7 @@ class SystemClock implements Clock {
     } finally {
       // Whatever one of them throws, the others are not forgotten.
       this.#next = Infinity
-      const next = Math.min(...this.#waiting.members().map((wait) => wait.due))
+      const next = this.#waiting.members().reduce((earliest, wait) => Math.min(earliest, wait.due), Infinity)
       if (next < Infinity) this.#wakeAt(next)
     }
   }

@@ -13,24 +13,25 @@ interface Departing {
  */
 export class Departures {
   readonly #journal: OpenCalls
+  readonly #execute: (call: ClearedCall) => Promise<ExecutedCall>
   #waiting: Departing[] = []
 
-  constructor(journal: OpenCalls) {
+  constructor(journal: OpenCalls, execute: (call: ClearedCall) => Promise<ExecutedCall>) {
     this.#journal = journal
+    this.#execute = execute
   }
 
-  /** `execute` is the same for all of them. */
-  leave(call: ClearedCall, execute: (call: ClearedCall) => Promise<ExecutedCall>): Promise<ExecutedCall> {
-    if (!this.#journal.isAhead) return execute(call)
+  leave(call: ClearedCall): Promise<ExecutedCall> {
+    if (!this.#journal.isAhead) return this.#execute(call)
     return new Promise((resolve) => {
-      if (this.#waiting.push({ call, resolve }) === 1) queueMicrotask(() => this.#go(execute))
+      if (this.#waiting.push({ call, resolve }) === 1) queueMicrotask(this.#go)
     })
   }
 
-  #go(execute: (call: ClearedCall) => Promise<ExecutedCall>): void {
+  readonly #go = (): void => {
     const leaving = this.#waiting
     this.#waiting = []
     this.#journal.save()
-    for (const { call, resolve } of leaving) resolve(execute(call))
+    for (const { call, resolve } of leaving) resolve(this.#execute(call))
   }
 }
