@@ -6,10 +6,10 @@ import type { HostContext } from './host-context.ts'
 import { identityOf } from './interaction/paused-calls.ts'
 import { QuestionLog } from './interaction/question-log.ts'
 
-/** Who waits for an attempt. Told once, by one of the two. */
-interface Waiting {
-  readonly resolve: (value: Json) => void
-  readonly reject: (reason: unknown) => void
+/** Who waits for an attempt. Told once, by one of the two, and never while it starts. */
+export interface Waiting {
+  answered(value: Json): void
+  failed(reason: unknown): void
 }
 
 /**
@@ -23,8 +23,6 @@ export class RunningCall implements ToolInvocation {
   readonly tool: string
   readonly args: JsonObject
   readonly deadline: Deadline
-  /** Settles once, by the answer or by whatever ends it before. */
-  readonly answer: Promise<Json>
   readonly #host: HostContext
   readonly #forget: () => void
   #waiting: Waiting | undefined
@@ -35,19 +33,16 @@ export class RunningCall implements ToolInvocation {
   #questions: QuestionLog | undefined
 
   /** `leftMs`: of the time of the call, for this attempt. */
-  constructor(call: ClearedCall, compartment: CompartmentSession, host: HostContext, leftMs: number) {
+  constructor(call: ClearedCall, host: HostContext, leftMs: number, waiting: Waiting) {
     const { tool, args, timeoutMs = tool.timeoutMs } = call
     this.call = call
     this.tool = tool.name
     this.args = args
     this.#host = host
+    this.#waiting = waiting
     this.callId = tool.extension.running.enter(this, call)
     this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
-    this.answer = new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject }
-    })
     this.#forget = call.scope.cancel.onCancel((reason) => this.end(reason))
-    this.#start(compartment)
   }
 
   /** Aborted when this attempt is over, whatever ends it early. Made when somebody asks for it. */
@@ -81,26 +76,32 @@ export class RunningCall implements ToolInvocation {
     return this.#questions
   }
 
-  #start(compartment: CompartmentSession): void {
+  /** Contract: once. */
+  start(compartment: CompartmentSession): void {
     try {
       // oxlint-disable-next-line eslint/no-useless-call -- a compartment is no function
       compartment.call(this).then(
-        (value) => this.#close()?.resolve(value),
-        (thrown: unknown) => this.#close()?.reject(thrown),
+        (value) => this.#close()?.answered(value),
+        (thrown: unknown) => this.#close()?.failed(thrown),
       )
     } catch (thrown) {
-      this.#close()?.reject(thrown)
+      this.#fail(thrown)
     }
   }
 
   /** Ends it with a reason; too late, it does nothing. */
   end(reason: BulkheadError): void {
-    const waiting = this.#close()
-    if (waiting === undefined) return
+    if (!this.#fail(reason)) return
     this.#reason = reason
     this.#cancelled?.(reason)
     this.#controller?.abort(reason)
-    waiting.reject(reason)
+  }
+
+  /** Later: whoever ends a call is not to be held up by what follows from it. */
+  #fail(reason: unknown): boolean {
+    const waiting = this.#close()
+    if (waiting) queueMicrotask(() => waiting.failed(reason))
+    return waiting !== undefined
   }
 
   #close(): Waiting | undefined {
