@@ -6,11 +6,6 @@ import {
 /** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */
 const PATIENCE_MS = 30_000
 
-interface Pending {
-  readonly due: number
-  readonly giveUp: () => void
-}
-
 /**
  * The embedder's store, held to what its port promises: everything asked of it settles, and what it throws is a rejection. One
  * that does not answer has failed, so that no call, and no end of a host, waits for it for ever.
@@ -23,9 +18,6 @@ export class PatientStore implements Store {
   readonly notes?: Notes
   readonly #store: Store
   readonly #clock: Clock
-  /** In the order they are due. */
-  readonly #pending = new Set<Pending>()
-  #stopTimer: (() => void) | undefined
 
   constructor(store: Store, clock: Clock) {
     this.forgets = store.forgets === true
@@ -83,39 +75,17 @@ export class PatientStore implements Store {
   #ask<Value>(work: () => Promise<Value>): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {
       const answer = work()
-      const pending = { due: this.#clock.monotonic() + PATIENCE_MS, giveUp: () => reject(unanswered()) }
-      this.#pending.add(pending)
-      if (!this.#stopTimer) this.#watch(PATIENCE_MS)
+      const stopWaiting = this.#clock.after(PATIENCE_MS, () => reject(unanswered()))
       answer.then(
         (value) => {
-          this.#forget(pending)
+          stopWaiting()
           resolve(value)
         },
         (thrown: unknown) => {
-          this.#forget(pending)
+          stopWaiting()
           reject(thrown)
         },
       )
-    })
-  }
-
-  #forget(pending: Pending): void {
-    this.#pending.delete(pending)
-    if (this.#pending.size > 0) return
-    this.#stopTimer?.()
-    this.#stopTimer = undefined
-  }
-
-  /** One timer for all of them, as long as there is one. */
-  #watch(ms: number): void {
-    this.#stopTimer = this.#clock.after(ms, () => {
-      this.#stopTimer = undefined
-      const now = this.#clock.monotonic()
-      for (const pending of this.#pending) {
-        if (pending.due > now) return this.#watch(pending.due - now)
-        this.#pending.delete(pending)
-        pending.giveUp()
-      }
     })
   }
 }
