@@ -1,11 +1,11 @@
 import { BulkheadError, CALL_LIMITS, type CompartmentSession, type Json } from '@bulkhead/contract'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
-import { attemptsSpent, backOffMs, mayTryAgain, rest, type Failure } from '../attempts.ts'
 import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../call.ts'
-import { untilAborted } from '../cancellation.ts'
+import { attemptsSpent, backOffMs, mayTryAgain, rest, type Failure } from '../calls/attempts.ts'
+import { RunningCall, type Waiting } from '../calls/running-call.ts'
 import type { HostContext } from '../host-context.ts'
 import { observe } from '../hooks/observe.ts'
-import { RunningCall, type Waiting } from '../running-call.ts'
+import { untilAborted } from '../waiting/cancellation.ts'
 
 /** Told once what a call came to. Contract: must not throw. */
 export type Done = (ended: ExecutedCall | Refusal) => void
