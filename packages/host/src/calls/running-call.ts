@@ -1,10 +1,12 @@
 import { BulkheadError, type CompartmentSession, type Json, type JsonObject, type ToolInvocation } from '@bulkhead/contract'
 import { eventFields, type ClearedCall } from '../call.ts'
 import { Deadline } from '../waiting/deadline.ts'
+import type { Entry } from '../waiting/roster.ts'
 import { passUpdate } from '../hooks/updates.ts'
 import type { HostContext } from '../host-context.ts'
 import { identityOf } from '../interaction/paused-calls.ts'
 import { QuestionLog } from '../interaction/question-log.ts'
+import type { Cancelled } from '../sessions/cancel-scope.ts'
 
 /** Who waits for an attempt. Told once, by one of the two, and never while it starts. */
 export interface Waiting {
@@ -16,15 +18,16 @@ export interface Waiting {
  * A call while its tool runs: one attempt, as its compartment is told of it, and whom the questions on its behalf go to. It ends
  * once: by the answer, by its deadline, with the call, or by whoever ends it.
  */
-export class RunningCall implements ToolInvocation {
+export class RunningCall implements ToolInvocation, Cancelled {
   readonly call: ClearedCall
   /** What the compartment knows it by. */
   readonly callId: string
   readonly tool: string
   readonly args: JsonObject
   readonly deadline: Deadline
+  /** Among those that run. */
+  place: Entry<RunningCall> | undefined
   readonly #host: HostContext
-  readonly #forget: () => void
   #waiting: Waiting | undefined
   #reason: BulkheadError | undefined
   /** Whom the end is told. */
@@ -42,7 +45,7 @@ export class RunningCall implements ToolInvocation {
     this.#waiting = waiting
     this.callId = tool.extension.running.enter(this, call)
     this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
-    this.#forget = call.scope.cancel.onCancel((reason) => this.end(reason))
+    call.scope.cancel.watch(this)
   }
 
   /** Aborted when this attempt is over, whatever ends it early. Made when somebody asks for it. */
@@ -109,7 +112,7 @@ export class RunningCall implements ToolInvocation {
     if (waiting === undefined) return undefined
     this.#waiting = undefined
     this.deadline.stop()
-    this.#forget()
+    this.call.scope.cancel.unwatch(this)
     this.call.tool.extension.running.leave(this)
     return waiting
   }
