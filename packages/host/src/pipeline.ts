@@ -39,8 +39,8 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
 
 /** Contract: never rejects. */
 export function finishCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
-  return new Promise((resolve) => {
-    perform(decided, host, (ended) => resolve(end(call, ended, host)))
+  return new Promise((settled) => {
+    perform(decided, host, (ended) => settled(end(call, ended, host)))
   })
 }
 
