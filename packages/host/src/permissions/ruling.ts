@@ -75,11 +75,17 @@ function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
   if (!parent) return undefined
   const { tool: caller, depth } = parent
   const { subagentDepth } = CALL_LIMITS
-  const refused = (source: string, reason: string) => deny('capability', 'CapabilityDenied', source, reason)
-  if (depth > subagentDepth) return refused('depth', `tools call each other ${subagentDepth} deep at most`)
+  const refused = (source: string, reason: string, cure: string): Verdict =>
+    ({ ...deny('capability', 'CapabilityDenied', source, reason), cure })
+  if (depth > subagentDepth) {
+    const reason = `tools call each other ${subagentDepth} deep at most, and "${caller.name}", which calls it, is that deep`
+    return refused('depth', reason, 'Do the rest in the tool itself, or hand it back for the model to call.')
+  }
   const more = outside(tool.grant, caller.grant)
   if (more.length === 0) return undefined
-  return refused(`powers of ${caller.name}`, `"${caller.name}", which calls it, may not ${more.join('; ')}`)
+  const reason = `"${caller.name}", which calls it, may not ${more.join('; ')}`
+  const cure = `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`
+  return refused(`powers of ${caller.name}`, reason, cure)
 }
 
 /** A key that nobody would look at is not worth starting a compartment for. */

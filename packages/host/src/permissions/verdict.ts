@@ -14,6 +14,8 @@ export interface Verdict {
   readonly reason: string
   /** For a deny: the error the caller gets. */
   readonly code: ErrorCode
+  /** For a deny: what to do, in a sentence, where the advice that goes with the code would not help. */
+  readonly cure?: string
   /**
    * For an ask: whether an approval given before answers it. A watchdog or guard asks because of these very arguments,
    * so only a fresh word does.
@@ -56,5 +58,7 @@ export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
   return strict
 }
 
-export const refusalOf = ({ code, reason, stage, source }: Verdict, tool: string): BulkheadError =>
-  new BulkheadError(code, `The call of "${tool}" was refused: ${reason}.`, { data: { stage, source } })
+export function refusalOf({ code, reason, cure, stage, source }: Verdict, tool: string): BulkheadError {
+  const message = `The call of "${tool}" was refused: ${reason}.`
+  return new BulkheadError(code, cure === undefined ? message : `${message} ${cure}`, { data: { stage, source } })
+}

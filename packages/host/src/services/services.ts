@@ -82,7 +82,7 @@ function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
 function callToolFor({ descriptor: { id }, running, callTool }: ServiceSources) {
   return async (callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome> => {
     const current = running.get(callId)
-    if (!current) throw new BulkheadError('CapabilityDenied', `The extension "${id}" called a tool outside of a call.`)
-    return callTool(current, { name, arguments: args }, signal)
+    if (current) return callTool(current, { name, arguments: args }, signal)
+    throw new BulkheadError('CapabilityDenied', `The extension "${id}" called a tool outside of a call. Await it before the call ends.`)
   }
 }

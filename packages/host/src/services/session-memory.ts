@@ -19,7 +19,7 @@ export function sessionMemory({ descriptor: { id, layer }, running }: MemorySour
   const sessionOf = (callId: string): SessionScope => {
     const current = running.get(callId)
     if (current) return current.call.session
-    throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked for a session outside of a call.`)
+    throw new BulkheadError('CapabilityDenied', `The extension "${id}" asked for a session outside of a call. Ask while one runs.`)
   }
   return {
     async read(callId) {
