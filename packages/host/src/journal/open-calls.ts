@@ -4,7 +4,7 @@ import {
 } from '@bulkhead/contract'
 import type { ResolvedCall } from '../call.ts'
 import type { EventBus } from '../events.ts'
-import { errorBody } from '../outcome.ts'
+import { errorBody } from '../calls/outcome.ts'
 import { PendingWrites } from './pending-writes.ts'
 
 /** Which process of those that share a store wrote a record. */

@@ -1,5 +1,5 @@
 import { BulkheadError } from '@bulkhead/contract'
-import { Roster, type Entry } from '../roster.ts'
+import { Roster, type Entry } from '../waiting/roster.ts'
 
 /** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
 export type CancelReason = 'user' | 'parent' | 'cap'

@@ -1,11 +1,11 @@
 import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
-import { attemptsSpent, backOffMs, mayTryAgain, rest } from '../attempts.ts'
+import { attemptsSpent, backOffMs, mayTryAgain, rest } from '../calls/attempts.ts'
 import { eventFields, type ClearedCall, type ExecutedCall } from '../call.ts'
-import { untilAborted } from '../cancellation.ts'
+import { untilAborted } from '../waiting/cancellation.ts'
 import type { HostContext } from '../host-context.ts'
 import { observe } from '../hooks/observe.ts'
-import { RunningCall } from '../running-call.ts'
+import { RunningCall } from '../calls/running-call.ts'
 
 /** Runs the tool in its compartment, again where that does no harm and its time is not over. Throws what ended the last attempt. */
 export async function execute(call: ClearedCall, host: HostContext): Promise<ExecutedCall> {
