@@ -4,8 +4,11 @@ import { Readable, Writable, Duplex } from 'node:stream'
 import { ADMITTED_BUILTINS } from './builtins.ts'
 import { dataClone, type Serdes } from './data-clone.ts'
 import { freezeIntrinsics } from './freeze.ts'
+import { StringDecoder, TextDecoder } from './decoders.ts'
 import { ADMITTED_GLOBALS } from './globals.ts'
+import { plainLastWords } from './last-words.ts'
 import { forgetTransfers, lateStreams, type Streams } from './streams.ts'
+import { TIMER_CLASSES, TIMERS } from './timers.ts'
 
 /** What Node itself calls on `process` while a worker runs. All else is taken from it. */
 const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
@@ -37,8 +40,9 @@ export function lockDown({ console }: LockdownOptions): void {
     performance: stopwatch(),
   })
   gutProcess()
+  plainLastWords()
   // Parts of Node that are loaded later take from the builtins what is there then, and hand it to native code unchecked.
-  freezeIntrinsics([Readable, Writable, Duplex, ...builtins])
+  freezeIntrinsics([Readable, Writable, Duplex, StringDecoder, TextDecoder, ...TIMER_CLASSES, ...builtins])
 }
 
 /** Loaded the old way: to make an ES module of each, of which most extensions need a few, would take as long as all the rest. */
@@ -49,6 +53,7 @@ function trimmedBuiltins(): readonly object[] {
     return builtin
   })
   for (const [object, names] of TRIMMED) for (const name of names) Reflect.deleteProperty(object, name)
+  for (const [name, parts] of EXCHANGED) exchange(name === 'global' ? globalThis : process.getBuiltinModule(name)!, parts)
   forgetTransfers(AbortSignal.prototype)
   syncBuiltinESMExports()
   return builtins
@@ -59,6 +64,20 @@ const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly
   [URL, ['createObjectURL', 'revokeObjectURL']],
   [(globalThis as unknown as { readonly WebAssembly: object }).WebAssembly, ['compileStreaming', 'instantiateStreaming']],
 ])
+
+/** Of builtins and globals that stay: what holds Node's own instead of being it. */
+const EXCHANGED: readonly (readonly [name: string, parts: Readonly<Record<string, object>>])[] = [
+  ['global', { ...TIMERS, TextDecoder }],
+  ['node:timers', TIMERS],
+  ['node:string_decoder', { StringDecoder }],
+  ['node:util', { TextDecoder }],
+]
+
+function exchange(object: object, parts: Readonly<Record<string, object>>): void {
+  for (const [name, value] of Object.entries(parts)) {
+    Object.defineProperty(object, name, { value, writable: true, configurable: true })
+  }
+}
 
 /** Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it. */
 function randomness(): object {
