@@ -65,4 +65,16 @@ export const realmInsides = [
     }
   `, { plain: 'TypeError', later: 'TypeError', behind: 'TypeError', above: 'TypeError', reader: 'TypeError',
     controller: 'absent' }),
+  attack(346, 'a search in bytes that ends nowhere', `
+    const bytes = () => Buffer.from('abc')
+    return {
+      given: bytes().indexOf(98, 0, {}),
+      own: Object.defineProperty(bytes(), 'length', { value: {} }).indexOf(98),
+      view: Buffer.prototype.includes.call(new DataView(new ArrayBuffer(1)), 98),
+    }
+  `, { given: -1, own: 1, view: false }),
+  attack(347, 'random values for an array that says itself how long it is', `
+    const array = Object.defineProperty(new Uint8Array(8), 'byteLength', { value: {} })
+    return { same: crypto.getRandomValues(array) === array }
+  `, { same: true }),
 ]

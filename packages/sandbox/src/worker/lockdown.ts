@@ -1,12 +1,14 @@
 import { syncBuiltinESMExports } from 'node:module'
 import process from 'node:process'
 import { Readable, Writable, Duplex } from 'node:stream'
+import { SEARCHES } from './buffer-search.ts'
 import { ADMITTED_BUILTINS } from './builtins.ts'
 import { dataClone, type Serdes } from './data-clone.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { StringDecoder, TextDecoder } from './decoders.ts'
 import { ADMITTED_GLOBALS } from './globals.ts'
 import { plainLastWords } from './last-words.ts'
+import { randomness } from './randomness.ts'
 import { forgetTransfers, lateStreams, type Streams } from './streams.ts'
 import { TIMER_CLASSES, TIMERS } from './timers.ts'
 
@@ -36,7 +38,8 @@ export function lockDown({ console }: LockdownOptions): void {
     structuredClone: dataClone(lazyBuiltin<Serdes>('node:v8')),
     console,
     process: stand,
-    crypto: randomness(),
+    // Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it.
+    crypto: randomness(lazyGlobal<Crypto>('crypto')),
     performance: stopwatch(),
   })
   gutProcess()
@@ -53,7 +56,7 @@ function trimmedBuiltins(): readonly object[] {
     return builtin
   })
   for (const [object, names] of TRIMMED) for (const name of names) Reflect.deleteProperty(object, name)
-  for (const [name, parts] of EXCHANGED) exchange(name === 'global' ? globalThis : process.getBuiltinModule(name)!, parts)
+  exchange()
   forgetTransfers(AbortSignal.prototype)
   syncBuiltinESMExports()
   return builtins
@@ -65,27 +68,20 @@ const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly
   [(globalThis as unknown as { readonly WebAssembly: object }).WebAssembly, ['compileStreaming', 'instantiateStreaming']],
 ])
 
-/** Of builtins and globals that stay: what holds Node's own instead of being it. */
-const EXCHANGED: readonly (readonly [name: string, parts: Readonly<Record<string, object>>])[] = [
-  ['global', { ...TIMERS, TextDecoder }],
-  ['node:timers', TIMERS],
-  ['node:string_decoder', { StringDecoder }],
-  ['node:util', { TextDecoder }],
-]
-
-function exchange(object: object, parts: Readonly<Record<string, object>>): void {
-  for (const [name, value] of Object.entries(parts)) {
-    Object.defineProperty(object, name, { value, writable: true, configurable: true })
+/** Of builtins and globals that stay: what stands before Node's own, which native code believes. */
+function exchange(): void {
+  const exchanged: readonly (readonly [object, Readonly<Record<string, object>>])[] = [
+    [globalThis, { ...TIMERS, TextDecoder }],
+    [process.getBuiltinModule('node:timers'), TIMERS],
+    [process.getBuiltinModule('node:string_decoder'), { StringDecoder }],
+    [process.getBuiltinModule('node:util'), { TextDecoder }],
+    [Buffer.prototype, SEARCHES],
+  ]
+  for (const [object, parts] of exchanged) {
+    for (const [name, value] of Object.entries(parts)) {
+      Object.defineProperty(object, name, { value, writable: true, configurable: true })
+    }
   }
-}
-
-/** Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it. */
-function randomness(): object {
-  const source = lazyGlobal<Crypto>('crypto')
-  return Object.freeze({
-    randomUUID: () => source().randomUUID(),
-    getRandomValues: (array: Uint8Array<ArrayBuffer>) => source().getRandomValues(array),
-  })
 }
 
 function stopwatch(): object {
