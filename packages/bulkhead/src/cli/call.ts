@@ -28,12 +28,15 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
       const outcome = await callOnce(host, request)
       print(outcome, values.json === true)
       if (outcome.type === 'error' && UNLOADED.has(outcome.error.code)) tellFaults(host.diagnostics)
+      if (outcome.type === 'error' && outcome.error.code === 'ApprovalDenied' && !terminal()) process.stderr.write(NOBODY)
       return outcome.type === 'output' ? 0 : 1
     } finally {
       await host.close()
     }
   },
 }
+
+const NOBODY = 'Without a terminal nobody can be asked. "bulkhead explain" tells what would allow the call; --mode yolo allows what nobody forbids.\n'
 
 /** What a call meets when something that should be there could not be loaded. */
 const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
