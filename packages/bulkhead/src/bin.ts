@@ -5,6 +5,10 @@ if (major < 26) {
   process.stderr.write(`bulkhead needs Node 26 or newer, because older ones cannot take the network away from a tool. This is ${process.version}.\n`)
   process.exitCode = 2
 } else {
+  // Whoever reads no further, as `head` does, has had enough: that is no fault of the command.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
   const [{ main }, { keepCompiledCode }] = await Promise.all([import('./cli/main.ts'), import('./cli/compiled-code.ts')])
   process.exitCode = await main(process.argv.slice(2), keepCompiledCode)
 }

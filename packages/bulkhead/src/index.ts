@@ -17,4 +17,10 @@ export type {
   CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer, Observers, ResultAnswer, ResultJudge,
 } from '@bulkhead/host'
 export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
-export type { CommandClassification, CommandSafetyPattern, Interactor, MachineStage, Outcome, StateMachine } from '@bulkhead/contract'
+export type { CallOptions, ExplainedStep, Explanation, ToolCall, ToolMetrics } from '@bulkhead/host'
+export { BulkheadError } from '@bulkhead/contract'
+export type {
+  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, ConfigFile, Diagnostic, ErrorCode,
+  EventType, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor, MachineStage, Outcome, Rule, SecurityMode,
+  StateMachine, Store, ToolDefinition,
+} from '@bulkhead/contract'

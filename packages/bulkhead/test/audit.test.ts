@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,6 +51,19 @@ it('what was called is shown, exported and proven, and a change is found in the 
   expect(await inside(['audit', 'verify'], folder))
     .toMatchObject({ code: 1, stdout: expect.stringContaining(`broken at record ${together}:`) })
 }, 60_000)
+
+it('whoever reads only the beginning of an export has not broken anything', async () => {
+  await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), 'audit', 'export'], {
+    cwd: folder, env: { NO_COLOR: '1', HOME: join(folder, 'home') }, stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+  // Nobody reads from the beginning on: the very first line meets a closed pipe.
+  child.stdout.destroy()
+  const [code] = await once(child, 'close')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+})
 
 it('where nothing was called there is nothing to prove, and reading makes no store', async () => {
   const { code, stderr } = await inside(['audit', 'verify'], folder)

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -83,6 +83,17 @@ describe('bulkhead call', () => {
     expect(await inside(['call', 'greet', '--args', '{"name":"you"}', '--mode', 'yolo'], folder)).toMatchObject({ code: 0, stdout: 'hello you from global\n' })
   })
 
+  it('says why a tool is not there that could not be loaded', async () => {
+    writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
+    const missing = await inside(['call', 'greet'], folder)
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ToolNotRegistered [\s\S]*error ShapeInvalid \(shape\) in broken[\s\S]*cure: /) })
+    expect((await inside(['explain', 'greet'], folder)).stderr).toContain('error ShapeInvalid (shape) in broken')
+    writeFileSync(join(global(), 'config.json'), '{ "mode": ')
+    const asJson = await inside(['call', 'read', '--json'], folder)
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ error: { code: 'ToolsDisabled' } })
+    expect(asJson.stderr).toMatch(/error ConfigInvalid .*\n.*config\.json/)
+  })
+
   it('makes escape sequences of a tool visible', async () => {
     writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
     expect((await inside(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
@@ -104,6 +115,14 @@ describe('wrong usage exits with 2 and does nothing', () => {
     const { code, stdout, stderr } = await inside(args, folder)
     expect(code).toBe(2)
     expect(stdout + stderr).toMatch(message)
+  })
+
+  it('is told to programs as JSON', async () => {
+    const { code, stdout, stderr } = await inside(['call', '--json'], folder)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual({ error: {
+      code: 'UsageInvalid', message: 'Which tool? Name it after "call".', cure: expect.any(String), data: { usage: expect.stringContaining('bulkhead call NAME') },
+    } })
   })
 
   it('but help and version exit with 0', async () => {
@@ -130,6 +149,12 @@ describe('wrong usage exits with 2 and does nothing', () => {
     expect(commands).toContain('trust-root')
     for (const name of commands) expect((await inside([name, '--help'], folder)).stdout, name).toContain('Exit code')
   })
+})
+
+it('an empty HOME is not the folder one stands in', async () => {
+  expect(await bulkhead(['trust', '--list'], folder, { HOME: '' })).toMatchObject({ code: 0 })
+  expect(await bulkhead(['tools', '--json', '--home', join(folder, 'none')], folder, { HOME: '' })).toMatchObject({ code: 0, stderr: '' })
+  expect(readdirSync(folder)).toEqual([])
 })
 
 it('an empty home and an empty project are fine', async () => {

@@ -4,7 +4,7 @@ import * as bulkhead from '../src/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
-    'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
+    'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
     'openSqliteStore',
   ])
 })

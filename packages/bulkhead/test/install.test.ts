@@ -138,6 +138,7 @@ describe('bulkhead pack and verify', () => {
     const name = readdirSync(installed).find((entry) => entry.startsWith('greeter-'))
     writeFileSync(join(installed, name!, 'index.js'), 'changed')
     expect(await json('verify')).toMatchObject({ code: 1, diagnostics: [{ code: 'LockMismatch', extensionId: 'greeter' }] })
+    expect((await run('verify')).stdout).toMatch(/^Nothing that is installed can be used\.\n[\s\S]*error LockMismatch/)
   })
 })
 

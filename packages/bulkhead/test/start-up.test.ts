@@ -24,7 +24,7 @@ async function loadsOf(args: readonly string[], code = 0, more: NodeJS.ProcessEn
 const packageOf = (url: string): string =>
   /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/packages\/([^/]+)\//.exec(url)?.[1] ?? url
 
-const AT_ONCE = ['bin.ts', 'cli/commands.ts', 'cli/compiled-code.ts', 'cli/main.ts', 'cli/usage-error.ts', 'user-cache.ts', 'version.ts']
+const AT_ONCE = ['bin.ts', 'cli/commands.ts', 'cli/compiled-code.ts', 'cli/main.ts', 'cli/usage-error.ts', 'home-folder.ts', 'user-cache.ts', 'version.ts']
 
 it.each<[string[], number]>([
   [['--version'], 0], [['--help'], 0], [['fly'], 2], [[], 2],

@@ -4,6 +4,7 @@ import { manifestSchema } from '../src/manifest.ts'
 import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
 import { limitsPage } from './limits-page.ts'
+import { configurationPage, manifestPage } from './reference-pages.ts'
 
 /** Every generated file, by its absolute path, with the text it must have. */
 export function generatedFiles(root: string): ReadonlyMap<string, string> {
@@ -21,5 +22,7 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
     })],
     [join(root, 'docs', 'errors.md'), errorsPage()],
     [join(root, 'docs', 'limits.md'), limitsPage()],
+    [join(root, 'docs', 'manifest.md'), manifestPage()],
+    [join(root, 'docs', 'configuration.md'), configurationPage()],
   ])
 }

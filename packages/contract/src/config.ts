@@ -125,7 +125,7 @@ const search = z.strictObject({
 })
 
 const sandbox = z.strictObject({
-  idleMs: positive.exactOptional().describe('After how many milliseconds without a call a compartment is given back. The next call wakes it.'),
+  idleMs: positive.exactOptional().describe('After how many milliseconds without a call a compartment is given back, 300000 unless given. The next call wakes it.'),
   spares: z.strictObject({
     process: z.int().nonnegative().exactOptional().describe('Child processes.'),
     thread: z.int().nonnegative().exactOptional().describe('Threads.'),
@@ -147,9 +147,9 @@ const approvals = z.strictObject({
 
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('Where the JSON Schema of this file is, for editors.'),
-  mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new.'),
+  mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new; ask where nobody says.'),
   allowlist: z.array(z.string().min(1).max(1024)).optional()
-    .describe('Entries such as read, bash:git status or fetch:*.example.com.'),
+    .describe('Entries such as read, bash:git status or web_fetch:*.example.com, for the mode allowlist.'),
   rules: z.array(ruleSchema).optional().describe('Permission rules of this layer.'),
   roles: z.record(z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean())
     .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
@@ -161,8 +161,8 @@ export const configFileSchema = z.strictObject({
   packages: z.array(packageName).optional().describe('npm packages in node_modules to load extensions from.'),
   isolation: perLayer(placement, strangerPlacement).optional().describe('Where code of each layer runs.'),
   policy: policy.optional().describe('What packages must prove before they are used.'),
-  mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name.'),
-  openapi: z.record(toolName, openapiSource).optional().describe('OpenAPI documents by name.'),
+  mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name. This host has no bridge to them yet: a warning says so.'),
+  openapi: z.record(toolName, openapiSource).optional().describe('OpenAPI documents by name. This host has no bridge to them yet: a warning says so.'),
   search: search.optional().describe('Where web_search searches.'),
   skills: z.strictObject({
     paths: z.array(z.string()).optional().describe('Further folders to look for skills in.'),
@@ -183,8 +183,8 @@ export const configFileSchema = z.strictObject({
     post: z.array(z.string().min(1).max(128)).optional().describe('After it has.'),
   }).optional().describe('In which order guards are heard, by id. Those that are not named come after, as they were registered.'),
   audit: z.strictObject({
-    enabled: z.boolean().optional().describe('Whether decisions and calls are recorded.'),
-    arguments: z.boolean().optional().describe('Whether the arguments of calls are recorded too.'),
+    enabled: z.boolean().optional().describe('Whether decisions and calls are recorded; by default where the store outlives the host.'),
+    arguments: z.boolean().optional().describe('Whether the arguments of calls are recorded too, and not only their digest: by default they are not.'),
   }).optional().describe('What is kept of what happened.'),
 })
 

@@ -7,7 +7,7 @@ describe('the table of errors', () => {
       'ShapeInvalid', 'ContractVersionMismatch', 'RequiredCoreVersionMismatch', 'ConfigSchemaInvalid', 'SchemaCheckUnavailable', 'ConfigInvalid',
       'ConfigSchemaViolation', 'RequirementInvalid', 'TextSuspicious', 'RegistrationConflict', 'LockedIdRedefined', 'DependencyMissing',
       'DependencyCycle', 'IntegrityFailed', 'IntegrityTokenMissing', 'SignatureInvalid', 'PackageUnsafe',
-      'DuplicateJsonKey', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'LockInvalid', 'LockMismatch',
+      'DuplicateJsonKey', 'UsageInvalid', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'LockInvalid', 'LockMismatch',
       'UpdateRefused', 'InstallSourceUnavailable', 'InstallBusy', 'InstallFailed', 'ProjectTrustRequired',
       'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'TrustScopeViolation', 'AllowlistWithoutMode', 'ToolNotRegistered',
       'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',

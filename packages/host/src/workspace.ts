@@ -22,7 +22,6 @@ import { createNestedCaller } from './sessions/nested-calls.ts'
 import type { Workflows } from './sessions/workflows.ts'
 import { Settings } from './configuration/settings.ts'
 import { stopAll, type StopReport } from './lifecycle/shutdown.ts'
-import { execute } from './stages/execute.ts'
 import { Validators } from './schema/validators.ts'
 
 /** What a host works on: a folder, what a loader found there and for everybody, and what runs it. */
@@ -86,7 +85,7 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, workflows, journal, metrics, argumentsReaders, workspace,
-      departures: new Departures(journal, (call) => execute(call, this.context)),
+      departures: new Departures(journal),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }
     this.retirement = new Retirement({ turns, events, drainMs })

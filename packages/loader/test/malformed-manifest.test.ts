@@ -42,7 +42,7 @@ const manifests: readonly MalformedManifest[] = [
   shape('an unknown key', { ...manifestOf(), lifecycle: {} }, '/lifecycle', /not a known key/),
   shape('an unknown key of a tool', withTool({ execute: 'rm -rf' }), '/tools/0/execute', /not a known key/),
   shape('another kind', manifestOf({ kind: 'Provider' as never }), '/kind', /expected "Tool"/),
-  shape('no id', { ...manifestOf(), id: undefined }, '/id', /expected string/),
+  shape('no id', { ...manifestOf(), id: undefined }, '/id', /^\/id is missing: expected string\.$/),
   shape('an id with a path in it', manifestOf({ id: '../up' }), '/id', /lower-case letter/),
   shape('an id in capitals', manifestOf({ id: 'Weather' }), '/id', /lower-case letter/),
   shape('a version that is none', manifestOf({ version: 'latest' }), '/version', /a version such as/),
@@ -94,6 +94,11 @@ const manifests: readonly MalformedManifest[] = [
   shape(
     'a key template without names', withTool({ approvalKey: 'always' }), '/tools/0/approvalKey', /names no argument/,
     'ApprovalKeyInvalid',
+  ),
+  shape(
+    'a key template of an argument that no call can have',
+    withTool({ approvalKey: '{town}', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, additionalProperties: false } }),
+    '/tools/0/approvalKey', /"town", which inputSchema does not have/, 'ApprovalKeyInvalid',
   ),
   shape(
     'a key template that cannot be told apart', withTool({ approvalKey: '{a}{b}' }), '/tools/0/approvalKey', /nothing between/,

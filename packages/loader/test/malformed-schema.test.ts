@@ -30,7 +30,7 @@ const schema = (name: string, manifest: object, path: string, message: RegExp): 
 const manifests: readonly MalformedManifest[] = [
   schema(
     'a type that is none', withInput({ properties: { a: { type: 'text' } } }), '/tools/0/inputSchema/properties/a/type',
-    /allowed values/,
+    /it must be one of "array", "boolean"/,
   ),
   schema(
     'an unknown keyword', withInput({ properties: { a: { type: 'string', maxlength: 5 } } }),
@@ -92,7 +92,7 @@ const manifests: readonly MalformedManifest[] = [
     'a strict fault only the compiler sees', withInput({ if: { required: ['a'] } }), '/tools/0/inputSchema',
     /"if" without "then"/,
   ),
-  schema('an output schema', withTool({ outputSchema: { type: 'strin' } }), '/tools/0/outputSchema/type', /allowed values/),
+  schema('an output schema', withTool({ outputSchema: { type: 'strin' } }), '/tools/0/outputSchema/type', /it must be one of "array", "boolean"/),
   schema(
     'a state schema', manifestOf({ stateSlot: { slotVersion: '1', schema: { required: 'a' } } }), '/stateSlot/schema/required',
     /must be array/,
@@ -100,7 +100,7 @@ const manifests: readonly MalformedManifest[] = [
   schema(
     'a config schema',
     manifestOf({ configSchema: { type: 'object', additionalProperties: false, properties: { a: { type: 'x' } } } }),
-    '/configSchema/properties/a/type', /allowed values/,
+    '/configSchema/properties/a/type', /it must be one of "array", "boolean"/,
   ),
   schema(
     'properties that are a list', manifestOf({ configSchema: { type: 'object', additionalProperties: false, properties: [{}] } }),

@@ -7,6 +7,9 @@ export const jsonText = (value: unknown): string => `${visibleJson(JSON.stringif
 
 export const printJson = (value: unknown): void => void process.stdout.write(jsonText(value))
 
+/** A message of several sentences has given its own advice, as to a model; that of the table would speak of other cases. */
+const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u
+
 /**
  * Runs a command's work; what is refused is told to whoever asked, with what cures it, and the exit code is 1. Rejects for wrong
  * usage only.
@@ -23,7 +26,10 @@ export async function answering(json: boolean | undefined, work: () => Promise<n
     const { code, message, data } = error
     const { cure } = ERRORS[code]
     if (json) printJson({ error: { code, message, cure, ...(data !== undefined && { data }) } })
-    else process.stderr.write(`${styleText('red', code, { stream: process.stderr })} ${visibleText(message, { keepLines: true })}\n  cure: ${cure}\n`)
+    else {
+      const said = `${styleText('red', code, { stream: process.stderr })} ${visibleText(message, { keepLines: true })}\n`
+      process.stderr.write(SEVERAL_SENTENCES.test(message) ? said : `${said}  cure: ${cure}\n`)
+    }
     return 1
   }
 }

@@ -49,7 +49,10 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
       case 'export':
         refuseOperand(operand)
         return withStore(values.home, 'audit', async (store) => {
-          for await (const line of exportLines(store)) process.stdout.write(`${line}\n`)
+          for await (const line of exportLines(store)) {
+            if (!process.stdout.writable) break
+            process.stdout.write(`${line}\n`)
+          }
           return 0
         })
       default:

@@ -1,8 +1,9 @@
 import { styleText } from 'node:util'
-import { visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import { visibleText, type ErrorCode, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
 import { printJson } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
+import { tellFaults } from './diagnostic-text.ts'
 import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -26,12 +27,19 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
     try {
       const outcome = await callOnce(host, request)
       print(outcome, values.json === true)
+      if (outcome.type === 'error' && UNLOADED.has(outcome.error.code)) tellFaults(host.diagnostics)
+      if (outcome.type === 'error' && outcome.error.code === 'ApprovalDenied' && !terminal()) process.stderr.write(NOBODY)
       return outcome.type === 'output' ? 0 : 1
     } finally {
       await host.close()
     }
   },
 }
+
+const NOBODY = 'Without a terminal nobody can be asked. "bulkhead explain" tells what would allow the call; --mode yolo allows what nobody forbids.\n'
+
+/** What a call meets when something that should be there could not be loaded. */
+const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
 
 interface CallRequest {
   readonly name: string
@@ -46,7 +54,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   const onInterrupt = () => interrupt.abort()
   process.once('SIGINT', onInterrupt)
   const off = host.on((event) => {
-    if (event.type === 'ToolInvocationProgress' && process.stderr.isTTY) process.stderr.write(styleText('dim', visibleText(event.text)) + '\n')
+    if (event.type === 'ToolInvocationProgress' && process.stderr.isTTY) process.stderr.write(styleText('dim', visibleText(event.text), { stream: process.stderr }) + '\n')
   })
   const session = await host.openSession({
     ...(request.mode === undefined ? {} : { mode: request.mode }),
@@ -72,7 +80,7 @@ function print(outcome: Outcome, json: boolean): void {
     const text = texts?.join('\n') ?? (typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data, null, 2))
     process.stdout.write(visibleText(text, { keepLines: true }) + '\n')
   } else {
-    process.stderr.write(`${styleText('red', outcome.error.code)} ${visibleText(outcome.error_text, { keepLines: true })}\n`)
+    process.stderr.write(`${styleText('red', outcome.error.code, { stream: process.stderr })} ${visibleText(outcome.error_text, { keepLines: true })}\n`)
   }
 }
 

@@ -15,5 +15,7 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
   ['outdated', { summary: 'lists what a registry has later versions of', load: async () => (await import('./outdated.ts')).outdated }],
   ['verify', { summary: 'proves a folder, a tarball, or everything that is installed', load: async () => (await import('./verify.ts')).verify }],
   ['trust-root', { summary: 'shows, refreshes or replaces the authorities that signatures are compared with', load: async () => (await import('./trust-root.ts')).trustRoot }],
+  ['new', { summary: 'writes an extension to begin with: a manifest and a module', load: async () => (await import('./new.ts')).newExtension }],
+  ['check', { summary: 'holds the folder of an extension against what is asked of every one', load: async () => (await import('./check.ts')).check }],
   ['pack', { summary: 'makes a package of a folder, with its integrity file', load: async () => (await import('./pack.ts')).pack }],
 ])

@@ -4,6 +4,7 @@ import type { ExplainedStep, Explanation } from '@bulkhead/host'
 import { jsonText } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
+import { tellFaults } from './diagnostic-text.ts'
 import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
@@ -30,6 +31,7 @@ Exit code: 0 when it would be allowed, or a person would be asked; 1 when it wou
       const session = await host.openSession({ ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}) })
       const explanation = await session.explain(call)
       process.stdout.write(values.json ? jsonText(explanation) : toText(explanation))
+      if (explanation.code === 'ToolNotRegistered' || explanation.code === 'ToolsDisabled') tellFaults(host.diagnostics)
       return explanation.decision === 'deny' ? 1 : 0
     } finally {
       await host.close()

@@ -33,13 +33,19 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     return await answering(rest.includes('--json'), () => command.run(rest))
   } catch (error) {
     if (error instanceof UsageError) {
-      process.stderr.write(`${error.message}\n\n${usage}\n`)
+      if (rest.includes('--json')) await printUsageFault(error.message, usage)
+      else process.stderr.write(`${error.message}\n\n${usage}\n`)
       return 2
     }
     // A part of the installation is missing, perhaps the one that would put this better.
     process.stderr.write(`InternalError ${String(error)}\n`)
     return 1
   }
+}
+
+async function printUsageFault(message: string, usage: string): Promise<void> {
+  const [{ printJson }, { ERRORS }] = await Promise.all([import('./answer.ts'), import('@bulkhead/contract/plain')])
+  printJson({ error: { code: 'UsageInvalid', message, cure: ERRORS.UsageInvalid.cure, data: { usage } } })
 }
 
 const EXIT_CODES = 'Exit code: 0 when done, 1 when it was refused or failed, 2 for wrong usage.'

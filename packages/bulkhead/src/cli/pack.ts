@@ -1,12 +1,10 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { INTEGRITY_FILE, packFolder } from '@bulkhead/loader'
+import { INTEGRITY_FILE } from '@bulkhead/loader'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
-import { homeFolder } from '../home-folder.ts'
-import { loaderOptions } from '../loader-options.ts'
 import { answering, printJson } from './answer.ts'
-import { bundleModule } from './bundle.ts'
 import type { Command } from './command.ts'
+import { readExtensionFolder } from './extension-folder.ts'
 import { HOME_DETAILS, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
@@ -27,13 +25,7 @@ module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead
     const [dir, ...more] = positionals
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "pack".')
     return answering(values.json, async () => {
-      const folder = resolve(dir)
-      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-        throw new BulkheadError('InstallSourceInvalid', `"${dir}" is not a folder. Name the folder of an extension, such as ./weather.`)
-      }
-      const packed = await packFolder(folder, {
-        loader: loaderOptions(homeFolder(values.home)), bundle: (main) => bundleModule(folder, main),
-      })
+      const { folder, ...packed } = await readExtensionFolder(dir, values.home)
       const { id, version } = packed.extension
       const out = resolve(values.out ?? '.')
       const tarball = join(out, `${id}-${version}.tgz`)

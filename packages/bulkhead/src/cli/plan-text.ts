@@ -25,7 +25,7 @@ export function extensionLines({ id, version, manifest, digests, signer, integri
     styleText('bold', `${id} ${version}`) + (manifest.title === undefined ? '' : `  ${visibleText(manifest.title)}`),
     ...(manifest.description === undefined ? [] : [line('is', manifest.description)]),
     line('digest', digests.package.slice(0, 32)),
-    line('signed', signer === undefined ? `by nobody (${integrity})` : signerInWords(signer)),
+    line('signed', signer === undefined ? `by nobody${integrity === 'unpinned' ? ', and without an integrity file' : ''}` : signerInWords(signer)),
     ...manifest.tools.flatMap((tool) => [line('tool', `${tool.name}: ${requirementWords(tool.requires)}`)]),
     ...manifest.env.map((name) => line('reads', `the variable ${name}`)),
     ...manifest.secrets.map(({ name, hosts = [], commands = [] }) => line('uses', `the secret ${name} for ${[...hosts, ...commands].join(', ')}`)),

@@ -1,10 +1,48 @@
 import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/contract/plain'
 
-/** Columns as wide as they need to be; the last takes what is left. Text of strangers is made visible first. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const clean = rows.map((row) => row.map((cell) => visibleText(cell)))
-  const widths = headings.map((heading, index) => Math.max(heading.length, ...clean.map((row) => row[index]?.length ?? 0)))
-  const line = (cells: readonly string[]) => cells.map((cell, index) => index === cells.length - 1 ? cell : cell.padEnd(widths[index]!)).join('  ')
-  return [styleText('bold', line(headings)), ...clean.map(line)].join('\n') + '\n'
+const GAP = '  '
+/** A last column that is narrower is hard to read: its text goes below the row. */
+const LEAST_LAST = 24
+const NOTHING = '-'
+
+/**
+ * Columns as wide as they need to be; the last takes what is left. Text of strangers is made visible first. On a terminal that is
+ * too narrow, columns that say nothing are left out and the last cell of a row goes on below it, so that the terminal breaks nothing
+ * by itself; for whoever reads a pipe a row stays one line.
+ */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[], columns: number | undefined = process.stdout.columns): string {
+  const whole = [headings, ...rows.map((row) => row.map((cell) => visibleText(cell)))]
+  const wide = Math.max(...layOut(whole, undefined).map(({ length }) => length))
+  const [first, ...lines] = columns === undefined || wide <= columns ? layOut(whole, undefined) : layOut(telling(whole), columns)
+  return [styleText('bold', first!), ...lines].join('\n') + '\n'
+}
+
+function layOut(rows: readonly (readonly string[])[], columns: number | undefined): readonly string[] {
+  const widths = rows[0]!.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
+  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0)
+  return rows.map((cells) => {
+    const start = cells.slice(0, -1).map((cell, index) => cell.padEnd(widths[index]!) + GAP).join('')
+    const last = cells.at(-1) ?? ''
+    if (columns === undefined || before + last.length <= columns) return start + last
+    if (columns - before >= LEAST_LAST) return start + words(last, columns - before).join(`\n${' '.repeat(before)}`)
+    return [start.trimEnd(), ...(last === NOTHING ? [] : words(last, columns - 4).map((text) => `    ${text}`))].join('\n')
+  })
+}
+
+/** Without the columns in which no row says anything. */
+function telling(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const told = rows[0]!.map((_, index) => rows.slice(1).some((row) => row[index] !== NOTHING))
+  return rows.map((row) => row.filter((_, index) => told[index]))
+}
+
+/** A text in lines of at most `width`, broken between words; a word that is longer stands in a line of its own. */
+function words(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)
+    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(word)
+  }
+  return lines
 }

@@ -43,7 +43,8 @@ async function verifyInstalled(values: { readonly 'workspace'?: string | undefin
   if (values.json) {
     printJson({ extensions: strangers.map((extension) => ({ layer: extension.layer, ...extensionJson(extension) })), diagnostics, trustRoot })
   } else {
-    process.stdout.write(strangers.length === 0 ? 'Nothing is installed.\n' : table(
+    const nothing = diagnostics.length === 0 ? 'Nothing is installed.\n' : 'Nothing that is installed can be used.\n'
+    process.stdout.write(strangers.length === 0 ? nothing : table(
       ['ID', 'VERSION', 'LAYER', 'INTEGRITY', 'DIGEST', 'SIGNED BY'],
       strangers.map(({ id, version, layer, integrity, digests, signer }) => [id, version, layer, integrity, digests.package.slice(0, 12), signer?.subject ?? '-'])))
     process.stdout.write(diagnostics.map(diagnosticText).join(''))

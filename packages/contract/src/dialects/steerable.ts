@@ -27,7 +27,8 @@ export interface SteerableToolResult extends Completion {
   readonly success: boolean
   readonly error?: string
   readonly data?: JsonObject
-  readonly [extra: string]: Json
+  /** With undefined, or whoever compiles without `exactOptionalPropertyTypes` could not use this type. */
+  readonly [extra: string]: Json | undefined
 }
 
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(steerableToolResult.shape))
@@ -58,7 +59,8 @@ export const isTerminalOutcome = (outcome: Outcome): boolean =>
 export function fromSteerable(value: unknown): Reading | undefined {
   const parsed = steerableToolResult.safeParse(value)
   if (!parsed.success) return undefined
-  const { success, terminal, needsFollowup, nextAction, message, error, data, ...extras } = withoutNull(parsed.data)
+  const { success, terminal, needsFollowup, nextAction, message, error, data, ...others } = withoutNull(parsed.data)
+  const extras = others as JsonObject
   const completion: Completion = present({ terminal, needsFollowup, nextAction, message })
   const hasExtras = Object.keys(extras).length > 0
   if (success) {

@@ -10,7 +10,8 @@ const POINTLESS: ReadonlySet<ErrorCode> = new Set([
   'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout',
 ])
 
-type Failure = Pick<OutcomeError, 'class' | 'retryable'> & FailureReport
+/** What went wrong, in the words of whoever says so. */
+export type Failure = Pick<OutcomeError, 'class' | 'retryable'> & FailureReport
 
 /**
  * Whether a failed attempt may be followed by another. A tool that says it is busy has not acted; one that only reads

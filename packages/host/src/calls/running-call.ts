@@ -1,32 +1,33 @@
 import { BulkheadError, type CompartmentSession, type Json, type JsonObject, type ToolInvocation } from '@bulkhead/contract'
 import { eventFields, type ClearedCall } from '../call.ts'
 import { Deadline } from '../waiting/deadline.ts'
+import type { Entry } from '../waiting/roster.ts'
 import { passUpdate } from '../hooks/updates.ts'
 import type { HostContext } from '../host-context.ts'
 import { identityOf } from '../interaction/paused-calls.ts'
 import { QuestionLog } from '../interaction/question-log.ts'
+import type { Cancelled } from '../sessions/cancel-scope.ts'
 
-/** Who waits for an attempt. Told once, by one of the two. */
-interface Waiting {
-  readonly resolve: (value: Json) => void
-  readonly reject: (reason: unknown) => void
+/** Who waits for an attempt. Told once, by one of the two, and never while it starts. */
+export interface Waiting {
+  answered(value: Json): void
+  failed(reason: unknown): void
 }
 
 /**
  * A call while its tool runs: one attempt, as its compartment is told of it, and whom the questions on its behalf go to. It ends
  * once: by the answer, by its deadline, with the call, or by whoever ends it.
  */
-export class RunningCall implements ToolInvocation {
+export class RunningCall implements ToolInvocation, Cancelled {
   readonly call: ClearedCall
   /** What the compartment knows it by. */
   readonly callId: string
   readonly tool: string
   readonly args: JsonObject
   readonly deadline: Deadline
-  /** Settles once, by the answer or by whatever ends it before. */
-  readonly answer: Promise<Json>
+  /** Among those that run. */
+  place: Entry<RunningCall> | undefined
   readonly #host: HostContext
-  readonly #forget: () => void
   #waiting: Waiting | undefined
   #reason: BulkheadError | undefined
   /** Whom the end is told. */
@@ -35,19 +36,16 @@ export class RunningCall implements ToolInvocation {
   #questions: QuestionLog | undefined
 
   /** `leftMs`: of the time of the call, for this attempt. */
-  constructor(call: ClearedCall, compartment: CompartmentSession, host: HostContext, leftMs: number) {
+  constructor(call: ClearedCall, host: HostContext, leftMs: number, waiting: Waiting) {
     const { tool, args, timeoutMs = tool.timeoutMs } = call
     this.call = call
     this.tool = tool.name
     this.args = args
     this.#host = host
+    this.#waiting = waiting
     this.callId = tool.extension.running.enter(this, call)
     this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
-    this.answer = new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject }
-    })
-    this.#forget = call.scope.cancel.onCancel((reason) => this.end(reason))
-    this.#start(compartment)
+    call.scope.cancel.watch(this)
   }
 
   /** Aborted when this attempt is over, whatever ends it early. Made when somebody asks for it. */
@@ -81,26 +79,32 @@ export class RunningCall implements ToolInvocation {
     return this.#questions
   }
 
-  #start(compartment: CompartmentSession): void {
+  /** Contract: once. */
+  start(compartment: CompartmentSession): void {
     try {
       // oxlint-disable-next-line eslint/no-useless-call -- a compartment is no function
       compartment.call(this).then(
-        (value) => this.#close()?.resolve(value),
-        (thrown: unknown) => this.#close()?.reject(thrown),
+        (value) => this.#close()?.answered(value),
+        (thrown: unknown) => this.#close()?.failed(thrown),
       )
     } catch (thrown) {
-      this.#close()?.reject(thrown)
+      this.#fail(thrown)
     }
   }
 
   /** Ends it with a reason; too late, it does nothing. */
   end(reason: BulkheadError): void {
-    const waiting = this.#close()
-    if (waiting === undefined) return
+    if (!this.#fail(reason)) return
     this.#reason = reason
     this.#cancelled?.(reason)
     this.#controller?.abort(reason)
-    waiting.reject(reason)
+  }
+
+  /** Later: whoever ends a call is not to be held up by what follows from it. */
+  #fail(reason: unknown): boolean {
+    const waiting = this.#close()
+    if (waiting) queueMicrotask(() => waiting.failed(reason))
+    return waiting !== undefined
   }
 
   #close(): Waiting | undefined {
@@ -108,7 +112,7 @@ export class RunningCall implements ToolInvocation {
     if (waiting === undefined) return undefined
     this.#waiting = undefined
     this.deadline.stop()
-    this.#forget()
+    this.call.scope.cancel.unwatch(this)
     this.call.tool.extension.running.leave(this)
     return waiting
   }

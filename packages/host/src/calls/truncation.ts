@@ -65,12 +65,15 @@ function onlyCut(value: JsonObject, head: JsonObject): Json | undefined {
  * quotes is no longer than it is. What is well below is not counted out: no character takes more than three.
  */
 function fits(value: Json, maxBytes: number): boolean {
-  return [atMost, exactly].some((count) => (typeof value === 'string' ? count(value) : jsonBytes(value, maxBytes, count)) <= maxBytes)
+  return bytesOf(value, maxBytes, atMost) <= maxBytes || bytesOf(value, maxBytes, exactly) <= maxBytes
 }
 
 type TextBytes = (text: string) => number
 const atMost: TextBytes = (text) => text.length * 3
 const exactly: TextBytes = (text) => Buffer.byteLength(text)
+
+const bytesOf = (value: Json, enough: number, textBytes: TextBytes): number =>
+  typeof value === 'string' ? textBytes(value) : jsonBytes(value, enough, textBytes)
 
 /** Counted until `enough` is passed. */
 function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {

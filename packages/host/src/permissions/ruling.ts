@@ -2,7 +2,7 @@ import { CALL_LIMITS } from '@bulkhead/contract'
 import type { KeptApproval } from '../approvals/kept-approval.ts'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
-import { meaningByKey, meaningOf, type CallMeaning } from './call-meaning.ts'
+import { meaningOf, type CallMeaning } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
 import { judge, type Judgement } from './judgement.ts'
 import type { ArgumentsChange } from './judges/consult.ts'
@@ -27,8 +27,8 @@ export interface Ruling {
 export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<Ruling> {
   const { tool, session: { policy } } = call
   const denied = policy.standing(tool).denied ?? beyondParent(call)
-  if (denied) return { verdicts: [denied], verdict: denied, meaning: meaningByKey(tool.name), answerable: false }
-  const meaning = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
+  if (denied) return { verdicts: [denied], verdict: denied, meaning: tool.byName, answerable: false }
+  const meaning = needsKey(call) ? meaningOf(call, host) : tool.byName
   return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known)) : ruleOn(call, meaning)
 }
 
@@ -41,9 +41,10 @@ function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change 
   const verdict = strictest(verdicts) ?? UNOPPOSED
   if (change) return { verdicts, verdict, meaning, answerable: false, change }
   if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
-  const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
+  const asks = verdicts.filter(({ action }) => action === 'ask')
+  const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
   // What a stage does not list, nobody has answered before.
-  if (verdicts.some(({ action, permit }) => action === 'ask' && permit)) return { verdicts, verdict, meaning, answerable }
+  if (asks.some(({ permit }) => permit)) return { verdicts, verdict, meaning, answerable }
   const answer = answerWithoutPerson(call, meaning, answerable)
   if (answer) return { verdicts, verdict: answer, meaning, answerable }
   const found = answerable ? approvedBefore(call, meaning) : undefined

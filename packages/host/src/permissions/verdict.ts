@@ -50,7 +50,12 @@ export const headless = (reason = 'a person would have to agree and nobody is th
 
 /** The strictest holds; of equals the one heard first. */
 export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
-  return verdicts.find(({ action }) => action === 'deny') ?? verdicts.find(({ action }) => action === 'ask') ?? verdicts[0]
+  let strict = verdicts[0]
+  for (const verdict of verdicts) {
+    if (verdict.action === 'deny') return verdict
+    if (verdict.action === 'ask' && strict!.action !== 'ask') strict = verdict
+  }
+  return strict
 }
 
 export function refusalOf({ code, reason, cure, stage, source }: Verdict, tool: string): BulkheadError {

@@ -5,6 +5,7 @@ import {
 } from '@bulkhead/contract'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Settings } from '../configuration/settings.ts'
+import { meaningByKey, type CallMeaning } from '../permissions/call-meaning.ts'
 import type { SchemaCheck, Validators } from '../schema/validators.ts'
 
 /** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
@@ -19,6 +20,8 @@ export interface ToolEntry {
   readonly check: SchemaCheck
   /** Absent: code derives the key if it offers to, else the tool's name is the key. */
   readonly approvalKey: ApprovalKeyTemplate | undefined
+  /** What a call of it stands for where its name is the key. */
+  readonly byName: CallMeaning
   readonly timeoutMs: number
   readonly maxOutputBytes: number
   /** Entries of a list in a result. */
@@ -73,6 +76,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       ? validators.compileLate(manifest.inputSchema)
       : at('/inputSchema', () => validators.compile(manifest.inputSchema)),
     approvalKey: template === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(template)),
+    byName: meaningByKey(manifest.name),
     timeoutMs: timeoutOf(manifest, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),
     maxEntries: manifest.maxEntries ?? Infinity,

@@ -46,6 +46,11 @@ export class Roster<Member> {
     return true
   }
 
+  /** Who has been there for the longest. */
+  get first(): Member | undefined {
+    return this.#ends.after.member
+  }
+
   /** Those who are there now; whoever comes or goes meanwhile changes nothing of it. */
   members(): Member[] {
     const members: Member[] = []

@@ -41,3 +41,13 @@ test('idle when all have left, at once when nobody is there', async () => {
   await waiting
   expect(calls.get('a')).toBeUndefined()
 })
+
+test('however many run, and however alike their ids, each has one of its own and is found by it', () => {
+  const calls = new RunningCalls()
+  const wanted = Array.from({ length: 300 }, (_, index) => `${index % 100}`)
+  const running = wanted.map((id) => enter(calls, id))
+  expect(new Set(running.map(({ callId }) => callId)).size).toBe(300)
+  for (const call of running) expect(calls.get(call.callId)).toBe(call)
+  for (const call of running) calls.leave(call)
+  expect([calls.size, ...wanted.map((id) => calls.get(id))]).toEqual([0, ...wanted.map(() => undefined)])
+})

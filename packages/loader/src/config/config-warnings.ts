@@ -8,7 +8,16 @@ export interface ConfigWarning {
 
 /** What is well formed and yet deserves a look, each at the file that says it. */
 export function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
-  return layers.flatMap((source) => allowlistWithoutMode(source.config, layers).map((fault) => ({ source, fault })))
+  return layers.flatMap((source) =>
+    [...allowlistWithoutMode(source.config, layers), ...withoutBridge(source.config)].map((fault) => ({ source, fault })))
+}
+
+/** Named in the contract, and read by no part of this host: whoever waits for such tools is told why they do not come. */
+function withoutBridge(config: ConfigFile): Fault[] {
+  return (['mcp', 'openapi'] as const).filter((key) => Object.keys(config[key] ?? {}).length > 0).map((key) => ({
+    stage: 'configSchema', code: 'ConfigInvalid', path: `/${key}`,
+    message: `This host has no bridge for "${key}": what is named there offers no tools.`, cure: 'Remove it, or use a host that has the bridge.',
+  }))
 }
 
 /** Entries that nothing will ever consult look like a protection or a permission, and are neither. */

@@ -1,6 +1,7 @@
 import { BulkheadError, MANIFEST_FILE, type ExtensionDescriptor, type Layer } from '@bulkhead/contract'
 import { resolveConfig } from '../config/resolve-config.ts'
 import type { Terms } from '../extension.ts'
+import { faultError } from '../fault-error.ts'
 import type { LayerLock } from '../lock/layer-lock.ts'
 import type { Settings } from '../options.ts'
 import { Pace } from '../pace.ts'
@@ -21,10 +22,7 @@ export async function proveCandidate(candidate: Candidate, settings: Settings, l
   const terms = termsFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
   const proof = await proveContents({ layer, location, part: location }, contents, terms)
   if (proof.kind === 'disabled') throw new BulkheadError('ConfigInvalid', `The configuration has "${proof.id}" disabled: enable it first.`)
-  if (proof.kind === 'refused') {
-    const [first] = proof.faults
-    throw new BulkheadError(first!.code, proof.faults.map(({ message }) => message).join(' '), { data: { stage: first!.stage, path: first!.path } })
-  }
+  if (proof.kind === 'refused') throw faultError(proof.faults)
   const { descriptor, warnings } = proof
   if (version !== null && descriptor.version !== version) {
     throw new BulkheadError('PackageUnsafe', `The package is ${location} and its ${MANIFEST_FILE} says ${descriptor.version}.`)

@@ -24,9 +24,15 @@ export function placeIssues(issues: readonly SchemaIssue[], above: readonly (str
       case 'invalid_union':
         return placeUnion(issue.errors, steps)
       default:
-        return [{ steps, message: `is wrong: ${issue.message}` }]
+        return [{ steps, message: wrong(issue.message) }]
     }
   })
+}
+
+/** In the words of whoever wrote the file: a value that does not exist is missing, and that it is invalid has been said. */
+function wrong(said: string): string {
+  if (said.endsWith(', received undefined')) return `is missing${said.slice(0, -', received undefined'.length).replace(/^Invalid input: expected /, ': expected ')}`
+  return `is wrong: ${said.replace(/^Invalid (?:input|option): /, '')}`
 }
 
 /** The branch that fits the kind of value is the one the author meant; where none does, each says what it expects. */

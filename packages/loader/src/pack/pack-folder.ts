@@ -1,11 +1,14 @@
-import { BulkheadError, manifestSchema, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
+import { BulkheadError, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
 import { sha512 } from '../digest.ts'
+import { faultError } from '../fault-error.ts'
 import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
 import { proveCandidate } from '../install/prove-candidate.ts'
 import { settle, type LoaderOptions } from '../options.ts'
 import { Pace } from '../pace.ts'
+import { next } from '../result.ts'
+import { manifestForm } from '../stages/manifest-form.ts'
 import { manifestText } from '../stages/manifest-text.ts'
 import { writeTarball } from '../tar/write-tarball.ts'
 import { integrityText } from './integrity-text.ts'
@@ -35,7 +38,7 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
   const skipped: string[] = []
   const skip = (path: string): boolean => isNeverPacked(path) && skipped.push(path) > 0
   const read = await readPackage(folder, settings.limits, new Pace(), () => true, skip)
-  if (!read.ok) throw new BulkheadError(read.faults[0]!.code, read.faults[0]!.message)
+  if (!read.ok) throw faultError(read.faults)
   const { bytes } = read.value
   const packed = packedPaths([...bytes.keys()], bytes.get('package.json'))
   const files = new Map(packed.filter((path) => path !== INTEGRITY_FILE).map((path) => [path, bytes.get(path)!]))
@@ -61,11 +64,9 @@ const contentsOf = (files: ReadonlyMap<string, Uint8Array>): PackageContents =>
   ({ bytes: files, digests: new Map([...files].map(([path, content]) => [path, sha512(content)])) })
 
 function mainOf(folder: string, files: ReadonlyMap<string, Uint8Array>): string {
-  const written = manifestText({ layer: 'global', location: folder, part: '' }, contentsOf(files))
-  if (!written.ok) throw new BulkheadError(written.faults[0]!.code, written.faults[0]!.message)
-  const manifest = manifestSchema.safeParse(written.value.json)
-  if (!manifest.success) throw new BulkheadError('ShapeInvalid', `The manifest is not of the declared form: ${visibleText(manifest.error.message)}`)
-  const main = manifest.data.main.slice(2)
+  const shaped = next(manifestText({ layer: 'global', location: folder, part: '' }, contentsOf(files)), manifestForm)
+  if (!shaped.ok) throw faultError(shaped.faults)
+  const main = shaped.value.manifest.main.slice('./'.length)
   if (!files.has(main)) throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(main)}, which the manifest names as main.`)
   return main
 }

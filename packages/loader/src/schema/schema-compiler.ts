@@ -95,6 +95,9 @@ function run(validator: ValidateFunction<Json>, value: Json): SchemaFault | unde
   }
 }
 
+/** Of the values that are allowed, as many as help. */
+const MAX_NAMED = 20
+
 /** At the member that is missing or too many, rather than at the object around it. */
 function faultOf({ instancePath, keyword, params, message = 'is not valid' }: ErrorObject): SchemaFault {
   const facts = params as Readonly<Record<string, string | undefined>>
@@ -102,5 +105,6 @@ function faultOf({ instancePath, keyword, params, message = 'is not valid' }: Er
   if (missing !== undefined) return { path: instancePath + pointerStep(missing), message: 'is missing' }
   const surplus = facts['additionalProperty'] ?? facts['unevaluatedProperty']
   if (surplus !== undefined) return { path: instancePath + pointerStep(surplus), message: 'is not a known key' }
-  return { path: instancePath, message }
+  const allowed = keyword === 'enum' ? (params as { readonly allowedValues?: readonly unknown[] }).allowedValues : undefined
+  return { path: instancePath, message: allowed === undefined ? message : `must be one of ${allowed.slice(0, MAX_NAMED).map((value) => JSON.stringify(value)).join(', ')}` }
 }

@@ -60,5 +60,5 @@ const refuseAll = (schema: string, faults: readonly SchemaFault[]): StageResult<
 
 const invalid = (schema: string, { path, message, noThread }: SchemaFault): Fault => ({
   stage: 'configSchema', code: noThread ? 'SchemaCheckUnavailable' : 'ConfigSchemaInvalid',
-  path: schema + path, message: `The schema at ${schema} ${message}.`,
+  path: schema + path, message: `The schema at ${schema} ${path === '' ? '' : `is wrong at ${path}: it `}${message}.`,
 })

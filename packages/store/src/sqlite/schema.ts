@@ -91,6 +91,7 @@ function identify(database: DatabaseSync) {
     const empty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
     return { application, version, blank: empty && application === 0 && version === 0 }
   } finally {
-    database.exec('COMMIT')
+    // SQLite has ended it already where the disk failed, and that is the fault to be told.
+    if (database.isTransaction) database.exec('COMMIT')
   }
 }

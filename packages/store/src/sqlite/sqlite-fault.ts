@@ -21,7 +21,7 @@ const full: Explanation = {
   reason: 'full', what: 'is full: it has reached maxBytes, or its disk has no room left',
   cure: 'Raise maxBytes, free the disk, or close every host and move the file away to start anew; nothing is dropped for room',
 }
-const disk: Explanation = { reason: 'disk', what: 'could not be read or written', cure: 'Check the disk' }
+const disk: Explanation = { reason: 'disk', what: 'could not be read or written', cure: 'Check the disk, and whether there is room on it' }
 
 /** By the primary result code of SQLite (https://sqlite.org/rescode.html). */
 const explanations: ReadonlyMap<number, Explanation> = new Map([

@@ -9,6 +9,14 @@ const steps = [
   'CREATE TABLE b (x TEXT) STRICT',
 ]
 
+/** As where the disk is full: SQLite ends the transaction itself and says why. */
+class FailingDatabase extends DatabaseSync {
+  override prepare(): never {
+    this.exec('ROLLBACK')
+    throw new Error('disk I/O error')
+  }
+}
+
 describe('migrations', () => {
   it('go forward from wherever the file is, once', () => {
     using database = new DatabaseSync(':memory:')
@@ -28,6 +36,11 @@ describe('migrations', () => {
     expect(pragmaNumber(database, 'user_version')).toBe(1)
     expect(database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()).toEqual([{ name: 'a' }])
     expect(database.isTransaction).toBe(false)
+  })
+
+  it('a disk that fails while a file is looked at is what is told', () => {
+    using database = new FailingDatabase(':memory:')
+    expect(() => refuseStrangers(database, 'it', steps)).toThrow('disk I/O error')
   })
 
   it('of two hosts that start together happen once', async () => {

@@ -1,0 +1,46 @@
+import type { Content, Json, JsonObject, Outcome, ToolDefinition } from '@bulkhead/contract'
+
+/** A tool as the Messages API wants it. */
+export interface MessagesTool {
+  readonly name: string
+  readonly description: string
+  readonly input_schema: JsonObject
+}
+
+/** One call of a model: a block of its message. */
+export interface ToolUseBlock {
+  readonly type: 'tool_use'
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+}
+
+/** What answers it: a block of the next message of the user. */
+export interface ToolResultBlock {
+  readonly type: 'tool_result'
+  readonly tool_use_id: string
+  readonly content: string | readonly ToolResultContent[]
+  readonly is_error?: true
+}
+
+export type ToolResultContent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly source: { readonly type: 'base64'; readonly media_type: string; readonly data: string } }
+
+export const toMessagesTools = (tools: readonly ToolDefinition[]): readonly MessagesTool[] =>
+  tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }))
+
+/** Whatever the model sends as arguments is passed on as it is: the host refuses it with its own message. */
+export const fromToolUse = ({ id, name, input }: ToolUseBlock): { readonly id: string; readonly name: string; readonly arguments: Json } =>
+  ({ id, name, arguments: input as Json })
+
+export function toToolResult(outcome: Outcome): ToolResultBlock {
+  const head = { type: 'tool_result', tool_use_id: outcome.metadata.call_id } as const
+  if (outcome.type === 'error') return { ...head, content: outcome.error_text, is_error: true }
+  if (outcome.content !== undefined && outcome.content.length > 0) return { ...head, content: outcome.content.map(shown) }
+  return { ...head, content: typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data) }
+}
+
+const shown = (part: Content): ToolResultContent => part.type === 'text'
+  ? { type: 'text', text: part.text }
+  : { type: 'image', source: { type: 'base64', media_type: part.mimeType, data: part.data } }

@@ -1,0 +1,31 @@
+import type { Outcome, ToolDefinition } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { fromToolUse, toMessagesTools, toToolResult } from '../../src/anthropic/index.ts'
+
+const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
+const forecast: ToolDefinition = {
+  name: 'forecast', label: 'Forecast', description: 'Tells the weather.', requires: {}, mode: 'external', kind: 'fetch', gated: true, idempotent: true,
+  executor: 'local', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+}
+
+it('a tool is its name, description and schema', () => {
+  expect(toMessagesTools([forecast])).toEqual([{ name: 'forecast', description: 'Tells the weather.', input_schema: forecast.inputSchema }])
+})
+
+it('a call carries its arguments as they are, also those that the host will refuse', () => {
+  expect(fromToolUse({ type: 'tool_use', id: 'c1', name: 'forecast', input: { city: 'Oslo' } })).toEqual({ id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } })
+  expect(fromToolUse({ type: 'tool_use', id: 'c1', name: 'forecast', input: 'Oslo' }).arguments).toBe('Oslo')
+})
+
+it('a result answers its call: content before data, data as JSON, images as images', () => {
+  expect(toToolResult({ type: 'output', data: 'sunny', metadata })).toEqual({ type: 'tool_result', tool_use_id: 'c1', content: 'sunny' })
+  expect(toToolResult({ type: 'output', data: { t: 3 }, metadata }).content).toBe('{"t":3}')
+  expect(toToolResult({
+    type: 'output', data: 4, content: [{ type: 'text', text: 'a map' }, { type: 'image', data: 'AAAA', mimeType: 'image/png' }], metadata,
+  }).content).toEqual([{ type: 'text', text: 'a map' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }])
+})
+
+it('an error says that it is one', () => {
+  expect(toToolResult({ type: 'error', error_text: 'no such city', error: { code: 'NotFound', class: 'ToolTerminal', retryable: false }, metadata }))
+    .toEqual({ type: 'tool_result', tool_use_id: 'c1', content: 'no such city', is_error: true })
+})

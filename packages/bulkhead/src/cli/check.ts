@@ -1,0 +1,75 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { styleText } from 'node:util'
+import { conform, REQUIREMENTS, type ConformanceResult } from '@bulkhead/conformance'
+import { isJsonObject, parseJson, visibleText, type ExtensionDescriptor, type JsonObject } from '@bulkhead/contract'
+import { createSandbox } from '@bulkhead/sandbox'
+import { printJson } from './answer.ts'
+import type { Command } from './command.ts'
+import { readExtensionFolder } from './extension-folder.ts'
+import { HOME_DETAILS, readOptions } from './host-options.ts'
+import { extensionLines } from './plan-text.ts'
+import { UsageError } from './usage-error.ts'
+
+export const check: Command = {
+  usage: 'bulkhead check DIR [--config JSON] [--json] [--home DIR]',
+  details: `  DIR               the folder of an extension
+  --config JSON     the configuration to start it with (default: {})
+${HOME_DETAILS}
+
+For publishers: proves the folder as "pack" does, then runs what would be packed in compartments without any power and holds it
+against what is asked of every extension. Nothing is written; tools are called with odd arguments, and can reach nothing.
+
+Exit code: 0 when it conforms, 1 when it does not, 2 for wrong usage.`,
+
+  async run(args) {
+    const { values, positionals: [dir, ...more] } = readOptions(args, { config: { type: 'string' } })
+    if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "check".')
+    const config = readConfig(values.config)
+    const { extension, files, warnings } = await readExtensionFolder(dir, values.home)
+    // What would be packed, which is not what lies in the folder where dependencies are bundled.
+    const packed: ExtensionDescriptor = {
+      id: extension.id, version: extension.version, layer: extension.layer, location: extension.location,
+      manifest: extension.manifest, digests: extension.digests, integrity: extension.integrity,
+      code: { kind: 'files', readFiles: async () => files },
+    }
+    const results = await conformAlone(packed, config)
+    const conforms = results.every(({ ok }) => ok)
+    if (values.json) printJson({ conforms, id: extension.id, version: extension.version, results, warnings })
+    else {
+      process.stdout.write([
+        ...extensionLines(extension), ...warnings.map((text) => `  warning  ${visibleText(text)}`), '', ...results.map(resultText),
+        '', conforms ? 'It conforms.' : 'It does not conform.', '',
+      ].join('\n'))
+    }
+    return conforms ? 0 : 1
+  },
+}
+
+/** In an empty folder: no tool has a reason to look at that of the publisher. */
+async function conformAlone(extension: ExtensionDescriptor, config: JsonObject): Promise<readonly ConformanceResult[]> {
+  const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-check-')))
+  const sandbox = createSandbox({ workspace })
+  try {
+    return await conform({ extension, sandbox, config })
+  } finally {
+    await sandbox.close()
+    rmSync(workspace, { recursive: true, force: true })
+  }
+}
+
+const WIDTH = Math.max(...Object.keys(REQUIREMENTS).map(({ length }) => length))
+
+function resultText({ requirement, ok, detail }: ConformanceResult, index: number, all: readonly ConformanceResult[]): string {
+  const line = `${ok ? styleText('green', 'ok  ') : styleText('red', 'FAIL')}  ${requirement.padEnd(WIDTH)}  ${REQUIREMENTS[requirement]}`
+  if (detail === undefined) return line
+  return `${line}\n      ${detail === all[index - 1]?.detail ? 'as above' : visibleText(detail)}`
+}
+
+function readConfig(text = '{}'): JsonObject {
+  const parsed = parseJson(text)
+  if (!parsed.ok) throw new UsageError(`--config ${parsed.fault.message}.`)
+  if (!isJsonObject(parsed.value)) throw new UsageError('--config must be a JSON object.')
+  return parsed.value
+}

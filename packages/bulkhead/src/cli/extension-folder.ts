@@ -1,0 +1,17 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { packFolder, type Packed } from '@bulkhead/loader'
+import { homeFolder } from '../home-folder.ts'
+import { loaderOptions } from '../loader-options.ts'
+import { bundleModule } from './bundle.ts'
+
+/** What a package of this folder would be, for whoever publishes it. Writes nothing. */
+export async function readExtensionFolder(given: string, home: string | undefined): Promise<Packed & { readonly folder: string }> {
+  const folder = resolve(given)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new BulkheadError('InstallSourceInvalid', `"${given}" is not a folder. Name the folder of an extension, such as ./weather.`)
+  }
+  const packed = await packFolder(folder, { loader: loaderOptions(homeFolder(home)), bundle: (main) => bundleModule(folder, main) })
+  return { ...packed, folder }
+}

@@ -1,0 +1,78 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
+import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, MANIFEST_FILE, messageOf } from '@bulkhead/contract'
+import { CORE_VERSION } from '../version.ts'
+import { printJson } from './answer.ts'
+import type { Command } from './command.ts'
+import { readOptions } from './host-options.ts'
+import { UsageError } from './usage-error.ts'
+
+export const newExtension: Command = {
+  usage: 'bulkhead new DIR [--json]',
+  details: `  DIR       a folder that is not there yet, or is empty; its name becomes the id of the extension
+  --json    print JSON
+
+Writes a manifest and a module that work: a tool that counts the words of a file. Change both as you need.`,
+
+  async run(args) {
+    const { values, positionals: [dir, ...more] } = readOptions(args, {})
+    if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "new".')
+    const folder = resolve(dir)
+    const id = basename(folder)
+    if (!EXTENSION_ID_PATTERN.test(id)) {
+      throw new UsageError(`"${id}" cannot be the id of an extension: a lower-case letter, then up to 63 lower-case letters, digits or -.`)
+    }
+    const files = { [MANIFEST_FILE]: manifestOf(id), 'index.js': moduleOf(id) }
+    write(folder, files)
+    const shown = relative('.', folder) || '.'
+    if (values.json) printJson({ folder, id, files: Object.keys(files) })
+    else {
+      process.stdout.write([
+        `Wrote ${Object.keys(files).map((name) => join(shown, name)).join(' and ')}.`, '',
+        `  bulkhead check ./${shown}      # does it hold what is asked of every extension`,
+        `  bulkhead install ./${shown}    # then: bulkhead call ${id} --args '{"path":"README.md"}'`,
+        `  bulkhead pack ./${shown}       # a tarball for others`, '',
+      ].join('\n'))
+    }
+    return 0
+  },
+}
+
+function write(folder: string, files: Readonly<Record<string, string>>): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+    const [found] = readdirSync(folder)
+    if (found !== undefined) throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it has ${found}. Name another folder.`)
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { flag: 'wx' })
+  } catch (error) {
+    throw BulkheadError.is(error) ? error : new BulkheadError('InstallFailed', `The extension could not be written: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+const manifestOf = (id: string): string => `${JSON.stringify({
+  kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: `^${CORE_VERSION}`,
+  id, version: '0.1.0', main: './index.js',
+  tools: [{
+    name: id,
+    description: 'Counts the words of a text file.',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'], additionalProperties: false },
+    requires: { fs: { read: ['{workspace}/**'] } },
+    approvalKey: '{path}',
+    mode: 'read',
+  }],
+}, null, 2)}\n`
+
+const moduleOf = (id: string): string => `import { defineExtension } from '@bulkhead/contract/author'
+
+export default defineExtension({
+  tools: {
+    '${id}': {
+      async execute({ path }, runtime) {
+        runtime.progress(\`counting \${path}\`)
+        const text = await runtime.fs.readText(path)
+        return { path, words: text.split(/\\s+/).filter(Boolean).length }
+      },
+    },
+  },
+})
+`

@@ -1,0 +1,47 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { REQUIREMENTS } from '@bulkhead/conformance'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inside } from './command-inside.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-check-command-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+it('what is written to begin with conforms, installs and runs', async () => {
+  const made = await inside(['new', 'word-count'], folder)
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('bulkhead check ./word-count') })
+  expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
+  const checked = await inside(['check', 'word-count', '--json'], folder)
+  expect(checked).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(checked.stdout)).toEqual({
+    conforms: true, id: 'word-count', version: '0.1.0', warnings: [], results: Object.keys(REQUIREMENTS).map((requirement) => ({ requirement, ok: true })),
+  })
+  // Looking has changed nothing.
+  expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
+  writeFileSync(join(folder, 'notes.md'), 'one two three\n')
+  expect(await inside(['install', './word-count', '--yes'], folder)).toMatchObject({ code: 0 })
+  const call = ['call', 'word-count', '--args', '{"path":"notes.md"}']
+  expect(await inside(call, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ApprovalDenied[\s\S]*bulkhead explain/) })
+  expect(JSON.parse((await inside([...call, '--mode', 'yolo'], folder)).stdout)).toEqual({ path: 'notes.md', words: 3 })
+})
+
+it('what does not conform is told once, with the requirement and the reason', async () => {
+  await inside(['new', 'word-count'], folder)
+  writeFileSync(join(folder, 'word-count/index.js'), 'export default { tools: {} }')
+  const { code, stdout } = await inside(['check', 'word-count'], folder)
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/FAIL {2}exports +The code offers .*\n +ExportsMismatch: .*word-count[\s\S]*as above[\s\S]*It does not conform\./)
+  expect(stdout.match(/ExportsMismatch/g)).toHaveLength(1)
+})
+
+it('nothing is written over, and a name that cannot be an id is wrong usage', async () => {
+  await inside(['new', 'word-count'], folder)
+  const before = readFileSync(join(folder, 'word-count/index.js'), 'utf8')
+  expect(await inside(['new', 'word-count'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not empty') })
+  expect(readFileSync(join(folder, 'word-count/index.js'), 'utf8')).toBe(before)
+  expect(await inside(['new', 'Word Count'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be the id') })
+  expect(await inside(['check', 'word-count', '--config', '[]'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') })
+  expect(readdirSync(folder)).toEqual(['word-count'])
+})

@@ -1,0 +1,45 @@
+import { configFileSchema } from '../src/config.ts'
+import { manifestSchema } from '../src/manifest.ts'
+import { keyRows } from './key-rows.ts'
+
+const HEAD = '| Key | Form | Meaning |\n|---|---|---|\n'
+
+/** docs/manifest.md: every key of bulkhead.json. */
+export function manifestPage(): string {
+  return `# The manifest: bulkhead.json
+
+Every key, written from \`packages/contract/src/manifest.ts\` by \`pnpm generate\`. An unknown key is refused. For editors the same is a
+JSON Schema, \`@bulkhead/contract/schema/manifest.schema.json\`. How to write an extension: [publishing.md](publishing.md).
+
+${HEAD}${keyRows(manifestSchema, new Set(['tools[].inputSchema', 'tools[].outputSchema', 'configSchema', 'stateSlot.schema', '_meta']))}`
+}
+
+/** docs/configuration.md: every key of config.json. */
+export function configurationPage(): string {
+  return `# Configuration: config.json
+
+Every key, written from \`packages/contract/src/config.ts\` by \`pnpm generate\`. The file lies in \`~/.bulkhead/\` for a user and in
+\`.bulkhead/\` of a project; what an embedder passes as \`config\` of \`createHost\` goes over both. All keys are optional. For editors the
+same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
+
+- A key that is unknown, or a value that is wrong, is reported with its place and left out by itself; \`bulkhead tools\` shows it. A bound
+  that cannot be read holds at its strictest, and where the whole file cannot be read tools are off.
+- Lists of rules and allowlists of the layers add up, maps merge by key, servers and ceilings are replaced whole.
+- A project can tighten anything; what it loosens counts once it is trusted with that very content (\`bulkhead trust\`).
+- Secrets are named, never written here.
+
+\`\`\`json
+{
+  "mode": "allowlist",
+  "allowlist": ["write:src", "bash:npm test", "web_fetch:developer.mozilla.org"],
+  "rules": [{ "permission": "fs.write", "pattern": "secrets/**", "action": "deny" }],
+  "extensions": { "weather": { "config": { "units": "metric" }, "limits": { "memoryMb": 256 } } },
+  "policy": { "signature": { "project": "require" } }
+}
+\`\`\`
+
+${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'tools.<name>', 'mcp', 'openapi']))}
+\`limits\` are listed in [limits.md](limits.md); \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md). What a policy of
+packages means: [packages.md](packages.md); what rules, modes and approvals mean: [approvals.md](approvals.md) and [hooks.md](hooks.md).
+`
+}
