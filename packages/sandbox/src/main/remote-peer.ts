@@ -4,6 +4,7 @@ import { expose } from '../wire/comlink.ts'
 import { FrameTooLarge } from '../wire/frame.ts'
 import { Link } from '../wire/link.ts'
 import { Remote } from '../wire/remote.ts'
+import { boundedWrites } from './bounded-writes.ts'
 import type { Broker } from './broker/broker.ts'
 import { Gate } from './gate.ts'
 import type { Hull, HullExit } from './hull.ts'
@@ -21,7 +22,7 @@ const MAX_QUEUED_BYTES = 2 * MANIFEST_LIMITS.packageBytes
 export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits): Peer {
   const ended = Promise.withResolvers<BulkheadError | undefined>()
   let hangUp: NodeJS.Timeout | undefined
-  const reads = new PacedReads(broker.methods, () => hull.transport.queuedBytes)
+  const reads = new PacedReads(boundedWrites(broker.methods), () => hull.transport.queuedBytes)
   const link = new Link(hull.transport, {
     inspector: new Gate(limits),
     maxMessageBytes: Infinity,
