@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { invocation, newSandbox, requestOf, REMOTE, running } from './fixture.ts'
+import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
 
 const MANY = 3_000
 const limits = { messagesPerSecond: 2_000 }
@@ -33,5 +33,17 @@ describe.each(REMOTE)('a talkative tool in a %s', (placement) => {
     await expect(call).rejects.toMatchObject({ code: 'ToolCancelled' })
     await session.quiet
     expect(await session.call(invocation({ again: true }))).toBe('still here')
+  })
+
+  it('writes more at once than its compartment has room for', async () => {
+    const workspace = await temporaryFolder()
+    const source = running(`
+      const text = 'a'.repeat(8_000_000)
+      const written = await Promise.all(Array.from({ length: 60 }, () => runtime.fs.write('out.txt', text)))
+      return written.every(({ bytes }) => bytes === text.length)
+    `)
+    const tools = [toolOf('run', { fs: { write: ['**'] } }, workspace)]
+    const session = await newSandbox(workspace).open(requestOf({ placement, source, tools, limits: { memoryMb: 256 } }))
+    expect(await session.call(invocation())).toBe(true)
   })
 })
