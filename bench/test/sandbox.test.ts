@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import type { Latest } from '../src/harness/latest.ts'
-import { hullShare, idleThread, residentHull } from '../src/sides/idle-memory.ts'
+import { awakeThread, hullShare, residentHull } from '../src/sides/idle-memory.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const PATIENCE_MS = 90_000
@@ -22,7 +22,7 @@ it('runs every side of the calls and the starts for real, and holds each goal ag
 })
 
 it.each([
-  [idleThread, 0.1, 64], [hullShare, 5, 512], [residentHull, 10, 512],
+  [awakeThread, 0.1, 64], [hullShare, 5, 512], [residentHull, 10, 512],
 ])('reads the idle memory of %o', { timeout: PATIENCE_MS }, async (side, least, most) => {
   const runner = await side.start()
   const megabytes = await runner.megabytes?.()

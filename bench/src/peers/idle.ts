@@ -10,11 +10,14 @@ import { Worker } from 'node:worker_threads'
 import { createSandbox } from '@bulkhead/sandbox'
 import { echoRequest } from '../sides/echo-request.ts'
 
-export type IdleKind = 'worker' | 'thread' | 'node' | 'process'
+export type IdleKind = 'worker' | 'thread' | 'given back' | 'node' | 'process'
 export type Footprint = 'Rss' | 'Pss'
 
 const COUNT = 8
 const SETTLE_MS = 300
+/** Short, so that nobody waits for minutes: how long it was does not change what is left. */
+const IDLE_MS = 50
+const KEPT_MS = 9_000
 const KB_PER_MB = 1024
 const each = <T>(start: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: COUNT }, start))
 
@@ -36,7 +39,7 @@ async function treeMb(pid: number, footprint: Footprint): Promise<number> {
 }
 
 /** What the threads of this process add to it. */
-async function perThread(start: () => Promise<unknown>): Promise<number> {
+async function perThread(start: () => Promise<unknown>, settled = atRest): Promise<number> {
   // The first brings with it what all of them share.
   await start()
   await settled()
@@ -49,14 +52,21 @@ async function perThread(start: () => Promise<unknown>): Promise<number> {
 async function perProcess(start: () => Promise<unknown>, footprint: Footprint): Promise<number> {
   const earlier = new Set(await childPids())
   await each(start)
-  await settled()
+  await atRest()
   const sizes = await Promise.all((await childPids()).filter((pid) => !earlier.has(pid)).map((pid) => treeMb(pid, footprint)))
   return sizes.reduce((sum, size) => sum + size, 0) / COUNT
 }
 
-async function settled(): Promise<void> {
+async function atRest(): Promise<void> {
   await sleep(SETTLE_MS)
   collectGarbage()
+}
+
+/** Pages of threads that have ended are kept for the next thread, until a collection finds that none has come for seconds. */
+async function withoutKeptPages(): Promise<void> {
+  await atRest()
+  await sleep(KEPT_MS)
+  await atRest()
 }
 
 /** Without the flag on the whole process: threads would have it too, and a compartment that has is not used. */
@@ -79,11 +89,15 @@ async function measured(kind: IdleKind, footprint: Footprint): Promise<number> {
       await once(child.stdout, 'data')
     }, footprint)
   }
-  const sandbox = createSandbox({ workspace: '/', spares: { process: 0, thread: 0 } })
-  const request = await echoRequest(kind)
+  const isGivenBack = kind === 'given back'
+  const sandbox = createSandbox({ workspace: '/', spares: { process: 0, thread: 0 }, ...(isGivenBack && { idleMs: IDLE_MS }) })
+  const request = await echoRequest(isGivenBack ? 'thread' : kind)
   const first = await sandbox.open(request)
-  const open = () => sandbox.open(request)
-  const perOne = await (kind === 'thread' ? perThread(open) : perProcess(open, footprint))
+  const open = async () => {
+    await sandbox.open(request)
+    if (isGivenBack) while (sandbox.census().thread.used > 0) await sleep(IDLE_MS)
+  }
+  const perOne = await (kind === 'process' ? perProcess(open, footprint) : perThread(open, isGivenBack ? withoutKeptPages : atRest))
   await first.close()
   return perOne
 }

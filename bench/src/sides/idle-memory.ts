@@ -23,7 +23,8 @@ function idle<const Name extends string>(name: Name, kind: IdleKind, footprint: 
 }
 
 export const idleWorker = idle('bare worker', 'worker', 'Rss')
-export const idleThread = idle('thread compartment', 'thread', 'Rss')
+export const awakeThread = idle('thread compartment, awake', 'thread', 'Rss')
+export const idleThread = idle('thread compartment, idle', 'given back', 'Rss')
 export const nodeShare = idle('share of a bare node', 'node', 'Pss')
 export const hullShare = idle('share of a hull', 'process', 'Pss')
 export const residentNode = idle('bare node, resident', 'node', 'Rss')

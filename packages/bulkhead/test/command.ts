@@ -8,13 +8,10 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** Compiled once for all tests: the command is started a hundred times. */
-const COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/compile')
-
 /** The real command in a real process, without a terminal and without an environment but for `more`. */
 export async function bulkhead(args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
-    cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), NODE_COMPILE_CACHE: COMPILE_CACHE, ...more }, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...more }, stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''
   let stderr = ''

@@ -125,7 +125,7 @@ const search = z.strictObject({
 })
 
 const sandbox = z.strictObject({
-  idleMs: positive.exactOptional().describe('After how many milliseconds without a call a compartment is given back. The next call wakes it.'),
+  idleMs: positive.exactOptional().describe('After how many milliseconds without a call a compartment is given back, 300000 unless given. The next call wakes it.'),
   spares: z.strictObject({
     process: z.int().nonnegative().exactOptional().describe('Child processes.'),
     thread: z.int().nonnegative().exactOptional().describe('Threads.'),

@@ -2,12 +2,12 @@ import type { BulkheadError, JsonObject, OutcomeOrigin, ToolDefinition } from '@
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Resumption } from './interaction/paused-calls.ts'
 import type { JournalEntry } from './journal/open-calls.ts'
-import type { OfferedTools } from './offered-tools.ts'
+import type { OfferedTools } from './registry/offered-tools.ts'
 import type { Decision } from './permissions/verdict.ts'
 import type { BudgetSource, Reservation } from './sessions/budget.ts'
 import type { CancelScope } from './sessions/cancel-scope.ts'
 import type { SessionScope } from './sessions/session-scope.ts'
-import type { ToolEntry } from './tool-entry.ts'
+import type { ToolEntry } from './registry/tool-entry.ts'
 
 /** Where a call is made from. */
 export interface CallScope {

@@ -1,5 +1,5 @@
 import { messageOf, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType } from '@bulkhead/contract'
-import { isPromiseLike } from './promise-like.ts'
+import { isPromiseLike } from './waiting/promise-like.ts'
 
 interface Subscription {
   readonly listener: EventListener

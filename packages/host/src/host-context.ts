@@ -1,11 +1,11 @@
 import type { ArgumentsReader, Clock } from '@bulkhead/contract'
 import type { EventBus } from './events.ts'
-import type { Holds } from './holds.ts'
+import type { Holds } from './waiting/holds.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
 import type { Departures } from './journal/departures.ts'
 import type { OpenCalls } from './journal/open-calls.ts'
 import type { MetricsRecorder } from './metrics/tool-metrics.ts'
-import type { Registry } from './registry.ts'
+import type { Registry } from './registry/registry.ts'
 import type { Workflows } from './sessions/workflows.ts'
 
 /** Where results that are too long for a model are kept whole. */

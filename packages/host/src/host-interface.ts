@@ -2,7 +2,7 @@ import type {
   ArgumentsReader, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer, Store, ToolListing,
 } from '@bulkhead/contract'
 import type { ApprovalBook } from './approvals/approval-book.ts'
-import type { ExtensionStatus } from './extension-status.ts'
+import type { ExtensionStatus } from './lifecycle/extension-status.ts'
 import type { Sidecar } from './host-context.ts'
 import type { PausedCall } from './interaction/paused-calls.ts'
 import type { InterruptedCall, Owner } from './journal/open-calls.ts'
@@ -12,7 +12,7 @@ import type { SmokeCheck } from './reload/smoke-check.ts'
 import type { BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
 import type { Session } from './sessions/session.ts'
-import type { StopReport } from './shutdown.ts'
+import type { StopReport } from './lifecycle/shutdown.ts'
 import type { Place } from './workspace.ts'
 
 export interface HostOptions extends Place {

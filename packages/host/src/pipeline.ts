@@ -1,13 +1,13 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ClearedCall, type ExecutedCall, type RawCall } from './call.ts'
-import { untilAborted } from './cancellation.ts'
+import { untilAborted } from './waiting/cancellation.ts'
 import type { HostContext } from './host-context.ts'
-import { SKIPPED_BY_STEERING } from './outcome.ts'
+import { SKIPPED_BY_STEERING } from './calls/outcome.ts'
 import { isResultJudged, runAfterGuards } from './stages/after-guards.ts'
 import { authorize } from './stages/authorize.ts'
 import { runBeforeHooks } from './stages/before-hooks.ts'
 import { reserve } from './stages/budget.ts'
-import { execute } from './stages/execute.ts'
+import { Execution, type Done } from './stages/execute.ts'
 import { propose, receive, type Proposal } from './stages/receive.ts'
 import { redeemPermits } from './stages/redeem.ts'
 import { resolve } from './stages/resolve.ts'
@@ -24,38 +24,24 @@ export interface PreparedCall {
  * One call from the caller's words to its one outcome. Stages answer at once wherever they can, and only those that cannot are
  * waited for: a call that nothing holds up is on its way to its tool before this returns. Contract: never rejects.
  */
-export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
+export function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
   const call = propose(proposal, host.clock)
-  let ended: ExecutedCall | Refusal
-  try {
-    const decided = decide(call, host)
-    const authorized = decided instanceof Promise ? await decided : decided
-    ended = authorized instanceof Refusal ? authorized : await perform(authorized, host)
-  } catch (thrown) {
-    ended = refusalOf(thrown)
-  }
-  return end(call, ended, host)
+  const decided = decide(call, host)
+  if (decided instanceof Promise) return decided.then((known) => finishCall({ call, decided: known }, host))
+  return finishCall({ call, decided }, host)
 }
 
 /** Everything that can be said of a call before it runs, a person's word included. Contract: never rejects. */
 export async function prepareCall(proposal: Proposal, host: HostContext): Promise<PreparedCall> {
   const call = propose(proposal, host.clock)
-  try {
-    return { call, decided: await decide(call, host) }
-  } catch (thrown) {
-    return { call, decided: refusalOf(thrown) }
-  }
+  return { call, decided: await decide(call, host) }
 }
 
 /** Contract: never rejects. */
-export async function finishCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
-  let ended: ExecutedCall | Refusal
-  try {
-    ended = decided instanceof Refusal ? decided : await perform(decided, host)
-  } catch (thrown) {
-    ended = refusalOf(thrown)
-  }
-  return end(call, ended, host)
+export function finishCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
+  return new Promise((settled) => {
+    perform(decided, host, (ended) => settled(end(call, ended, host)))
+  })
 }
 
 /**
@@ -82,7 +68,19 @@ function end(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): O
   return outcome instanceof Promise ? outcome.finally(() => call.end()) : outcome
 }
 
-function decide(call: RawCall, host: HostContext): AuthorizedCall | Refusal | Promise<AuthorizedCall | Refusal> {
+type Decided = AuthorizedCall | Refusal
+
+/** Contract: neither throws nor rejects. */
+function decide(call: RawCall, host: HostContext): Decided | Promise<Decided> {
+  try {
+    const decided = judge(call, host)
+    return decided instanceof Promise ? decided.catch(refusalOf) : decided
+  } catch (thrown) {
+    return refusalOf(thrown)
+  }
+}
+
+function judge(call: RawCall, host: HostContext): Decided | Promise<Decided> {
   call.throwIfCancelled()
 
   const received = receive(call)
@@ -101,25 +99,44 @@ function decide(call: RawCall, host: HostContext): AuthorizedCall | Refusal | Pr
   return authorize(validated, host)
 }
 
-function perform(authorized: AuthorizedCall, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
-  authorized.throwIfCancelled()
-
-  const unpermitted = authorized.decision.permits && redeemPermits(authorized, host)
-  if (unpermitted) return unpermitted
-
-  const budgeted = reserve(authorized)
-  if (budgeted instanceof Refusal) return budgeted
-
-  const cleared = runBeforeHooks(budgeted)
-  return cleared instanceof Promise ? cleared.then<Refusal | ExecutedCall>((known) => run(known, host)) : run(cleared, host)
+/** Contract: must not throw; `done` is told once. */
+function perform(decided: Decided, host: HostContext, done: Done): void {
+  if (decided instanceof Refusal) return done(decided)
+  const cleared = clear(decided, host)
+  if (cleared instanceof Promise) cleared.then((known) => run(known, host, done))
+  else run(cleared, host, done)
 }
 
-/** Not before the journal has it. */
-function run(cleared: ClearedCall | Refusal, host: HostContext): Refusal | Promise<Refusal | ExecutedCall> {
-  if (cleared instanceof Refusal) return cleared
+type Cleared = ClearedCall | Refusal
+
+/** Contract: neither throws nor rejects. */
+function clear(authorized: AuthorizedCall, host: HostContext): Cleared | Promise<Cleared> {
+  try {
+    authorized.throwIfCancelled()
+
+    const unpermitted = authorized.decision.permits && redeemPermits(authorized, host)
+    if (unpermitted) return unpermitted
+
+    const budgeted = reserve(authorized)
+    if (budgeted instanceof Refusal) return budgeted
+
+    const cleared = runBeforeHooks(budgeted)
+    return cleared instanceof Promise ? cleared.catch(refusalOf) : cleared
+  } catch (thrown) {
+    return refusalOf(thrown)
+  }
+}
+
+function run(cleared: Cleared, host: HostContext, done: Done): void {
+  if (cleared instanceof Refusal) return done(cleared)
+  const execution = new Execution(cleared, host, isResultJudged(cleared) ? judgeResult(host, done) : done)
   const written = cleared.journal?.written
-  const executed = written === undefined
-    ? host.departures.leave(cleared)
-    : untilAborted(written, cleared.signal).then(() => execute(cleared, host))
-  return isResultJudged(cleared) ? executed.then((ran) => runAfterGuards(ran, host)) : executed
+  if (written === undefined) return host.departures.leave(execution)
+  // Not before the journal has it.
+  untilAborted(written, cleared.signal).then(() => execution.begin(), (thrown: unknown) => done(refusalOf(thrown)))
+}
+
+const judgeResult = (host: HostContext, done: Done): Done => (ran) => {
+  if (ran instanceof Refusal) done(ran)
+  else runAfterGuards(ran, host).catch(refusalOf).then(done)
 }

@@ -2,17 +2,17 @@ import type {
   ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
 } from '@bulkhead/contract'
 import { ProjectApprovals } from './approvals/project-approvals.ts'
-import { settlesWithin } from './bounded-wait.ts'
+import { settlesWithin } from './waiting/bounded-wait.ts'
 import type { EventBus } from './events.ts'
-import type { Starter } from './extension.ts'
-import { Holds } from './holds.ts'
+import type { Starter } from './lifecycle/extension.ts'
+import { Holds } from './waiting/holds.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
 import { Interactions } from './interaction/interactions.ts'
 import { PausedCalls } from './interaction/paused-calls.ts'
 import { Departures } from './journal/departures.ts'
 import type { OpenCalls, Owner } from './journal/open-calls.ts'
 import type { MetricsRecorder } from './metrics/tool-metrics.ts'
-import { Registry } from './registry.ts'
+import { Registry } from './registry/registry.ts'
 import type { ReportSource } from './reload/reload-report.ts'
 import { Reloader } from './reload/reloader.ts'
 import { Retirement } from './reload/retirement.ts'
@@ -20,10 +20,9 @@ import type { SmokeCheck } from './reload/smoke-check.ts'
 import type { HostSession } from './sessions/host-session.ts'
 import { createNestedCaller } from './sessions/nested-calls.ts'
 import type { Workflows } from './sessions/workflows.ts'
-import { Settings } from './settings.ts'
-import { stopAll, type StopReport } from './shutdown.ts'
-import { execute } from './stages/execute.ts'
-import { Validators } from './validators.ts'
+import { Settings } from './configuration/settings.ts'
+import { stopAll, type StopReport } from './lifecycle/shutdown.ts'
+import { Validators } from './schema/validators.ts'
 
 /** What a host works on: a folder, what a loader found there and for everybody, and what runs it. */
 export interface Place {
@@ -86,7 +85,7 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, workflows, journal, metrics, argumentsReaders, workspace,
-      departures: new Departures(journal, (call) => execute(call, this.context)),
+      departures: new Departures(journal),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }
     this.retirement = new Retirement({ turns, events, drainMs })

@@ -7,7 +7,7 @@ import { runAfterGuards } from '../src/stages/after-guards.ts'
 import { authorize } from '../src/stages/authorize.ts'
 import { runBeforeHooks } from '../src/stages/before-hooks.ts'
 import { reserve } from '../src/stages/budget.ts'
-import { execute } from '../src/stages/execute.ts'
+import { Execution, type Done } from '../src/stages/execute.ts'
 import { receive } from '../src/stages/receive.ts'
 import { redeemPermits } from '../src/stages/redeem.ts'
 import { resolve } from '../src/stages/resolve.ts'
@@ -15,6 +15,7 @@ import { settle } from '../src/stages/settle.ts'
 import { validate } from '../src/stages/validate.ts'
 
 declare const host: HostContext
+declare const done: Done
 declare const raw: RawCall
 declare const received: ReceivedCall
 declare const resolved: ResolvedCall
@@ -35,7 +36,7 @@ export const right = [
   redeemPermits(authorized, host) satisfies Refusal | undefined,
   reserve(authorized) satisfies BudgetedCall | Refusal,
   runBeforeHooks(budgeted) satisfies Stage<ClearedCall | Refusal>,
-  execute(cleared, host) satisfies Promise<ExecutedCall>,
+  new Execution(cleared, host, done),
   runAfterGuards(executed, host) satisfies Promise<ExecutedCall | Refusal>,
   settle(raw, executed, host),
 ]
@@ -56,7 +57,7 @@ export const wrong = [
   // @ts-expect-error nothing reserved
   runBeforeHooks(authorized),
   // @ts-expect-error hooks not asked
-  execute(budgeted, host),
+  new Execution(budgeted, host, done),
   // @ts-expect-error not executed
   settle(raw, cleared, host),
   // @ts-expect-error a refusal is no call: it must be looked at before going on

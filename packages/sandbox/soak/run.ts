@@ -14,6 +14,8 @@ export interface SoakOptions {
   readonly compartments: number
   readonly seed: number
   readonly os: NonNullable<SandboxOptions['os']>
+  /** The call of this number, the first of which is 0, begins. */
+  readonly onCall?: (number: number) => void
 }
 
 export interface SoakReport {
@@ -28,7 +30,7 @@ export interface SoakReport {
 const AT_ONCE_PER_COMPARTMENT = 2
 
 /** Calls of every kind over compartments of both placements, half and half; everything is closed when it resolves. */
-export async function soak({ calls, compartments, seed, os }: SoakOptions): Promise<SoakReport> {
+export async function soak({ calls, compartments, seed, os, onCall }: SoakOptions): Promise<SoakReport> {
   const random = new Random(seed)
   const sandbox: PooledSandbox = createSandbox({ workspace: '/', os })
   const berths = Array.from({ length: compartments }, (_, n) => new Berth(sandbox, n % 2 === 0 ? 'process' : 'thread', `soak-${n}`))
@@ -45,6 +47,7 @@ export async function soak({ calls, compartments, seed, os }: SoakOptions): Prom
   const lane = async (): Promise<void> => {
     while (next < calls) {
       const number = next++
+      onCall?.(number)
       const errand = someErrand(random)
       const session = await random.pick(berths).session().catch((error: unknown) => {
         settled++

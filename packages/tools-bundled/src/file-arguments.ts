@@ -11,6 +11,9 @@ interface NamedPath {
   readonly isFolder: boolean
 }
 
+/** The most that a path has anywhere. All folders above a longer one would fill the memory of the host. */
+const PATH_CHARS = 4_096
+
 /** What calls of the tools for files stand for: a folder, as it is written, and with it every folder above. */
 const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): ArgumentsReader => (args, { workspace }) => {
   const { path, verb, isFolder } = name(args)
@@ -18,7 +21,7 @@ const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): Argu
   // One folder has one key, however it is named.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
   const key = isFolder ? ownFolderKey(written) : folderKey(written)
-  if (!isPlain(path)) return reading(key, [], `${verb} ${path}`)
+  if (!isPlain(path) || path.length > PATH_CHARS) return reading(key, [], `${verb} ${path}`)
   return reading(key, foldersAbove(key), `${verb} ${inside === undefined ? path : full(workspace, inside)}`)
 }
 
@@ -33,10 +36,9 @@ const isPlain = (path: string): boolean => !path.split('/').includes('..')
 /** From the nearest; of the workspace `.` is the last, of everything else `/`. */
 function foldersAbove(key: string): readonly string[] {
   if (key === '.' || key === '/') return []
-  const isAbsolute = key.startsWith('/')
-  const names = key.split('/').slice(isAbsolute ? 1 : 0)
-  const above = names.slice(1).map((_, dropped) => (isAbsolute ? '/' : '') + names.slice(0, names.length - 1 - dropped).join('/'))
-  return [...above, isAbsolute ? '/' : '.']
+  const above: string[] = []
+  for (let slash = key.lastIndexOf('/'); slash > 0; slash = key.lastIndexOf('/', slash - 1)) above.push(key.slice(0, slash))
+  return [...above, key.startsWith('/') ? '/' : '.']
 }
 
 const text = (value: Json | undefined, otherwise = ''): string => typeof value === 'string' ? value : otherwise

@@ -32,6 +32,16 @@ describe('what a call of a tool for files stands for', () => {
     expect(reading('glob', { pattern: `${WORKSPACE}/src/*.ts` })).toMatchObject({ key: 'src' })
   })
 
+  it('is within every folder above, however many, and within none where the path is too long to be one', () => {
+    const [subject] = reading('write', { path: 'x/'.repeat(2_048) }).subjects
+    expect(subject?.within).toHaveLength(2_047)
+    expect(subject?.within?.slice(-3)).toEqual(['x/x', 'x', '.'])
+    // Arguments may have more than this: the folders above would fill the memory of the host.
+    for (const tool of ['read', 'write', 'edit', 'grep', 'glob'] as const) {
+      expect(reading(tool, { pattern: '*', path: 'x/'.repeat(100_000) }).subjects[0]?.within).toEqual([])
+    }
+  })
+
   it('has no other names: rules speak of it by its path', () => {
     expect(reading('write', { path: 'src/a' }).subjects[0]).not.toHaveProperty('names')
   })

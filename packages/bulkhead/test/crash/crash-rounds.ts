@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,20 +15,32 @@ interface Witness {
   readonly paused: string[]
 }
 
+export interface CrashOptions {
+  readonly rounds: number
+  /** Chooses when each host is killed. */
+  readonly seed: number
+  readonly onRound?: (round: number, counted: number) => void
+}
+
 /**
  * Kills a host that counts, hangs and waits for an answer, several times at random on one store, and confirms after each
  * death that the next one finds all that was acknowledged. Returns how many calls were.
  */
-export async function crashRounds(folder: string, rounds: number): Promise<number> {
+export async function crashRounds(folder: string, { rounds, seed, onRound }: CrashOptions): Promise<number> {
   writeCounter(folder)
   let counted = 0
   for (let round = 0; round < rounds; round++) {
-    const witness = await killedHost(folder, 1 + Math.floor(Math.random() * MOST_LINES))
+    const witness = await killedHost(folder, linesOf(seed, round))
     if (witness.counted !== 0 && witness.counted <= counted) throw new Error(`counted ${witness.counted} after ${counted}`)
     counted = await confirm(folder, witness, Math.max(counted, witness.counted))
+    onRound?.(round + 1, counted)
   }
   return counted
 }
+
+/** After how many lines the host of a round is killed: at random, and for the same seed the same. */
+const linesOf = (seed: number, round: number): number =>
+  1 + createHash('sha256').update(`${seed} ${round}`).digest().readUInt32LE() % MOST_LINES
 
 /** Reopens what was left. Returns what the counter is at. */
 async function confirm(folder: string, { began, paused }: Witness, least: number): Promise<number> {
@@ -59,7 +72,7 @@ async function confirm(folder: string, { began, paused }: Witness, least: number
 
 async function killedHost(folder: string, lines: number): Promise<Witness> {
   const child = spawn(process.execPath, [HOST, folder], {
-    stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') },
+    stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...process.env },
   })
   const witness: Witness = { counted: 0, began: [], paused: [] }
   let rest = ''

@@ -5,7 +5,6 @@ import xterm from '@xterm/headless'
 
 export const KEYS = { enter: '\r', up: '\u001b[A', down: '\u001b[B' } as const
 
-const COMPILE_CACHE = join(import.meta.dirname, '../../node_modules/.cache/compile')
 const SIZE = { cols: 100, rows: 40 }
 
 /** The real command in a real pseudo terminal, whose bytes a real terminal emulator draws. */
@@ -19,8 +18,8 @@ export class PseudoTerminal {
     const words = args.map((_, index) => `"$ARG${index}"`).join(' ')
     // The words go by the environment: no shell reads them.
     const env = {
-      NO_COLOR: '1', TERM: 'xterm-256color', SHELL: '/bin/sh', PATH: '/usr/bin:/bin', HOME: join(cwd, 'home'), NODE_COMPILE_CACHE: COMPILE_CACHE,
-      NODE: process.execPath, BIN: join(import.meta.dirname, '../../src/bin.ts'),
+      NO_COLOR: '1', TERM: 'xterm-256color', SHELL: '/bin/sh', PATH: '/usr/bin:/bin', HOME: join(cwd, 'home'),
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath, BIN: join(import.meta.dirname, '../../src/bin.ts'),
       ...Object.fromEntries(args.map((arg, index) => [`ARG${index}`, arg])),
     }
     const command = `stty rows ${SIZE.rows} cols ${SIZE.cols}; exec "$NODE" "$BIN" ${words}`

@@ -1,5 +1,5 @@
 import { visibleText } from '@bulkhead/contract'
-import type { ToolEntry } from '../tool-entry.ts'
+import type { ToolEntry } from '../registry/tool-entry.ts'
 import type { Approval } from './approval.ts'
 
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]] as const

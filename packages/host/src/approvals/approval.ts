@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, type OutcomeOrigin } from '@bulkhead/contract'
 import { sha256 } from '../sha256.ts'
-import type { ToolEntry } from '../tool-entry.ts'
+import type { ToolEntry } from '../registry/tool-entry.ts'
 
 export type ApprovalScope = 'session' | 'project'
 

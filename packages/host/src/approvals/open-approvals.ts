@@ -3,7 +3,7 @@ import { KEPT } from '../audit/audit-record.ts'
 import { AuditTrail } from '../audit/audit-trail.ts'
 import { createRedaction } from '../audit/redaction.ts'
 import { EventBus } from '../events.ts'
-import { systemClock } from '../system-clock.ts'
+import { systemClock } from '../waiting/system-clock.ts'
 import { createApprovalBook, type ApprovalBook } from './approval-book.ts'
 import { ApprovalLedger } from './approval-ledger.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { Subject } from '../permissions/call-meaning.ts'
-import type { ToolEntry } from '../tool-entry.ts'
+import type { ToolEntry } from '../registry/tool-entry.ts'
 import { byAge, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope } from './approval.ts'
 import { eventFieldsOf } from './approval-events.ts'
 import type { ApprovalTerms } from './approval-terms.ts'

@@ -1,4 +1,5 @@
 import type { AuditForm, EventOf, OutcomeOrigin } from '@bulkhead/contract'
+import { quoted } from '../quoted.ts'
 import { textOf } from './audit-record.ts'
 import type { Redaction } from './redaction.ts'
 
@@ -49,10 +50,10 @@ export class CallForms {
   /** `number`: that of its form. What is made of numbers and the host's own words is put together as it is, and needs no escapes. */
   rowOf(event: CallEvent, number: number): string {
     const redaction = this.#redaction
-    const head = `${number},"${event.at}",${JSON.stringify(textOf(event.callId, redaction))}`
+    const head = `${number},"${event.at}",${quoted(textOf(event.callId, redaction))}`
     switch (event.type) {
       case 'ToolInvocationDecided': {
-        const key = JSON.stringify(redaction.repeated(event.approvalKey.toWellFormed()))
+        const key = quoted(redaction.repeated(event.approvalKey.toWellFormed()))
         return this.#keepArguments ? `${head},${key},${JSON.stringify(redaction.value(event.args))}` : `${head},${key}`
       }
       case 'ToolInvocationSucceeded':

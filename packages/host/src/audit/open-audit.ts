@@ -1,6 +1,6 @@
 import type { BulkheadEvent, ConfigFile, Store } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
-import type { Registry } from '../registry.ts'
+import type { Registry } from '../registry/registry.ts'
 import { KEPT } from './audit-record.ts'
 import { AuditTrail } from './audit-trail.ts'
 import { createRedaction, type Redaction } from './redaction.ts'

@@ -2,7 +2,7 @@ import {
   BulkheadError, messageOf, type CommandClassification, type CommandSafetyPattern, type CommandSeverity,
 } from '@bulkhead/contract'
 import type { RE2JS } from 're2js'
-import { re2js } from '../late-libraries.ts'
+import { re2js } from '../schema/late-libraries.ts'
 import { EVERYWHERE_PATTERNS } from './everywhere-patterns.ts'
 import { UNIX_PATTERNS } from './unix-patterns.ts'
 import { WINDOWS_PATTERNS } from './windows-patterns.ts'

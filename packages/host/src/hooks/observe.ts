@@ -1,8 +1,8 @@
 import type { BulkheadError, ErrorCode } from '@bulkhead/contract'
 import type { RawCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
-import { freezeDeep } from '../freeze-deep.ts'
-import { isPromiseLike } from '../promise-like.ts'
+import { freezeDeep } from './freeze-deep.ts'
+import { isPromiseLike } from '../waiting/promise-like.ts'
 import type { HookContext, Observers } from './hooks.ts'
 
 const DEFAULT_ROLE = 'agent'

@@ -1,8 +1,8 @@
 import type { Json } from '@bulkhead/contract'
 import { eventFields, viewOf, type CallView, type ClearedCall } from '../call.ts'
-import { freezeDeep } from '../freeze-deep.ts'
+import { freezeDeep } from './freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
-import { isPromiseLike } from '../promise-like.ts'
+import { isPromiseLike } from '../waiting/promise-like.ts'
 import type { Hooks } from './hooks.ts'
 import { tell } from './observe.ts'
 

@@ -1,5 +1,5 @@
 import { BulkheadError, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
-import { onAbort } from '../cancellation.ts'
+import { onAbort } from '../waiting/cancellation.ts'
 
 /** A person who is reached by a program: a window, a chat, a queue. */
 export interface ProgrammaticInteractor extends Interactor {

@@ -1,7 +1,7 @@
 import {
   BulkheadError, messageOf, type Clock, type InteractionEnvelope, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
-import { onAbort } from '../cancellation.ts'
+import { onAbort } from '../waiting/cancellation.ts'
 import { readResponse } from './answers.ts'
 
 export interface RaceTerms {

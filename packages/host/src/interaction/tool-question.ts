@@ -1,5 +1,5 @@
 import { BulkheadError, type InteractionKind, type InteractionRequest, type InteractionResponse } from '@bulkhead/contract'
-import { pauseFor, type RunningCall } from '../running-call.ts'
+import { pauseFor, type RunningCall } from '../calls/running-call.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
 
 /** Those whose answer can wait on a disk. */

@@ -1,10 +1,9 @@
-import type { ClearedCall, ExecutedCall } from '../call.ts'
 import type { OpenCalls } from './open-calls.ts'
 
-/** A call that may run, and whoever waits for what becomes of it. */
+/** A call that may run. */
 interface Departing {
-  readonly call: ClearedCall
-  readonly resolve: (executed: Promise<ExecutedCall>) => void
+  /** Contract: must not throw. */
+  begin(): void
 }
 
 /**
@@ -13,25 +12,21 @@ interface Departing {
  */
 export class Departures {
   readonly #journal: OpenCalls
-  readonly #execute: (call: ClearedCall) => Promise<ExecutedCall>
   #waiting: Departing[] = []
 
-  constructor(journal: OpenCalls, execute: (call: ClearedCall) => Promise<ExecutedCall>) {
+  constructor(journal: OpenCalls) {
     this.#journal = journal
-    this.#execute = execute
   }
 
-  leave(call: ClearedCall): Promise<ExecutedCall> {
-    if (!this.#journal.isAhead) return this.#execute(call)
-    return new Promise((resolve) => {
-      if (this.#waiting.push({ call, resolve }) === 1) queueMicrotask(this.#go)
-    })
+  leave(call: Departing): void {
+    if (!this.#journal.isAhead) call.begin()
+    else if (this.#waiting.push(call) === 1) queueMicrotask(this.#go)
   }
 
   readonly #go = (): void => {
     const leaving = this.#waiting
     this.#waiting = []
     this.#journal.save()
-    for (const { call, resolve } of leaving) resolve(this.#execute(call))
+    for (const call of leaving) call.begin()
   }
 }

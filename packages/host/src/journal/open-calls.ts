@@ -4,7 +4,8 @@ import {
 } from '@bulkhead/contract'
 import type { ResolvedCall } from '../call.ts'
 import type { EventBus } from '../events.ts'
-import { errorBody } from '../outcome.ts'
+import { errorBody } from '../calls/outcome.ts'
+import { quoted } from '../quoted.ts'
 import { PendingWrites } from './pending-writes.ts'
 
 /** Which process of those that share a store wrote a record. */
@@ -109,7 +110,7 @@ export class OpenCalls {
     let origin = this.#origins.get(tool.origin)
     if (origin === undefined) this.#origins.set(tool.origin, origin = JSON.stringify(tool.origin))
     const startedAt = this.#sources.clock.now()
-    return `{"sessionId":"${session.id}","callId":${JSON.stringify(id)},"tool":"${name}","origin":${origin},"startedAt":${startedAt}}`
+    return `{"sessionId":"${session.id}","callId":${quoted(id)},"tool":"${name}","origin":${origin},"startedAt":${startedAt}}`
   }
 
   #write({ session, id, name, tool }: ResolvedCall): JournalEntry {

@@ -1,5 +1,5 @@
 import type { ErrorCode, Outcome } from '@bulkhead/contract'
-import type { ToolEntry } from '../tool-entry.ts'
+import type { ToolEntry } from '../registry/tool-entry.ts'
 import { Histogram, type HistogramSnapshot } from './histogram.ts'
 
 /** What became of the calls of one tool of one extension. */

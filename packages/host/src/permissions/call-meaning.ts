@@ -33,7 +33,8 @@ export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning |
   const reader = host.argumentsReaders.get(call.tool.name)
   if (reader) return meaningOfReading(readSafely(() => reader(call.args, host), call.tool.name))
   const key = approvalKeyOf(call, host.clock)
-  return typeof key === 'string' ? meaningByKey(key) : key.then(meaningByKey)
+  if (typeof key !== 'string') return key.then(meaningByKey)
+  return key === call.tool.name ? call.tool.byName : meaningByKey(key)
 }
 
 function meaningOfReading({ key, subjects, touches, asks, denies }: ArgumentsReading): CallMeaning {

@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '@bulkhead/contract'
-import type { ExplainedStep } from '../explain.ts'
+import type { ExplainedStep } from '../calls/explain.ts'
 
 export interface RemedyContext {
   readonly source: string

@@ -2,7 +2,7 @@ import { CALL_LIMITS } from '@bulkhead/contract'
 import type { KeptApproval } from '../approvals/kept-approval.ts'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
-import { meaningByKey, meaningOf, type CallMeaning } from './call-meaning.ts'
+import { meaningOf, type CallMeaning } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
 import { judge, type Judgement } from './judgement.ts'
 import type { ArgumentsChange } from './judges/consult.ts'
@@ -27,8 +27,8 @@ export interface Ruling {
 export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<Ruling> {
   const { tool, session: { policy } } = call
   const denied = policy.standing(tool).denied ?? beyondParent(call)
-  if (denied) return { verdicts: [denied], verdict: denied, meaning: meaningByKey(tool.name), answerable: false }
-  const meaning = needsKey(call) ? meaningOf(call, host) : meaningByKey(tool.name)
+  if (denied) return { verdicts: [denied], verdict: denied, meaning: tool.byName, answerable: false }
+  const meaning = needsKey(call) ? meaningOf(call, host) : tool.byName
   return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known)) : ruleOn(call, meaning)
 }
 
@@ -41,9 +41,10 @@ function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change 
   const verdict = strictest(verdicts) ?? UNOPPOSED
   if (change) return { verdicts, verdict, meaning, answerable: false, change }
   if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
-  const answerable = verdicts.every(({ action, answeredByApproval }) => action !== 'ask' || answeredByApproval)
+  const asks = verdicts.filter(({ action }) => action === 'ask')
+  const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
   // What a stage does not list, nobody has answered before.
-  if (verdicts.some(({ action, permit }) => action === 'ask' && permit)) return { verdicts, verdict, meaning, answerable }
+  if (asks.some(({ permit }) => permit)) return { verdicts, verdict, meaning, answerable }
   const answer = answerWithoutPerson(call, meaning, answerable)
   if (answer) return { verdicts, verdict: answer, meaning, answerable }
   const found = answerable ? approvedBefore(call, meaning) : undefined
@@ -74,11 +75,17 @@ function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
   if (!parent) return undefined
   const { tool: caller, depth } = parent
   const { subagentDepth } = CALL_LIMITS
-  const refused = (source: string, reason: string) => deny('capability', 'CapabilityDenied', source, reason)
-  if (depth > subagentDepth) return refused('depth', `tools call each other ${subagentDepth} deep at most`)
+  const refused = (source: string, reason: string, cure: string): Verdict =>
+    ({ ...deny('capability', 'CapabilityDenied', source, reason), cure })
+  if (depth > subagentDepth) {
+    const reason = `tools call each other ${subagentDepth} deep at most, and "${caller.name}", which calls it, is that deep`
+    return refused('depth', reason, 'Do the rest in the tool itself, or hand it back for the model to call.')
+  }
   const more = outside(tool.grant, caller.grant)
   if (more.length === 0) return undefined
-  return refused(`powers of ${caller.name}`, `"${caller.name}", which calls it, may not ${more.join('; ')}`)
+  const reason = `"${caller.name}", which calls it, may not ${more.join('; ')}`
+  const cure = `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`
+  return refused(`powers of ${caller.name}`, reason, cure)
 }
 
 /** A key that nobody would look at is not worth starting a compartment for. */

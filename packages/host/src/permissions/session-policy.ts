@@ -3,8 +3,8 @@ import {
   type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import type { CommandSafety } from '../command-safety/command-safety.ts'
-import { roleFlag, type Settings } from '../settings.ts'
-import type { ToolEntry } from '../tool-entry.ts'
+import { roleFlag, type Settings } from '../configuration/settings.ts'
+import type { ToolEntry } from '../registry/tool-entry.ts'
 import type { Subject } from './call-meaning.ts'
 import { outside } from './describe-grant.ts'
 import { inOrder, type Guard, type Judge } from './judges/judge.ts'

@@ -53,11 +53,13 @@ const watchdogSpeaker = (watchdog: Judge): Speaker => ({ call, meaning: { approv
   consult(watchdog, 'watchdog', nameOf(watchdog), call, approvalKey)
 
 /** A state machine is heard instead of the mode. A rule that allows has answered what the mode would ask. */
-const gate = ({ stateMachine, mode }: SessionPolicy): Speaker => ({ call, ruled }) => {
-  if (!call.tool.definition.gated) return undefined
-  const staged = stateMachine && judgeByStage(stateMachine, call)
-  if (staged || ruled?.action === 'allow') return staged
-  return ask('security-mode', `mode ${mode}`, 'the tool is gated', true)
+const gate = ({ stateMachine, mode }: SessionPolicy): Speaker => {
+  const gated = ask('security-mode', `mode ${mode}`, 'the tool is gated', true)
+  return ({ call, ruled }) => {
+    if (!call.tool.definition.gated) return undefined
+    const staged = stateMachine && judgeByStage(stateMachine, call)
+    return staged || ruled?.action === 'allow' ? staged : gated
+  }
 }
 
 const guardSpeaker = ({ id, pre }: Guard): Speaker => ({ call, meaning: { approvalKey } }) =>

@@ -14,6 +14,8 @@ export interface Verdict {
   readonly reason: string
   /** For a deny: the error the caller gets. */
   readonly code: ErrorCode
+  /** For a deny: what to do, in a sentence, where the advice that goes with the code would not help. */
+  readonly cure?: string
   /**
    * For an ask: whether an approval given before answers it. A watchdog or guard asks because of these very arguments,
    * so only a fresh word does.
@@ -48,8 +50,15 @@ export const headless = (reason = 'a person would have to agree and nobody is th
 
 /** The strictest holds; of equals the one heard first. */
 export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
-  return verdicts.find(({ action }) => action === 'deny') ?? verdicts.find(({ action }) => action === 'ask') ?? verdicts[0]
+  let strict = verdicts[0]
+  for (const verdict of verdicts) {
+    if (verdict.action === 'deny') return verdict
+    if (verdict.action === 'ask' && strict!.action !== 'ask') strict = verdict
+  }
+  return strict
 }
 
-export const refusalOf = ({ code, reason, stage, source }: Verdict, tool: string): BulkheadError =>
-  new BulkheadError(code, `The call of "${tool}" was refused: ${reason}.`, { data: { stage, source } })
+export function refusalOf({ code, reason, cure, stage, source }: Verdict, tool: string): BulkheadError {
+  const message = `The call of "${tool}" was refused: ${reason}.`
+  return new BulkheadError(code, cure === undefined ? message : `${message} ${cure}`, { data: { stage, source } })
+}

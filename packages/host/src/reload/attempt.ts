@@ -1,8 +1,8 @@
 import { BulkheadError, type Clock, type Diagnostic, type ErrorCode, type ExtensionDescriptor } from '@bulkhead/contract'
-import type { Candidate } from '../candidate.ts'
-import type { Extension, Starter } from '../extension.ts'
-import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry.ts'
-import type { Settings } from '../settings.ts'
+import type { Candidate } from '../registry/candidate.ts'
+import type { Extension, Starter } from '../lifecycle/extension.ts'
+import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry/registry.ts'
+import type { Settings } from '../configuration/settings.ts'
 import { keyOf } from './differences.ts'
 import { prove, type SmokeCheck } from './smoke-check.ts'
 

@@ -1,6 +1,6 @@
 import { canonicalJson, type Diagnostic, type ExtensionDescriptor, type Json, type LoadReport } from '@bulkhead/contract'
-import { fingerprintOf, type Candidate } from '../candidate.ts'
-import type { Settings } from '../settings.ts'
+import { fingerprintOf, type Candidate } from '../registry/candidate.ts'
+import type { Settings } from '../configuration/settings.ts'
 
 /** What a new report means for one extension of one layer. */
 export type Change =

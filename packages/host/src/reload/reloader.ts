@@ -1,12 +1,12 @@
 import {
   BulkheadError, layerRank, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport,
 } from '@bulkhead/contract'
-import { registrationDiagnostic, type Candidate } from '../candidate.ts'
+import { registrationDiagnostic, type Candidate } from '../registry/candidate.ts'
 import type { EventBus } from '../events.ts'
-import type { Extension, Starter } from '../extension.ts'
-import type { Holds } from '../holds.ts'
-import { isCandidate, type Registry } from '../registry.ts'
-import { Settings } from '../settings.ts'
+import type { Extension, Starter } from '../lifecycle/extension.ts'
+import type { Holds } from '../waiting/holds.ts'
+import { isCandidate, type Registry } from '../registry/registry.ts'
+import { Settings } from '../configuration/settings.ts'
 import { Attempt, errorOf } from './attempt.ts'
 import { ChangeWatch } from './change-watch.ts'
 import { differences, keyOf, type Change } from './differences.ts'

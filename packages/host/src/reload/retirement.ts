@@ -1,7 +1,7 @@
 import type { BulkheadError } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
-import type { Extension } from '../extension.ts'
-import type { Holds } from '../holds.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Holds } from '../waiting/holds.ts'
 
 export interface RetirementSources {
   readonly turns: Holds

@@ -1,6 +1,6 @@
 import { BulkheadError, type Clock, type Json, type JsonObject, type Layer } from '@bulkhead/contract'
-import { settlesWithin } from '../bounded-wait.ts'
-import type { Extension, Starter } from '../extension.ts'
+import { settlesWithin } from '../waiting/bounded-wait.ts'
+import type { Extension, Starter } from '../lifecycle/extension.ts'
 
 /** A new generation that runs and is not offered yet, for a check of the embedder's own. */
 export interface Trial {

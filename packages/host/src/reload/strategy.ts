@@ -1,5 +1,5 @@
 import { BulkheadError, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
-import type { Extension } from '../extension.ts'
+import type { Extension } from '../lifecycle/extension.ts'
 
 /**
  * How one generation takes over from another.

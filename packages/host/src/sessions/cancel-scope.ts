@@ -1,8 +1,14 @@
 import { BulkheadError } from '@bulkhead/contract'
-import { Roster, type Entry } from '../roster.ts'
+import { Roster, type Entry } from '../waiting/roster.ts'
 
 /** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
 export type CancelReason = 'user' | 'parent' | 'cap'
+
+/** Who is told of a cancellation. */
+export interface Cancelled {
+  /** Contract: must not throw. */
+  end(reason: BulkheadError): void
+}
 
 /**
  * Something that is cancelled together with everything begun in it: session > turn > call. A parent cancels its children,
@@ -14,7 +20,7 @@ export class CancelScope {
   #controller: AbortController | undefined
   #children: Roster<CancelScope> | undefined
   #place: Entry<CancelScope> | undefined
-  #listeners: readonly ((reason: BulkheadError) => void)[] | undefined
+  #watchers: Cancelled[] | undefined
   #refusal: BulkheadError | undefined
   #reason: BulkheadError | undefined
 
@@ -40,16 +46,18 @@ export class CancelScope {
     if (this.#reason) throw this.#reason
   }
 
-  /** Runs once when it is cancelled, at once if it already is. Returns its disposer. Contract: must not throw. */
-  onCancel(listener: (reason: BulkheadError) => void): () => void {
-    if (this.#reason) {
-      listener(this.#reason)
-      return () => {}
-    }
-    this.#listeners = this.#listeners ? [...this.#listeners, listener] : [listener]
-    return () => {
-      this.#listeners = this.#listeners?.filter((other) => other !== listener)
-    }
+  /** Ends it when this is cancelled, at once if it already is. */
+  watch(watcher: Cancelled): void {
+    if (this.#reason) watcher.end(this.#reason)
+    else if (this.#watchers) this.#watchers.push(watcher)
+    else this.#watchers = [watcher]
+  }
+
+  /** Idempotent. */
+  unwatch(watcher: Cancelled): void {
+    const watchers = this.#watchers
+    const place = watchers ? watchers.indexOf(watcher) : -1
+    if (place >= 0) watchers!.splice(place, 1)
   }
 
   /** One begun too late is cancelled from the start. Whoever begins it ends it. */
@@ -72,9 +80,9 @@ export class CancelScope {
     this.refuse(reason)
     this.#reason ??= reason
     this.#controller?.abort(this.#reason)
-    const listeners = this.#listeners
-    this.#listeners = undefined
-    for (const listener of listeners ?? []) listener(this.#reason)
+    const watchers = this.#watchers
+    this.#watchers = undefined
+    for (const watcher of watchers ?? []) watcher.end(this.#reason)
     for (const child of this.#children?.members() ?? []) child.cancel(reason)
   }
 

@@ -1,8 +1,8 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
-import { onAbort } from '../cancellation.ts'
+import { onAbort } from '../waiting/cancellation.ts'
 import type { HostContext } from '../host-context.ts'
 import { runCall } from '../pipeline.ts'
-import { pauseFor, type RunningCall } from '../running-call.ts'
+import { pauseFor, type RunningCall } from '../calls/running-call.ts'
 import type { ToolCall } from '../stages/receive.ts'
 import { CancelScope } from './cancel-scope.ts'
 

@@ -5,7 +5,7 @@ import {
 import type { Hooks } from '../hooks/hooks.ts'
 import { asGuard, type Guard, type Judge } from '../permissions/judges/judge.ts'
 import { SessionPolicy } from '../permissions/session-policy.ts'
-import type { Settings } from '../settings.ts'
+import type { Settings } from '../configuration/settings.ts'
 import type { BudgetLimits } from './budget.ts'
 import { batchSizeOf, type ExecutionStrategy } from './strategy.ts'
 

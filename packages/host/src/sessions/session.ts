@@ -1,6 +1,6 @@
 import type { Json, Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { Approval } from '../approvals/approval.ts'
-import type { Explanation } from '../explain.ts'
+import type { Explanation } from '../calls/explain.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { CallOptions, ToolCall } from '../stages/receive.ts'
 import type { CancelReason } from './cancel-scope.ts'

@@ -1,5 +1,5 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
-import { untilAborted } from '../cancellation.ts'
+import { untilAborted } from '../waiting/cancellation.ts'
 import type { EventBus } from '../events.ts'
 import type { PreparedCall } from '../pipeline.ts'
 import type { CancelScope } from './cancel-scope.ts'

@@ -1,7 +1,7 @@
 import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
-import { onAbort } from '../cancellation.ts'
-import type { OfferedTools } from '../offered-tools.ts'
-import { OpenWork } from '../open-work.ts'
+import { onAbort } from '../waiting/cancellation.ts'
+import type { OfferedTools } from '../registry/offered-tools.ts'
+import { OpenWork } from '../waiting/open-work.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from './cancel-scope.ts'
 
 /** One answer of a model with all its calls. The tools it sees stay what they were when it began. */

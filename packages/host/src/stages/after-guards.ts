@@ -1,10 +1,10 @@
 import { BulkheadError, copyJson, messageOf, type Json, type OutcomeBody } from '@bulkhead/contract'
 import { eventFields, Refusal, viewOf, type CallView, type ClearedCall, type ExecutedCall } from '../call.ts'
-import { untilAborted } from '../cancellation.ts'
-import { freezeDeep } from '../freeze-deep.ts'
+import { untilAborted } from '../waiting/cancellation.ts'
+import { freezeDeep } from '../hooks/freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Guard, ResultAnswer } from '../permissions/judges/judge.ts'
-import { isPromiseLike } from '../promise-like.ts'
+import { isPromiseLike } from '../waiting/promise-like.ts'
 import { sha256 } from '../sha256.ts'
 
 export const isResultJudged = ({ session: { policy }, tool }: ClearedCall): boolean =>

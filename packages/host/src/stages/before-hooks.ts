@@ -1,9 +1,9 @@
 import { BulkheadError, messageOf } from '@bulkhead/contract'
 import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } from '../call.ts'
-import { untilAborted } from '../cancellation.ts'
+import { untilAborted } from '../waiting/cancellation.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { SKIPPED_BY_HOOK } from '../outcome.ts'
-import { isPromiseLike } from '../promise-like.ts'
+import { SKIPPED_BY_HOOK } from '../calls/outcome.ts'
+import { isPromiseLike } from '../waiting/promise-like.ts'
 
 type Cleared = ClearedCall | Refusal
 

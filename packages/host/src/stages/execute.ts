@@ -1,51 +1,92 @@
-import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type CompartmentSession, type Json } from '@bulkhead/contract'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
-import { attemptsSpent, backOffMs, mayTryAgain, rest } from '../attempts.ts'
-import { eventFields, type ClearedCall, type ExecutedCall } from '../call.ts'
-import { untilAborted } from '../cancellation.ts'
+import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../call.ts'
+import { attemptsSpent, backOffMs, mayTryAgain, rest, type Failure } from '../calls/attempts.ts'
+import { RunningCall, type Waiting } from '../calls/running-call.ts'
 import type { HostContext } from '../host-context.ts'
 import { observe } from '../hooks/observe.ts'
-import { RunningCall } from '../running-call.ts'
+import { untilAborted } from '../waiting/cancellation.ts'
 
-/** Runs the tool in its compartment, again where that does no harm and its time is not over. Throws what ended the last attempt. */
-export async function execute(call: ClearedCall, host: HostContext): Promise<ExecutedCall> {
-  const { extension, definition } = call.tool
+/** Told once what a call came to. Contract: must not throw. */
+export type Done = (ended: ExecutedCall | Refusal) => void
+
+/**
+ * Runs the tool in its compartment, again where that does no harm and its time is not over. Whoever waits is called back instead of
+ * given promises: every call comes through here, and each promise would be one more turn for all of them.
+ */
+export class Execution implements Waiting {
+  readonly #call: ClearedCall
+  readonly #host: HostContext
+  readonly #done: Done
   /** Of the time of the call, which does not run while a person is asked: an attempt has what those before it have left. */
-  let leftMs = call.timeoutMs ?? call.tool.timeoutMs
-  for (let attempt = 1; ; attempt++) {
-    call.throwIfCancelled()
-    call.attempt = attempt
+  #leftMs: number
+  #running: RunningCall | undefined
+
+  constructor(call: ClearedCall, host: HostContext, done: Done) {
+    this.#call = call
+    this.#host = host
+    this.#done = done
+    this.#leftMs = call.timeoutMs ?? call.tool.timeoutMs
+  }
+
+  /** An attempt. Contract: must not throw, nor be called while another is under way. */
+  begin(): void {
+    const call = this.#call
+    const host = this.#host
+    if (this.#isCancelled()) return
+    const attempt = ++call.attempt
     if (host.events.hears('ToolInvocationStarted')) host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt })
-    const isObserved = call.session.hooks.all.length > 0
-    if (isObserved) observe('onBeforeTool', call, host)
-    /** What the attempt came to: an answer, which may itself report an error, or what ended it. */
-    let result: Reading | BulkheadError
-    let running: RunningCall | undefined
-    try {
-      const compartment = extension.compartment ?? await untilAborted(extension.start(call.session.interactions), call.signal)
-      // Cancelled while the compartment was on its way.
-      call.throwIfCancelled()
-      running = new RunningCall(call, compartment, host, leftMs)
-      result = readReturn(await running.answer)
-    } catch (thrown) {
-      call.throwIfCancelled()
-      result = attributed(BulkheadError.from(thrown))
-      if (isObserved) observe('onToolError', call, host, { error: result })
+    if (call.session.hooks.all.length > 0) observe('onBeforeTool', call, host)
+    const { extension } = call.tool
+    this.#running = undefined
+    if (extension.compartment) return this.#run(extension.compartment)
+    untilAborted(extension.start(call.session.interactions), call.signal).then(
+      (started) => this.#run(started),
+      (thrown: unknown) => this.failed(thrown),
+    )
+  }
+
+  #run(compartment: CompartmentSession): void {
+    // By a hook, or while the compartment was on its way.
+    if (this.#isCancelled()) return
+    this.#running = new RunningCall(this.#call, this.#host, this.#leftMs, this)
+    this.#running.start(compartment)
+  }
+
+  answered(value: Json): void {
+    const result = readReturn(value)
+    const { body } = result
+    if (body.type === 'output') this.#end(result)
+    else this.#conclude(result, { ...body.error, message: body.error_text })
+  }
+
+  failed(thrown: unknown): void {
+    if (this.#isCancelled()) return
+    const error = attributed(BulkheadError.from(thrown))
+    if (this.#call.session.hooks.all.length > 0) observe('onToolError', this.#call, this.#host, { error })
+    this.#conclude(error, error)
+  }
+
+  #conclude(result: Reading | BulkheadError, failure: Failure): void {
+    const call = this.#call
+    if (!mayTryAgain(failure, call.tool.definition)) return this.#end(result)
+    if (call.attempt >= CALL_LIMITS.attempts) {
+      return this.#end(failure.class === 'ToolTransient' ? attemptsSpent(call.name, failure) : result)
     }
-    const failure = failureIn(result)
-    const again = failure !== undefined && mayTryAgain(failure, definition)
-    if (again && attempt < CALL_LIMITS.attempts) {
-      const restMs = backOffMs(attempt)
-      leftMs = (running?.deadline.leftMs ?? leftMs) - restMs
-      if (leftMs > 0) {
-        await rest(host.clock, restMs, call.signal)
-        continue
-      }
-    } else if (again && failure.class === 'ToolTransient') {
-      throw attemptsSpent(call.name, failure)
-    }
-    if (result instanceof BulkheadError) throw result
-    return call.answer(result)
+    const restMs = backOffMs(call.attempt)
+    this.#leftMs = (this.#running?.deadline.leftMs ?? this.#leftMs) - restMs
+    if (this.#leftMs <= 0) return this.#end(result)
+    rest(this.#host.clock, restMs, call.signal).then(() => this.begin(), (thrown: unknown) => this.failed(thrown))
+  }
+
+  #end(result: Reading | BulkheadError): void {
+    this.#done(result instanceof BulkheadError ? new Refusal(result) : this.#call.answer(result))
+  }
+
+  #isCancelled(): boolean {
+    const { reason } = this.#call.scope.cancel
+    if (reason) this.#done(new Refusal(reason))
+    return reason !== undefined
   }
 }
 
@@ -53,10 +94,4 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
 function attributed(error: BulkheadError): BulkheadError {
   const claimed = error.class === 'Cancellation' || error.code === 'HostClosed'
   return claimed ? new BulkheadError('ToolExecutionFailed', error.message, { cause: error }) : error
-}
-
-function failureIn(result: Reading | BulkheadError) {
-  if (result instanceof BulkheadError) return result
-  const { body } = result
-  return body.type === 'error' ? { ...body.error, message: body.error_text } : undefined
 }

@@ -1,6 +1,6 @@
 import { BulkheadError, visibleText } from '@bulkhead/contract'
 import { Refusal, type ReceivedCall, type ResolvedCall } from '../call.ts'
-import type { OfferedTools } from '../offered-tools.ts'
+import type { OfferedTools } from '../registry/offered-tools.ts'
 
 /** Exists? Enabled? From here on the call means this tool of this origin, whatever is registered later. */
 export function resolve(call: ReceivedCall): ResolvedCall | Refusal {

@@ -1,12 +1,12 @@
 import type { Outcome, OutcomeBody, OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
-import { freezeDeep } from '../freeze-deep.ts'
+import { freezeDeep } from '../hooks/freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
 import { observe, refusalPoint, tell } from '../hooks/observe.ts'
 import { wasCancelled } from '../metrics/tool-metrics.ts'
-import { errorBody } from '../outcome.ts'
-import { truncate } from '../truncation.ts'
+import { errorBody } from '../calls/outcome.ts'
+import { truncate } from '../calls/truncation.ts'
 
 /**
  * The end of every call, whichever way it came: one outcome, one event, and the hooks are told. At once, unless the whole of what

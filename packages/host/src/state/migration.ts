@@ -1,8 +1,8 @@
 import {
   BulkheadError, findJsonFault, isJsonObject, messageOf, type Clock, type Json, type StateSlot, type StoredState,
 } from '@bulkhead/contract'
-import { untilAborted } from '../cancellation.ts'
-import type { SchemaCheck } from '../validators.ts'
+import { untilAborted } from '../waiting/cancellation.ts'
+import type { SchemaCheck } from '../schema/validators.ts'
 
 export interface MigrationSources {
   readonly extensionId: string

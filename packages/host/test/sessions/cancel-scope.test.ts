@@ -1,6 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { CancelScope } from '../../src/sessions/cancel-scope.ts'
+import { CancelScope, type Cancelled } from '../../src/sessions/cancel-scope.ts'
 
 const reason = (text: string) => new BulkheadError('ToolCancelled', text)
 
@@ -24,14 +24,18 @@ test('a signal says the same, whether it was asked for before or after', () => {
   expect([before.aborted, before.reason, late.signal.reason]).toEqual([true, scope.reason, scope.reason])
 })
 
-test('listeners hear of it once, at once when they are late, and not after they were disposed of', () => {
+test('who watches it is ended once, at once when late, and not after having stopped to watch', () => {
   const scope = new CancelScope()
   const heard: string[] = []
-  scope.onCancel(({ message }) => heard.push(`a ${message}`))
-  scope.onCancel(({ message }) => heard.push(`b ${message}`))()
+  const watcher = (name: string): Cancelled => ({ end: ({ message }) => void heard.push(`${name} ${message}`) })
+  const [a, b] = [watcher('a'), watcher('b')]
+  scope.watch(a)
+  scope.watch(b)
+  scope.unwatch(b)
+  scope.unwatch(b)
   scope.cancel(reason('now'))
   scope.cancel(reason('again'))
-  scope.onCancel(({ message }) => heard.push(`late ${message}`))
+  scope.watch(watcher('late'))
   expect(heard).toEqual(['a now', 'late now'])
 })
 

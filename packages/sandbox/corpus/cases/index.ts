@@ -10,6 +10,7 @@ import { processes } from './g-processes.ts'
 import { signals } from './h-signals.ts'
 import { inspector } from './i-inspector.ts'
 import { modules } from './j-modules.ts'
+import { realmInsides } from './k-insides.ts'
 import { realm } from './k-realm.ts'
 import { realmReach } from './k-realm-reach.ts'
 import { threads } from './l-threads.ts'
@@ -23,8 +24,8 @@ import { sideChannels } from './r-side-channels.ts'
 
 /** Every attack that is run against compartments. Those on packages are the loader's: packages/loader/corpus. */
 export const ATTACKS: readonly Attack[] = [
-  fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmReach, threads,
-  wire, data,
+  fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmInsides,
+  realmReach, threads, wire, data,
   exhaustion, memory, lifecycle, manifest, sideChannels,
 ].flat().toSorted((one, other) => one.id - other.id)
 

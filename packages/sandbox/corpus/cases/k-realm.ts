@@ -124,8 +124,8 @@ export const realm = [
     const theirs = [...met].filter((value) => 'postMessage' in value || '_fatalException' in value || 'binding' in value
       || (value !== timer && typeof value._onTimeout === 'function'))
     clearTimeout(timer)
-    return { met: met.size > 1, theirs: theirs.length }
-  `, { met: true, theirs: 0 }, { control: 'inert' }),
+    return { met: met.size > 1 ? { got: met.size } : 'itself', theirs: theirs.length }
+  `, { met: 'itself', theirs: 0 }),
   attack(142, 'what is made of a species', `
     const caught = []
     class Trap extends Promise {

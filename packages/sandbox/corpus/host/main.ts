@@ -2,6 +2,7 @@
 // script, and says after each attack how it and the neighbour are.
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { connect } from 'node:net'
 import type { Attack, AttackPlacement } from '../case.ts'
 import type { Facts } from '../ground/facts.ts'
@@ -40,6 +41,8 @@ process.on('message', (message: ToHost) => {
 
 async function start({ secret, facts, heldPort }: ToHost & { readonly type: 'start' }): Promise<void> {
   ownNames()
+  // Who is killed leaves nothing compiled for those after it, unless it does so in time.
+  flushCompileCache()
   const held = connect(heldPort, '127.0.0.1')
   await once(held, 'connect')
   const fds = {

@@ -40,7 +40,7 @@ export class HostProcess {
     const host = new HostProcess(fork(MAIN, [], {
       cwd: ground.facts.cwd,
       execArgv: ['--no-warnings'],
-      env: { PATH: process.env['PATH'], CANARY: ground.secret },
+      env: { PATH: process.env['PATH'], CANARY: ground.secret, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     }))
     const ready = new Promise<void>((resolve) => host.listen(({ type }) => type === 'ready' && resolve()))

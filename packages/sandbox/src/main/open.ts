@@ -1,4 +1,4 @@
-import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
+import type { CompartmentRequest } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { Broker, type BrokerOptions } from './broker/broker.ts'
 import { inlinePeer } from './inline-peer.ts'
@@ -8,6 +8,7 @@ import type { Peer } from './peer.ts'
 import type { Pools } from './pool/pools.ts'
 import { refuseUnenforceable } from './powers.ts'
 import { remotePeer } from './remote-peer.ts'
+import type { RestingSession } from './resting-session.ts'
 import { Session } from './session.ts'
 
 /** What opens a compartment can always be given up. */
@@ -16,7 +17,7 @@ export type OpenRequest = CompartmentRequest & { readonly signal: AbortSignal }
 /** From a request to a running session. Rejects with the reason and leaves nothing behind. */
 export async function openCompartment(
   request: OpenRequest, workspace: string, pools: Pools, options?: BrokerOptions,
-): Promise<CompartmentSession> {
+): Promise<RestingSession> {
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace, options)
   const peer = await place(request, broker, pools).catch((error: unknown) => {
@@ -30,7 +31,7 @@ export async function openCompartment(
 }
 
 /** Loads the code into a peer that was started for it, and judges what it offers. */
-export async function startSession(request: CompartmentRequest, broker: Broker, peer: Peer): Promise<CompartmentSession> {
+export async function startSession(request: CompartmentRequest, broker: Broker, peer: Peer): Promise<RestingSession> {
   const { limits, extension, signal } = request
   const stop = Promise.withResolvers<never>()
   stop.promise.catch(() => undefined)

@@ -5,7 +5,7 @@ import { openCompartment } from './open.ts'
 import type { Census } from './pool/hull-pool.ts'
 import type { PooledPlacement, PoolOptions } from './pool/pools.ts'
 import { createPools } from './pool/pools.ts'
-import { SleepySession } from './pool/sleepy-session.ts'
+import { SleepySession, type OpenSession } from './pool/sleepy-session.ts'
 import { SpreadSession } from './pool/spread-session.ts'
 
 export interface SandboxOptions extends PoolOptions {
@@ -13,7 +13,7 @@ export interface SandboxOptions extends PoolOptions {
   readonly workspace: string
   /**
    * After how many ms without a call a compartment is given back; the next call wakes it. Its session stays the same, and its
-   * phases are run as at any other end and start. Unless given, only when others wait in line for a place.
+   * phases are run as at any other end and start. Five minutes unless given; `Infinity`: only when others wait in line for a place.
    */
   readonly idleMs?: number
   /** What commands of a tool that may run every one are found in and find. Absent: no more than those of any other tool. */
@@ -32,26 +32,29 @@ export interface PooledSandbox extends Sandbox {
   census(): Readonly<Record<PooledPlacement, Census>>
 }
 
+/** A tool that a conversation uses is called again sooner; one that it does not costs a thread, or a process, for nothing. */
+const IDLE_MS = 300_000
+
 /** Who was called just now will soon be again. */
 const UNUSED_MS = 250
 
 /** Places for code of extensions, all of them ended by `close`. */
-export function createSandbox({ workspace, idleMs, operator, kept, ...options }: SandboxOptions): PooledSandbox {
+export function createSandbox({ workspace, idleMs = IDLE_MS, operator, kept, ...options }: SandboxOptions): PooledSandbox {
   const sessions = new Set<CompartmentSession>()
   const pools = createPools(options, (placement) => makeRoom(placement))
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
-  const openOne = (request: CompartmentRequest): Promise<CompartmentSession> => {
+  const openOne: OpenSession = (request) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     return openCompartment({ ...request, signal }, workspace, pools, { operator, kept })
   }
-  const openSpread = (request: CompartmentRequest): Promise<CompartmentSession> =>
+  const openSpread: OpenSession = (request) =>
     (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)
   const open = async (request: CompartmentRequest): Promise<CompartmentSession> => {
     const session = request.placement === 'inline'
       ? await openSpread(request)
-      : await SleepySession.open(request, openSpread, idleMs ?? Infinity)
+      : await SleepySession.open(request, openSpread, idleMs)
     sessions.add(session)
     void session.ended.then(() => sessions.delete(session))
     return session

@@ -11,6 +11,7 @@ import { InvokedCall } from './invoked-call.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
 import { PhaseDeadline } from './phase-deadline.ts'
+import type { RestingSession } from './resting-session.ts'
 
 export interface SessionParts {
   readonly request: CompartmentRequest
@@ -22,7 +23,7 @@ export interface SessionParts {
 let opened = 0
 
 /** One extension's code, running. Whatever is asked of it settles once: by its answer, an abort, or its end. */
-export class Session implements CompartmentSession {
+export class Session implements RestingSession {
   readonly id: string
   readonly placement: Placement
   readonly offers: CompartmentSession['offers']
@@ -33,6 +34,7 @@ export class Session implements CompartmentSession {
   readonly #tools: ReadonlyMap<string, CompartmentTool>
   /** For how many callers the compartment still works. */
   #inFlight = 0
+  #quietSince = performance.now()
   /** Ids of calls that go on although their callers have given up. */
   readonly #abandoned = new Set<string>()
   readonly #owner: CallerOwner = { gaveUp: (caller, reason) => this.#gaveUp(caller, reason), left: (caller) => this.#left(caller) }
@@ -63,6 +65,10 @@ export class Session implements CompartmentSession {
 
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  get quietSince(): number {
+    return this.#quietSince
   }
 
   async lifecycle(phase: LifecyclePhase): Promise<void> {
@@ -149,7 +155,7 @@ export class Session implements CompartmentSession {
   }
 
   #left(caller: Caller): void {
-    this.#inFlight--
+    if (--this.#inFlight === 0) this.#quietSince = performance.now()
     const { call } = caller
     if (call !== undefined) {
       this.#broker.end(call)

@@ -1,13 +1,16 @@
 const PLACES = 256
 const NOBODY = -1
+/** Copied: to fill as many places anew takes longer than all else that a compartment is made of on our side. */
+const NUMBERS: readonly number[] = Array.from({ length: PLACES }, () => NOBODY)
+const VALUES: readonly undefined[] = Array.from({ length: PLACES }, () => undefined)
 
 /**
  * What is open, by its number. A Map is made anew whenever it becomes empty, which is after each call of someone who waits for
  * one before the next. Here most numbers have a place of their own, and only those go into a Map whose place is taken.
  */
 export class Numbered<Value> {
-  readonly #numbers: number[] = Array.from({ length: PLACES }, () => NOBODY)
-  readonly #values: (Value | undefined)[] = Array.from({ length: PLACES }, () => undefined)
+  readonly #numbers = NUMBERS.slice()
+  readonly #values: (Value | undefined)[] = VALUES.slice()
   readonly #others = new Map<number, Value>()
   #size = 0
 

@@ -3,7 +3,7 @@ export const ADMITTED_BUILTINS: ReadonlyMap<string, { readonly reason: string; r
   ['assert', { reason: 'pure checks' }],
   ['assert/strict', { reason: 'pure checks' }],
   ['buffer', { reason: 'bytes in memory', without: ['Blob', 'File', 'resolveObjectURL'] }],
-  ['events', { reason: 'callbacks in memory; its prototype is frozen' }],
+  ['events', { reason: 'callbacks in memory; its prototype is frozen', without: ['EventEmitterAsyncResource'] }],
   ['path', { reason: 'text only' }],
   ['path/posix', { reason: 'text only' }],
   ['path/win32', { reason: 'text only' }],

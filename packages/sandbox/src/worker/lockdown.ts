@@ -1,11 +1,16 @@
 import { syncBuiltinESMExports } from 'node:module'
 import process from 'node:process'
 import { Readable, Writable, Duplex } from 'node:stream'
+import { SEARCHES } from './buffer-search.ts'
 import { ADMITTED_BUILTINS } from './builtins.ts'
 import { dataClone, type Serdes } from './data-clone.ts'
 import { freezeIntrinsics } from './freeze.ts'
+import { StringDecoder, TextDecoder } from './decoders.ts'
 import { ADMITTED_GLOBALS } from './globals.ts'
+import { plainLastWords } from './last-words.ts'
+import { randomness } from './randomness.ts'
 import { forgetTransfers, lateStreams, type Streams } from './streams.ts'
+import { TIMER_CLASSES, TIMERS } from './timers.ts'
 
 /** What Node itself calls on `process` while a worker runs. All else is taken from it. */
 const KEPT_OF_PROCESS: ReadonlySet<string> = new Set([
@@ -33,12 +38,14 @@ export function lockDown({ console }: LockdownOptions): void {
     structuredClone: dataClone(lazyBuiltin<Serdes>('node:v8')),
     console,
     process: stand,
-    crypto: randomness(),
+    // Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it.
+    crypto: randomness(lazyGlobal<Crypto>('crypto')),
     performance: stopwatch(),
   })
   gutProcess()
+  plainLastWords()
   // Parts of Node that are loaded later take from the builtins what is there then, and hand it to native code unchecked.
-  freezeIntrinsics([Readable, Writable, Duplex, ...builtins])
+  freezeIntrinsics([Readable, Writable, Duplex, StringDecoder, TextDecoder, ...TIMER_CLASSES, ...builtins])
 }
 
 /** Loaded the old way: to make an ES module of each, of which most extensions need a few, would take as long as all the rest. */
@@ -49,6 +56,7 @@ function trimmedBuiltins(): readonly object[] {
     return builtin
   })
   for (const [object, names] of TRIMMED) for (const name of names) Reflect.deleteProperty(object, name)
+  exchange()
   forgetTransfers(AbortSignal.prototype)
   syncBuiltinESMExports()
   return builtins
@@ -60,13 +68,20 @@ const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly
   [(globalThis as unknown as { readonly WebAssembly: object }).WebAssembly, ['compileStreaming', 'instantiateStreaming']],
 ])
 
-/** Made at first use: to load all of Node's crypto would take longer than everything else here, and few extensions want it. */
-function randomness(): object {
-  const source = lazyGlobal<Crypto>('crypto')
-  return Object.freeze({
-    randomUUID: () => source().randomUUID(),
-    getRandomValues: (array: Uint8Array<ArrayBuffer>) => source().getRandomValues(array),
-  })
+/** Of builtins and globals that stay: what stands before Node's own, which native code believes. */
+function exchange(): void {
+  const exchanged: readonly (readonly [object, Readonly<Record<string, object>>])[] = [
+    [globalThis, { ...TIMERS, TextDecoder }],
+    [process.getBuiltinModule('node:timers'), TIMERS],
+    [process.getBuiltinModule('node:string_decoder'), { StringDecoder }],
+    [process.getBuiltinModule('node:util'), { TextDecoder }],
+    [Buffer.prototype, SEARCHES],
+  ]
+  for (const [object, parts] of exchanged) {
+    for (const [name, value] of Object.entries(parts)) {
+      Object.defineProperty(object, name, { value, writable: true, configurable: true })
+    }
+  }
 }
 
 function stopwatch(): object {

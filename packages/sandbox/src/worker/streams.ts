@@ -1,15 +1,18 @@
 import { freezeParts } from './freeze.ts'
+import { withoutBytes } from './readable-stream.ts'
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
 const { defineProperty, getOwnPropertySymbols } = Object
 const { deleteProperty } = Reflect
 
-/** Streams in memory; those that compress run in a pool shared with others, and are not here. */
+/**
+ * Streams in memory. Those that compress run in a pool shared with others, and those of bytes hand what anyone can change to
+ * native code: neither is here.
+ */
 export const STREAMS = [
-  'ReadableStream', 'ReadableStreamDefaultReader', 'ReadableStreamBYOBReader', 'ReadableStreamBYOBRequest',
-  'ReadableByteStreamController', 'ReadableStreamDefaultController', 'WritableStream', 'WritableStreamDefaultController',
-  'WritableStreamDefaultWriter', 'TransformStream', 'TransformStreamDefaultController', 'ByteLengthQueuingStrategy',
-  'CountQueuingStrategy', 'TextEncoderStream', 'TextDecoderStream',
+  'ReadableStream', 'ReadableStreamDefaultReader', 'ReadableStreamDefaultController', 'WritableStream',
+  'WritableStreamDefaultController', 'WritableStreamDefaultWriter', 'TransformStream', 'TransformStreamDefaultController',
+  'ByteLengthQueuingStrategy', 'CountQueuingStrategy', 'TextEncoderStream', 'TextDecoderStream',
 ] as const
 
 /** The part of `node:stream/web` that is needed. */
@@ -49,9 +52,10 @@ function lockedStreams(streams: Streams): Streams {
   const constructors = [ReadableStream, WritableStream, TransformStream]
   const prototypes = constructors.map(({ prototype }) => prototype as object)
   for (const prototype of prototypes) forgetTransfers(prototype)
+  const readable = withoutBytes(ReadableStream)
   // Node assigns `constructor` to every stream that it makes out of another, as `tee` and `new TransformStream` do.
   freezeParts(constructors, prototypes)
-  return streams
+  return { ...streams, ReadableStream: readable }
 }
 
 /** The methods by which Node moves an object to another thread: whoever calls them is given ports. */

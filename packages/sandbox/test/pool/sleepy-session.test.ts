@@ -90,6 +90,35 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     await asleep(sandbox)
   })
 
+  it('rests as long after a long call as after a short one', async () => {
+    const idleMs = 150
+    const sandbox = pooled({ idleMs })
+    const answer = Promise.withResolvers<Json>()
+    const services = { state: { read: () => answer.promise, write: async () => undefined } }
+    const busy = await sandbox.open(requestOf({ placement, source: running('return runtime.state.read()'), services }))
+    const call = busy.call(invocation())
+    const idle = await sandbox.open(requestOf({ placement, source: running('') }))
+    await expect.poll(() => sandbox.census()[placement].used, { timeout: 5_000 }).toBe(1)
+    await idle.close()
+    answer.resolve('at last')
+    await call
+    const ended = performance.now()
+    await expect.poll(() => sandbox.census()[placement].used, { timeout: 5_000, interval: 5 }).toBe(0)
+    expect(performance.now() - ended).toBeGreaterThan(idleMs - 10)
+  })
+
+  it('is left alone for a time that no timer can wait', async () => {
+    const warnings: Error[] = []
+    const hear = (warning: Error) => void warnings.push(warning)
+    process.on('warning', hear)
+    const sandbox = pooled({ idleMs: 2 ** 40 })
+    const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
+    expect(await session.call(invocation())).toBe(1)
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('warning', hear)
+    expect([warnings, sandbox.census()[placement].used]).toEqual([[], 1])
+  })
+
   it('that is asleep needs no waking to be taken down', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     const request = requestOf({ placement, source: PHASES })

@@ -1,4 +1,4 @@
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Notebook, Notes } from '@bulkhead/contract'
@@ -10,7 +10,8 @@ const OWNER_ONLY_FILE = 0o600
 
 /**
  * One file for each owner beside the store's own, only ever added to: `+id text` puts a note, `-id` drops it. Not in the
- * database, because a commit is a wait for the disk, or for another process, and a note must cost neither.
+ * database, because a commit is a wait for the disk, or for another process, and a note must cost neither. When it is written anew it
+ * gets the next number, and only then the old one is removed: of several files the last counts.
  */
 export class NoteFiles implements Notes {
   readonly #prefix: string
@@ -32,18 +33,18 @@ export class NoteFiles implements Notes {
 
   async owners(): Promise<readonly string[]> {
     const names = await faulty(this.#folder, () => readdir(this.#folder))
-    return names.filter((name) => name.startsWith(this.#prefix) && !name.endsWith(DRAFT))
-      .map((name) => decodeURIComponent(name.slice(this.#prefix.length)))
+    const ofOwners = names.filter((name) => name.startsWith(this.#prefix) && !name.endsWith(DRAFT))
+    return [...new Set(ofOwners.map((name) => decodeURIComponent(withoutNumber(name.slice(this.#prefix.length)))))]
   }
 
   async left(owner: string): Promise<readonly string[]> {
-    const file = this.#fileOf(owner)
-    return [...standing(await faulty(file, () => readFile(file, 'utf8'))).values()]
+    const last = (await this.#filesOf(owner)).at(-1)
+    return last === undefined ? [] : [...standing(await faulty(last, () => readFile(last, 'utf8'))).values()]
   }
 
   async discard(owner: string): Promise<void> {
-    const file = this.#fileOf(owner)
-    await faulty(file, () => rm(file, { force: true }))
+    // The last at last: none of those before it may come to count.
+    for (const file of await this.#filesOf(owner)) await faulty(file, () => rm(file, { force: true }))
   }
 
   /** What still stands in them stays where it is, for whoever comes next. */
@@ -55,9 +56,25 @@ export class NoteFiles implements Notes {
   #fileOf(owner: string): string {
     return join(this.#folder, this.#prefix + encodeURIComponent(owner))
   }
+
+  async #filesOf(owner: string): Promise<readonly string[]> {
+    return filesOf(this.#fileOf(owner), await faulty(this.#folder, () => readdir(this.#folder)))
+  }
 }
 
+/** Neither stands in the name of an owner. */
 const DRAFT = '~'
+const NUMBER = /\+\d+$/
+
+const withoutNumber = (name: string): string => name.replace(NUMBER, '')
+const numberOf = (name: string): number => Number(NUMBER.exec(name)?.[0] ?? 0)
+const numbered = (file: string, number: number): string => number === 0 ? file : `${file}+${number}`
+
+/** Those of one owner, from the oldest. */
+function filesOf(file: string, names: readonly string[]): readonly string[] {
+  return names.filter((name) => withoutNumber(name) === basename(file)).toSorted((one, other) => numberOf(one) - numberOf(other))
+    .map((name) => join(dirname(file), name))
+}
 
 /** How long a note, or that it was dropped, may wait for others to be saved with. */
 const GATHERING_MS = 20
@@ -67,6 +84,7 @@ class NoteFile implements Notebook {
   readonly #standing = new Map<number, string>()
   /** Made by the first note: most processes have none to make. */
   #descriptor: number | undefined
+  #number = 0
   #bytes = 0
   /** Lines that are not saved yet. */
   #lines = ''
@@ -108,7 +126,7 @@ class NoteFile implements Notebook {
     this.#closed = true
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)
-    if (this.#standing.size === 0) rmSync(this.#file, { force: true })
+    if (this.#standing.size === 0) rmSync(numbered(this.#file, this.#number), { force: true })
   }
 
   #add(line: string): void {
@@ -128,6 +146,7 @@ class NoteFile implements Notebook {
 
   #write(lines: string): void {
     if (this.#descriptor === undefined) {
+      if (filesOf(this.#file, readdirSync(dirname(this.#file))).length > 0) throw new Error('others use them')
       this.#descriptor = openSync(this.#file, 'ax', OWNER_ONLY_FILE)
       this.#bytes = writeWhole(this.#descriptor, this.#whole())
     } else if (this.#isTorn || this.#bytes > LARGEST_BYTES) {
@@ -137,20 +156,24 @@ class NoteFile implements Notebook {
     }
   }
 
-  /** Whole at every moment: the old file is there until the new one is. */
+  /**
+   * Whole at every moment: the old file is there until the new one is. Never in its place: file systems that guard against a loss of
+   * power then wait for the disk, which takes as long as a thousand notes.
+   */
   #beginAnew(old: number): void {
     const draft = `${this.#file}${DRAFT}`
     rmSync(draft, { force: true })
     const descriptor = openSync(draft, 'ax', OWNER_ONLY_FILE)
     try {
       this.#bytes = writeWhole(descriptor, this.#whole())
-      renameSync(draft, this.#file)
+      renameSync(draft, numbered(this.#file, this.#number + 1))
     } catch (error) {
       closeSync(descriptor)
       throw error
     }
     this.#descriptor = descriptor
     closeSync(old)
+    rmSync(numbered(this.#file, this.#number++), { force: true })
   }
 
   #whole(): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { openSqliteStore } from '../../src/index.ts'
 import { confirm, type Witness } from './witness.ts'
@@ -6,29 +7,39 @@ import { runWriter } from './writer-process.ts'
 const ROUNDS_ON_A_FILE = 5
 const MOST_LINES = 600
 
+export interface KillOptions {
+  readonly rounds: number
+  /** Chooses when each writer is killed. */
+  readonly seed: number
+  /** A few rounds are over, those on one file. */
+  readonly onFile?: (round: number, acknowledged: number) => void
+}
+
 /**
  * Kills writing processes at random, several after each other on one file, and confirms after each death what all of them
  * were told. On every file the first dies while it makes it, and at the last two write and die together.
  * Returns how many appends had been acknowledged.
  */
-export async function killRounds(folder: string, rounds: number): Promise<number> {
+export async function killRounds(folder: string, { rounds, seed, onFile }: KillOptions): Promise<number> {
   // One that ends by itself leaves its code compiled for those that will not live to.
   await runWriter(join(folder, 'rehearsal.db'), 'rehearsal', { bursts: 1 })
   let acknowledged = 0
   for (let first = 0; first < rounds; first += ROUNDS_ON_A_FILE) {
-    const witnesses = await killOnOneFile(join(folder, `${first}.db`), Math.min(ROUNDS_ON_A_FILE, rounds - first))
+    const here = Math.min(ROUNDS_ON_A_FILE, rounds - first)
+    const witnesses = await killOnOneFile(join(folder, `${first}.db`), here, `${seed} ${first}`)
     acknowledged += witnesses.reduce((sum, witness) => sum + witness.acknowledged, 0)
+    onFile?.(first + here, acknowledged)
   }
   return acknowledged
 }
 
-async function killOnOneFile(file: string, rounds: number): Promise<readonly Witness[]> {
+async function killOnOneFile(file: string, rounds: number, seed: string): Promise<readonly Witness[]> {
   const witnesses: Witness[] = []
   for (let round = 0; round < rounds; round++) {
     const names = round === rounds - 1 ? [`${round}a`, `${round}b`] : [`${round}`]
     // The first line comes before the file is opened.
-    const lines = () => round === 0 ? 1 : 2 + Math.floor(Math.random() ** 2 * MOST_LINES)
-    const runs = await Promise.all(names.map((name) => runWriter(file, name, { lines: lines() })))
+    const linesOf = (name: string) => round === 0 ? 1 : 2 + Math.floor(chance(`${seed} ${name}`) ** 2 * MOST_LINES)
+    const runs = await Promise.all(names.map((name) => runWriter(file, name, { lines: linesOf(name) })))
     for (const { signal, exitCode, witness } of runs) {
       if (signal !== 'SIGKILL') throw new Error(`writer ${witness.writer} was not killed but ended with ${String(exitCode)}`)
       witnesses.push(witness)
@@ -39,3 +50,6 @@ async function killOnOneFile(file: string, rounds: number): Promise<readonly Wit
   }
   return witnesses
 }
+
+/** At least 0, less than 1; the same for the same seed. */
+const chance = (seed: string): number => createHash('sha256').update(seed).digest().readUInt32LE() / 2 ** 32

@@ -18,7 +18,7 @@ type WriterEnd = { readonly bursts: number } | { readonly lines: number }
 export async function runWriter(file: string, writer: string, until: WriterEnd): Promise<WriterRun> {
   const bursts = 'bursts' in until ? until.bursts : Infinity
   const child = spawn(process.execPath, [WRITER, file, writer, String(bursts)], {
-    stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(file), 'compiled') },
+    stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: join(dirname(file), 'compiled'), ...process.env },
   })
   const witness = new Witness(writer)
   child.stdout.setEncoding('utf8')

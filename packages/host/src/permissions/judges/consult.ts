@@ -1,7 +1,7 @@
 import { canonicalJson, copyJson, messageOf } from '@bulkhead/contract'
 import { viewOf, type ValidatedCall } from '../../call.ts'
-import { untilAborted } from '../../cancellation.ts'
-import { isPromiseLike } from '../../promise-like.ts'
+import { untilAborted } from '../../waiting/cancellation.ts'
+import { isPromiseLike } from '../../waiting/promise-like.ts'
 import { ask, deny, type Verdict } from '../verdict.ts'
 import type { Judge, JudgeAnswer } from './judge.ts'
 

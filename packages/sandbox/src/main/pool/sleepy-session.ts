@@ -3,10 +3,14 @@ import type {
   ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
+import type { RestingSession } from '../resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
 
-export type OpenSession = (request: CompartmentRequest) => Promise<CompartmentSession>
+export type OpenSession = (request: CompartmentRequest) => Promise<RestingSession>
+
+/** The longest a timer of the platform can wait; asked for more, it would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
  * A session whose compartment is given back when nobody has called it for a while, or when another one needs its place, and
@@ -28,20 +32,20 @@ export class SleepySession implements CompartmentSession {
   readonly #end = Promise.withResolvers<CompartmentEnd>()
   readonly #over = new AbortController()
   /** Set while it is awake. */
-  #session: CompartmentSession | undefined
+  #session: RestingSession | undefined
   #falling: Promise<void> | undefined
-  #waking: Promise<CompartmentSession> | undefined
-  /** Calls and phases that are being answered, or wait until it is awake. */
+  #waking: Promise<RestingSession> | undefined
+  /** What is being answered, or waits until it is awake; of calls only those that wait. */
   #busy = 0
   #waiting = 0
-  #quietSince = 0
+  #restedAt = 0
   #timer: NodeJS.Timeout | undefined
 
   static async open(request: CompartmentRequest, open: OpenSession, idleMs: number): Promise<SleepySession> {
     return new SleepySession(request, open, idleMs, await open(request))
   }
 
-  private constructor(request: CompartmentRequest, open: OpenSession, idleMs: number, session: CompartmentSession) {
+  private constructor(request: CompartmentRequest, open: OpenSession, idleMs: number, session: RestingSession) {
     this.id = session.id
     this.placement = session.placement
     this.offers = session.offers
@@ -64,8 +68,7 @@ export class SleepySession implements CompartmentSession {
   /** For how many ms nobody has wanted anything of it; 0 while somebody does, and of one that has no place. */
   get unusedMs(): number {
     const session = this.#session
-    if (session === undefined || this.#busy > 0 || session.inFlight > 0) return 0
-    return performance.now() - this.#quietSince
+    return session === undefined || this.#isUsed(session) ? 0 : performance.now() - this.#quietSince(session)
   }
 
   get isFallingAsleep(): boolean {
@@ -89,13 +92,8 @@ export class SleepySession implements CompartmentSession {
   }
 
   call(invocation: ToolInvocation): Promise<Json> {
-    const session = this.#session
-    // Without a time after which it sleeps, it need not be noticed when a call has ended.
-    if (session !== undefined && this.#idleMs === Infinity) {
-      this.#quietSince = performance.now()
-      return session.call(invocation)
-    }
-    return this.#use(invocation, (awake) => awake.call(invocation))
+    // Of a call that need not wait nothing is noted here: its session knows of it.
+    return this.#session?.call(invocation) ?? this.#use(invocation, (awake) => awake.call(invocation))
   }
 
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string> {
@@ -114,7 +112,7 @@ export class SleepySession implements CompartmentSession {
   }
 
   /** The signal is read only where it has to be woken. */
-  async #use<T>(asker: Pick<ToolInvocation, 'signal'> | undefined, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
+  async #use<T>(asker: Pick<ToolInvocation, 'signal'> | undefined, ask: (session: RestingSession) => Promise<T>): Promise<T> {
     this.#busy++
     try {
       return await ask(this.#session ?? await this.#awake(asker?.signal))
@@ -123,7 +121,7 @@ export class SleepySession implements CompartmentSession {
     }
   }
 
-  async #awake(signal: AbortSignal | undefined): Promise<CompartmentSession> {
+  async #awake(signal: AbortSignal | undefined): Promise<RestingSession> {
     this.#over.signal.throwIfAborted()
     this.#waiting++
     try {
@@ -139,9 +137,9 @@ export class SleepySession implements CompartmentSession {
   }
 
   /** One that cannot be brought up again is at its end: whoever owns it decides about another try. */
-  async #wake(): Promise<CompartmentSession> {
+  async #wake(): Promise<RestingSession> {
     await this.#falling
-    let session: CompartmentSession | undefined
+    let session: RestingSession | undefined
     try {
       this.#over.signal.throwIfAborted()
       session = await this.#open({ ...this.#request, signal: this.#over.signal })
@@ -157,7 +155,7 @@ export class SleepySession implements CompartmentSession {
     return session
   }
 
-  #adopt(session: CompartmentSession): void {
+  #adopt(session: RestingSession): void {
     this.#session = session
     void session.ended.then((end) => {
       if (this.#session !== session) return
@@ -165,23 +163,33 @@ export class SleepySession implements CompartmentSession {
     })
   }
 
-  /** A look after each such time, and not a clock for each call. */
   #rest(): void {
-    this.#quietSince = performance.now()
-    if (this.#idleMs === Infinity) return
-    this.#timer ??= setTimeout(() => this.#look(), this.#idleMs).unref()
+    this.#restedAt = performance.now()
+    if (this.#timer === undefined) this.#lookIn(this.#idleMs)
+  }
+
+  /** A look now and then, and not a clock for each call. */
+  #lookIn(ms: number): void {
+    if (ms < Infinity) this.#timer = setTimeout(() => this.#look(), Math.min(ms, LONGEST_TIMER_MS)).unref()
   }
 
   #look(): void {
     this.#timer = undefined
     const session = this.#session
-    // Whoever is being answered brings it to rest again.
-    if (session === undefined || this.#busy > 0) return
-    // A call whose caller has given up may still be at work.
-    if (session.inFlight > 0) return this.#rest()
-    const left = this.#quietSince + this.#idleMs - performance.now()
-    if (left > 0) this.#timer = setTimeout(() => this.#look(), left).unref()
+    if (session === undefined) return
+    if (this.#isUsed(session)) return this.#lookIn(this.#idleMs)
+    const left = this.#quietSince(session) + this.#idleMs - performance.now()
+    if (left > 0) this.#lookIn(left)
     else this.#fallAsleep(session)
+  }
+
+  /** A call whose caller has given up may still be at work. */
+  #isUsed({ inFlight }: RestingSession): boolean {
+    return this.#busy > 0 || inFlight > 0
+  }
+
+  #quietSince({ quietSince }: RestingSession): number {
+    return Math.max(this.#restedAt, quietSince)
   }
 
   #fallAsleep(session: CompartmentSession): void {

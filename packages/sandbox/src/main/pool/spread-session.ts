@@ -3,6 +3,7 @@ import type {
   ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import type { RestingSession } from '../resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
 import type { OpenSession } from './sleepy-session.ts'
@@ -10,8 +11,8 @@ import type { OpenSession } from './sleepy-session.ts'
 /** One of the compartments, or the next one in its stead. */
 interface Member {
   /** Set while it can be called. */
-  session: CompartmentSession | undefined
-  starting: Promise<CompartmentSession> | undefined
+  session: RestingSession | undefined
+  starting: Promise<RestingSession> | undefined
 }
 
 /**
@@ -19,7 +20,7 @@ interface Member {
  * replaced by the next call. When as many have died in a row as there are, without a single call answered, all of it ends:
  * whoever owns the session decides about another try.
  */
-export class SpreadSession implements CompartmentSession {
+export class SpreadSession implements RestingSession {
   readonly id: string
   readonly placement: Placement
   readonly offers: CompartmentSession['offers']
@@ -33,7 +34,7 @@ export class SpreadSession implements CompartmentSession {
   #deathsInARow = 0
 
   /** All of them, or none: rejects with the first failure, and leaves nothing behind. */
-  static async open(request: CompartmentRequest, open: OpenSession): Promise<CompartmentSession> {
+  static async open(request: CompartmentRequest, open: OpenSession): Promise<RestingSession> {
     const { concurrency = 1, placement, extension } = request
     if (!Number.isSafeInteger(concurrency) || concurrency < 1 || placement === 'inline') {
       const why = `${extension.id} cannot run in ${concurrency} compartments of the placement ${placement}.`
@@ -52,7 +53,7 @@ export class SpreadSession implements CompartmentSession {
     throw failed.signal.reason
   }
 
-  private constructor(request: CompartmentRequest, open: OpenSession, sessions: readonly CompartmentSession[]) {
+  private constructor(request: CompartmentRequest, open: OpenSession, sessions: readonly RestingSession[]) {
     const [first] = sessions
     this.id = first!.id
     this.placement = first!.placement
@@ -66,6 +67,10 @@ export class SpreadSession implements CompartmentSession {
 
   get inFlight(): number {
     return this.#members.reduce((sum, { session }) => sum + (session?.inFlight ?? 0), 0)
+  }
+
+  get quietSince(): number {
+    return Math.max(...this.#members.map(({ session }) => session?.quietSince ?? -Infinity))
   }
 
   /** Only while there is none without a cancelled call: until then the others are called. */
@@ -103,7 +108,7 @@ export class SpreadSession implements CompartmentSession {
   }
 
   /** Chosen and asked at once: who comes next sees it busy. */
-  async #use<T>(asker: Pick<ToolInvocation, 'signal'>, ask: (session: CompartmentSession) => Promise<T>): Promise<T> {
+  async #use<T>(asker: Pick<ToolInvocation, 'signal'>, ask: (session: RestingSession) => Promise<T>): Promise<T> {
     this.#over.signal.throwIfAborted()
     const [freest] = this.#members.flatMap(({ session }) => session ?? []).toSorted(byLoad)
     const starting = this.#members.filter(({ session }) => session === undefined).map((member) => this.#replaced(member))
@@ -111,15 +116,15 @@ export class SpreadSession implements CompartmentSession {
     return ask(freest ?? await abortable(() => Promise.race(starting), asker.signal))
   }
 
-  #replaced(member: Member): Promise<CompartmentSession> {
+  #replaced(member: Member): Promise<RestingSession> {
     member.starting ??= this.#start(member).finally(() => {
       member.starting = undefined
     })
     return member.starting
   }
 
-  async #start(member: Member): Promise<CompartmentSession> {
-    let session: CompartmentSession | undefined
+  async #start(member: Member): Promise<RestingSession> {
+    let session: RestingSession | undefined
     try {
       session = await this.#open({ ...this.#request, signal: this.#over.signal })
       await this.#phases.replay(session)
@@ -134,7 +139,7 @@ export class SpreadSession implements CompartmentSession {
     return session
   }
 
-  #adopt(member: Member, session: CompartmentSession): void {
+  #adopt(member: Member, session: RestingSession): void {
     member.session = session
     void session.ended.then((end) => {
       if (member.session !== session) return

@@ -1,0 +1,125 @@
+import { BulkheadError, type ErrorCode, type JsonObject, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
+import type { Approval } from '../approvals/approval.ts'
+import { changedWords, endedWords, standingWords } from '../approvals/approval-words.ts'
+import { Refusal, type RawCall, type ValidatedCall } from '../call.ts'
+import type { HostContext } from '../host-context.ts'
+import { remedies } from '../permissions/remedies.ts'
+import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
+import { headless, type DecisionStage, type Verdict } from '../permissions/verdict.ts'
+import { estimateTokens } from '../sessions/budget.ts'
+import { propose, receive, type Proposal } from '../stages/receive.ts'
+import { resolve } from '../stages/resolve.ts'
+import { validate } from '../stages/validate.ts'
+
+/**
+ * One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. `change`: it put other arguments
+ * in place, and what follows speaks of those.
+ */
+export interface ExplainedStep {
+  readonly stage: 'receive' | 'resolve' | 'validate' | DecisionStage | 'budget'
+  readonly action: RuleAction | 'pass' | 'change'
+  readonly source: string
+  readonly reason: string
+}
+
+/** What would become of a call, and why. */
+export interface Explanation {
+  readonly tool: string
+  readonly origin: OutcomeOrigin | null
+  /** ask: a person would be asked, now. */
+  readonly decision: RuleAction
+  /** For a deny: the code the call would end with. */
+  readonly code?: ErrorCode
+  /** What an approval would stand for; null where it did not come that far. */
+  readonly approvalKey: string | null
+  /** The approvals that let it through, where some do. */
+  readonly approvals: readonly Approval[]
+  /** What would run, where somebody has changed the arguments. */
+  readonly arguments?: JsonObject
+  readonly chain: readonly ExplainedStep[]
+  /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
+  readonly remedies: readonly string[]
+}
+
+/**
+ * Takes a call through the very stages that decide, and stops before anyone is asked. Watchdogs, guards and, where the key is
+ * theirs to derive, the tool itself are consulted as for a call. Contract: never rejects; nothing runs and nothing is kept.
+ */
+export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
+  const raw = propose(proposal, host.clock)
+  const chain: ExplainedStep[] = []
+  const pass = (stage: ExplainedStep['stage'], source: string, reason: string) => chain.push({ stage, action: 'pass', source, reason })
+  const refused = (stage: ExplainedStep['stage'], { code, message }: BulkheadError): Explanation => {
+    chain.push({ stage, action: 'deny', source: code, reason: message })
+    return conclude(raw, { decision: 'deny', code, approvalKey: null, approvals: [], chain, remedies: remedies(stage, code) })
+  }
+  let stage: ExplainedStep['stage'] = 'receive'
+  try {
+    raw.throwIfCancelled()
+    const received = receive(raw)
+    if (received instanceof Refusal) return refused(stage, received.error)
+    stage = 'resolve'
+    const resolved = resolve(received)
+    if (resolved instanceof Refusal) return refused(stage, resolved.error)
+    const { origin: { layer, extension, version } } = resolved.tool
+    pass(stage, 'registry', `"${resolved.name}" is the one of ${extension} ${version} in the ${layer} layer`)
+    stage = 'validate'
+    const validated = validate(resolved)
+    if (validated instanceof Refusal) return refused(stage, validated.error)
+    pass(stage, 'input schema', 'the arguments satisfy it')
+    stage = 'approval'
+    return explainRuling(validated, await ruleInRounds(validated, host), chain, host.clock.now())
+  } catch (thrown) {
+    return refused(stage, BulkheadError.from(thrown))
+  } finally {
+    raw.release?.()
+  }
+}
+
+function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[], now: number): Explanation {
+  const { verdicts, verdict, meaning: { approvalKey }, changes = [] } = ruling
+  const final = verdict.action === 'ask' && !call.session.interactions.canApprove ? headless() : verdict
+  const approvals = (ruling.approvals ?? []).map((approval) => approval.view(now))
+  chain.push(...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })))
+  chain.push(...verdicts.map(stepOf))
+  if (verdict.action === 'ask') chain.push(...lostApprovals(call, ruling, now))
+  if (approvals.length > 0) chain.push(...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })))
+  else if (!verdicts.includes(final)) chain.push(stepOf(final))
+  const { action: decision, code } = final
+  const spent = decision === 'deny' ? undefined : spentBudget(call)
+  if (spent) {
+    chain.push({ stage: 'budget', action: 'deny', source: 'budget', reason: spent.message })
+    // A person would be asked all the same: what is left is looked at when the call is about to run.
+    const { code: refusal } = spent
+    if (decision === 'allow') {
+      return conclude(call, { decision: 'deny', code: refusal, approvalKey, approvals, chain, remedies: remedies('budget', refusal) })
+    }
+  }
+  const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
+    .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
+    .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, approvalKey })))]
+  const changed = changes.length === 0 ? {} : { arguments: call.args }
+  return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
+}
+
+/** What it would cost is taken and given back in one step, so that nobody misses it. */
+function spentBudget({ scope: { budget }, argsChars }: ValidatedCall): BulkheadError | undefined {
+  const reservation = budget.reserve(estimateTokens(argsChars))
+  if (reservation instanceof BulkheadError) return reservation
+  reservation.release()
+  return undefined
+}
+
+/** Why it asks although it need not have once. */
+function lostApprovals({ tool, session: { approvals } }: ValidatedCall, { meaning }: SettledRuling, now: number): readonly ExplainedStep[] {
+  const reasons = [
+    ...approvals.former(tool, meaning).map((approval) => endedWords(approval.view(now), now)),
+    ...approvals.ofOthers(tool, meaning).map((approval) => changedWords(approval, tool)),
+  ]
+  return reasons.map((reason) => ({ stage: 'approval', action: 'pass', source: 'approval', reason }))
+}
+
+const stepOf = ({ stage, action, source, reason }: Verdict): ExplainedStep => ({ stage, action, source, reason })
+
+const conclude = (call: RawCall, rest: Omit<Explanation, 'tool' | 'origin'>): Explanation =>
+  ({ tool: call.name, origin: call.tool?.origin ?? null, ...rest })

@@ -1,0 +1,72 @@
+import type {
+  ConfigFile, ExtensionConfig, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
+} from '@bulkhead/contract'
+import { approvalTerms, type ApprovalTerms } from '../approvals/approval-terms.ts'
+import { commandSafetyOf, type CommandSafety } from '../command-safety/command-safety.ts'
+
+type ConfigLayer = LayerConfig['layer']
+
+/** The merged configuration, its records as maps: the names that look things up here are strangers'. */
+export class Settings {
+  readonly file: ConfigFile
+  /** Rules of every layer, in the order of their scopes. */
+  readonly rules: readonly ScopedRule[]
+  readonly approvalTerms: ApprovalTerms
+  readonly #layers: readonly LayerConfig[]
+  #commandSafety: { readonly wanted: CommandSafety | undefined } | undefined
+  readonly #tools: ReadonlyMap<string, ToolConfig>
+  readonly #extensions: ReadonlyMap<string, ExtensionConfig>
+  readonly #roles: ReadonlyMap<string, boolean>
+
+  constructor({ merged, layers }: ResolvedConfig) {
+    this.file = merged
+    this.#layers = layers
+    this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
+    this.approvalTerms = approvalTerms(layers)
+    this.#tools = new Map(Object.entries(merged.tools ?? {}))
+    this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
+    this.#roles = new Map(Object.entries(merged.roles ?? {}))
+  }
+
+  /** Throws ConfigInvalid for a pattern that cannot be compiled. */
+  get commandSafety(): CommandSafety | undefined {
+    this.#commandSafety ??= { wanted: commandSafetyOf(this.#layers) }
+    return this.#commandSafety.wanted
+  }
+
+  tool(name: string): ToolConfig {
+    return this.#tools.get(name) ?? {}
+  }
+
+  extension(id: string): ExtensionConfig {
+    return this.#extensions.get(id) ?? {}
+  }
+
+  roleFlag(tool: string, role: string | undefined): RoleFlag | undefined {
+    return roleFlag(this.#roles, tool, role)
+  }
+}
+
+export interface RoleFlag {
+  readonly name: string
+  readonly allowed: boolean
+}
+
+/** The flag that decides, or undefined when none speaks of the tool. */
+export function roleFlag(flags: ReadonlyMap<string, boolean>, tool: string, role: string | undefined): RoleFlag | undefined {
+  const names = role === undefined ? [`allow_${tool}`] : [`allow_${tool}_${role}`, `allow_${tool}`]
+  const name = names.find((candidate) => flags.has(candidate))
+  return name === undefined ? undefined : { name, allowed: flags.get(name)! }
+}
+
+/**
+ * What ships with the host and what its embedder passes is the author's word: a deny there is final. The two files of
+ * the person who uses it are the project's scope.
+ */
+const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
+  bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project',
+}
+const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = { bundled: 0, embedder: 1, global: 2, project: 3 }
+
+const scopedRules = ({ layer, location, config }: LayerConfig): ScopedRule[] =>
+  (config.rules ?? []).map((rule, index) => ({ ...rule, scope: SCOPES[layer], source: `${location}#/rules/${index}` }))

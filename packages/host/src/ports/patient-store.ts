@@ -1,0 +1,94 @@
+import {
+  BulkheadError, type AuditEntry, type AuditGroup, type AuditSpan, type Clock, type Json, type Notes, type Store,
+  type StoreCollection, type StoredRecord,
+} from '@bulkhead/contract'
+
+/** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */
+const PATIENCE_MS = 30_000
+
+/**
+ * The embedder's store, held to what its port promises: everything asked of it settles, and what it throws is a rejection. One
+ * that does not answer has failed, so that no call, and no end of a host, waits for it for ever.
+ */
+export class PatientStore implements Store {
+  readonly forgets: boolean
+  /** What only some stores have is had by this one where the store has it. */
+  readonly approvalRevision?: () => number
+  readonly appendAll?: (group: AuditGroup) => Promise<number>
+  readonly notes?: Notes
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor(store: Store, clock: Clock) {
+    this.forgets = store.forgets === true
+    this.#store = store
+    this.#clock = clock
+    const { notes } = store
+    if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
+    if (store.appendAll) this.appendAll = (group) => this.#ask(() => store.appendAll!(group))
+    if (notes) {
+      this.notes = {
+        open: (owner) => notes.open(owner),
+        owners: () => this.#ask(() => notes.owners()),
+        left: (owner) => this.#ask(() => notes.left(owner)),
+        discard: (owner) => this.#ask(() => notes.discard(owner)),
+      }
+    }
+  }
+
+  read(collection: StoreCollection, key: string): Promise<Json | undefined> {
+    return this.#ask(() => this.#store.read(collection, key))
+  }
+
+  write(collection: StoreCollection, key: string, value: Json): Promise<void> {
+    return this.#ask(() => this.#store.write(collection, key, value))
+  }
+
+  remove(collection: StoreCollection, key: string): Promise<void> {
+    return this.#ask(() => this.#store.remove(collection, key))
+  }
+
+  update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined> {
+    return this.#ask(() => this.#store.update(collection, key, change))
+  }
+
+  list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]> {
+    return this.#ask(() => this.#store.list(collection, prefix))
+  }
+
+  append(record: Json): Promise<number> {
+    return this.#ask(() => this.#store.append(record))
+  }
+
+  records(from?: number, limit?: number): Promise<readonly AuditEntry[]> {
+    return this.#ask(() => this.#store.records(from, limit))
+  }
+
+  auditSpan(): Promise<AuditSpan> {
+    return this.#ask(() => this.#store.auditSpan())
+  }
+
+  close(): Promise<void> {
+    return this.#ask(() => this.#store.close())
+  }
+
+  #ask<Value>(work: () => Promise<Value>): Promise<Value> {
+    return new Promise<Value>((resolve, reject) => {
+      const answer = work()
+      const stopWaiting = this.#clock.after(PATIENCE_MS, () => reject(unanswered()))
+      answer.then(
+        (value) => {
+          stopWaiting()
+          resolve(value)
+        },
+        (thrown: unknown) => {
+          stopWaiting()
+          reject(thrown)
+        },
+      )
+    })
+  }
+}
+
+const unanswered = () =>
+  new BulkheadError('StoreUnavailable', `The store did not answer within ${PATIENCE_MS} ms.`, { data: { reason: 'unanswered' } })

@@ -1,0 +1,126 @@
+import {
+  BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, withCommonConfig, type CompartmentTool,
+  type Diagnostic, type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet,
+  type VariableValues,
+} from '@bulkhead/contract'
+import { Extension, type ExtensionParts } from '../lifecycle/extension.ts'
+import { arrange } from '../configuration/placement.ts'
+import { RunningCalls } from '../calls/running-calls.ts'
+import { createServices, type ServiceSources } from '../services/services.ts'
+import type { Settings } from '../configuration/settings.ts'
+import { compileTool, type ToolEntry } from './tool-entry.ts'
+import type { Validators } from '../schema/validators.ts'
+
+/** An extension that could be offered: compiled, not started, not yet chosen over others of its name. */
+export interface Candidate {
+  readonly descriptor: ExtensionDescriptor
+  readonly generation: number
+  readonly extension: Extension
+  readonly tools: readonly ToolEntry[]
+  /** Of its bytes and of everything the configuration says of it: the same again is no change. */
+  readonly fingerprint: string
+}
+
+/** What every extension of a host is made with. */
+export interface CandidateSources
+  extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck' | 'starter' | 'migrate' | 'migrationMs'>,
+    Pick<ExtensionParts, 'sandbox' | 'clock'> {
+  readonly validators: Validators
+  readonly settings: Settings
+  readonly variables: VariableValues
+  readonly lookUp: (id: string, asker: Extension) => Extension | undefined
+}
+
+/** All of an extension's tools or none: throws the first fault, with its place in the manifest in `data.path`. */
+export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
+  const { settings, validators, sandbox, events, clock } = sources
+  const { manifest } = descriptor
+  const { stateSlot } = manifest
+  const grants = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => grantOf(tool.requires, sources)))
+  const arrangement = arrange(descriptor, settings)
+  checkConfig(descriptor, arrangement.config, validators)
+  const running = new RunningCalls()
+  const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
+  const extension: Extension = new Extension({
+    descriptor,
+    generation,
+    arrangement,
+    tools: manifest.tools.map((tool, index): CompartmentTool => ({
+      name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema, requires: tool.requires as unknown as JsonObject,
+    })),
+    services: () => createServices({
+      ...sources, descriptor, running, slotCheck,
+      starter: () => extension.starter,
+      migrate: (stored, signal) => extension.migrateState(stored, signal),
+      migrationMs: arrangement.limits.phaseMs,
+    }),
+    running,
+    dependencies: () => manifest.dependsOn.map((id) => dependency(extension, id, sources)),
+    sandbox,
+    events,
+    clock,
+  })
+  const tools = manifest.tools.map((tool, index) => located(`/tools/${index}`, () =>
+    compileTool({ manifest: tool, descriptor, grant: grants[index]!, extension }, validators, settings)))
+  return { descriptor, generation, extension, tools, fingerprint: fingerprintOf(descriptor, settings) }
+}
+
+export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {
+  const { digests, version, integrity, manifest } = descriptor
+  const ofTools = manifest.tools.map(({ name }) => settings.tool(name).timeoutMs ?? null)
+  const { ceiling = null } = settings.file.policy ?? {}
+  return canonicalJson([
+    digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools, ceiling,
+  ] as unknown as Json)
+}
+
+/** Whoever proved the package may not have known the configuration. Nothing is compiled where there is nothing to check. */
+function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, config: JsonObject, validators: Validators): void {
+  if (Object.keys(config).length === 0 && !('required' in configSchema)) return
+  const check = located('/configSchema', () => validators.compile(withCommonConfig(configSchema)))
+  const fault = check(config)
+  if (!fault) return
+  const message = `The configuration of "${id}" at "${fault.path}" ${fault.message}.`
+  throw new BulkheadError('ConfigSchemaViolation', message, { data: { path: fault.path } })
+}
+
+/** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */
+function grantOf(requires: RequirementSet, { settings, variables }: CandidateSources): Grant {
+  const grant = compileGrant(requires, variables)
+  const ceiling = settings.file.policy?.ceiling
+  return ceiling === undefined ? grant : intersectGrant(grant, compileGrant(ceiling, variables))
+}
+
+function dependency(dependent: Extension, id: string, { lookUp }: CandidateSources): Extension {
+  const extension = lookUp(id, dependent)
+  if (extension) return extension
+  const message = `The extension "${dependent.descriptor.id}" depends on "${id}", which is no longer loaded.`
+  throw new BulkheadError('DependencyMissing', message, { data: { extension: id } })
+}
+
+function located<Value>(base: string, work: () => Value): Value {
+  try {
+    return work()
+  } catch (thrown) {
+    const error = BulkheadError.from(thrown)
+    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path: base + pathOf(error) } })
+  }
+}
+
+const pathOf = ({ data }: BulkheadError): string => isJsonObject(data) && typeof data['path'] === 'string' ? data['path'] : ''
+
+/** Why an extension is not offered, for the list that people read. */
+export function registrationDiagnostic(descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer): Diagnostic {
+  return {
+    severity: 'error',
+    stage: 'register',
+    code: error.code,
+    layer: descriptor.layer,
+    extensionId: descriptor.id,
+    location: descriptor.location,
+    path: pathOf(error),
+    message: error.message,
+    cure: ERRORS[error.code].cure,
+    ...(fallbackTo === undefined ? {} : { fallbackTo }),
+  }
+}

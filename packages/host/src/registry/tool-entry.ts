@@ -1,0 +1,99 @@
+import {
+  BulkheadError, classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize,
+  type ApprovalKeyTemplate, type ExtensionDescriptor, type Grant, type LockedTool, type OutcomeOrigin, type ToolDefinition,
+  type ToolKind, type ToolManifest,
+} from '@bulkhead/contract'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Settings } from '../configuration/settings.ts'
+import { meaningByKey, type CallMeaning } from '../permissions/call-meaning.ts'
+import type { SchemaCheck, Validators } from '../schema/validators.ts'
+
+/** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
+export interface ToolEntry {
+  readonly name: string
+  readonly definition: ToolDefinition
+  readonly extension: Extension
+  readonly origin: OutcomeOrigin
+  /** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what. */
+  readonly identity: string
+  readonly grant: Grant
+  readonly check: SchemaCheck
+  /** Absent: code derives the key if it offers to, else the tool's name is the key. */
+  readonly approvalKey: ApprovalKeyTemplate | undefined
+  /** What a call of it stands for where its name is the key. */
+  readonly byName: CallMeaning
+  readonly timeoutMs: number
+  readonly maxOutputBytes: number
+  /** Entries of a list in a result. */
+  readonly maxEntries: number
+  /** The manifest said `gated: false` and is not believed. */
+  readonly gatedByHost: boolean
+}
+
+const DEFAULT_OUTPUT_BYTES = 200 * 1024
+const LOCKED_TIMEOUTS: ReadonlyMap<string, number> = new Map<LockedTool, number>([['bash', 120_000], ['web_search', 15_000]])
+const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind>([
+  ['read', 'read'], ['write', 'edit'], ['edit', 'edit'], ['glob', 'search'], ['grep', 'search'], ['tool_search', 'search'],
+  ['bash', 'execute'], ['web_search', 'fetch'], ['web_fetch', 'fetch'], ['skill', 'think'],
+])
+
+export interface ToolSource {
+  readonly manifest: ToolManifest
+  readonly descriptor: ExtensionDescriptor
+  readonly grant: Grant
+  readonly extension: Extension
+}
+
+/** Throws ConfigSchemaInvalid or ApprovalKeyInvalid, with the field below the tool's in `data.path`. */
+export function compileTool(source: ToolSource, validators: Validators, settings: Settings): ToolEntry {
+  const { manifest, descriptor, grant, extension } = source
+  const { approvalKey: template } = manifest
+  const { id, version, layer, digests } = descriptor
+  const mode = classifyToolMode(manifest)
+  // What ships with the host is believed: it is reviewed with the host.
+  const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
+  return Object.freeze({
+    name: manifest.name,
+    definition: Object.freeze({
+      name: manifest.name,
+      label: manifest.label ?? manifest.name,
+      description: manifest.description,
+      inputSchema: manifest.inputSchema,
+      ...(manifest.outputSchema === undefined ? {} : { outputSchema: manifest.outputSchema }),
+      requires: manifest.requires,
+      mode,
+      kind: manifest.kind ?? LOCKED_KINDS.get(manifest.name) ?? 'other',
+      gated: manifest.gated || gatedByHost,
+      idempotent: manifest.idempotent,
+      executor: 'local',
+    } satisfies ToolDefinition),
+    extension,
+    // In the order in which records are written.
+    origin: Object.freeze({ digest: digests.package, extension: id, layer, version }),
+    identity: [manifest.name, id, layer, digests.package, digests.tools.get(manifest.name) ?? '', digests.capability].join('\0'),
+    grant,
+    check: layer === 'bundled'
+      ? validators.compileLate(manifest.inputSchema)
+      : at('/inputSchema', () => validators.compile(manifest.inputSchema)),
+    approvalKey: template === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(template)),
+    byName: meaningByKey(manifest.name),
+    timeoutMs: timeoutOf(manifest, settings),
+    maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),
+    maxEntries: manifest.maxEntries ?? Infinity,
+    gatedByHost,
+  })
+}
+
+function timeoutOf({ name, timeoutMs: declared }: ToolManifest, settings: Settings): number {
+  const wanted = settings.tool(name).timeoutMs ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
+  return Math.min(wanted, CALL_LIMITS.maxTimeoutMs)
+}
+
+function at<Value>(path: string, compile: () => Value): Value {
+  try {
+    return compile()
+  } catch (thrown) {
+    const error = BulkheadError.from(thrown)
+    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path } })
+  }
+}

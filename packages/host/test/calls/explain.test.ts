@@ -1,0 +1,125 @@
+import { RULE_ACTIONS, SECURITY_MODES, type ConfigFile, type JsonObject } from '@bulkhead/contract'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { JudgeAnswer, SessionOptions } from '../../src/index.ts'
+import { ScriptedApprover } from '../twin/people.ts'
+import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
+
+const CALL = { id: 'c1', name: 'echo', arguments: { city: 'Oslo' } }
+
+interface Setting {
+  readonly tool: ToolSketch
+  readonly config: ConfigFile
+  readonly options: Omit<SessionOptions, 'approver' | 'interactor'>
+  readonly approved: 'no' | 'session' | 'project'
+}
+
+const action = fc.constantFrom(...RULE_ACTIONS)
+const rule = fc.record({
+  permission: fc.constantFrom('echo', 'ech*', '*', 'fs.read', 'fs.write', 'other'),
+  pattern: fc.constantFrom('*', 'Oslo', 'Bergen', '**', 'echo'),
+  action,
+})
+const answer = fc.option(fc.oneof(
+  fc.constant<JudgeAnswer>({ action: 'allow' }),
+  fc.constantFrom('ask', 'deny').map((said): JudgeAnswer => ({ action: said as 'ask' | 'deny', reason: 'because' })),
+  fc.constant('throws' as const),
+), { nil: undefined })
+const judge = answer.map((said) => () => {
+  if (said === 'throws') throw new Error('cannot judge')
+  return said
+})
+
+const setting: fc.Arbitrary<Setting> = fc.record({
+  tool: fc.record({
+    gated: fc.boolean(),
+    mode: fc.constantFrom('read', 'safe_write', 'destructive', 'local', 'external'),
+    requires: fc.constantFrom({ fs: { read: ['{workspace}'] } }, { fs: { write: ['{workspace}/out'] } }, {}),
+    approvalKey: fc.constantFrom('{city}', 'city {city}'),
+  }) as fc.Arbitrary<ToolSketch>,
+  config: fc.record({
+    rules: fc.array(rule, { maxLength: 4 }),
+    roles: fc.constantFrom({}, { allow_echo: false }, { allow_echo: true }),
+    mode: fc.constantFrom(...SECURITY_MODES),
+    allowlist: fc.constantFrom([], ['echo'], ['echo:Oslo'], ['echo:Bergen']),
+  }),
+  options: fc.record({
+    rules: fc.array(rule, { maxLength: 2 }),
+    watchdog: judge,
+    guards: fc.array(judge, { maxLength: 2 }),
+  }),
+  approved: fc.constantFrom('no', 'session', 'project'),
+})
+
+async function inWorld({ tool, config, options, approved }: Setting, extra: Partial<SessionOptions> = {}) {
+  const sketch: WorldSketch = { extensions: [{ tools: { echo: tool } }], config }
+  const world = createWorld(sketch)
+  const approver = new ScriptedApprover(approved === 'no' ? 'once' : approved)
+  const session = await world.host.openSession({ ...options, ...extra, approver })
+  // What a person approved of before is remembered, where that came to be asked at all.
+  if (approved !== 'no') await session.call({ ...CALL, id: 'before' })
+  const askedBefore = approver.asked.length
+  return { world, session, asked: () => approver.asked.length - askedBefore }
+}
+
+describe('explain', () => {
+  test('always says what call does', async () => {
+    await fc.assert(fc.asyncProperty(setting, async (given) => {
+      const { world, session, asked } = await inWorld(given)
+      const explained = await session.explain(CALL)
+      expect(asked()).toBe(0)
+      const outcome = await session.call(CALL)
+      expect({ asked: asked(), code: verdictOf(outcome) }).toEqual({
+        allow: { asked: 0, code: 'output' }, ask: { asked: 1, code: 'output' }, deny: { asked: 0, code: explained.code },
+      }[explained.decision])
+      const steps = explained.chain.filter(({ action: said }) => said === explained.decision)
+      expect(steps).not.toEqual([])
+      const decided = world.eventsOf('ToolInvocationDecided').at(-1)!
+      if (explained.decision !== 'ask') expect(steps).toContainEqual(expect.objectContaining({ stage: decided.stage, source: decided.source }))
+      expect(explained.remedies.length > 0).toBe(explained.decision !== 'allow')
+    }), { numRuns: 400 })
+  })
+
+  test('no mode, cached approval, hook, watchdog or guard turns a deny into an allow', async () => {
+    const loosened = fc.record({ mode: fc.constantFrom(...SECURITY_MODES), approved: fc.constantFrom('no' as const, 'session' as const, 'project' as const) })
+    await fc.assert(fc.asyncProperty(setting, loosened, async (given, { mode, approved }) => {
+      const before = await (await inWorld(given)).session.explain(CALL)
+      fc.pre(before.decision === 'deny')
+      const { session } = await inWorld({ ...given, approved, config: { ...given.config, mode, allowlist: ['echo'] } }, {
+        mode,
+        hooks: { beforeToolExecution: () => true },
+        guards: [...(given.options.guards ?? []), () => ({ action: 'allow' })],
+      })
+      expect((await session.explain(CALL)).decision).toBe('deny')
+      expect(verdictOf(await session.call(CALL))).toBe(before.code)
+    }), { numRuns: 400 })
+  })
+
+  test.each<[string, unknown, WorldSketch, object]>([
+    ['a name that nothing has', { ...CALL, name: 'ecko' }, {}, { decision: 'deny', code: 'ToolNotRegistered', origin: null }],
+    ['arguments that do not fit', { ...CALL, arguments: [] }, {}, { decision: 'deny', code: 'InputInvalid', approvalKey: null }],
+    ['no call at all', null, {}, { decision: 'deny', code: 'InputInvalid' }],
+    [
+      'a rule, and where it stands', CALL, { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } },
+      { decision: 'deny', code: 'RuleDenied', remedies: [expect.stringContaining('/layers/global/config.json#/rules/0')] },
+    ],
+    [
+      'what nobody is there to agree to', CALL, { extensions: [{ tools: { echo: { gated: true } } }] },
+      { decision: 'deny', code: 'ApprovalDenied', remedies: expect.arrayContaining([expect.stringContaining('somebody who can be asked')]) },
+    ],
+  ])('%s', async (_, call, sketch, expected) => {
+    const session = await createWorld(sketch).host.openSession()
+    expect(await session.explain(call as typeof CALL)).toMatchObject(expected)
+  })
+
+  test('nothing runs, nothing is told, and nothing is held', async () => {
+    let runs = 0
+    const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}', execute: (): JsonObject => ({ runs: ++runs }) } } }] })
+    const session = await world.host.openSession({ mode: 'yolo' })
+    const told = world.events.length
+    expect(await session.explain(CALL)).toMatchObject({ decision: 'allow', remedies: [] })
+    expect(runs).toBe(0)
+    expect(world.events).toHaveLength(told)
+    expect((await world.host.close()).faults).toEqual([])
+  })
+})

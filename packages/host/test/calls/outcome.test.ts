@@ -1,0 +1,26 @@
+import { BulkheadError, ERRORS } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { errorBody } from '../../src/calls/outcome.ts'
+
+test('an error says what happened and what to do, and carries its facts', () => {
+  expect(errorBody(new BulkheadError('ToolsDisabled', 'Tools are off', { data: { tool: 'x' } }))).toEqual({
+    type: 'error',
+    error_text: `Tools are off. ${ERRORS.ToolsDisabled.cure}`,
+    error: { code: 'ToolsDisabled', class: 'ToolTerminal', retryable: false, data: { tool: 'x' } },
+    completion: { needsFollowup: true },
+  })
+})
+
+test('the words of a tool stand alone', () => {
+  expect(errorBody(new BulkheadError('ToolExecutionFailed', 'no such city')).error_text).toBe('no such city')
+})
+
+test('cancellation ends the run, and so does a closed host; a call that gave way to the user does not', () => {
+  const completion = (code: 'ToolCancelled' | 'SessionCancelled' | 'HostClosed' | 'SkippedBySteering') => errorBody(
+    new BulkheadError(code, 'x'),
+  ).completion
+  expect(completion('ToolCancelled')).toEqual({ terminal: true })
+  expect(completion('SessionCancelled')).toEqual({ terminal: true })
+  expect(completion('HostClosed')).toEqual({ terminal: true })
+  expect(completion('SkippedBySteering')).toEqual({ needsFollowup: true })
+})

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import type { RunningCall } from '../../src/calls/running-call.ts'
+import { RunningCalls } from '../../src/calls/running-calls.ts'
+import { flush } from '../twin/clock.ts'
+
+function enter(calls: RunningCalls, id: string, attempt = 1): RunningCall {
+  const running = { callId: '' }
+  running.callId = calls.enter(running as RunningCall, { id, attempt })
+  return running as RunningCall
+}
+
+test('a free id is used as it is; a taken one, and a second attempt, get another', () => {
+  const calls = new RunningCalls()
+  const first = enter(calls, 'c1')
+  expect(first.callId).toBe('c1')
+  expect(enter(calls, 'c1#1').callId).toBe('c1#1')
+  const second = enter(calls, 'c1')
+  expect(['c1', 'c1#1']).not.toContain(second.callId)
+  expect(enter(calls, 'c2', 2).callId).not.toBe('c2')
+  expect(enter(calls, 'x'.repeat(128), 2).callId.length).toBeLessThanOrEqual(128)
+  expect(calls.size).toBe(5)
+  expect(calls.get(second.callId)).toBe(second)
+  calls.leave(first)
+  calls.leave(first)
+  expect(calls.size).toBe(4)
+  expect(enter(calls, 'c1').callId).toBe('c1')
+})
+
+test('idle when all have left, at once when nobody is there', async () => {
+  const calls = new RunningCalls()
+  await calls.whenIdle()
+  const [a, b] = [enter(calls, 'a'), enter(calls, 'b')]
+  expect(calls.any()).toBe(a)
+  let idle = false
+  const waiting = calls.whenIdle().then(() => { idle = true })
+  calls.leave(a)
+  await flush()
+  expect(idle).toBe(false)
+  expect(calls.any()).toBe(b)
+  calls.leave(b)
+  await waiting
+  expect(calls.get('a')).toBeUndefined()
+})
+
+test('however many run, and however alike their ids, each has one of its own and is found by it', () => {
+  const calls = new RunningCalls()
+  const wanted = Array.from({ length: 300 }, (_, index) => `${index % 100}`)
+  const running = wanted.map((id) => enter(calls, id))
+  expect(new Set(running.map(({ callId }) => callId)).size).toBe(300)
+  for (const call of running) expect(calls.get(call.callId)).toBe(call)
+  for (const call of running) calls.leave(call)
+  expect([calls.size, ...wanted.map((id) => calls.get(id))]).toEqual([0, ...wanted.map(() => undefined)])
+})

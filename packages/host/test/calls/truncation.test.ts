@@ -1,0 +1,94 @@
+import type { Json } from '@bulkhead/contract'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { truncate } from '../../src/calls/truncation.ts'
+
+const output = (data: Json) => ({ type: 'output', data }) as const
+/** Of the JSON but for its escapes, each of which stands for one character of a text. */
+const bytes = (value: Json): number => Buffer.byteLength(
+  typeof value === 'string' ? value : JSON.stringify(value).replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) => JSON.parse(`"${escape}"`)),
+)
+
+test('what fits is handed on as it is', () => {
+  const body = output({ a: ['x', 1, null] })
+  expect(truncate(body, 100)).toEqual({ body, whole: undefined })
+  expect(truncate(body, 100).body).toBe(body)
+})
+
+test('a text is cut between characters, and the whole is kept', () => {
+  const { body, whole } = truncate(output('ab€😀'), 5)
+  expect(body).toEqual(output('ab€'))
+  expect(whole).toBe('ab€😀')
+  expect(truncate(output('😀😀'), 7).body).toEqual(output('😀'))
+})
+
+test('a list ends after a whole item, an object keeps its form and its short members', () => {
+  const list = Array.from({ length: 1_000 }, (_, index) => ({ path: `file-${index}`, line: index }))
+  const { body } = truncate(output({ matches: list, total: 1_000, done: true }), 500)
+  if (body.type !== 'output') throw new Error('it was an output')
+  const data = body.data as { matches: readonly Json[]; total: number; done: boolean }
+  expect(data.total).toBe(1_000)
+  expect(data.done).toBe(true)
+  expect(data.matches.length).toBeGreaterThan(5)
+  expect(data.matches.length).toBeLessThan(100)
+  expect(data.matches[0]).toEqual({ path: 'file-0', line: 0 })
+})
+
+test('content and error texts are cut too, images are left alone', () => {
+  const image = { type: 'image', data: 'A'.repeat(500), mimeType: 'image/png' } as const
+  const { body, whole } = truncate(
+    {
+      type: 'output',
+      data: null,
+      content: [
+        { type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(90) }, { type: 'text', text: 'z' },
+      ],
+    },
+    100,
+  )
+  expect(body.content).toEqual([{ type: 'text', text: 'x'.repeat(90) }, image, { type: 'text', text: 'y'.repeat(10) }])
+  expect(whole).toBe(`${'x'.repeat(90)}\n${'y'.repeat(90)}\nz`)
+  const error = { code: 'ToolExecutionFailed', class: 'ToolTerminal', retryable: false } as const
+  expect(
+    truncate({ type: 'error', error_text: 'e'.repeat(200), error }, 100).body,
+  ).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
+})
+
+test('the whole of one long text in an object is that text; of more than that it is everything', () => {
+  const [out, err] = ['one\ntwo\n'.repeat(50), 'x'.repeat(300)]
+  const { body, whole } = truncate(output({ stdout: out, stderr: 'a warning', exit: 0, more: { a: [1] } }), 200)
+  expect(body).toMatchObject({ data: { stdout: expect.stringMatching(/^one/), stderr: 'a warning', exit: 0, more: { a: [1] } } })
+  expect(whole).toBe(out)
+  for (const data of [{ stdout: out, stderr: err }, { list: [out, out], exit: 0 }, [out], { nested: { out } }]) {
+    expect(truncate(output(data), 200).whole).toBe(JSON.stringify(data, null, 2))
+  }
+  const said = { ...output({ stdout: out }), content: [{ type: 'text' as const, text: err }] }
+  expect(truncate(said, 200).whole).toBe(`${err}\n${out}`)
+})
+
+test('no content is not too much content, however little may be said', () => {
+  expect(truncate(output(''), 1)).toEqual({ body: output(''), whole: undefined })
+  const said = { ...output(null), content: [{ type: 'text' as const, text: 'abcde' }] }
+  expect(truncate(said, 5).body).toBe(said)
+})
+
+test('whatever the value, the head is well formed and within the limit, and nothing that fits is cut', () => {
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), fc.integer({ min: 1, max: 200 }), (value, maxBytes) => {
+    const data = JSON.parse(JSON.stringify(value)) as Json
+    const { body, whole } = truncate(output(data), maxBytes)
+    if (body.type !== 'output') throw new Error('it was an output')
+    expect(whole === undefined).toBe(bytes(data) <= maxBytes)
+    if (whole === undefined) expect(body.data).toBe(data)
+    // Where nothing fits, null is what is left.
+    expect(bytes(body.data)).toBeLessThanOrEqual(Math.max(maxBytes, 4))
+    expect(JSON.stringify(body.data).isWellFormed()).toBe(true)
+  }))
+})
+
+test('a list has as many entries as are asked for, and the whole is kept', () => {
+  const data = { paths: ['a', 'b', 'c'], total: 3, note: 'x' }
+  expect(truncate(output(data), 1_000, 2)).toEqual({ body: output({ paths: ['a', 'b'], total: 3, note: 'x' }), whole: JSON.stringify(data, null, 2) })
+  expect(truncate(output(data), 1_000, 3)).toEqual({ body: output(data), whole: undefined })
+  expect(truncate(output(['a', 'b']), 1_000, 1).body).toEqual(output(['a']))
+  expect(truncate(output({ long: ['x'.repeat(50), 'y'.repeat(50), 'z'] }), 80, 2).body).toMatchObject({ data: { long: [expect.any(String), expect.any(String)] } })
+})

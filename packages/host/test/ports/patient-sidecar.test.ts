@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { Sidecar } from '../../src/index.ts'
+import { ManualClock } from '../twin/clock.ts'
+import { createWorld } from '../twin/world.ts'
+
+const CALL = { id: 'c', name: 'echo', arguments: { text: 'x'.repeat(3_000) } }
+
+async function called(sidecar: Sidecar) {
+  const clock = new ManualClock()
+  const world = createWorld({ clock, sidecar, extensions: [{ tools: { echo: { maxOutput: '1KB' } } }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const outcome = session.call(CALL)
+  await clock.advance(10_000)
+  const closed = session.close()
+  await clock.advance(10_000)
+  await closed
+  return { outcome: await outcome, told: world.eventsOf('SuppressedError').map(({ source }) => source), pending: clock.pending }
+}
+
+test.each<[string, Sidecar]>([
+  ['never answers', { save: () => new Promise(() => {}), discard: () => new Promise(() => {}) }],
+  ['throws', { save: () => { throw new Error('no') }, discard: () => { throw new Error('no') } }],
+  ['rejects with nothing', { save: () => Promise.reject(undefined), discard: () => Promise.reject(undefined) }],
+])('where a sidecar %s, the outcome comes without the rest of it, and the session closes', async (_, sidecar) => {
+  const { outcome, told, pending } = await called(sidecar)
+  expect(outcome).toMatchObject({ type: 'output', metadata: { truncated: true } })
+  expect(outcome.metadata).not.toHaveProperty('output_path')
+  expect(told).toEqual(['sidecar', 'sidecar'])
+  expect(pending).toBe(0)
+})

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { closeNames } from '../../src/registry/close-names.ts'
+
+const names = ['forecast', 'forecasts', 'read', 'write', 'web_fetch', 'web_search']
+
+test.each([
+  ['forcast', ['forecast', 'forecasts']],
+  ['Read', ['read']],
+  ['fetch', ['web_fetch']],
+  ['zzzzzz', []],
+  ['', []],
+])('%s', (wanted, close) => {
+  expect(closeNames(wanted, names)).toEqual(close)
+})
+
+test('at most three, and nothing for a name no tool could have', () => {
+  expect(closeNames('tool', ['tool1', 'tool2', 'tool3', 'tool4'])).toHaveLength(3)
+  expect(closeNames('a'.repeat(10_000_000), names)).toEqual([])
+})

@@ -1,0 +1,38 @@
+import type { Json } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { createWorld, type ToolSketch } from '../twin/world.ts'
+
+const counting: ToolSketch = {
+  requires: { capabilities: ['session'] },
+  gated: false,
+  mode: 'read',
+  async execute(args, { services, callId }) {
+    const { id, data } = await services.session!.read(callId)
+    if (args['data'] !== undefined) await services.session!.write(callId, args['data'])
+    return { id, data }
+  },
+}
+
+test('a session keeps what an extension gives it, and no other sees it', async () => {
+  const { host } = createWorld({ extensions: [{ tools: { note: counting } }, { id: 'other', tools: { peek: counting } }] })
+  const [one, two] = [await host.openSession(), await host.openSession()]
+  const read = async (session: typeof one, name: string, args = {}): Promise<Json | string> => {
+    const outcome = await session.call({ id: 'c', name, arguments: args })
+    return outcome.type === 'output' ? outcome.data : outcome.error.code
+  }
+  expect(await read(one, 'note', { data: ['kept'] })).toEqual({ id: one.id, data: null })
+  expect(await read(one, 'note')).toEqual({ id: one.id, data: ['kept'] })
+  expect(await read(two, 'note')).toEqual({ id: two.id, data: null })
+  expect(await read(one, 'peek')).toEqual({ id: one.id, data: null })
+  expect(await read(one, 'note', { data: 'x'.repeat(300_000) })).toBe('StateInvalid')
+  expect(await read(one, 'note')).toEqual({ id: one.id, data: ['kept'] })
+})
+
+test('outside of a call there is no session, and without declaring it no access', async () => {
+  const world = createWorld({ extensions: [{ tools: { note: counting } }, { id: 'plain' }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  await session.call({ id: 'c', name: 'note', arguments: {} })
+  await expect(world.compartment().request.services.session!.read('c')).rejects.toMatchObject({ code: 'CapabilityDenied' })
+  await session.call({ id: 'c', name: 'echo', arguments: {} })
+  expect(world.compartment('plain')?.request.services.session).toBeUndefined()
+})

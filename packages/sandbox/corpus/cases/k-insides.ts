@@ -1,0 +1,80 @@
+import { attacksOf } from '../case.ts'
+
+const attack = attacksOf('K', { alone: true })
+
+/** What of Node's own objects stands open beside their methods. Native code takes it as it is, whatever it has become. */
+const INSIDE = `
+  const inside = (object, description) => {
+    for (let at = object; at; at = Object.getPrototypeOf(at)) {
+      const key = Object.getOwnPropertySymbols(at).find((symbol) => description.test(symbol.description))
+      if (key !== undefined) return key
+    }
+    throw { code: 'absent' }
+  }
+`
+
+/** The insides of what Node gives out. Most of these end the process of whoever tries it; here it is told before. */
+export const realmInsides = [
+  attack(340, 'memory beside a decoder, by the lengths it keeps', `${INSIDE}
+    const { StringDecoder } = await import('node:string_decoder')
+    return { memory: await attempt(() => {
+      const decoder = new StringDecoder('utf8')
+      const state = decoder[inside(decoder, /kNativeDecoder/)]
+      state.fill(255, 0, 6)
+      return decoder.end().length > 100 && 'read'
+    }) }
+  `, { memory: 'absent' }),
+  attack(341, 'decoders that work on something else', `${INSIDE}
+    const { StringDecoder } = await import('node:string_decoder')
+    const { TextDecoder: second } = await import('node:util')
+    const handle = (Decoder) => attempt(() => inside(new Decoder('shift_jis'), /^handle$/) && 'there')
+    return {
+      text: await handle(TextDecoder),
+      again: await handle(second),
+      other: await attempt(() => StringDecoder.prototype.write.call({}, Buffer.from('x'))),
+    }
+  `, { text: 'absent', again: 'absent', other: 'TypeError' }),
+  attack(342, 'the numbers by which Node follows what is asynchronous', `${INSIDE}
+    const timers = (await import('node:timers')).default
+    const number = (make) => attempt(() => inside(make(), /async_id|asyncId/) && 'there')
+    let self
+    await new Promise((later) => setTimeout(function () { self = this; later() }))
+    return {
+      timeout: await number(() => setTimeout(() => {})), interval: await number(() => setInterval(() => {}).unref()),
+      immediate: await number(() => setImmediate(() => {})), module: await number(() => timers.setTimeout(() => {})),
+      self: await number(() => self),
+    }
+  `, { timeout: 'absent', interval: 'absent', immediate: 'absent', module: 'absent', self: 'absent' }),
+  attack(343, 'the same, by emitters that have such a number', `
+    const { default: events } = await import('node:events')
+    return { emitter: await attempt(() => use(events, 'EventEmitterAsyncResource') && 'there') }
+  `, { emitter: 'absent' }),
+  attack(345, 'streams of bytes, which copy by numbers that stand open', `
+    const bytes = (make) => attempt(() => make() && 'there')
+    const made = new TransformStream().readable
+    return {
+      plain: await bytes(() => new ReadableStream({ type: 'bytes' })),
+      later: await bytes(() => {
+        let looks = 0
+        return new ReadableStream({ get type() { return looks++ > 0 ? 'bytes' : undefined } }).getReader({ mode: 'byob' })
+      }),
+      behind: await bytes(() => new made.constructor({ type: 'bytes' })),
+      above: await bytes(() => new (Object.getPrototypeOf(ReadableStream))({ type: 'bytes' }).getReader()),
+      reader: await bytes(() => made.getReader({ mode: 'byob' })),
+      controller: await attempt(() => use(globalThis, 'ReadableByteStreamController') && 'there'),
+    }
+  `, { plain: 'TypeError', later: 'TypeError', behind: 'TypeError', above: 'TypeError', reader: 'TypeError',
+    controller: 'absent' }),
+  attack(346, 'a search in bytes that ends nowhere', `
+    const bytes = () => Buffer.from('abc')
+    return {
+      given: bytes().indexOf(98, 0, {}),
+      own: Object.defineProperty(bytes(), 'length', { value: {} }).indexOf(98),
+      view: Buffer.prototype.includes.call(new DataView(new ArrayBuffer(1)), 98),
+    }
+  `, { given: -1, own: 1, view: false }),
+  attack(347, 'random values for an array that says itself how long it is', `
+    const array = Object.defineProperty(new Uint8Array(8), 'byteLength', { value: {} })
+    return { same: crypto.getRandomValues(array) === array }
+  `, { same: true }),
+]

@@ -1,0 +1,105 @@
+import type {
+  ReadableStream, ReadableStreamDefaultController, ReadableStreamDefaultReader, ReadableStreamReadResult, UnderlyingSource,
+} from 'node:stream/web'
+
+/** Taken now: what runs later in this thread may have put something else in its place. */
+const { defineProperty } = Object
+const { apply, construct } = Reflect
+const Facade = Proxy
+const Refusal = TypeError
+
+type Node = typeof ReadableStream
+type Source = UnderlyingSource<unknown>
+
+let exchanged: Node | undefined
+
+/**
+ * Node's `ReadableStream` without streams of bytes, which copy memory by numbers that lie open in each of them: one that is
+ * wrong ends the process, that of the host in a thread. What makes or takes such a stream is replaced, and the class itself
+ * stands behind what is returned. Contract: may be tried again where it failed.
+ */
+export function withoutBytes(node: Node): Node {
+  exchanged ??= exchange(node)
+  return exchanged
+}
+
+function exchange(node: Node): Node {
+  const { prototype } = node
+  const { getReader } = prototype as ReadableStream
+  const facade = new Facade(node, {
+    construct: (target, [source, ...rest]: readonly unknown[], newTarget) =>
+      construct(target, [plainSource(source), ...rest], newTarget) as object,
+  })
+  const read = (stream: ReadableStream): ReadableStreamDefaultReader => apply(getReader, stream, []) as ReadableStreamDefaultReader
+  define(prototype, 'getReader', function getReaderOfValues(this: ReadableStream, options?: { readonly mode?: unknown }) {
+    if (options?.mode !== undefined) throw noBytes('mode')
+    return read(this)
+  })
+  define(prototype, 'tee', function tee(this: ReadableStream) {
+    return branches(read(this), facade)
+  })
+  defineProperty(prototype, 'constructor', {
+    get: () => facade,
+    // Node assigns its own to every stream that it makes out of another.
+    set(this: object, given: unknown) {
+      define(this, 'constructor', given === node ? facade : given)
+    },
+    configurable: true,
+  })
+  return facade
+}
+
+/** Looked at once: what it says of itself may be another thing the second time. */
+function plainSource(source: unknown): unknown {
+  if (typeof source !== 'object' && typeof source !== 'function' || source === null) return source
+  const { type, start, pull, cancel } = source as Source
+  if (type !== undefined) throw noBytes('type')
+  const bound = <Method>(method: Method): Method =>
+    typeof method === 'function' ? ((...args: unknown[]) => apply(method, source, args)) as Method : method
+  return { __proto__: null, start: bound(start), pull: bound(pull), cancel: bound(cancel) }
+}
+
+/** Two streams of the same values, as fast as the faster of their readers. */
+function branches(reader: ReadableStreamDefaultReader, Stream: Node): [ReadableStream, ReadableStream] {
+  const open = new Map<Source, ReadableStreamDefaultController>()
+  const reasons: unknown[] = []
+  const cancelled = Promise.withResolvers<void>()
+  let reading: Promise<void> | undefined
+  const pass = ({ done, value }: ReadableStreamReadResult<unknown>): void => {
+    reading = undefined
+    for (const controller of open.values()) {
+      if (done) controller.close()
+      else controller.enqueue(value)
+    }
+    if (done) cancelled.resolve()
+  }
+  const fail = (error: unknown): void => {
+    for (const controller of open.values()) controller.error(error)
+    cancelled.resolve()
+  }
+  reader.closed.catch(fail)
+  const branch = (index: 0 | 1): ReadableStream => {
+    const source: Source = {
+      start: (controller) => void open.set(source, controller),
+      pull() {
+        reading ??= reader.read().then(pass, fail)
+        return reading
+      },
+      cancel(reason) {
+        open.delete(source)
+        reasons[index] = reason
+        if (open.size === 0) reader.cancel(reasons).then(cancelled.resolve, cancelled.reject)
+        return cancelled.promise
+      },
+    }
+    return new Stream(source)
+  }
+  return [branch(0), branch(1)]
+}
+
+function define(object: object, name: string, value: unknown): void {
+  defineProperty(object, name, { value, writable: true, configurable: true, enumerable: true })
+}
+
+const noBytes = (option: string): TypeError =>
+  new Refusal(`Streams of bytes do not exist in a compartment. Leave \`${option}\` out, and send Uint8Arrays as values.`)

@@ -1,0 +1,41 @@
+import { StringDecoder as NodeStringDecoder } from 'node:string_decoder'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { StringDecoder, TextDecoder } from '../src/worker/decoders.ts'
+
+const chunks = fc.array(fc.uint8Array({ maxLength: 6 }), { maxLength: 6 })
+
+describe('decoders of a compartment', () => {
+  it('say what those of Node say', () => {
+    const encoding = fc.constantFrom<BufferEncoding>('utf8', 'utf16le', 'base64', 'hex', 'latin1')
+    fc.assert(fc.property(encoding, chunks, (name, given) => {
+      const [ours, theirs] = [new StringDecoder(name), new NodeStringDecoder(name)]
+      for (const bytes of given) expect(ours.write(bytes)).toBe(theirs.write(bytes as Buffer))
+      expect(ours.end()).toBe(theirs.end())
+    }))
+    const label = fc.constantFrom('utf-8', 'utf-16le', 'shift_jis', 'latin1', 'gb18030')
+    fc.assert(fc.property(label, chunks, (name, given) => {
+      const [ours, theirs] = [new TextDecoder(name), new globalThis.TextDecoder(name)]
+      for (const bytes of given) expect(ours.decode(bytes, { stream: true })).toBe(theirs.decode(bytes, { stream: true }))
+      expect(ours.decode()).toBe(theirs.decode())
+    }))
+  })
+
+  it('tell how they were made', () => {
+    const { encoding, fatal, ignoreBOM } = new TextDecoder('utf8', { fatal: true, ignoreBOM: true })
+    expect([encoding, fatal, ignoreBOM]).toEqual(['utf-8', true, true])
+    expect(new StringDecoder('UTF-8' as BufferEncoding).encoding).toBe('utf8')
+    expect(Object.prototype.toString.call(new TextDecoder())).toBe('[object TextDecoder]')
+  })
+
+  it('refuse what those of Node refuse', () => {
+    expect(() => new StringDecoder('runes' as BufferEncoding)).toThrow(expect.objectContaining({ code: 'ERR_UNKNOWN_ENCODING' }))
+    expect(() => new TextDecoder('runes')).toThrow(RangeError)
+    expect(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from([255]))).toThrow(TypeError)
+  })
+
+  it('show nothing of what they work on', () => {
+    expect(Reflect.ownKeys(new StringDecoder())).toEqual(['encoding'])
+    expect(Reflect.ownKeys(new TextDecoder('shift_jis'))).toEqual([])
+  })
+})

@@ -1,0 +1,27 @@
+import type { Json } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { invocation, newSandbox, refusal, REMOTE, requestOf, running } from './fixture.ts'
+
+describe.each(REMOTE)('what nobody catches in a %s', (placement) => {
+  const lastWords = async (thrown: string): Promise<{ readonly code: string; readonly message: string; readonly data: Json | undefined }> => {
+    const source = running(`setTimeout(() => { throw ${thrown} }); await new Promise(() => undefined)`)
+    const session = await newSandbox().open(requestOf({ placement, source }))
+    return refusal(session.call(invocation()))
+  }
+
+  it('is told by its message', async () => {
+    expect(await lastWords("new TypeError('torn')")).toMatchObject({
+      code: 'CompartmentCrashed', message: expect.stringContaining('nobody caught an error: torn') as string,
+    })
+  })
+
+  it('is told without ending whoever is told, however it was made', async () => {
+    const made = "Object.defineProperties(new Error('odd'), { constructor: { value: Error }, cause: { get: undefined } })"
+    expect(await lastWords(made)).toMatchObject({ code: 'CompartmentCrashed' })
+  })
+
+  it('cannot pass for a limit of the host', async () => {
+    expect(await lastWords("Object.assign(new Error('x'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })"))
+      .toMatchObject({ code: 'CompartmentCrashed' })
+  })
+})

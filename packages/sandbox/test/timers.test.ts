@@ -1,0 +1,87 @@
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { TIMERS } from '../src/worker/timers.ts'
+
+const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate } = TIMERS as unknown as typeof import('node:timers')
+
+describe('timers of a compartment', () => {
+  it('do what timers do', async () => {
+    const told: unknown[] = []
+    await new Promise<void>((done) => setTimeout((...args: unknown[]) => {
+      told.push(...args)
+      done()
+    }, 1, 'late', 2))
+    await new Promise<void>((done) => {
+      const interval = setInterval(() => {
+        told.push('again')
+        if (told.length < 4) return
+        clearInterval(interval)
+        done()
+      }, 1)
+    })
+    await new Promise<void>((done) => setImmediate((text: string) => {
+      told.push(text)
+      done()
+    }, 'at once'))
+    expect(told).toEqual(['late', 2, 'again', 'again', 'at once'])
+  })
+
+  it('do not come once they are cleared, by themselves, their number or the end of a block', async () => {
+    const told: string[] = []
+    clearTimeout(setTimeout(() => told.push('itself'), 1))
+    clearTimeout(+setTimeout(() => told.push('number'), 1))
+    clearTimeout(`${+setTimeout(() => told.push('text'), 1)}`)
+    clearImmediate(setImmediate(() => told.push('immediate')))
+    {
+      using timer = setTimeout(() => told.push('block'), 1)
+      expect(timer.hasRef()).toBe(true)
+      using immediate = setImmediate(() => told.push('block'))
+      expect(immediate.hasRef()).toBe(true)
+    }
+    setTimeout(() => told.push('closed'), 1).close()
+    await new Promise<void>((done) => setTimeout(done, 20))
+    expect(told).toEqual([])
+  })
+
+  it('can be held on to, let go of and begun again', () => {
+    for (const timer of [setTimeout(() => undefined, 1), setInterval(() => undefined, 1)]) {
+      expect([timer.unref(), timer.refresh(), timer.ref()]).toEqual([timer, timer, timer])
+      expect(timer.unref().hasRef()).toBe(false)
+      clearTimeout(timer)
+    }
+    expect(setImmediate(() => undefined).unref().hasRef()).toBe(false)
+  })
+
+  it('become promises', async () => {
+    expect(await promisify(setTimeout)(1, 'late')).toBe('late')
+    expect(await promisify(setImmediate)('at once')).toBe('at once')
+  })
+
+  it('show nothing of what Node keeps', async () => {
+    const shown = [setTimeout(() => undefined), setImmediate(() => undefined)]
+    await new Promise<void>((done) => setTimeout(function self(this: NodeJS.Timeout) {
+      shown.push(this as never)
+      done()
+    }))
+    for (const timer of shown) {
+      expect(Reflect.ownKeys(timer)).toEqual([])
+      expect(Reflect.ownKeys(Object.getPrototypeOf(timer) as object).map(String).filter((key) => /^_|async|inspect/i.test(key)))
+        .toEqual([])
+    }
+  })
+
+  it.each([
+    ['looks like a timer', { _onTimeout: () => undefined, _idleNext: {} }], ['is a function', Object.assign(() => 1, { _onTimeout: 1 })],
+    ['is nothing', null],
+  ])('leave alone what %s', (_what, given) => {
+    const before = { ...given }
+    for (const clear of [clearTimeout, clearInterval, clearImmediate]) clear(given as never)
+    expect({ ...given }).toEqual(before)
+  })
+
+  it('say what is wrong with a callback that is none', () => {
+    for (const start of [setTimeout, setInterval, setImmediate]) {
+      expect(() => start('code' as never)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' }))
+    }
+  })
+})
