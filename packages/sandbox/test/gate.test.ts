@@ -81,6 +81,8 @@ const requestText = (method: string, argument: string): string => `[[${broker.re
 const filling = (path: readonly unknown[], argument: unknown): readonly unknown[] =>
   [text([...request({ args: [argument] }), [path]]), 'x'.repeat(5_000)]
 
+const ROOM_BYTES = 2 * 1024 * 1024
+
 const PACKETS: Readonly<Record<string, unknown>> = {
   'not a text': { a: 1 },
   'not JSON': '[',
@@ -107,6 +109,10 @@ const PACKETS: Readonly<Record<string, unknown>> = {
   'a text for a constructor': filling([0, 'constructor', 'prototype', 'polluted'], {}),
   'a text for the length of a list': filling(['length'], null),
   'a text inside a text': filling([0, 0], 'x'),
+  'a room that was not handed to it': new ArrayBuffer(ROOM_BYTES),
+  'a room without a frame': [new ArrayBuffer(ROOM_BYTES), 100],
+  'a room of memory that is shared': [new SharedArrayBuffer(ROOM_BYTES), 100],
+  'a room of another size': [new ArrayBuffer(ROOM_BYTES / 2), 100],
   'two texts for one place': [text([...request({ args: [null] }), [[0], [0]]]), 'x', 'y'],
 }
 

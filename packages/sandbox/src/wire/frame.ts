@@ -10,6 +10,8 @@ export const MAX_FRAME_BYTES = SEVERAL - 1
 const BYTE_PER_CHARACTER = 0x8000_0000
 const MAX_CHARACTER_BYTES = 4
 
+const encoder = new TextEncoder()
+
 /** One packet as bytes: the length of what follows, little-endian, then the text in UTF-8. A long one is in a room to give back. */
 export function encodeFrame(packet: Packet): Buffer {
   if (typeof packet === 'string') {
@@ -27,18 +29,38 @@ export function encodeFrame(packet: Packet): Buffer {
  * with room for one character more. That is used if any is not, for all of them do not fit then; undefined is returned.
  */
 function encodeAscii(texts: readonly string[]): Buffer | undefined {
+  const frame = takeRoom(asciiBytes(texts))
+  const bytes = writeAscii(frame, texts)
+  // What was not written does not go out.
+  return bytes === undefined ? void giveBack(frame) : frame.subarray(0, bytes)
+}
+
+/** How much room a frame of these texts needs, if they are ASCII. */
+export function asciiBytes(texts: readonly string[]): number {
   let bytes = LENGTH_BYTES + MAX_CHARACTER_BYTES
   for (const text of texts) bytes += LENGTH_BYTES + text.length
-  const frame = takeRoom(bytes)
+  return bytes
+}
+
+/** Returns how many bytes the frame has; undefined when one of the texts is not ASCII. Contract: there is room for it. */
+export function writeAscii(frame: Buffer, texts: readonly string[]): number | undefined {
   let at = LENGTH_BYTES
   for (const text of texts) {
     const start = frame.writeUInt32LE(text.length + BYTE_PER_CHARACTER, at)
-    if (frame.write(text, start, text.length + MAX_CHARACTER_BYTES, 'utf8') !== text.length) return void giveBack(frame)
     at = start + text.length
+    // A third faster than `write`, and as exact.
+    const { read, written } = encoder.encodeInto(text, frame.subarray(start, at + MAX_CHARACTER_BYTES))
+    if (read !== text.length || written !== text.length) return undefined
   }
   frame.writeUInt32LE(at - LENGTH_BYTES + SEVERAL, 0)
-  // What was not written does not go out.
-  return frame.subarray(0, at)
+  return at
+}
+
+/** The packet of a frame that is there as a whole. Contract: throws FrameFault for bytes that are none. */
+export function readFrame(frame: Buffer): Packet {
+  const header = frame.length >= LENGTH_BYTES ? frame.readUInt32LE(0) : 0
+  if (header !== frame.length - LENGTH_BYTES + SEVERAL) throw new FrameFault('The bytes are no frame of several texts.')
+  return readPacket(frame, LENGTH_BYTES, frame.length, true)
 }
 
 function encodeSeveral(texts: readonly string[]): Buffer {

@@ -1,15 +1,39 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Transport } from './transport.ts'
+import { isHandover, TravellingRooms, type Handover } from './travelling-rooms.ts'
+import type { Packet, Transport, TransportReceiver } from './transport.ts'
 
-/** Between threads of one process: each packet is posted as it is. The queue of a port cannot be measured. */
+/**
+ * Between threads of one process: short packets are posted as they are, long ones in rooms that are handed over. The queue of a port
+ * cannot be measured.
+ */
 export function portTransport(port: MessagePort): Transport {
+  const rooms = new TravellingRooms()
+  /** Contract: throws FrameFault. */
+  const unpack = (handover: Handover): Packet => {
+    const packet = rooms.unpack(handover)
+    const owed = rooms.owed()
+    if (owed) port.postMessage(owed, [owed])
+    return packet
+  }
+  const hear = (message: unknown, receiver: TransportReceiver): void => {
+    if (rooms.isAwaited(message)) return rooms.keep(message)
+    let packet = message
+    try {
+      if (isHandover(message)) packet = unpack(message)
+    } catch (error) {
+      return receiver.closed(error as Error)
+    }
+    receiver.packet(packet)
+  }
   return {
     queuedBytes: 0,
     send(packet) {
-      port.postMessage(packet)
+      const handover = rooms.pack(packet)
+      if (handover === undefined) port.postMessage(packet)
+      else port.postMessage(handover, [handover[0]])
     },
     listen(receiver) {
-      port.on('message', (packet: unknown) => receiver.packet(packet))
+      port.on('message', (message: unknown) => typeof message === 'string' ? receiver.packet(message) : hear(message, receiver))
       port.on('messageerror', (error: Error) => receiver.closed(error))
       port.once('close', () => receiver.closed())
     },
