@@ -31,9 +31,12 @@ export class TravellingRooms {
 
   /** undefined where it has to be cloned. */
   pack(packet: Packet): Handover | undefined {
+    const owesNone = this.#away >= 0
+    // Most of what is sent.
+    if (owesNone && typeof packet === 'string') return undefined
     const texts = typeof packet === 'string' ? [packet] : packet
     const bytes = asciiBytes(texts)
-    if (bytes > ROOM_BYTES || (bytes < LONG_BYTES && this.#away >= 0)) return undefined
+    if (bytes > ROOM_BYTES || (owesNone && bytes < LONG_BYTES)) return undefined
     const room = this.#here.pop() ?? (this.#away < MOST_ROOMS ? new Room(ROOM_BYTES) : undefined)
     if (room === undefined) return undefined
     const written = writeAscii(Buffer.from(room), texts)
