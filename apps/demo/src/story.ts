@@ -15,8 +15,13 @@ export interface Story {
 
 type Colour = Parameters<typeof styleText>[0]
 
-export function printedStory(write: (line: string) => void): Story {
-  const line = (who: string, colour: Colour, text: string) => write(`  ${styleText(colour, who.padEnd(8))} ${visibleText(text)}`)
+/** Where what somebody says begins. */
+const INDENT = 11
+
+/** `columns` of the screen, where there is one: then the terminal breaks no line by itself. */
+export function printedStory(write: (line: string) => void, columns?: number): Story {
+  const line = (who: string, colour: Colour, text: string) =>
+    write(`  ${styleText(colour, who.padEnd(INDENT - 3))} ${inColumns(visibleText(text), columns).join(`\n${' '.repeat(INDENT)}`)}`)
   return {
     title: (text) => write(`\n${styleText('bold', text)}`),
     model: (text) => line('model', 'cyan', text),
@@ -30,4 +35,18 @@ export function printedStory(write: (line: string) => void): Story {
       ? line('✓', 'green', 'as it should be')
       : faults.forEach((fault) => line('✗', 'red', fault)),
   }
+}
+
+/** Broken after a space, or anywhere in a word that does not fit. */
+function inColumns(text: string, columns = Infinity): readonly string[] {
+  const width = Math.max(columns - INDENT, 20)
+  const lines: string[] = []
+  let rest = text
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width)
+    const end = space > width / 2 ? space : width
+    lines.push(rest.slice(0, end))
+    rest = rest.slice(end).trimStart()
+  }
+  return [...lines, rest]
 }

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { differences } from '../src/scenario.ts'
 import { SCENARIOS } from '../src/scenarios/index.ts'
+import { printedStory } from '../src/story.ts'
 import type { Outcome } from 'bulkhead'
 
 const metadata: Outcome['metadata'] = { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 }
@@ -20,6 +22,25 @@ describe('the demo', () => {
     expect(printed).toContain('Every scenario went as it should.')
     expect(code).toBe(0)
     for (const { title } of SCENARIOS) expect(printed).toContain(title)
+  })
+})
+
+describe('what is printed', () => {
+  const text = (columns: number | undefined) => {
+    const lines: string[] = []
+    printedStory((line) => lines.push(...stripVTControlCharacters(line).split('\n')), columns).model(`${'some words '.repeat(12)}${'x'.repeat(100)}`)
+    return lines
+  }
+
+  it('fits the screen, each line below the first word', () => {
+    const lines = text(60)
+    expect(lines.length).toBeGreaterThan(3)
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(60)
+    for (const line of lines.slice(1)) expect(line).toMatch(/^ {11}\S/)
+  })
+
+  it('is one line for whoever reads a pipe', () => {
+    expect(text(undefined)).toHaveLength(1)
   })
 })
 

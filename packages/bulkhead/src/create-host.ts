@@ -29,7 +29,9 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
 }
 
 /** The host with what only the whole knows. */
-export interface Host extends Omit<CoreHost, 'switchWorkspace'>, Pick<BundledLayer, 'offeredTools'> {
+export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<BundledLayer, 'offeredTools'> {
+  /** Lets running calls end, cancels what is left, stops extensions in reverse order, and closes the store. Never rejects; idempotent. */
+  close(): ReturnType<CoreHost['close']>
   /**
    * From here on the host works in another folder, with the layer of that project. Sessions that are open stay in theirs.
    * Rejects with ProjectPathInvalid, and then nothing has changed. Trust is decided as for the first folder.

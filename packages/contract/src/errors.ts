@@ -99,7 +99,7 @@ export const ERRORS = Object.freeze({
   HostClosed: row('Session', 'caller', once, 'The host is closed or closing.', 'Create another host.'),
 
   // Compartments and the boundary.
-  CompartmentStartFailed: row('ExtensionHost', 'extension', again, 'The code of the extension could not be imported.', 'Read the message; run the extension by itself.'),
+  CompartmentStartFailed: row('ExtensionHost', 'extension', again, 'The code of the extension could not be imported.', 'Read the message; `node --check` on each file shows where its syntax is wrong.'),
   CompartmentStartTimeout: row('ExtensionHost', 'extension', again, 'The code of the extension was not imported in time.', 'Do less while it is imported, or raise startMs for this extension.'),
   NoPlaceFree: row('ExtensionHost', 'host', again, 'As many compartments run as the host may have, and none of them ended in time.', 'Try again later, or allow the host more of them.'),
   CompartmentCrashed: row('ExtensionHost', 'extension', again, 'The compartment ended by itself while it was needed.', 'The next call starts it again; tell the publisher if it goes on.'),

@@ -7,8 +7,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { generatedFiles } from '../scripts/generated-files.ts'
+import { configFileSchema } from '../src/config.ts'
 import { ERRORS } from '../src/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../src/json.ts'
+import { manifestSchema } from '../src/manifest.ts'
 import { invalidConfigs, validConfigs } from './samples/configs.ts'
 import { invalid, valid } from './samples/manifests.ts'
 
@@ -47,6 +49,19 @@ describe('generated files', () => {
       expect(different.output.trim().split('\n')).toHaveLength(1)
     })
   })
+})
+
+it('the example of docs/configuration.md is a configuration', async () => {
+  const page = await readFile(join(root, 'docs', 'configuration.md'), 'utf8')
+  expect(configFileSchema.safeParse(JSON.parse(/^```json\n([\s\S]*?)^```/m.exec(page)![1]!)).error).toBeUndefined()
+})
+
+it.each([
+  ['manifest.md', Object.keys(manifestSchema.shape)], ['configuration.md', Object.keys(configFileSchema.shape)],
+])('docs/%s has a row for each key', async (name, keys) => {
+  const page = await readFile(join(root, 'docs', name), 'utf8')
+  const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1])
+  expect(rows).toEqual(keys.filter((key) => key !== '$schema'))
 })
 
 describe('docs/errors.md', () => {

@@ -96,6 +96,14 @@ describe('what deserves a look', () => {
     ])
     expect((await home.load({}, 'trusted', { mode: 'allowlist' })).diagnostics).toEqual([])
   })
+
+  test('servers that no bridge leads to', async () => {
+    using home = new HomeFixture()
+    const location = home.write(configOf(home.globalRoot), { mcp: { files: { type: 'local', command: ['files-server'] } }, openapi: {} })
+    expect((await home.load()).diagnostics).toMatchObject([
+      { severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid', layer: 'global', location, path: '/mcp', message: expect.stringContaining('offers no tools') },
+    ])
+  })
 })
 
 describe('the configuration of an extension', () => {

@@ -90,7 +90,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     const neighbourAnswers = await neighbourOf(sandbox, placement)
     const open = (source: string): Promise<BulkheadError> => refusal(sandbox.open(requestOf({ placement, source })))
     expect(await open('throw new Error("not today")')).toMatchObject({
-      code: 'CompartmentStartFailed', message: './index.js could not be imported: not today',
+      code: 'CompartmentStartFailed', message: './index.js could not be imported: not today (index.js, line 1)',
     })
     expect(await open('throw null')).toMatchObject({ code: 'CompartmentStartFailed' })
     expect(await open('this is not JavaScript')).toMatchObject({ code: 'CompartmentStartFailed' })

@@ -1,4 +1,4 @@
-import type { CompartmentLoadRequest, Json, JsonObject, LifecyclePhase, LoadReply } from '@bulkhead/contract'
+import type { CompartmentLoadRequest, Json, JsonObject, LifecyclePhase, LoadReply, WireError } from '@bulkhead/contract'
 import type { Ask } from '../extension/ask.ts'
 import { Resident } from '../extension/resident.ts'
 import type { PlainLimits } from '../wire/plain-json.ts'
@@ -29,7 +29,7 @@ export class Compartment {
       if (isOurs(error)) throw error
       throw new CodedError(
         'CompartmentStartFailed',
-        `${request.main} could not be imported: ${toWireError(error).message}`,
+        `${request.main} could not be imported: ${describeImport(toWireError(error))}`,
         { cause: error },
       )
     }
@@ -80,4 +80,10 @@ function isOurs(error: unknown): boolean {
   } catch {
     return false
   }
+}
+
+/** With where it happened, which V8 tells of all but faults of syntax. */
+function describeImport({ message, stack = '' }: WireError): string {
+  const [, file, line] = /\n {4}at .*?tool:\/\/[^/\s]+\/([^\s:]+):(\d+):\d+/.exec(stack) ?? []
+  return file === undefined ? message : `${message} (${file}, line ${line})`
 }

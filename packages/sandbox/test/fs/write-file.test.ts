@@ -12,6 +12,7 @@ describe('writing', () => {
     expect(await fs.write('out/x/y/z.txt', 'deep')).toEqual({ bytes: 4, created: true })
     expect(await readFile(join(workspace, 'out/x/y/z.txt'), 'utf8')).toBe('deep')
     expect(await codeOf(fs.write('flat/a.md', ''))).toBe('NotFound')
+    await expect(fs.write('flat/a.md', '')).rejects.toThrow(/^The folder of "flat\/a\.md" does not exist, and the tool may not make it\. Declare /)
     expect(await codeOf(fs.write('a/b/c.txt', ''))).toBe('NotFound')
     expect(await codeOf(fs.edit('out/none/a', 'x', 'y'))).toBe('NotFound')
     expect(await codeOf(fs.write('out/x/y/z.txt/below', ''))).toBe('NotFound')

@@ -18,6 +18,8 @@ const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = ne
   ['EMFILE', ['ResourceBusy', 'could not be opened because too many files are']],
 ])
 
+export const isAbsent = (error: unknown): boolean => (error as { readonly code?: unknown } | undefined)?.code === 'ENOENT'
+
 export const isMissing = (error: unknown): boolean => {
   const { code } = error as { readonly code?: unknown }
   return code === 'ENOENT' || code === 'ENOTDIR'
@@ -41,6 +43,12 @@ export async function fileFault<T>(given: string, work: () => Promise<T>): Promi
     throw new BulkheadError(fault[0], `"${given}" ${fault[1]}.`, { cause: error, data: { path: given } })
   }
 }
+
+/** Of something new: it is not the file that is missed. */
+export const folderMissing = (path: string): BulkheadError => new BulkheadError(
+  'NotFound', `The folder of "${path}" does not exist, and the tool may not make it. Declare the folder with all in it in \`requires.fs.write\`, such as {workspace}/folder/**.`,
+  { data: { path } },
+)
 
 export const notRegular = (path: string): BulkheadError =>
   new BulkheadError(

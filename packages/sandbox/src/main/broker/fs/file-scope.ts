@@ -6,7 +6,7 @@ import type { Disk, Found } from './disk.ts'
 import { systemDisk } from './disk.ts'
 import type { FarFolders } from './far-folders.ts'
 import { farFoldersHere } from './far-folders.ts'
-import { fileFault } from './file-fault.ts'
+import { fileFault, folderMissing, isAbsent } from './file-fault.ts'
 import type { HeldFolder, Holding } from './held-folder.ts'
 import { systemHolding } from './held-folder.ts'
 import { readNearFile } from './near-file.ts'
@@ -117,7 +117,11 @@ export class FileScope {
     }
     const match = await this.matcher()
     await fileFault(place.given, () => this.#make(place.given, this.parent(place).folder, match))
-    return this.inFolder(place, work)
+    try {
+      return await this.inFolder(place, begin)
+    } catch (error) {
+      throw !begun && BulkheadError.is(error) && isAbsent(error.cause) ? folderMissing(place.given) : error
+    }
   }
 
   /** Does something with a folder itself. */

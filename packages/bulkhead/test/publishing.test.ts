@@ -1,0 +1,46 @@
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { bulkhead } from './command.ts'
+
+const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/publishing.md'), 'utf8')
+const block = (info: string): string => new RegExp('^```' + info.replace('.', '\\.') + '\\n([\\s\\S]*?)^```', 'm').exec(PAGE)![1]!
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-publishing-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+it('the example of docs/publishing.md conforms, reaches its host with a secret it does not see, and writes where it may', async () => {
+  const heard: (string | undefined)[] = []
+  const server = createServer(({ url, headers }, response) => {
+    heard.push(`${url} ${headers.authorization}`)
+    response.writeHead(url === '/v1/Oslo' ? 200 : 404, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ sky: 'clear', echoed: headers.authorization }))
+  }).listen(0, 'localhost')
+  await once(server, 'listening')
+  try {
+    const host = `localhost:${(server.address() as AddressInfo).port}`
+    const here = (text: string) => text.replaceAll('https://api.weather.example', `http://${host}`).replaceAll('api.weather.example', host)
+    mkdirSync(join(folder, 'weather-tool'))
+    writeFileSync(join(folder, 'weather-tool/bulkhead.json'), here(block('json bulkhead.json')))
+    writeFileSync(join(folder, 'weather-tool/index.js'), here(block('js index.js')))
+    expect(await bulkhead(['check', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
+    expect(await bulkhead(['install', './weather-tool', '--yes'], folder)).toMatchObject({ code: 0 })
+
+    const forecast = (city: string) => bulkhead(
+      ['call', 'forecast', '--mode', 'yolo', '--args', JSON.stringify({ city })], folder, { WEATHER_TOKEN: 'a-secret-of-the-operator' })
+    const told = await forecast('Oslo')
+    expect(told.stderr).toBe('')
+    expect(JSON.parse(told.stdout)).toMatchObject({ city: 'Oslo', sky: 'clear' })
+    expect(told.stdout + told.stderr).not.toContain('a-secret-of-the-operator')
+    expect(JSON.parse(readFileSync(join(folder, 'weather/Oslo.json'), 'utf8'))).toMatchObject({ sky: 'clear' })
+    expect(await forecast('Atlantis')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NotFound There is no city "Atlantis"/) })
+    expect(heard).toEqual(['/v1/Oslo Bearer a-secret-of-the-operator', '/v1/Atlantis Bearer a-secret-of-the-operator'])
+  } finally {
+    server.close()
+  }
+})

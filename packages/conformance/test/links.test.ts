@@ -1,0 +1,33 @@
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const PAGES = ['*.md', 'docs/**/*.md', 'packages/*/README.md'].flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+
+/** Text in code is not a link. */
+const prose = (page: string): string => readFileSync(join(ROOT, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '')
+
+/** As a page of the repository names its headings. */
+const anchorOf = (heading: string): string => heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').trim().replaceAll(' ', '-')
+const anchors = (page: string): ReadonlySet<string> =>
+  new Set([...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!)))
+
+function dead(page: string): readonly string[] {
+  return [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!).filter((target) => {
+    if (/^https?:/.test(target)) return false
+    const [path, anchor] = target.split('#') as [string, string?]
+    const file = path === '' ? join(ROOT, page) : join(ROOT, dirname(page), path)
+    if (!existsSync(file) || relative(ROOT, file).startsWith('..')) return true
+    return anchor !== undefined && (statSync(file).isDirectory() || !anchors(file).has(anchor))
+  })
+}
+
+it.each(PAGES)('every link of %s leads somewhere', (page) => {
+  expect(dead(page)).toEqual([])
+})
+
+it('every page of docs can be reached from the README', () => {
+  const linked = new Set([...prose('README.md').matchAll(/\]\(([^)#\s]+)/g)].map(([, target]) => target!))
+  expect(globSync('docs/*.md', { cwd: ROOT }).filter((page) => !linked.has(page))).toEqual([])
+})
