@@ -1,8 +1,10 @@
 /**
  * What needs no validator, for whoever must be there at once: a thread that is started for one question, a command that prints a
- * line. The same things as in the whole contract, which takes ten times as long to load.
+ * line, the store of either. The same things as in the whole contract, which takes ten times as long to load.
  */
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
 export { ERRORS, type ErrorCode } from './errors.ts'
-export { canonicalJson, isJsonObject, parseJson, pointerStep, type Json, type JsonObject } from './json.ts'
+export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep, type Json, type JsonObject } from './json.ts'
+export { auditRecord } from './ports/audit-group.ts'
+export { STORE_COLLECTIONS } from './ports/store.ts'
 export { visibleJson, visibleText } from './visible-text.ts'

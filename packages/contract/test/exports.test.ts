@@ -29,7 +29,8 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'canonicalJson', 'isJsonObject', 'messageOf', 'parseJson', 'pointerStep', 'visibleJson', 'visibleText',
+      'BulkheadError', 'ERRORS', 'JSON_LIMITS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'messageOf',
+      'parseJson', 'pointerStep', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })
   })

@@ -1,4 +1,5 @@
-import { STORE_COLLECTIONS, type StoreCollection } from '@bulkhead/contract'
+import type { StoreCollection } from '@bulkhead/contract'
+import { STORE_COLLECTIONS } from '@bulkhead/contract/plain'
 import { storeFault } from './store-fault.ts'
 
 /** Room for two of the longest paths and what is said about them. */

@@ -1,4 +1,5 @@
-import { auditRecord, isJsonObject, type AuditForm, type AuditGroup, type AuditRow, type Json } from '@bulkhead/contract'
+import type { AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
+import { auditRecord, isJsonObject, type Json } from '@bulkhead/contract/plain'
 import { BETWEEN } from './audit-chain.ts'
 import { GAP, type AuditDraft } from './audit-draft.ts'
 import { checkLength, damagedRecord, readRecord } from './record-text.ts'

@@ -1,4 +1,5 @@
-import { STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection } from '@bulkhead/contract'
+import type { AuditEntry, AuditSpan, Store, StoreCollection } from '@bulkhead/contract'
+import { STORE_COLLECTIONS, type Json } from '@bulkhead/contract/plain'
 import { auditPage, byKey, checkAddress, nameOf } from './address.ts'
 import { CHAIN_START, linkOf } from './audit-chain.ts'
 import { readRecord, writeRecord } from './record-text.ts'

@@ -1,4 +1,4 @@
-import { JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type BulkheadError, type Json } from '@bulkhead/contract'
+import { JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type BulkheadError, type Json } from '@bulkhead/contract/plain'
 import { storeFault } from './store-fault.ts'
 
 /** A value as it is kept. Contract: what this returns, `readRecord` can read. */

@@ -1,4 +1,4 @@
-import { BulkheadError, type JsonObject } from '@bulkhead/contract'
+import { BulkheadError, type JsonObject } from '@bulkhead/contract/plain'
 
 /** Why a store is unavailable, as `data.reason` of the error. Programs branch on this, people read the message. */
 export type StoreFaultReason =

@@ -1,4 +1,5 @@
-import { BulkheadError, canonicalJson, type AuditEntry, type AuditSpan } from '@bulkhead/contract'
+import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
+import { BulkheadError, canonicalJson } from '@bulkhead/contract/plain'
 import { BETWEEN, linkOf } from './audit-chain.ts'
 import { readGroup } from './group-text.ts'
 

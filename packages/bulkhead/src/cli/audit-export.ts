@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { BulkheadError, isJsonObject, parseJson, visibleJson, type AuditEntry, type AuditSpan, type Json, type Store } from '@bulkhead/contract'
+import type { AuditEntry, AuditSpan, Store } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject, parseJson, visibleJson, type Json } from '@bulkhead/contract/plain'
 import type { AuditSource } from '@bulkhead/store'
 
 const PAGE = 1_000

@@ -1,4 +1,5 @@
-import { isJsonObject, type AuditEntry, type Json, type JsonObject, type Store } from '@bulkhead/contract'
+import type { AuditEntry, Store } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
 import { table } from './table.ts'
 
 const PAGE = 500

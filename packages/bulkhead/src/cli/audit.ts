@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { BulkheadError, type AuditEntry, type Store } from '@bulkhead/contract'
+import type { AuditEntry, Store } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract/plain'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { printJson } from './answer.ts'
 import { exportLines, openExport } from './audit-export.ts'

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { BulkheadError, type Store } from '@bulkhead/contract'
+import type { Store } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract/plain'
 import { openSqliteStore } from '@bulkhead/store'
 import { storeFile } from '../store-file.ts'
 

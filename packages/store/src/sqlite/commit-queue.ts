@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract/plain'
 import { LogSync } from './log-sync.ts'
 import { PATIENCE_MS, patiently } from './patience.ts'
 import { isBusy, isSystemError, sqliteFault } from './sqlite-fault.ts'

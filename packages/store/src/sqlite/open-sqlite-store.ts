@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { BulkheadError, type Store } from '@bulkhead/contract'
+import type { Store } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract/plain'
 import { keepFromOthers, prepareLocation } from './location.ts'
 import { BLOCKING_WAIT_MS, patiently } from './patience.ts'
 import { migrate, refuseStrangers } from './schema.ts'

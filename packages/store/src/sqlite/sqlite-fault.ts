@@ -1,4 +1,4 @@
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError, messageOf } from '@bulkhead/contract/plain'
 import { storeFault, type StoreFaultReason } from '../store-fault.ts'
 
 interface Explanation {
