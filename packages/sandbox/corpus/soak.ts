@@ -3,10 +3,11 @@
 // anew, and with it the security page. Ends with 1 when something that must be contained is not, when an attack does not reach
 // its aim where nothing confines it, or when the record says something else.
 import { isDeepStrictEqual } from 'node:util'
+import { PLACEMENTS } from './case.ts'
 import { attackOf } from './cases/index.ts'
 import { readRecord, writeRecord, writeSection } from './record.ts'
 import type { Record } from './run/measure.ts'
-import { notContainedInThread, REACHING, reachedWithout, runAll, runControls } from './run/measure.ts'
+import { CONFINED, notContainedInThread, REACHING, reachedWithout, runAll, runControls } from './run/measure.ts'
 import type { Observation } from './run/verdict.ts'
 import { faultsOf, reached } from './run/verdict.ts'
 import { renderSection } from './section.ts'
@@ -25,6 +26,14 @@ function judge(observation: Observation): void {
   if (faults.length > 0 && required) wrong++
   print(`${String(id).padStart(3)}  ${placement.padEnd(7)}  ${`${tookMs} ms`.padStart(9)}  ${word.padEnd(26)}  ${attack.title}`)
   for (const fault of faults) print(`${' '.repeat(26)}${fault}`)
+}
+
+/** Of what is told only where it is not as it must be: how far it is. */
+function counter(all: number): () => void {
+  let done = 0
+  return () => {
+    if (++done % 50 === 0 || done === all) print(`${String(done).padStart(5)} of ${all}`)
+  }
 }
 
 function control(observation: Observation): void {
@@ -46,14 +55,22 @@ async function compare(measured: Record): Promise<void> {
 
 print('every attack by itself')
 const observations = await runAll({ lanes, onObservation: judge })
-print(`\nthe same code where nothing confines it (${REACHING.length})`)
-await runControls(REACHING, { lanes, onObservation: control })
+print('\nthe same code where nothing confines it')
+const oneMore = counter(REACHING.length)
+await runControls(REACHING, {
+  lanes,
+  onObservation: (observation) => {
+    control(observation)
+    oneMore()
+  },
+})
 print('\nwith the lockdown gone, and with the permission gone')
+const onObservation = counter(CONFINED.length * PLACEMENTS.length * 2)
 const record: Record = {
   node: process.versions.node,
   notContainedInThread: notContainedInThread(observations),
-  withoutLockdown: await reachedWithout('lockdown', { lanes }),
-  withoutPermission: await reachedWithout('native', { lanes }),
+  withoutLockdown: await reachedWithout('lockdown', { lanes, onObservation }),
+  withoutPermission: await reachedWithout('native', { lanes, onObservation }),
 }
 if (!process.argv.includes('--record')) await compare(record)
 else if (wrong === 0) {

@@ -31,6 +31,15 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
   const unsettled = async (session: CompartmentSession): Promise<boolean> =>
     await Promise.race([session.ended, Promise.resolve('running' as const)]) === 'running'
 
+  it('that has ended by itself is closed when nothing of it is left, however often it is asked for', async () => {
+    const sandbox = pooled()
+    const session = await sandbox.open(requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 10 } }))
+    expect(await codeOf(session.call(invocation({}, { signal: AbortSignal.timeout(50) })))).toBe('ToolCancelled')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
+    await Promise.race([session.close(), session.close()])
+    expect(sandbox.census()[placement].used).toBe(0)
+  })
+
   it('is given back, and woken by the next call, with its phases run and its state kept', async () => {
     const sandbox = pooled({ idleMs: IDLE_MS })
     let slot: Json = null

@@ -33,6 +33,8 @@ export class SleepySession implements CompartmentSession {
   readonly #over = new AbortController()
   /** Set while it is awake. */
   #session: RestingSession | undefined
+  /** The last that was awake, unless it was given back: of one that has ended by itself something may be left for a while. */
+  #last: CompartmentSession | undefined
   #falling: Promise<void> | undefined
   #waking: Promise<RestingSession> | undefined
   /** What is being answered, or waits until it is awake; of calls only those that wait. */
@@ -105,10 +107,9 @@ export class SleepySession implements CompartmentSession {
   }
 
   async close(reason?: BulkheadError): Promise<void> {
-    const session = this.#session
     const why = reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.')
     this.#finish({ kind: 'closed' }, why)
-    await Promise.all([session?.close(reason), this.#falling, this.#waking?.catch(() => undefined)])
+    await Promise.all([this.#last?.close(reason), this.#falling, this.#waking?.catch(() => undefined)])
   }
 
   /** The signal is read only where it has to be woken. */
@@ -157,6 +158,7 @@ export class SleepySession implements CompartmentSession {
 
   #adopt(session: RestingSession): void {
     this.#session = session
+    this.#last = session
     void session.ended.then((end) => {
       if (this.#session !== session) return
       this.#finish(end, end.kind === 'failed' ? end.error : new BulkheadError('CompartmentKilled', 'The compartment was closed.'))
@@ -194,6 +196,7 @@ export class SleepySession implements CompartmentSession {
 
   #fallAsleep(session: CompartmentSession): void {
     this.#session = undefined
+    this.#last = undefined
     this.#falling = this.#phases.undo(session, (phase, error) => {
       const text = `The phase ${phase} failed before a pause: ${messageOf(error)}`
       this.#request.services.log({ level: 'warn', text, callId: undefined })
