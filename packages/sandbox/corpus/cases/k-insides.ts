@@ -60,7 +60,8 @@ export const realmInsides = [
     const made = new TransformStream().readable
     const { inspect } = await import('node:util')
     const shown = []
-    await attempt(() => inspect(ReadableStream, { showHidden: true, stylize(text) { shown.push(...this?.seen ?? []); return text } }))
+    const stylize = function (text) { shown.push(...this?.seen ?? []); return text }
+    await attempt(() => inspect(ReadableStream, { showHidden: true, stylize }))
     return {
       plain: await bytes(() => new ReadableStream({ type: 'bytes' })),
       later: await bytes(() => {
