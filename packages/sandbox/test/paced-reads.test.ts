@@ -59,10 +59,13 @@ describe('long answers', () => {
     },
   )
 
-  it('do not hold up what may take long', () => {
+  it('do not hold up what may take long, and are not held up by searches', () => {
     const { begun, reads } = ground()
     for (let count = 0; count < 20; count++) void reads.methods['shell.run']('call')
     expect(begun.length).toBe(20)
+    for (let count = 0; count < 20; count++) void reads.methods['fs.search']('call')
+    void reads.methods['fs.read']('call')
+    expect(begun.length).toBe(20 + AT_ONCE + 1)
   })
 })
 
