@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as later } from 'node:timers/promises'
 import type { Json } from '@bulkhead/contract'
+import { BROKER_METHODS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import type { BrokerMethods } from '../src/main/broker/broker.ts'
 import { PacedReads } from '../src/main/paced-reads.ts'
@@ -15,9 +16,7 @@ function ground() {
   const begun: { readonly end: (value: Json) => void; readonly fail: (error: Error) => void }[] = []
   const wire = { queuedBytes: 0 }
   const read = (): Promise<Json> => new Promise((end, fail) => void begun.push({ end, fail }))
-  const methods = new Proxy({ 'fs.read': read, 'shell.run': read, 'state.read': read }, {
-    get: (given, name) => Reflect.get(given, name) ?? (() => Promise.resolve(null)),
-  }) as unknown as BrokerMethods
+  const methods = Object.fromEntries(Object.keys(BROKER_METHODS).map((name) => [name, read])) as unknown as BrokerMethods
   return { begun, wire, reads: new PacedReads(methods, () => wire.queuedBytes) }
 }
 
@@ -52,10 +51,21 @@ describe('long answers', () => {
     expect(await answer).toBe('read')
   })
 
-  it('do not hold up what may take long', () => {
+  it.each(['fs.read', 'fs.list', 'fs.glob', 'fs.find', 'fs.search', 'state.read', 'session.read'] as const)(
+    'are those of %s, each of which may start a process or hold megabytes', (method) => {
+      const { begun, reads } = ground()
+      for (let count = 0; count < 20; count++) void reads.methods[method]('call')
+      expect(begun.length).toBe(AT_ONCE)
+    },
+  )
+
+  it('do not hold up what may take long, and are not held up by searches', () => {
     const { begun, reads } = ground()
     for (let count = 0; count < 20; count++) void reads.methods['shell.run']('call')
     expect(begun.length).toBe(20)
+    for (let count = 0; count < 20; count++) void reads.methods['fs.search']('call')
+    void reads.methods['fs.read']('call')
+    expect(begun.length).toBe(20 + AT_ONCE + 1)
   })
 })
 

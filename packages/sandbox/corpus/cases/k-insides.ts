@@ -58,6 +58,10 @@ export const realmInsides = [
   attack(345, 'streams of bytes, which copy by numbers that stand open', `
     const bytes = (make) => attempt(() => make() && 'there')
     const made = new TransformStream().readable
+    const { inspect } = await import('node:util')
+    const shown = []
+    const stylize = function (text) { shown.push(...this?.seen ?? []); return text }
+    await attempt(() => inspect(ReadableStream, { showHidden: true, stylize }))
     return {
       plain: await bytes(() => new ReadableStream({ type: 'bytes' })),
       later: await bytes(() => {
@@ -66,11 +70,12 @@ export const realmInsides = [
       }),
       behind: await bytes(() => new made.constructor({ type: 'bytes' })),
       above: await bytes(() => new (Object.getPrototypeOf(ReadableStream))({ type: 'bytes' }).getReader()),
+      shown: await bytes(() => shown.map((Shown) => new Shown({ type: 'bytes' }))),
       reader: await bytes(() => made.getReader({ mode: 'byob' })),
       controller: await attempt(() => use(globalThis, 'ReadableByteStreamController') && 'there'),
     }
-  `, { plain: 'TypeError', later: 'TypeError', behind: 'TypeError', above: 'TypeError', reader: 'TypeError',
-    controller: 'absent' }),
+  `, { plain: 'TypeError', later: 'TypeError', behind: 'TypeError', above: 'TypeError', shown: 'TypeError',
+    reader: 'TypeError', controller: 'absent' }),
   attack(346, 'a search in bytes that ends nowhere', `
     const bytes = () => Buffer.from('abc')
     return {

@@ -1,9 +1,10 @@
 import type { BrokerMethod, Json } from '@bulkhead/contract'
 import type { BrokerMethods } from './broker/broker.ts'
 
-/** Methods whose answers may be long, and wait for nobody. */
-const READING: readonly BrokerMethod[] = [
-  'fs.read', 'fs.list', 'fs.glob', 'fs.find', 'fs.search', 'state.read', 'session.read',
+/** Methods whose answers may be long, and wait for nobody. Those that search take longer, and do not hold up the others. */
+const LANES: readonly (readonly BrokerMethod[])[] = [
+  ['fs.read', 'fs.list', 'state.read', 'session.read'],
+  ['fs.glob', 'fs.find', 'fs.search'],
 ]
 const AT_ONCE = 8
 /** What a compartment may leave unread before it gets more. */
@@ -17,30 +18,43 @@ type Read = (callId: unknown, ...args: readonly Json[]) => Promise<Json>
  */
 export class PacedReads {
   readonly methods: BrokerMethods
-  readonly #queuedBytes: () => number
+  readonly #lanes: readonly Lane[]
+
+  constructor(methods: BrokerMethods, queuedBytes: () => number) {
+    const paced = LANES.map((names) => ({ names, lane: new Lane(() => queuedBytes() <= UNREAD_BYTES) }))
+    this.#lanes = paced.map(({ lane }) => lane)
+    this.methods = Object.assign(Object.create(null) as object, methods, Object.fromEntries(paced.flatMap(({ names, lane }) =>
+      names.map((name) => [name, lane.paced(methods[name])] as const)))) as BrokerMethods
+  }
+
+  /** To be called when what was left unread has been read. */
+  goOn(): void {
+    for (const lane of this.#lanes) lane.goOn()
+  }
+}
+
+class Lane {
+  readonly #mayGo: () => boolean
   readonly #waiting: (() => void)[] = []
   #free = AT_ONCE
 
-  constructor(methods: BrokerMethods, queuedBytes: () => number) {
-    this.#queuedBytes = queuedBytes
-    this.methods = Object.assign(Object.create(null) as object, methods,
-      Object.fromEntries(READING.map((method) => [method, this.#paced(methods[method])]))) as BrokerMethods
+  constructor(mayGo: () => boolean) {
+    this.#mayGo = mayGo
   }
 
-  /** To be called when something of what was left unread has been read. */
   goOn(): void {
     while (this.#waiting.length > 0 && this.#isOpen) this.#waiting.shift()!()
   }
 
-  get #isOpen(): boolean {
-    return this.#free > 0 && this.#queuedBytes() <= UNREAD_BYTES
-  }
-
-  #paced(read: Read): Read {
+  paced(read: Read): Read {
     return (callId, ...args) => {
       if (this.#waiting.length === 0 && this.#isOpen) return this.#begin(read, callId, args)
       return new Promise((resolve) => this.#waiting.push(() => resolve(this.#begin(read, callId, args))))
     }
+  }
+
+  get #isOpen(): boolean {
+    return this.#free > 0 && this.#mayGo()
   }
 
   #begin(read: Read, callId: unknown, args: readonly Json[]): Promise<Json> {

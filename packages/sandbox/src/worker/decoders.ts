@@ -3,7 +3,7 @@ import { TextDecoder as NodeTextDecoder } from 'node:util'
 
 /**
  * Node keeps what its decoders work on beside their methods, where anyone can change it, and native code takes it as it is: it
- * then reads and writes memory of the process that is not theirs. These hold Node's own where nobody else reaches it.
+ * then reads memory of the process that is not theirs, or ends it. These hold Node's own where nobody else reaches it.
  */
 export class StringDecoder {
   readonly encoding: string

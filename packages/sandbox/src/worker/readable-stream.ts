@@ -5,7 +5,6 @@ import type {
 /** Taken now: what runs later in this thread may have put something else in its place. */
 const { defineProperty } = Object
 const { apply, construct } = Reflect
-const Facade = Proxy
 const Refusal = TypeError
 
 type Node = typeof ReadableStream
@@ -26,10 +25,7 @@ export function withoutBytes(node: Node): Node {
 function exchange(node: Node): Node {
   const { prototype } = node
   const { getReader } = prototype as ReadableStream
-  const facade = new Facade(node, {
-    construct: (target, [source, ...rest]: readonly unknown[], newTarget) =>
-      construct(target, [plainSource(source), ...rest], newTarget) as object,
-  })
+  const facade = facadeOf(node)
   const read = (stream: ReadableStream): ReadableStreamDefaultReader => apply(getReader, stream, []) as ReadableStreamDefaultReader
   define(prototype, 'getReader', function getReaderOfValues(this: ReadableStream, options?: { readonly mode?: unknown }) {
     if (options?.mode !== undefined) throw noBytes('mode')
@@ -47,6 +43,17 @@ function exchange(node: Node): Node {
     configurable: true,
   })
   return facade
+}
+
+/** No proxy: when one is shown by `util.inspect`, what stands behind it can be had. */
+function facadeOf(node: Node): Node {
+  function ReadableStream(source?: unknown, ...rest: readonly unknown[]): object {
+    if (new.target === undefined) throw new Refusal("Class constructor ReadableStream cannot be invoked without 'new'")
+    return construct(node, [plainSource(source), ...rest], new.target) as object
+  }
+  ReadableStream.prototype = node.prototype
+  ReadableStream.from = node.from
+  return ReadableStream as unknown as Node
 }
 
 /** Looked at once: what it says of itself may be another thing the second time. */

@@ -48,14 +48,14 @@ export function lateStreams(load: () => Streams): void {
 }
 
 function lockedStreams(streams: Streams): Streams {
-  const { ReadableStream, WritableStream, TransformStream } = streams
+  const { WritableStream, TransformStream } = streams
+  const ReadableStream = withoutBytes(streams.ReadableStream)
   const constructors = [ReadableStream, WritableStream, TransformStream]
   const prototypes = constructors.map(({ prototype }) => prototype as object)
   for (const prototype of prototypes) forgetTransfers(prototype)
-  const readable = withoutBytes(ReadableStream)
   // Node assigns `constructor` to every stream that it makes out of another, as `tee` and `new TransformStream` do.
   freezeParts(constructors, prototypes)
-  return { ...streams, ReadableStream: readable }
+  return { ...streams, ReadableStream }
 }
 
 /** The methods by which Node moves an object to another thread: whoever calls them is given ports. */
