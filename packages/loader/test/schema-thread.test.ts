@@ -1,13 +1,25 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { MessageChannel, Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../src/limits.ts'
-import { SchemaThread } from '../src/schema/schema-thread.ts'
+import { READY } from '../src/schema/protocol.ts'
+import { SchemaThread, threadRights } from '../src/schema/schema-thread.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
+import type { ProbedData } from './schema-probe.ts'
 
 const large = {
   type: 'object' as const,
-  properties: Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`p${index}`, { type: 'string', minLength: 1, pattern: `^a{${index}}$` }])),
+  properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, { type: 'string', minLength: 1, pattern: `^a{${index}}$` }])),
 }
 const hurried = { ...LOADER_LIMITS, schemaMs: 1 }
+/** Also where the machine has better things to do. */
+const unhurried = { ...LOADER_LIMITS, schemaMs: 60_000 }
 const ask = (thread: SchemaThread, schema: object, limits = LOADER_LIMITS) =>
   thread.ask({ limits, schema: schema as never, checksValues: true })
 
@@ -18,7 +30,7 @@ test('a schema that takes too long is at fault, and those behind it are judged',
   ])
   expect(verdicts.map(({ verdict }) => verdict.ok)).toEqual([true, false, true, false])
   expect(verdicts[1]!.verdict).toMatchObject({ faults: [{ message: 'takes longer than 1 ms to compile' }] })
-  expect((await ask(thread, large)).verdict.ok).toBe(true)
+  expect((await ask(thread, large, unhurried)).verdict.ok).toBe(true)
 })
 
 test('values are checked there too', async () => {
@@ -33,7 +45,7 @@ test('the host goes on meanwhile', async () => {
   await ask(thread, {})
   let turns = 0
   const counting = setInterval(() => turns++, 1)
-  await ask(thread, large)
+  await ask(thread, large, unhurried)
   clearInterval(counting)
   expect(turns).toBeGreaterThan(0)
 })
@@ -44,5 +56,34 @@ test('an extension whose schema takes too long is left out, and its neighbour is
   const { extensions, diagnostics } = await home.load({ limits: { schemaMs: 1 } })
   expect(extensions).toEqual([])
   expect(diagnostics).toMatchObject([{ stage: 'configSchema', code: 'ConfigSchemaInvalid', extensionId: 'slow' }])
-  expect((await home.load()).extensions).toHaveLength(1)
+  expect((await home.load({ limits: { schemaMs: 60_000 } })).extensions).toHaveLength(1)
+})
+
+test('once a stranger can be heard, the thread can neither read nor write a file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bulkhead-schema-'))
+  const file = join(folder, 'file')
+  writeFileSync(file, 'x')
+  const { port1, port2: port } = new MessageChannel()
+  const { env, execArgv } = threadRights(folder)
+  const worker = new Worker(new URL('../src/schema/thread.ts', import.meta.url), {
+    env, execArgv: [...execArgv, '--import', new URL('schema-probe.ts', import.meta.url).href],
+    workerData: { port } satisfies ProbedData, transferList: [port],
+  })
+  expect(await once(worker, 'message')).toEqual([READY])
+  port1.postMessage(file)
+  expect(await once(port1, 'message')).toMatchObject([['ERR_ACCESS_DENIED', 'ERR_ACCESS_DENIED']])
+  await worker.terminate()
+  rmSync(folder, { recursive: true })
+})
+
+test.each([['code', true], ['co*de', false]])('where a process keeps compiled code in %s, the thread does so: %s', async (name, keeps) => {
+  const folder = mkdtempSync(join(tmpdir(), 'bulkhead-schema-'))
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, name), NODE_DISABLE_COMPILE_CACHE: undefined }
+  const child = fileURLToPath(new URL('schema-child.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [child], { env })
+  const { ok, added } = JSON.parse(stdout) as { readonly ok: boolean; readonly added: number }
+  expect(ok).toBe(true)
+  // Ajv alone is more than fifty.
+  expect(added > 50).toBe(keeps)
+  rmSync(folder, { recursive: true })
 })

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { invocation, newSandbox, requestOf, REMOTE, running } from './fixture.ts'
+import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
 
 const MANY = 3_000
 const limits = { messagesPerSecond: 2_000 }
+/** To tell all of it takes twice the grace. */
+const TOO_MUCH = { messages: 60_000, limits: { messagesPerSecond: 500, graceMs: 60_000 } }
 
 describe.each(REMOTE)('a talkative tool in a %s', (placement) => {
   it('is not taken for one that floods, and all it told arrives before its outcome', async () => {
@@ -22,14 +24,26 @@ describe.each(REMOTE)('a talkative tool in a %s', (placement) => {
   it('that is cancelled does not go on telling, and its compartment stays', async () => {
     const source = running(`
       if (args.again) return 'still here'
-      for (let at = 0; at < 20 * ${MANY}; at++) runtime.update(at)
+      for (let at = 0; at < ${TOO_MUCH.messages}; at++) runtime.update(at)
       return 'done'
     `)
-    const session = await newSandbox().open(requestOf({ placement, source, limits: { ...limits, graceMs: 2_000 } }))
+    const session = await newSandbox().open(requestOf({ placement, source, limits: TOO_MUCH.limits }))
     const cancelled = new AbortController()
     const call = session.call(invocation({}, { signal: cancelled.signal, onUpdate: () => cancelled.abort() }))
     await expect(call).rejects.toMatchObject({ code: 'ToolCancelled' })
     await session.quiet
     expect(await session.call(invocation({ again: true }))).toBe('still here')
+  })
+
+  it('writes more at once than its compartment has room for', async () => {
+    const workspace = await temporaryFolder()
+    const source = running(`
+      const text = 'a'.repeat(8_000_000)
+      const written = await Promise.all(Array.from({ length: 60 }, () => runtime.fs.write('out.txt', text)))
+      return written.every(({ bytes }) => bytes === text.length)
+    `)
+    const tools = [toolOf('run', { fs: { write: ['**'] } }, workspace)]
+    const session = await newSandbox(workspace).open(requestOf({ placement, source, tools, limits: { memoryMb: 256 } }))
+    expect(await session.call(invocation())).toBe(true)
   })
 })

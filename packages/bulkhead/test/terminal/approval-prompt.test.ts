@@ -80,6 +80,8 @@ it('says how much does not fit on the screen, and shows all of it', async () => 
   expect(before).not.toContain('line 200 of it')
   terminal.press(KEYS.down, KEYS.down, KEYS.enter)
   await terminal.see('line 200 of it')
+  // What is pressed between two questions is nobody's answer.
+  await terminal.see('Run it?', 2)
   terminal.press(KEYS.enter)
   expect(await terminal.ended()).toBe(1)
   expect(terminal.rows.join('').replaceAll(/ {2}[|:] /g, '')).toContain('line 399 of it')

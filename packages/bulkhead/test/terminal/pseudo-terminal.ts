@@ -41,9 +41,10 @@ export class PseudoTerminal {
     return Array.from({ length: active.length }, (_, index) => active.getLine(index)!.translateToString(true))
   }
 
-  async see(text: string): Promise<void> {
+  /** Until so many rows have it. */
+  async see(text: string, times = 1): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const look = () => { if (this.rows.some((row) => row.includes(text))) resolve() }
+    const look = () => { if (this.rows.filter((row) => row.includes(text)).length >= times) resolve() }
     const gone = () => reject(new Error(`The command ended before it showed "${text}":\n${this.rows.join('\n').trim()}`))
     this.#looks.add(look)
     this.#child.stdout!.once('close', gone)

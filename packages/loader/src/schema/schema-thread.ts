@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/contract'
 import { READY, type SchemaAnswer, type SchemaQuestion } from './protocol.ts'
@@ -16,8 +18,8 @@ const START_MS = 60_000
 const IDLE_MS = 5_000
 
 /**
- * Has strangers' schemas compiled, and values checked with them, in a thread of its own without any rights but to read its
- * modules. A schema that takes longer than it may, or takes the thread down, is at fault by that; those behind it are
+ * Has strangers' schemas compiled, and values checked with them, in a thread of its own, which has no rights once its
+ * modules are loaded. A schema that takes longer than it may, or takes the thread down, is at fault by that; those behind it are
  * compiled in the next thread. The thread starts with the first question and keeps no process alive that has nothing to ask.
  */
 export class SchemaThread {
@@ -42,9 +44,7 @@ export class SchemaThread {
   #start(): void {
     let worker: Worker
     try {
-      worker = new Worker(new URL('./thread.ts', import.meta.url), {
-        env: {}, execArgv: ['--permission', '--allow-fs-read=*'], resourceLimits: { maxOldGenerationSizeMb: 512 },
-      })
+      worker = new Worker(new URL('./thread.ts', import.meta.url), { ...threadRights(), resourceLimits: { maxOldGenerationSizeMb: 512 } })
     } catch (error) {
       this.#giveUp(`no thread can be started: ${messageOf(error).replace(/\.$/, '')}`)
       return
@@ -117,4 +117,15 @@ export class SchemaThread {
     this.#ready = false
     return worker
   }
+}
+
+/**
+ * What the thread may do until its modules are loaded. Where the process keeps compiled code, in `code`, it does so too, since to
+ * compile them anew is a quarter of its start.
+ */
+export function threadRights(code = getCompileCacheDir()): { readonly env: NodeJS.ProcessEnv; readonly execArgv: string[] } {
+  const execArgv = ['--permission', '--allow-fs-read=*']
+  // In a path that is allowed, a star would stand for more than itself.
+  if (code === undefined || code.includes('*')) return { env: {}, execArgv }
+  return { env: { NODE_COMPILE_CACHE: dirname(code) }, execArgv: [...execArgv, `--allow-fs-write=${code}`] }
 }

@@ -1,4 +1,5 @@
 /** The thread that strangers' schemas are compiled in. Whoever started it ends it when an answer takes too long. */
+import { flushCompileCache } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort } from 'node:worker_threads'
 import { READY, type SchemaAnswer, type SchemaQuestion } from './protocol.ts'
@@ -16,5 +17,8 @@ function answer({ id, limits, schema, checksValues, value }: SchemaQuestion): Sc
   return { id, verdict: { ok: true, subschemas: compiled.subschemas }, ...(fault !== undefined && { fault }) }
 }
 
+flushCompileCache()
+// Its modules are loaded, and strangers are heard from here on.
+process.permission.drop('fs')
 parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(answer(question)))
 parentPort?.postMessage(READY)

@@ -1,4 +1,4 @@
-import { attacksOf } from '../case.ts'
+import { attacksOf, refused } from '../case.ts'
 
 const attack = attacksOf('K', { alone: true })
 
@@ -49,6 +49,12 @@ export const realmInsides = [
     const { default: events } = await import('node:events')
     return { emitter: await attempt(() => use(events, 'EventEmitterAsyncResource') && 'there') }
   `, { emitter: 'absent' }),
+  attack(344, 'an error that cannot be rebuilt where it is told, and nobody catches it', `
+    const error = Object.defineProperty(new Error('x'), 'constructor', { value: Error })
+    Object.defineProperty(error, 'cause', { get: undefined, set: undefined, configurable: true })
+    setTimeout(() => { throw error })
+    await new Promise(() => {})
+  `, [['call', refused('CompartmentCrashed')], ['ended', refused('CompartmentCrashed')]]),
   attack(345, 'streams of bytes, which copy by numbers that stand open', `
     const bytes = (make) => attempt(() => make() && 'there')
     const made = new TransformStream().readable

@@ -58,11 +58,6 @@ export const lifecycle = [
     error[Symbol.for('nodejs.util.inspect.custom')] = () => { for (;;) throw error }
     return error
   })()`), CRASHED),
-  attack(344, 'an error that cannot be rebuilt where it is told, and nobody catches it', uncaught(`(() => {
-    const error = new Error('x')
-    Object.defineProperty(error, 'constructor', { value: Error })
-    return Object.defineProperty(error, 'cause', { get: undefined, set: undefined, configurable: true })
-  })()`), CRASHED, { control: 'reaches' }),
   attack(234, 'an error of two hundred megabytes', "throw new Error('x'.repeat(2e8))",
     [['call', refused('ToolExecutionFailed')]], {
     limits: { heapMb: 768, memoryMb: 1_500 },

@@ -1,7 +1,8 @@
 // A worker that never was ours: it speaks just enough of the protocol to be opened, then does to the channel what the attack
 // says. Over a port it can post anything, over a socket write any bytes. Against a bare Comlink it leaves the envelopes away.
+import { once } from 'node:events'
 import { Socket } from 'node:net'
-import { MessageChannel, workerData } from 'node:worker_threads'
+import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
 
 const CHANNEL_FD = 4
 const { port, bare } = workerData
@@ -87,7 +88,9 @@ async function construct(path, code) {
   const answer = answerTo(id)
   send(['broker', { id, type: 'CONSTRUCT', path, argumentList: [raw(code)] }])
   const { value } = await answer
-  value?.postMessage?.({ id: 'run', type: 'APPLY', path: [], argumentList: [] })
+  if (value?.postMessage === undefined) return
+  value.postMessage({ id: 'run', type: 'APPLY', path: [], argumentList: [] })
+  await once(value, 'message')
 }
 
 const wire = { port, socket, post, postSeveral, send, read, reply, raw, ask, construct, frame, MessageChannel }
@@ -118,6 +121,11 @@ if (bare !== undefined) {
   port.on('message', receive)
   const { default: attack } = await load(bare.source)
   await attack(bare.facts, { ...wire, callId: 'bare', id: 'bare' })
+  // Who answers this has taken all that came before.
+  const last = answerTo('last')
+  port.postMessage({ id: 'last', type: 'APPLY', path: ['progress'], argumentList: [] })
+  await last
+  parentPort.postMessage('over')
 } else if (port !== undefined) port.on('message', receivePacket)
 else {
   let buffered = Buffer.alloc(0)

@@ -5,8 +5,8 @@ import * as Comlink from 'comlink'
 import type { Attack, Outcome } from '../case.ts'
 import type { Facts } from '../ground/facts.ts'
 
-/** Long enough for a message, its answer and a second message. */
-const WATCH_MS = 250
+/** Some leave nobody to say that they are over. */
+const PATIENCE_MS = 8_000
 
 /**
  * What the same attack comes to in a host without a gate: one that exposes an object by Comlink as it is published, or
@@ -22,7 +22,10 @@ async function attackBareComlink({ body }: Attack, facts: Facts): Promise<Outcom
   const code = await readFile(new URL('../extensions/hostile-worker.js', import.meta.url), 'utf8')
   const source = `export default async (facts, wire) => {\n${body}\n}`
   const worker = threadOf(code, { port: theirs, bare: { source, facts } }, [theirs])
-  await new Promise((later) => setTimeout(later, WATCH_MS))
+  const patience = AbortSignal.timeout(PATIENCE_MS)
+  await once(worker, 'message', { signal: patience }).catch((error: unknown) => {
+    if (!patience.aborted) throw error
+  })
   await worker.terminate()
   ours.close()
   return { returned: null }

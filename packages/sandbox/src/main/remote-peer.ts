@@ -4,10 +4,12 @@ import { expose } from '../wire/comlink.ts'
 import { FrameTooLarge } from '../wire/frame.ts'
 import { Link } from '../wire/link.ts'
 import { Remote } from '../wire/remote.ts'
+import { boundedWrites } from './bounded-writes.ts'
 import type { Broker } from './broker/broker.ts'
 import { Gate } from './gate.ts'
 import type { Hull, HullExit } from './hull.ts'
 import { tooLarge } from './message-size.ts'
+import { PacedReads } from './paced-reads.ts'
 import type { Peer } from './peer.ts'
 
 /** A worker that ends hangs up a little before its hull can say why. */
@@ -20,10 +22,12 @@ const MAX_QUEUED_BYTES = 2 * MANIFEST_LIMITS.packageBytes
 export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits): Peer {
   const ended = Promise.withResolvers<BulkheadError | undefined>()
   let hangUp: NodeJS.Timeout | undefined
+  const reads = new PacedReads(boundedWrites(broker.methods), () => hull.transport.queuedBytes)
   const link = new Link(hull.transport, {
     inspector: new Gate(limits),
     maxMessageBytes: Infinity,
     maxQueuedBytes: MAX_QUEUED_BYTES,
+    drained: () => reads.goOn(),
     closed(reason) {
       if (reason === undefined) {
         hangUp = setTimeout(() => hull.kill(), LAST_WORDS_MS)
@@ -38,7 +42,7 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     link.close()
     ended.resolve(exitError(exit))
   })
-  expose(broker.methods, link.broker)
+  expose(reads.methods, link.broker)
   const remote = new Remote(link.call)
   return {
     load: (request) => remote.call('load', request),

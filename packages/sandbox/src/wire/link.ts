@@ -21,6 +21,8 @@ export interface LinkOptions {
   readonly maxMessageBytes: number
   /** Beyond this the other side is taken for one that does not read any more. */
   readonly maxQueuedBytes: number
+  /** Called when the other side has read what it had left. */
+  readonly drained?: () => void
   /** Called once: with the reason when this side gave up, without one when the other side is gone. */
   readonly closed: (reason?: unknown) => void
 }
@@ -62,6 +64,7 @@ export class Link {
     this.broker = new Conversation(KINDS.broker, post)
     transport.listen({
       packet: (packet) => this.#receive(packet),
+      drained: () => options.drained?.(),
       closed: (error) => this.#close(error),
     })
   }

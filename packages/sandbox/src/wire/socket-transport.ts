@@ -80,7 +80,10 @@ function transportOver(
       const deliver = (packet: Packet): void => {
         if (!closed) receiver.packet(packet)
       }
-      socket.on('drain', () => socket.resume())
+      socket.on('drain', () => {
+        socket.resume()
+        receiver.drained?.()
+      })
       // A reset is how a killed process hangs up; it says no more than the close that follows.
       socket.on('error', () => undefined)
       socket.on('close', () => close())

@@ -15,6 +15,8 @@ export interface Transport {
 export interface TransportReceiver {
   /** Not yet known to be a packet: a port carries whatever the other side posts. */
   packet(packet: unknown): void
+  /** All that was sent has left, after some of it had to wait. */
+  drained?(): void
   /** The first call counts. With an error when the bytes could not be read as packets, without when the other side is gone. */
   closed(error?: Error): void
 }

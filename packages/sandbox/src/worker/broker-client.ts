@@ -12,6 +12,9 @@ const STEADY = 0.8
 const AT_ONCE = 0.05
 const WAIT_MS = 2
 const later = setTimeout
+/** Texts of this length are handed over a few at a time: until the host has them, this thread holds each once more. */
+const LONG_CHARS = 64 * 1024
+const LONG_AT_ONCE = 4
 
 /**
  * Capability calls to the host, in the order they are made. The host takes a compartment that asks for more at once, or more
@@ -43,7 +46,8 @@ export function brokerClient(
     resting = false
     goOn()
   }
-  return async (method, ...args) => {
+  const longTurn = turns(LONG_AT_ONCE)
+  const ask: Ask = async (method, ...args) => {
     if (waiting.length === 0 && free > 0 && pace.take()) free--
     else await new Promise<void>((takePlace) => {
       waiting.push(takePlace)
@@ -54,6 +58,25 @@ export function brokerClient(
     } finally {
       free++
       goOn()
+    }
+  }
+  return (method, ...args) => method.startsWith('fs.') && args.some(isLong) ? longTurn(() => ask(method, ...args)) : ask(method, ...args)
+}
+
+const isLong = (arg: unknown): boolean => typeof arg === 'string' && arg.length > LONG_CHARS
+
+/** So many at once, the others in the order they came. */
+function turns(free: number): <Value>(work: () => Promise<Value>) => Promise<Value> {
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (free > 0) free--
+    else await new Promise<void>((takeTurn) => void waiting.push(takeTurn))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free++
+      else next()
     }
   }
 }

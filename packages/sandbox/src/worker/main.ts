@@ -43,6 +43,7 @@ function serveAfterTerms(over: Transport, serve: Serve): void {
       }
       serve(rest, JSON.parse(packet as string) as CompartmentTerms)
     },
+    drained: () => receiver?.drained?.(),
     closed: (error) => receiver === undefined ? exit(0) : receiver.closed(error),
   })
 }

@@ -1,0 +1,12 @@
+/** Run in a process of its own that keeps compiled code: how many files of it has the thread of schemas added by its first answer? */
+import { readdirSync } from 'node:fs'
+import { flushCompileCache, getCompileCacheDir } from 'node:module'
+import { LOADER_LIMITS } from '../src/limits.ts'
+import { SchemaThread } from '../src/schema/schema-thread.ts'
+
+const kept = (): number => readdirSync(getCompileCacheDir()!).length
+
+flushCompileCache()
+const before = kept()
+const { verdict } = await new SchemaThread().ask({ limits: LOADER_LIMITS, schema: { type: 'object' }, checksValues: true })
+process.stdout.write(JSON.stringify({ ok: verdict.ok, added: kept() - before }))

@@ -1,0 +1,74 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as later } from 'node:timers/promises'
+import type { Json } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import type { BrokerMethods } from '../src/main/broker/broker.ts'
+import { PacedReads } from '../src/main/paced-reads.ts'
+import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
+
+const AT_ONCE = 8
+const MUCH = 9 * 1024 * 1024
+
+/** A broker whose reads end when they are told to, and a wire with that much unread. */
+function ground() {
+  const begun: { readonly end: (value: Json) => void; readonly fail: (error: Error) => void }[] = []
+  const wire = { queuedBytes: 0 }
+  const read = (): Promise<Json> => new Promise((end, fail) => void begun.push({ end, fail }))
+  const methods = new Proxy({ 'fs.read': read, 'shell.run': read, 'state.read': read }, {
+    get: (given, name) => Reflect.get(given, name) ?? (() => Promise.resolve(null)),
+  }) as unknown as BrokerMethods
+  return { begun, wire, reads: new PacedReads(methods, () => wire.queuedBytes) }
+}
+
+describe('long answers', () => {
+  it('are begun a few at a time and in order, whichever method is asked', async () => {
+    const { begun, reads } = ground()
+    const answers = Array.from({ length: 20 }, (_, index) => reads.methods[index % 2 === 0 ? 'fs.read' : 'state.read']('call'))
+    expect(begun.length).toBe(AT_ONCE)
+    begun[0]!.end('first')
+    begun[1]!.fail(new Error('torn'))
+    expect(await answers[0]).toBe('first')
+    await expect(answers[1]).rejects.toThrow('torn')
+    await later()
+    expect(begun.length).toBe(AT_ONCE + 2)
+    for (let index = 2; index < 20; index++) {
+      begun[index]!.end(index)
+      expect(await answers[index]).toBe(index)
+      await later()
+    }
+  })
+
+  it('are not begun while much is unread, and go on when it has been read', async () => {
+    const { begun, wire, reads } = ground()
+    wire.queuedBytes = MUCH
+    const answer = reads.methods['fs.read']('call')
+    expect(begun.length).toBe(0)
+    reads.goOn()
+    expect(begun.length).toBe(0)
+    wire.queuedBytes = 0
+    reads.goOn()
+    begun[0]!.end('read')
+    expect(await answer).toBe('read')
+  })
+
+  it('do not hold up what may take long', () => {
+    const { begun, reads } = ground()
+    for (let count = 0; count < 20; count++) void reads.methods['shell.run']('call')
+    expect(begun.length).toBe(20)
+  })
+})
+
+describe.each(REMOTE)('code in a %s', (placement) => {
+  it('gets all of what it reads at once, although it is more than the host would keep for it', async () => {
+    const workspace = await temporaryFolder()
+    await writeFile(join(workspace, 'long.txt'), 'a'.repeat(8_000_000))
+    const source = running(`
+      const texts = await Promise.all(Array.from({ length: 40 }, () => runtime.fs.readText('long.txt').then((text) => text.length)))
+      return texts.reduce((sum, length) => sum + length, 0)
+    `)
+    const tools = [toolOf('run', { fs: { read: ['**'] } }, workspace)]
+    const session = await newSandbox(workspace).open(requestOf({ placement, source, tools }))
+    expect(await session.call(invocation())).toBe(320_000_000)
+  })
+})
