@@ -38,7 +38,7 @@ same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
 }
 \`\`\`
 
-${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'tools.<name>', 'mcp', 'openapi']))}
+${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'mcp', 'openapi']))}
 \`limits\` are listed in [limits.md](limits.md); \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md). What a policy of
 packages means: [packages.md](packages.md); what rules, modes and approvals mean: [approvals.md](approvals.md) and [hooks.md](hooks.md).
 `

@@ -43,7 +43,7 @@ export const ERRORS = Object.freeze({
   SignatureInvalid: row('Validation', 'extension', once, 'A signature is missing, does not verify, or is by someone else than pinned.', 'Check who published the package; pin the new identity only if you know it.'),
   PackageUnsafe: row('Validation', 'extension', once, 'The package holds a link, a special file, too many bytes, or names that collide.', 'Ship plain files only, within the documented limits.'),
   DuplicateJsonKey: row('Validation', 'extension', once, 'A JSON file names one key twice in one object.', 'Remove one of them.'),
-  UsageInvalid: row('Validation', 'caller', once, 'The command line itself is wrong; nothing was done.', 'Correct it as the usage in the message says; `--help` tells more.'),
+  UsageInvalid: row('Validation', 'caller', once, 'The command line itself is wrong; nothing was done.', 'Correct it as the usage says; `--help` tells more.'),
   ExtensionNotFound: row('Validation', 'caller', once, 'No extension of that id is loaded.', 'List what is loaded with `bulkhead tools`.'),
   InstallSourceInvalid: row('Validation', 'caller', once, 'What should be installed is neither a folder, a tarball nor a package name with a version.', 'Name one of these.'),
   ConsentRequired: row('Validation', 'person', once, 'A version wants more powers, or has another signer, than what was accepted.', 'Look at the difference and accept it.'),

@@ -1,10 +1,10 @@
 import { styleText } from 'node:util'
-import { visibleText, type ErrorCode, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import { visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
 import { printJson } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
-import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
+import { canAsk, COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
 export const call: Command = {
@@ -27,9 +27,10 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
     try {
       const outcome = await callOnce(host, request)
       print(outcome, values.json === true)
-      if (outcome.type === 'error' && UNLOADED.has(outcome.error.code)) tellFaults(host.diagnostics)
-      if (outcome.type === 'error' && outcome.error.code === 'ApprovalDenied' && !terminal()) process.stderr.write(NOBODY)
-      return outcome.type === 'output' ? 0 : 1
+      if (outcome.type === 'output') return 0
+      tellFaults(outcome.error.code, host.diagnostics)
+      if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(NOBODY)
+      return 1
     } finally {
       await host.close()
     }
@@ -37,9 +38,6 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
 }
 
 const NOBODY = 'Without a terminal nobody can be asked. "bulkhead explain" tells what would allow the call; --mode yolo allows what nobody forbids.\n'
-
-/** What a call meets when something that should be there could not be loaded. */
-const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
 
 interface CallRequest {
   readonly name: string

@@ -1,19 +1,25 @@
 import { styleText } from 'node:util'
-import type { Diagnostic } from '@bulkhead/contract'
+import type { Diagnostic, ErrorCode } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/contract/plain'
 
-/** Why something is not there that perhaps should be, for a person beside whatever a program reads. */
-export const tellFaults = (found: readonly Diagnostic[]): void =>
-  void process.stderr.write(found.filter(({ severity }) => severity === 'error').map((fault) => diagnosticText(fault)).join(''))
+/** What a call meets when something that should be there could not be loaded. */
+const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
+
+/** Where a call was refused for lack of something, what could not be loaded: for a person, beside whatever a program reads. */
+export function tellFaults(refusedWith: ErrorCode | undefined, found: readonly Diagnostic[]): void {
+  if (refusedWith === undefined || !UNLOADED.has(refusedWith)) return
+  const faults = found.filter(({ severity }) => severity === 'error')
+  process.stderr.write(faults.map((fault) => diagnosticText(fault, process.stderr)).join(''))
+}
 
 /** What was found, where it is, and what cures it, in a few lines for a person. */
-export function diagnosticText(found: Diagnostic): string {
+export function diagnosticText(found: Diagnostic, stream: NodeJS.WriteStream = process.stdout): string {
   const colour = found.severity === 'error' ? 'red' : 'yellow'
   const place = found.path === '' ? found.location : `${found.location} at ${found.path}`
   const fallback = found.fallbackTo === undefined ? '' : ` The one of the ${found.fallbackTo} layer serves instead.`
   return [
     '',
-    `${styleText(colour, found.severity)} ${found.code} (${found.stage})${found.extensionId === null ? '' : ` in ${visibleText(found.extensionId)}`}`,
+    `${styleText(colour, found.severity, { stream })} ${found.code} (${found.stage})${found.extensionId === null ? '' : ` in ${visibleText(found.extensionId)}`}`,
     `  ${visibleText(found.message)}${fallback}`,
     `  where: ${visibleText(place)}`,
     `  cure:  ${visibleText(found.cure)}`,

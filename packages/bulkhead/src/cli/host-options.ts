@@ -37,7 +37,9 @@ export function readOptions<const Options extends NonNullable<ParseArgsConfig['o
 }
 
 /** A person can be asked only when both ends are a terminal. */
-export const terminal = () => process.stdin.isTTY && process.stderr.isTTY ? createTerminalInteractor() : undefined
+export const canAsk = (): boolean => process.stdin.isTTY && process.stderr.isTTY
+
+export const terminal = () => canAsk() ? createTerminalInteractor() : undefined
 
 export interface HostValues {
   readonly 'workspace'?: string | undefined

@@ -24,7 +24,7 @@ Writes a manifest and a module that work: a tool that counts the words of a file
     }
     const files = { [MANIFEST_FILE]: manifestOf(id), 'index.js': moduleOf(id) }
     write(folder, files)
-    const shown = relative('.', folder) || '.'
+    const shown = relative('.', folder)
     if (values.json) printJson({ folder, id, files: Object.keys(files) })
     else {
       process.stdout.write([

@@ -52,5 +52,5 @@ function toText(changes: readonly ReloadChange[], loaded: readonly ExtensionStat
   const faults = changes.flatMap(({ extension, error }) =>
     error ? [`\n${styleText('red', error.code)} in ${visibleText(extension)}\n  ${visibleText(error.message, { keepLines: true })}\n`] : [])
   const listed = rows.length === 0 ? 'Nothing was started.\n' : table(['EXTENSION', 'VERSION', 'LAYER', 'STANDS'], rows)
-  return listed + faults.join('') + diagnostics.map(diagnosticText).join('')
+  return listed + faults.join('') + diagnostics.map((found) => diagnosticText(found)).join('')
 }

@@ -19,7 +19,7 @@ export const tools: Command = {
       const listing = host.tools()
       process.stdout.write(values.json
         ? jsonText({ tools: listing, diagnostics: host.diagnostics })
-        : toolTable(listing) + host.diagnostics.map(diagnosticText).join(''))
+        : toolTable(listing) + host.diagnostics.map((found) => diagnosticText(found)).join(''))
     } finally {
       await host.close()
     }

@@ -47,7 +47,7 @@ async function verifyInstalled(values: { readonly 'workspace'?: string | undefin
     process.stdout.write(strangers.length === 0 ? nothing : table(
       ['ID', 'VERSION', 'LAYER', 'INTEGRITY', 'DIGEST', 'SIGNED BY'],
       strangers.map(({ id, version, layer, integrity, digests, signer }) => [id, version, layer, integrity, digests.package.slice(0, 12), signer?.subject ?? '-'])))
-    process.stdout.write(diagnostics.map(diagnosticText).join(''))
+    process.stdout.write(diagnostics.map((found) => diagnosticText(found)).join(''))
     if (typeof trustRoot?.ageDays === 'number') process.stdout.write(`Trust root: ${trustRoot.source}, ${trustRoot.ageDays} days old.\n`)
   }
   return diagnostics.some(({ severity }) => severity === 'error') ? 1 : 0

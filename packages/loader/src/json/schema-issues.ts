@@ -31,9 +31,10 @@ export function placeIssues(issues: readonly SchemaIssue[], above: readonly (str
 
 /** In the words of whoever wrote the file: a value that does not exist is missing, and that it is invalid has been said. */
 function wrong(said: string): string {
-  if (said.endsWith(', received undefined')) return `is missing${said.slice(0, -', received undefined'.length).replace(/^Invalid input: expected /, ': expected ')}`
-  return `is wrong: ${said.replace(/^Invalid (?:input|option): /, '')}`
+  const told = said.replace(/^Invalid (?:input|option): /, '')
+  return told.endsWith(ABSENT) ? `is missing: ${told.slice(0, -ABSENT.length)}` : `is wrong: ${told}`
 }
+const ABSENT = ', received undefined'
 
 /** The branch that fits the kind of value is the one the author meant; where none does, each says what it expects. */
 function placeUnion(branches: readonly (readonly SchemaIssue[])[], steps: readonly (string | number)[]): readonly PlacedIssue[] {

@@ -106,5 +106,6 @@ function faultOf({ instancePath, keyword, params, message = 'is not valid' }: Er
   const surplus = facts['additionalProperty'] ?? facts['unevaluatedProperty']
   if (surplus !== undefined) return { path: instancePath + pointerStep(surplus), message: 'is not a known key' }
   const allowed = keyword === 'enum' ? (params as { readonly allowedValues?: readonly unknown[] }).allowedValues : undefined
-  return { path: instancePath, message: allowed === undefined ? message : `must be one of ${allowed.slice(0, MAX_NAMED).map((value) => JSON.stringify(value)).join(', ')}` }
+  if (allowed === undefined) return { path: instancePath, message }
+  return { path: instancePath, message: `must be one of ${allowed.slice(0, MAX_NAMED).map((value) => JSON.stringify(value)).join(', ')}` }
 }

@@ -6,7 +6,8 @@ import { passUnless, type Fault, type StageResult } from '../result.ts'
 export function approvalKeys(shaped: Shaped): StageResult<Shaped> {
   return passUnless(shaped.manifest.tools.flatMap(({ approvalKey, inputSchema }, index): Fault[] => {
     if (approvalKey === undefined) return []
-    const refused = (message: string): Fault[] => [{ stage: 'shape', code: 'ApprovalKeyInvalid', path: `/tools/${index}/approvalKey`, message }]
+    const path = `/tools/${index}/approvalKey`
+    const refused = (message: string): Fault[] => [{ stage: 'shape', code: 'ApprovalKeyInvalid', path, message }]
     try {
       compileApprovalKey(approvalKey)
     } catch (error) {
@@ -14,8 +15,8 @@ export function approvalKeys(shaped: Shaped): StageResult<Shaped> {
     }
     const stray = strayArgument(approvalKey, inputSchema)
     return stray === undefined ? [] : refused(
-      `The approval key "${approvalKey}" is made of the argument "${stray}", which inputSchema does not have: every call would have the same key. `
-      + 'Name one of its properties.',
+      `The approval key "${approvalKey}" is made of the argument "${stray}", which inputSchema does not have: `
+      + 'it would not tell one call from another. Name one of its properties.',
     )
   }), shaped)
 }

@@ -43,7 +43,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     if (isInside(join(path, settings.projectFolder), file)) throw inside(file, path)
     const binds = decision === 'trusted' || decision === 'once'
     if (binds && layer.kind !== 'folder') {
-      const what = layer.kind === 'none' ? 'has no tools or settings of its own' : `has a "${settings.projectFolder}" that ${layer.what}`
+      const what = layer.kind === 'none' ? `has no tools or settings of its own. They would lie in its folder "${settings.projectFolder}"` : `has a "${settings.projectFolder}" that ${layer.what}`
       throw new BulkheadError('ProjectPathInvalid', `There is nothing to trust: "${path}" ${what}.`, { data: { workspace: path } })
     }
     const digest = binds ? await measureProject({ workspace: path, root: layer.root }, settings) : null

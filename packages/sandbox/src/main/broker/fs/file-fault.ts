@@ -46,7 +46,9 @@ export async function fileFault<T>(given: string, work: () => Promise<T>): Promi
 
 /** Of something new: it is not the file that is missed. */
 export const folderMissing = (path: string): BulkheadError => new BulkheadError(
-  'NotFound', `The folder of "${path}" does not exist, and the tool may not make it. Declare the folder with all in it in \`requires.fs.write\`, such as {workspace}/folder/**.`,
+  'NotFound',
+  `The folder of "${path}" does not exist, and the tool may not make it. `
+    + 'Declare the folder with all in it in `requires.fs.write`, such as {workspace}/folder/**.',
   { data: { path } },
 )
 
