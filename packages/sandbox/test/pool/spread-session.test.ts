@@ -35,7 +35,7 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     expect(await Promise.all(busy)).toEqual(['ToolCancelled', 'ToolCancelled'])
     await expect.poll(() => session.inFlight).toBe(0)
     expect(new Set(await Promise.all(Array.from({ length: 6 }, () => session.call(invocation())))).size).toBe(3)
-    await session.close()
+    await Promise.race([session.close(), session.close()])
     expect(await session.ended).toEqual({ kind: 'closed' })
     expect(sandbox.census()[placement].used).toBe(0)
   })

@@ -31,6 +31,8 @@ export class SpreadSession implements RestingSession {
   readonly #phases = new PhasesRun()
   readonly #end = Promise.withResolvers<CompartmentEnd>()
   readonly #over = new AbortController()
+  /** Of members that have ended, until nothing of them is left. */
+  readonly #leaving = new Set<Promise<void>>()
   #deathsInARow = 0
 
   /** All of them, or none: rejects with the first failure, and leaves nothing behind. */
@@ -105,6 +107,7 @@ export class SpreadSession implements RestingSession {
   async close(reason?: BulkheadError): Promise<void> {
     const why = reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.')
     await this.#finish({ kind: 'closed' }, why)
+    await Promise.all(this.#leaving)
   }
 
   /** Chosen and asked at once: who comes next sees it busy. */
@@ -144,6 +147,7 @@ export class SpreadSession implements RestingSession {
     void session.ended.then((end) => {
       if (member.session !== session) return
       member.session = undefined
+      void this.#leave(session)
       if (end.kind === 'failed' && ++this.#deathsInARow >= this.#members.length) void this.#finish(end, end.error)
     })
   }
@@ -154,9 +158,15 @@ export class SpreadSession implements RestingSession {
     await Promise.all(this.#members.map(async (member) => {
       const { session, starting } = member
       member.session = undefined
-      await Promise.all([session?.close(reason), starting?.catch(() => undefined)])
+      await Promise.all([session && this.#leave(session, reason), starting?.catch(() => undefined)])
     }))
     if (first) this.#end.resolve(end)
+  }
+
+  #leave(session: CompartmentSession, reason?: BulkheadError): Promise<void> {
+    const leaving = session.close(reason).finally(() => this.#leaving.delete(leaving))
+    this.#leaving.add(leaving)
+    return leaving
   }
 }
 
