@@ -6,7 +6,7 @@ import type { Packet } from '../src/wire/transport.ts'
 import { isHandover, TravellingRooms, type Handover } from '../src/wire/travelling-rooms.ts'
 
 const ROOM_BYTES = 2 * 1024 * 1024
-const long = (mark: string): Packet => ['[]', mark.repeat(100_000)]
+const long = (mark: string): Packet => ['[]', mark.repeat(100_000), mark.repeat(200_000)]
 
 /** As a port does it: who hands over has nothing left. */
 const handedOver = (handover: Handover | undefined): Handover => structuredClone(handover!, { transfer: [handover![0]] })
@@ -32,7 +32,7 @@ describe('rooms that travel with long packets', () => {
 
   it('are not used for what is short, is not ASCII, or has no place in them', () => {
     const rooms = new TravellingRooms()
-    for (const packet of ['[1]', ['[]', 'short'], ['[]', 'ä'.repeat(100_000)], ['[]', `${'x'.repeat(100_000)}🛟`], ['[]', 'x'.repeat(ROOM_BYTES)]]) {
+    for (const packet of ['[1]', ['[]', 'x'.repeat(100_000)], ['[]', 'ä'.repeat(300_000)], ['[]', `${'x'.repeat(300_000)}🛟`], ['[]', 'x'.repeat(ROOM_BYTES)]]) {
       expect(rooms.pack(packet)).toBeUndefined()
     }
     expect(new TravellingRooms().unpack(handedOver(rooms.pack(long('x'))))).toEqual(long('x'))

@@ -5,8 +5,8 @@ import type { Packet } from './transport.ts'
 
 /** Holds every packet but those of one text that is longer than packets become. */
 const ROOM_BYTES = 2 * 1024 * 1024
-/** From here on it costs less to fill a room and to hand it over than to have the texts cloned. */
-const LONG_BYTES = 16 * 1024
+/** From here on it costs less to fill a room and to hand it over. A shorter packet is cloned within memory that is at hand. */
+const LONG_BYTES = 256 * 1024
 /** More than this are not made here, nor kept. */
 const MOST_ROOMS = 4
 /** So many may be owed to the other side before one goes back by itself. */
