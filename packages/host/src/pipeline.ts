@@ -39,8 +39,14 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
 
 /** Contract: never rejects. */
 export function finishCall({ call, decided }: PreparedCall, host: HostContext): Promise<Outcome> {
-  return new Promise((settled) => {
-    perform(decided, host, (ended) => settled(end(call, ended, host)))
+  return new Promise((settled, failed) => {
+    perform(decided, host, (ended) => {
+      try {
+        settled(end(call, ended, host))
+      } catch (thrown) {
+        failed(thrown)
+      }
+    })
   })
 }
 

@@ -43,8 +43,8 @@ export class RunningCall implements ToolInvocation, Cancelled {
     this.args = args
     this.#host = host
     this.#waiting = waiting
-    this.callId = tool.extension.running.enter(this, call)
     this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
+    this.callId = tool.extension.running.enter(this, call)
     call.scope.cancel.watch(this)
   }
 

@@ -29,32 +29,47 @@ export class Execution implements Waiting {
     this.#leftMs = call.timeoutMs ?? call.tool.timeoutMs
   }
 
-  /** An attempt. Contract: must not throw, nor be called while another is under way. */
+  /** An attempt. Contract: not called while another is under way. */
   begin(): void {
     const call = this.#call
     const host = this.#host
     if (this.#isCancelled()) return
     const attempt = ++call.attempt
+    this.#running = undefined
     if (host.events.hears('ToolInvocationStarted')) host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt })
     if (call.session.hooks.all.length > 0) observe('onBeforeTool', call, host)
-    const { extension } = call.tool
-    this.#running = undefined
-    if (extension.compartment) return this.#run(extension.compartment)
-    untilAborted(extension.start(call.session.interactions), call.signal).then(
-      (started) => this.#run(started),
-      (thrown: unknown) => this.failed(thrown),
-    )
+    const { compartment } = call.tool.extension
+    if (compartment) this.#run(compartment)
+    else void this.#start()
+  }
+
+  async #start(): Promise<void> {
+    const { session, signal, tool: { extension } } = this.#call
+    try {
+      this.#run(await untilAborted(extension.start(session.interactions), signal))
+    } catch (thrown) {
+      this.failed(thrown)
+    }
   }
 
   #run(compartment: CompartmentSession): void {
     // By a hook, or while the compartment was on its way.
     if (this.#isCancelled()) return
-    this.#running = new RunningCall(this.#call, this.#host, this.#leftMs, this)
+    try {
+      this.#running = new RunningCall(this.#call, this.#host, this.#leftMs, this)
+    } catch (thrown) {
+      return this.failed(thrown)
+    }
     this.#running.start(compartment)
   }
 
   answered(value: Json): void {
-    const result = readReturn(value)
+    let result: Reading
+    try {
+      result = readReturn(value)
+    } catch (thrown) {
+      return this.failed(thrown)
+    }
     const { body } = result
     if (body.type === 'output') this.#end(result)
     else this.#conclude(result, { ...body.error, message: body.error_text })

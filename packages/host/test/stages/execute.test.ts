@@ -257,3 +257,21 @@ test('a compartment that throws instead of answering fails the call, and nothing
   expect(faults).toEqual([])
   expect(clock.pending).toBe(0)
 })
+
+test('a clock that fails costs the call that needed it, and none of those that leave with it', async () => {
+  const clock = new ManualClock()
+  const timeoutMs = 12_345
+  const { world, session } = await prepared({ timeoutMs, execute: ({ n }) => n }, { clock })
+  const call = (n: number) => session.call({ id: `c${n}`, name: 'echo', arguments: { n } })
+  expect(verdictOf(await call(0))).toBe('output')
+  const after = clock.after.bind(clock)
+  let deadlines = 0
+  clock.after = (ms, run) => {
+    if (ms === timeoutMs && ++deadlines === 2) throw new Error('no more timers')
+    return after(ms, run)
+  }
+  expect((await Promise.all([1, 2, 3].map(call))).map(verdictOf)).toEqual(['output', 'InternalError', 'output'])
+  expect(world.eventsOf('ToolInvocationFailed')).toMatchObject([{ callId: 'c2', message: expect.stringContaining('no more timers') }])
+  clock.after = after
+  expect(await world.host.close()).toMatchObject({ faults: [] })
+})
