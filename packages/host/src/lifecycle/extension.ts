@@ -198,7 +198,7 @@ export class Extension {
     const compartment = await sandbox.open({
       extension: { id, version, layer },
       placement: arrangement.placement,
-      code: code.kind === 'files' ? { kind: 'files', main: manifest.main.slice('..'.length), files: files! } : code,
+      code: code.kind === 'files' ? { kind: 'files', main: manifest.main.slice('./'.length), files: files! } : code,
       tools,
       config: arrangement.config,
       concurrency: arrangement.compartments,
