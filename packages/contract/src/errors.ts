@@ -142,3 +142,7 @@ export type ErrorCode = keyof typeof ERRORS
 
 const codes: ReadonlyMap<string, ErrorRow> = new Map(Object.entries(ERRORS))
 export const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && codes.has(value)
+
+/** Whether a message has given its own advice, as one of several sentences does: the table's would repeat it, or speak of other cases. */
+export const givesAdvice = (message: string): boolean => SEVERAL_SENTENCES.test(message)
+const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u

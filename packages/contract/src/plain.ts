@@ -3,7 +3,7 @@
  * line, the store of either. The same things as in the whole contract, which takes ten times as long to load.
  */
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
-export { ERRORS, type ErrorCode } from './errors.ts'
+export { ERRORS, givesAdvice, type ErrorCode } from './errors.ts'
 export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep, type Json, type JsonObject } from './json.ts'
 export { auditRecord } from './ports/audit-group.ts'
 export { STORE_COLLECTIONS } from './ports/store.ts'

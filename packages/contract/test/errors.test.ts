@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ERRORS, isErrorCode } from '../src/errors.ts'
+import { ERRORS, givesAdvice, isErrorCode } from '../src/errors.ts'
 
 describe('the table of errors', () => {
   it('has exactly these codes', () => {
@@ -48,5 +48,10 @@ describe('the table of errors', () => {
     expect(Object.keys(ERRORS).every(isErrorCode)).toBe(true)
     const others = ['constructor', '__proto__', 'toString', '', 'shapeInvalid', 1, null, undefined, ['NotFound']]
     expect(others.filter(isErrorCode)).toEqual([])
+  })
+
+  it('is not asked for advice that a message has given itself', () => {
+    expect(['No.', 'It is 1.5 ms late', 'e.g. this one.', 'a. b', ''].filter(givesAdvice)).toEqual([])
+    expect(['It failed. Try again.', 'Why? Because', 'No! Ändere es.'].filter((message) => !givesAdvice(message))).toEqual([])
   })
 })

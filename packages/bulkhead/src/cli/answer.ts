@@ -1,14 +1,11 @@
 import { styleText } from 'node:util'
-import { BulkheadError, ERRORS, messageOf, visibleJson, visibleText } from '@bulkhead/contract/plain'
+import { BulkheadError, ERRORS, givesAdvice, messageOf, visibleJson, visibleText } from '@bulkhead/contract/plain'
 import { UsageError } from './usage-error.ts'
 
 /** JSON for programs, and no less readable for people: nothing in it hides or repaints. */
 export const jsonText = (value: unknown): string => `${visibleJson(JSON.stringify(value, null, 2))}\n`
 
 export const printJson = (value: unknown): void => void process.stdout.write(jsonText(value))
-
-/** A message of several sentences has given its own advice, as to a model; that of the table would speak of other cases. */
-const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u
 
 /**
  * Runs a command's work; what is refused is told to whoever asked, with what cures it, and the exit code is 1. Rejects for wrong
@@ -28,7 +25,7 @@ export async function answering(json: boolean | undefined, work: () => Promise<n
     if (json) printJson({ error: { code, message, cure, ...(data !== undefined && { data }) } })
     else {
       const said = `${styleText('red', code, { stream: process.stderr })} ${visibleText(message, { keepLines: true })}\n`
-      process.stderr.write(SEVERAL_SENTENCES.test(message) ? said : `${said}  cure: ${cure}\n`)
+      process.stderr.write(givesAdvice(message) ? said : `${said}  cure: ${cure}\n`)
     }
     return 1
   }

@@ -1,4 +1,4 @@
-import { ERRORS, type BulkheadError, type Completion, type ErrorOutcome } from '@bulkhead/contract'
+import { ERRORS, givesAdvice, type BulkheadError, type Completion, type ErrorOutcome } from '@bulkhead/contract'
 
 /** An error of the host's making, or of a tool's, as what a model is told: what happened, where, and what to do. */
 export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> {
@@ -16,12 +16,11 @@ export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> 
 }
 
 /**
- * What happened, and what to do. Where the tool itself speaks its words stand alone, and a message of several sentences
- * has given its own advice: the table's would only repeat it.
+ * What happened, and what to do. Where the tool itself speaks its words stand alone, as do those that give their own advice.
  */
 function errorText({ code, message }: BulkheadError): string {
   const said = message.trimEnd()
-  if (code === 'ToolExecutionFailed' || FIXED_TEXTS.has(said) || SEVERAL_SENTENCES.test(said)) return said
+  if (code === 'ToolExecutionFailed' || FIXED_TEXTS.has(said) || givesAdvice(said)) return said
   return `${said}${/[.!?:]$/.test(said) ? '' : '.'} ${ERRORS[code].cure}`
 }
 
@@ -29,8 +28,6 @@ function errorText({ code, message }: BulkheadError): string {
 export const SKIPPED_BY_STEERING = 'Skipped due to queued user message.'
 export const SKIPPED_BY_HOOK = 'Tool execution skipped by before_tool_execution hook.'
 const FIXED_TEXTS: ReadonlySet<string> = new Set([SKIPPED_BY_STEERING, SKIPPED_BY_HOOK])
-
-const SEVERAL_SENTENCES = /[.!?] \p{Lu}/u
 
 function completionOf(error: BulkheadError): Completion {
   if (error.code === 'ClarificationNeeded') return { terminal: true, nextAction: 'clarification_needed', message: error.message }
