@@ -136,10 +136,13 @@ function clear(authorized: AuthorizedCall, host: HostContext): Cleared | Promise
 function run(cleared: Cleared, host: HostContext, done: Done): void {
   if (cleared instanceof Refusal) return done(cleared)
   const execution = new Execution(cleared, host, isResultJudged(cleared) ? judgeResult(host, done) : done)
-  const written = cleared.journal?.written
-  if (written === undefined) return host.departures.leave(execution)
+  const { journal, tool: { extension: { arrangement: { placement } } } } = cleared
+  if (journal?.written === undefined) {
+    // Whatever a compartment wants done, it asks this thread for, which has written the note by then.
+    return placement === 'inline' ? host.departures.leave(execution) : execution.begin()
+  }
   // Not before the journal has it.
-  untilAborted(written, cleared.signal).then(() => execution.begin(), (thrown: unknown) => done(refusalOf(thrown)))
+  untilAborted(journal.written, cleared.signal).then(() => execution.begin(), (thrown: unknown) => done(refusalOf(thrown)))
 }
 
 const judgeResult = (host: HostContext, done: Done): Done => (ran) => {

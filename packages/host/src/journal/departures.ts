@@ -7,8 +7,8 @@ interface Departing {
 }
 
 /**
- * Calls on their way to their tools. None leaves, and nobody hears that it has begun, before the journal has it: a call that ran
- * is known to whoever comes after this process. Those of one moment leave together, so that their notes are saved together.
+ * Calls on their way to tools that run in this very thread. None leaves before the journal has it: what it does is known to whoever comes
+ * after this process. Those of one moment leave together, so that their notes are saved together.
  */
 export class Departures {
   readonly #journal: OpenCalls

@@ -25,10 +25,16 @@ export interface InterruptedCall {
 
 /** One call in the journal. */
 export interface JournalEntry {
-  /** Settles when the store has it, or has failed to; never rejects. Absent where it is a note, which has to be saved. */
+  /** Settles when the store has it, or has failed to; never rejects. Absent where it is a note, which is saved within the moment. */
   readonly written?: Promise<void>
   /** Idempotent. */
   close(): void
+}
+
+/** A call that becomes a note unless it is over by then. */
+interface Note extends JournalEntry {
+  readonly id: number
+  readonly call: ResolvedCall
 }
 
 export interface JournalSources {
@@ -50,8 +56,10 @@ export class OpenCalls {
   readonly #writes: PendingWrites
   /** Of a tool, as text. */
   readonly #origins = new WeakMap<OutcomeOrigin, string>()
+  /** Opened in this moment, and not over. */
+  readonly #unsaved = new Set<Note>()
   #notebook: Notebook | undefined
-  #isAhead = false
+  #isSaving = false
   #count = 0
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
@@ -65,42 +73,48 @@ export class OpenCalls {
   open(call: ResolvedCall): JournalEntry | undefined {
     const { store } = this.#sources
     if (store.forgets) return undefined
-    return store.notes ? this.#note(call, store.notes) : this.#write(call)
+    return store.notes ? this.#note(call) : this.#write(call)
   }
 
-  /** Whether there are notes of calls that the next process would not find. */
+  /** Whether there are calls that the next process would not know of. */
   get isAhead(): boolean {
-    return this.#isAhead
+    return this.#unsaved.size > 0
   }
 
-  /** When this returns, calls that were noted are known to whoever comes after this process. */
+  /** When this returns, calls that are open are known to whoever comes after this process. */
   save(): void {
-    if (!this.#isAhead) return
-    this.#isAhead = false
+    if (this.#unsaved.size === 0) return
     try {
-      this.#notebook?.save()
+      const notebook = this.#notebook ??= this.#sources.store.notes!.open(this.#owner.id)
+      for (const { id, call } of this.#unsaved) notebook.put(id, this.#textOf(call))
+      notebook.save()
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
+    this.#unsaved.clear()
   }
 
-  #note(call: ResolvedCall, notes: Notes): JournalEntry | undefined {
-    const id = ++this.#count
-    try {
-      const notebook = this.#notebook ??= notes.open(this.#owner.id)
-      notebook.put(id, this.#textOf(call))
-      this.#isAhead = true
-      return { close: () => this.#drop(notebook, id) }
-    } catch (thrown) {
-      this.#sources.events.suppressed(JOURNAL, thrown)
-      return undefined
+  #note(call: ResolvedCall): Note {
+    const note: Note = { id: ++this.#count, call, close: () => this.#drop(note) }
+    this.#unsaved.add(note)
+    if (!this.#isSaving) {
+      this.#isSaving = true
+      queueMicrotask(this.#saveSoon)
     }
+    return note
   }
+
+  /** At the end of the moment, when the calls of it are on their way: whoever waits for one does not wait for its note as well. */
+  readonly #saveSoon = (): void => queueMicrotask(() => {
+    this.#isSaving = false
+    this.save()
+  })
 
   /** A note that stays is a call that the next host closes, not one that has no outcome. */
-  #drop(notebook: Notebook, id: number): void {
+  #drop(note: Note): void {
+    if (this.#unsaved.delete(note)) return
     try {
-      notebook.drop(id)
+      this.#notebook?.drop(note.id)
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }

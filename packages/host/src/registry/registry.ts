@@ -169,7 +169,7 @@ export class Registry {
   /** Those to start without waiting for a call. */
   eager(): readonly Extension[] {
     const offered = [...this.#present.composition.extensions.values()].map(({ extension }) => extension)
-    return offered.filter(({ activation, wasStarted }) => activation === 'eager' && !wasStarted)
+    return offered.filter(({ arrangement, wasStarted }) => arrangement.activation === 'eager' && !wasStarted)
   }
 
   list(): readonly ToolListing[] {
