@@ -31,10 +31,11 @@ export interface JournalEntry {
   close(): void
 }
 
-/** A call that becomes a note unless it is over by then. */
+/** A call that is noted within its moment, unless it is over by then. */
 interface Note extends JournalEntry {
   readonly id: number
   readonly call: ResolvedCall
+  state: 'new' | 'noted' | 'over'
 }
 
 export interface JournalSources {
@@ -56,8 +57,8 @@ export class OpenCalls {
   readonly #writes: PendingWrites
   /** Of a tool, as text. */
   readonly #origins = new WeakMap<OutcomeOrigin, string>()
-  /** Opened in this moment, and not over. */
-  readonly #unsaved = new Set<Note>()
+  /** Opened in this moment. */
+  #unsaved: Note[] = []
   #notebook: Notebook | undefined
   #isSaving = false
   #count = 0
@@ -76,43 +77,52 @@ export class OpenCalls {
     return store.notes ? this.#note(call) : this.#write(call)
   }
 
-  /** Whether there are calls that the next process would not know of. */
+  /** Whether there may be calls that the next process would not know of. */
   get isAhead(): boolean {
-    return this.#unsaved.size > 0
+    return this.#unsaved.length > 0
   }
 
   /** When this returns, calls that are open are known to whoever comes after this process. */
   save(): void {
-    if (this.#unsaved.size === 0) return
+    const unsaved = this.#unsaved
+    if (unsaved.length === 0) return
+    this.#unsaved = []
     try {
       const notebook = this.#notebook ??= this.#sources.store.notes!.open(this.#owner.id)
-      for (const { id, call } of this.#unsaved) notebook.put(id, this.#textOf(call))
+      for (const note of unsaved) {
+        if (note.state === 'over') continue
+        notebook.put(note.id, this.#textOf(note.call))
+        note.state = 'noted'
+      }
       notebook.save()
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
-    this.#unsaved.clear()
+  }
+
+  /** For calls that wait for somebody before they leave. */
+  saveSoon(): void {
+    if (this.#isSaving || !this.isAhead) return
+    this.#isSaving = true
+    queueMicrotask(() => {
+      this.#isSaving = false
+      this.save()
+    })
   }
 
   #note(call: ResolvedCall): Note {
-    const note: Note = { id: ++this.#count, call, close: () => this.#drop(note) }
-    this.#unsaved.add(note)
-    if (!this.#isSaving) {
-      this.#isSaving = true
-      queueMicrotask(this.#saveSoon)
-    }
+    const note: Note = { id: ++this.#count, call, state: 'new', close: () => this.#drop(note) }
+    this.#unsaved.push(note)
     return note
   }
 
-  /** At the end of the moment, when the calls of it are on their way: whoever waits for one does not wait for its note as well. */
-  readonly #saveSoon = (): void => queueMicrotask(() => {
-    this.#isSaving = false
-    this.save()
-  })
-
   /** A note that stays is a call that the next host closes, not one that has no outcome. */
   #drop(note: Note): void {
-    if (this.#unsaved.delete(note)) return
+    const { state } = note
+    note.state = 'over'
+    // One that was refused at once.
+    if (this.#unsaved.at(-1) === note) this.#unsaved.pop()
+    if (state !== 'noted') return
     try {
       this.#notebook?.drop(note.id)
     } catch (thrown) {
