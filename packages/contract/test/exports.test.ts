@@ -16,10 +16,10 @@ describe('what others may import', () => {
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
-      'defineExtension', 'defineTool', 'findJsonFault', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
+      'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'lockFileSchema',
       'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleJson', 'visibleText', 'withCommonConfig',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 
@@ -29,8 +29,8 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'JSON_LIMITS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'findJsonFault', 'givesAdvice', 'isJsonObject',
-      'messageOf', 'parseJson', 'pointerStep', 'visibleJson', 'visibleText',
+      'BulkheadError', 'ERRORS', 'JSON_LIMITS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject',
+      'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })
   })
