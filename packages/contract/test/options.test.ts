@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BulkheadError } from '../src/bulkhead-error.ts'
+import type { BulkheadError } from '../src/bulkhead-error.ts'
 import { forms, requireOptions, type OptionForms } from '../src/options.ts'
 
 interface Options {

@@ -242,8 +242,8 @@ export interface SessionMemory<Data = Json> {
 type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
 
 /**
- * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time
- * it is not there, and the broker on the host's side would refuse it.
+ * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time it is not
+ * there, reading it throws CapabilityDenied with what to declare, and the broker on the host's side would refuse it.
  */
 export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never, SecretName extends string = never> =
   & BaseRuntime

@@ -7,6 +7,7 @@ import type { LogSender } from './log.ts'
 import { netAccess } from './net-access.ts'
 import type { RunningCall } from './running-call.ts'
 import { shellAccess } from './shell-access.ts'
+import { UNDECLARED_RUNTIME } from './undeclared.ts'
 
 export interface RuntimeParts {
   readonly toolName: string
@@ -22,8 +23,8 @@ export type AskForCall = (method: BrokerMethod, ...args: readonly unknown[]) => 
 type Member = (call: RunningCall) => unknown
 
 /**
- * Makes what `execute` is given beside its arguments: only what was granted is there. Nothing in it is a check; a tool that
- * gets around it meets the broker. The members are accessors of a prototype made once for each tool, for a call should not
+ * Makes what `execute` is given beside its arguments: only what was granted is there, and reaching for anything else says what to
+ * declare. Nothing in it is a check; a tool that gets around it meets the broker. The members are accessors of a prototype made once for each tool, for a call should not
  * pay for what it does not look at.
  */
 export function runtimeOf({ toolName, powers, ask, log }: RuntimeParts): (call: RunningCall) => AnyRuntime {
@@ -60,7 +61,7 @@ class CallRuntime {
   #made: Map<string, unknown> | undefined
 
   static {
-    Object.freeze(this.prototype)
+    Object.freeze(Object.setPrototypeOf(this.prototype, UNDECLARED_RUNTIME))
   }
 
   constructor(call: RunningCall) {
