@@ -13,8 +13,7 @@ export { COMMAND_SEVERITIES, commandSafetyPatternSchema } from './command-safety
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, CommandSeverity } from './command-safety.ts'
 export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
 export { isTerminalResult, type CompletionHint } from './completion.ts'
-export { CONFIG_FILE, configFileSchema, SECURITY_MODES } from './config.ts'
-export type { ConfigFile, ExtensionConfig, SecurityMode, ToolConfig } from './config.ts'
+export { CONFIG_FILE, configFileSchema, SECURITY_MODES, type ConfigFile, type ExtensionConfig, type SecurityMode, type ToolConfig } from './config.ts'
 export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './diagnostic.ts'
 export { ERRORS, givesAdvice, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './errors.ts'
 export type { BulkheadEvent, EventBody, EventListener, EventOf, EventType } from './events.ts'
@@ -54,7 +53,7 @@ export type {
   BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, Power, WireError, WireReply, WireRequest, WireValue,
 } from './wire.ts'
 export { auditRecord, type AuditForm, type AuditGroup, type AuditRow } from './ports/audit-group.ts'
-export type { Clock } from './ports/clock.ts'
+export { LONGEST_TIMER_MS, type Clock } from './ports/clock.ts'
 export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
