@@ -7,7 +7,6 @@ import { asGuard, type Guard, type Judge } from '../permissions/judges/judge.ts'
 import { SessionPolicy } from '../permissions/session-policy.ts'
 import type { Settings } from '../configuration/settings.ts'
 import { BUDGET_FORM, type BudgetLimits } from './budget.ts'
-import type { SubagentOptions } from './session.ts'
 import { batchSizeOf, type ExecutionStrategy } from './strategy.ts'
 
 export interface SessionOptions {
@@ -52,6 +51,11 @@ export interface SessionOptions {
   readonly guards?: readonly (Judge | Guard)[]
   /** Cancels the session and everything in it. */
   readonly signal?: AbortSignal
+}
+
+export interface SubagentOptions extends SessionOptions {
+  /** Goes on when the turn it is opened in ends. */
+  readonly background?: boolean
 }
 
 export interface OptionSources {

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type {
   DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, LinesFound, Power,
 } from '@bulkhead/contract'
-import type { AskForCall } from './runtime.ts'
+import type { AskForCall } from './ask.ts'
 import { UNDECLARED_FILES } from './undeclared.ts'
 
 /** The file part of a runtime. Bytes cross as base64, texts as they are. */

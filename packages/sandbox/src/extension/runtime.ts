@@ -1,6 +1,6 @@
 import type { AnyRuntime, BrokerMethod, Json, Outcome, Power, SessionMemory } from '@bulkhead/contract'
 import { CodedError } from '../wire/remote-error.ts'
-import type { Ask } from './ask.ts'
+import type { Ask, AskForCall } from './ask.ts'
 import { fileAccess } from './file-access.ts'
 import { interaction } from './interaction.ts'
 import type { LogSender } from './log.ts'
@@ -15,9 +15,6 @@ export interface RuntimeParts {
   readonly ask: Ask
   readonly log: LogSender
 }
-
-/** A capability call of one tool call: the broker judges it by the grant of that call's tool. */
-export type AskForCall = (method: BrokerMethod, ...args: readonly unknown[]) => Promise<Json>
 
 /** How a member of a runtime is made for one call. */
 type Member = (call: RunningCall) => unknown

@@ -3,6 +3,7 @@ import type {
   ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError, LONGEST_TIMER_MS, messageOf } from '@bulkhead/contract'
+import { closedEarly } from '../closed-early.ts'
 import type { RestingSession } from '../resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
@@ -104,7 +105,7 @@ export class SleepySession implements CompartmentSession {
   }
 
   async close(reason?: BulkheadError): Promise<void> {
-    const why = reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.')
+    const why = reason ?? closedEarly()
     this.#finish({ kind: 'closed' }, why)
     await Promise.all([this.#last?.close(reason), this.#falling, this.#waking?.catch(() => undefined)])
   }
