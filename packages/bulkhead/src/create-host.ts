@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { ProjectTrust, Sandbox, Store } from '@bulkhead/contract'
+import { forms, requireOptions, type OptionForms, type ProjectTrust, type Sandbox, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
@@ -39,8 +39,19 @@ export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<
   switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
 }
 
-/** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
+const OPTIONS: OptionForms<CreateHostOptions> = {
+  workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
+  store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method, fetchHosts: forms.list(forms.text),
+  projectFolder: forms.text, bundledFolder: forms.text, cache: forms.text, interactor: forms.having('interact'),
+  watch: forms.either(forms.flag, forms.method), config: forms.object,
+}
+
+/**
+ * Everything wired: finds and proves extensions, and answers calls. Rejects only for options that cannot be used, ConfigInvalid,
+ * and for a workspace that cannot be opened, ProjectPathInvalid.
+ */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
+  requireOptions('createHost', options, OPTIONS, 'workspace')
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
@@ -83,8 +94,8 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
     async openSession(session = {}) {
-      const { workspace } = session
-      return host.openSession(workspace === undefined ? session : { ...session, workspace: await canonicalFolder(workspace) })
+      const workspace: unknown = session?.workspace
+      return host.openSession(typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session)
     },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     pausedCalls: () => host.pausedCalls(),

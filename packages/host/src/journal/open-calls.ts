@@ -5,7 +5,7 @@ import {
 import type { ResolvedCall } from '../call.ts'
 import type { EventBus } from '../events.ts'
 import { errorBody } from '../calls/outcome.ts'
-import { quoted } from '../quoted.ts'
+import { quoted } from '../encoding/quoted.ts'
 import { PendingWrites } from './pending-writes.ts'
 
 /** Which process of those that share a store wrote a record. */

@@ -1,6 +1,7 @@
 import { BulkheadError, type Clock, type Json, type JsonObject, type Layer } from '@bulkhead/contract'
 import { settlesWithin } from '../waiting/bounded-wait.ts'
-import type { Extension, Starter } from '../lifecycle/extension.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Starter } from '../lifecycle/extension-parts.ts'
 
 /** A new generation that runs and is not offered yet, for a check of the embedder's own. */
 export interface Trial {
