@@ -83,7 +83,8 @@ function faultReporter(): (error: Error) => void {
 
 const LEAVE_MS = 2_000
 
-/** What a client does not read would keep the process for ever. */
+/** What a client still sends, and what it does not read, would keep the process. */
 function leave(): void {
+  process.stdin.destroy()
   setTimeout(() => process.exit(), LEAVE_MS).unref()
 }

@@ -2,7 +2,7 @@ import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport, TransportS
 import { ClientFault } from './client-fault.ts'
 
 /**
- * A transport that a client cannot fill memory through. A request is open until its answer has left, so one that asks and does
+ * A transport that a client cannot fill memory through. A request counts until its answer has left, so one that asks and does
  * not read is refused more, and is hung up on when it does not read its refusals either. An id that is open is not taken twice.
  */
 export class BoundedTransport implements Transport {
@@ -12,7 +12,9 @@ export class BoundedTransport implements Transport {
   readonly #inner: Transport
   readonly #maxOpen: number
   readonly #open = new Set<RequestId>()
-  #unread = 0
+  /** Answers that have not left. */
+  #leaving = 0
+  #refusals = 0
 
   /** `closed` is told once nothing comes and goes any more. */
   constructor(inner: Transport, maxOpen: number, closed: () => void) {
@@ -42,10 +44,13 @@ export class BoundedTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!isAnswer(message)) return this.#inner.send(message, options)
+    this.#open.delete(message.id!)
+    this.#leaving += 1
     try {
       await this.#inner.send(message, options)
     } finally {
-      if (isAnswer(message) && message.id !== undefined) this.#open.delete(message.id)
+      this.#leaving -= 1
     }
   }
 
@@ -64,7 +69,7 @@ export class BoundedTransport implements Transport {
     }
     const { id } = message
     if (this.#open.has(id)) return this.#refuse(id, new ClientFault('InvalidRequest', 'A request with this id is open.'))
-    if (this.#open.size >= this.#maxOpen) {
+    if (this.#open.size + this.#leaving >= this.#maxOpen) {
       return this.#refuse(id, new ClientFault('ServerBusy', `${this.#maxOpen} requests are open. Wait for some of them.`))
     }
     this.#open.add(id)
@@ -80,9 +85,9 @@ export class BoundedTransport implements Transport {
 
   #refuse(id: RequestId, { code, message }: ClientFault): void {
     this.onerror?.(new Error(`A request was refused: ${message}`))
-    if (++this.#unread > this.#maxOpen) return void this.close().catch((error: Error) => this.onerror?.(error))
+    if (++this.#refusals > this.#maxOpen) return void this.close().catch((error: Error) => this.onerror?.(error))
     const refusal = { jsonrpc: '2.0', id, error: { code, message } } as const
-    this.#inner.send(refusal).catch((error: Error) => this.onerror?.(error)).finally(() => { this.#unread-- })
+    this.#inner.send(refusal).catch((error: Error) => this.onerror?.(error)).finally(() => { this.#refusals -= 1 })
   }
 }
 

@@ -8,16 +8,17 @@ import { toMcp } from '@bulkhead/contract/dialects'
  */
 export function callResult(outcome: Outcome, outputSchema: JsonObject | undefined): CallToolResult {
   const result = toMcp(outcome)
-  const content = [...result.content, ...noteOf(outcome)]
-  if (outcome.type === 'error') return { ...result, content } as CallToolResult
-  if (outputSchema === undefined) return { ...result, content } as CallToolResult
-  if (outcome.metadata.truncated && !isWhole(outcome.data, outputSchema)) return { content, isError: true } as CallToolResult
-  return { ...result, content, structuredContent: outcome.data } as CallToolResult
+  const isFormed = outcome.type === 'output' && outputSchema !== undefined
+  const isBroken = isFormed && outcome.metadata.truncated === true && !isWhole(outcome.data, outputSchema)
+  const content = [...result.content, ...noteOf(outcome, isBroken)]
+  if (isBroken) return { content, isError: true }
+  return { ...result, content, ...(isFormed ? { structuredContent: outcome.data } : {}) } as CallToolResult
 }
 
-function noteOf({ metadata: { truncated, output_path: path } }: Outcome): CallToolResult['content'] {
+function noteOf({ metadata: { truncated, output_path: path } }: Outcome, isBroken: boolean): CallToolResult['content'] {
   if (!truncated) return []
-  return [{ type: 'text', text: `[The result was too long and is cut here.${path === undefined ? '' : ` The whole is in ${path}`}]` }]
+  const what = `The result was too long and is cut here${isBroken ? ', and lacks what the tool declares' : ''}.`
+  return [{ type: 'text', text: `[${what}${path === undefined ? '' : ` The whole is in ${path}`}]` }]
 }
 
 /** Whether what must be there still is; texts and lists that were cut keep their form. */
