@@ -89,7 +89,7 @@ it.each<[string, object]>([
 })
 
 it('arguments that are very deep, and keys from the prototype, are refused by the host and harm nobody', async () => {
-  const deep = JSON.parse(`${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`) as object
+  const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
   const polluted = JSON.parse('{"path":"x","__proto__":{"isError":false}}') as object
   const answers = await exchange([
     request(1, 'tools/call', { name: 'read', arguments: deep }), request(2, 'tools/call', { name: 'read', arguments: polluted }),

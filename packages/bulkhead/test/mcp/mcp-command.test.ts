@@ -106,7 +106,8 @@ describe.each(ERAS)('a client of the %s era that starts the command', (era) => {
   })
 
   it('is offered the tools that were named, under the mode that was said', async () => {
-    const { client } = await connect(era, undefined, ['--tools', 'read, write', '--mode', 'yolo'])
+    const { client, transport } = await connect(era, undefined, ['--tools', 'read, write,reed', '--mode', 'yolo'])
+    expect(String(await once(transport.stderr!, 'data'))).toBe('mcp: there is no tool "reed" now; it is offered when it comes\n')
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read', 'write'])
     await client.callTool({ name: 'write', arguments: { path: 'out.txt', content: 'x' } })
     expect(existsSync(join(folder, 'work/out.txt'))).toBe(true)

@@ -57,6 +57,8 @@ describe('a client that is asked by the answer to its call', () => {
     const round = await rounds.ask()
     const other = { path: 'other.txt', content: 'x' }
     await expect(rounds.goOn(round, YES, 'write', other)).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(/another call/) })
+    const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
+    await expect(rounds.goOn(round, YES, 'write', deep)).rejects.toMatchObject({ code: -32602 })
     await expect(rounds.goOn(round, YES, 'edit')).rejects.toMatchObject({ code: -32602 })
     await expect(rounds.goOn({ requestState: 'guessed' })).rejects.toMatchObject({ code: -32602 })
     expect(existsSync(join(world.workspace, 'other.txt'))).toBe(false)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { canonicalJson, type Json, type Outcome } from '@bulkhead/contract'
+import { canonicalJson, findJsonFault, type Json, type Outcome } from '@bulkhead/contract'
 import type { ClientRequest } from './client-request.ts'
 import type { QuestionForm } from './question-form.ts'
 
@@ -28,7 +28,7 @@ export interface OpenQuestion {
  */
 export class OpenCall {
   readonly id: string
-  readonly #meant: string
+  readonly #asked: AskedCall
   readonly #cancel = new AbortController()
   readonly #steps: Step[] = []
   /** The request that waits now. */
@@ -37,7 +37,7 @@ export class OpenCall {
 
   constructor(id: string, asked: AskedCall, request: ClientRequest, run: (signal: AbortSignal) => Promise<Outcome>) {
     this.id = id
-    this.#meant = meaningOf(asked)
+    this.#asked = asked
     this.#request = request
     void run(this.#cancel.signal).then((outcome) => this.#take({ kind: 'ended', outcome }))
   }
@@ -46,9 +46,9 @@ export class OpenCall {
     return this.#request
   }
 
-  /** Whether a request that goes on means this call. */
+  /** Whether a request that goes on means this call. Contract: must not throw, whatever its arguments. */
   means(asked: AskedCall): boolean {
-    return meaningOf(asked) === this.#meant
+    return findJsonFault(asked.arguments ?? {}) === undefined && meaningOf(asked) === meaningOf(this.#asked)
   }
 
   cancel(): void {
@@ -98,4 +98,5 @@ export class OpenCall {
   }
 }
 
+/** Of arguments that the host, or a check, has found to be no deeper than may be. */
 const meaningOf = ({ name, arguments: args = {} }: AskedCall): string => canonicalJson([name, args as Json])

@@ -49,7 +49,7 @@ export interface Serving {
   close(): Promise<void>
 }
 
-export const DEFAULT_INSTRUCTIONS = 'Each tool runs with only the powers it declared. Some calls wait until a person agrees; '
+const DEFAULT_INSTRUCTIONS = 'Each tool runs with only the powers it declared. Some calls wait until a person agrees; '
   + 'a refusal says why, so do not repeat it unchanged.'
 
 /**

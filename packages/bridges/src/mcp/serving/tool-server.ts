@@ -2,8 +2,8 @@ import type { CallToolResult, InputRequiredResult, Server, ServerContext } from 
 import type { Outcome } from '@bulkhead/contract'
 import { callResult } from './call-result.ts'
 import { ClientFault } from './client-fault.ts'
-import { readRequest, type Era } from './client-request.ts'
-import type { AskedCall, Step, OpenCall } from './open-call.ts'
+import { readRequest, type ClientRequest, type Era } from './client-request.ts'
+import type { AskedCall, OpenCall, OpenQuestion } from './open-call.ts'
 import type { OpenCalls } from './open-calls.ts'
 import type { ShownList } from './shown-list.ts'
 
@@ -21,16 +21,17 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, called }: 
     const request = readRequest(era, server, context)
     const call = find(params, request, context)
     const step = await call.next(request)
-    if (step.kind === 'ended') called()
-    return step.kind === 'ended' ? resultOf(step.outcome) : ask(call, step)
+    if (step.kind === 'asked') return ask(call, step.question)
+    called()
+    return resultOf(step.outcome)
   })
 
-  function find(asked: AskedCall, request: ReturnType<typeof readRequest>, { mcpReq }: ServerContext): OpenCall {
+  function find(asked: AskedCall, request: ClientRequest, { mcpReq }: ServerContext): OpenCall {
     const token = mcpReq.requestState<unknown>()
     return token === undefined ? calls.begin(asked, request) : calls.goOn(token, asked, mcpReq.inputResponses?.[ANSWER])
   }
 
-  function ask(call: OpenCall, { question }: Extract<Step, { kind: 'asked' }>): InputRequiredResult {
+  function ask(call: OpenCall, question: OpenQuestion): InputRequiredResult {
     const { token, form: { message, requestedSchema } } = question
     calls.park(call, question)
     return {
