@@ -77,7 +77,8 @@ export class OpenCall {
     return this.#request.elicit?.(form, signal, withinMs) ?? this.#askInSteps(form, signal)
   }
 
-  #askInSteps(form: QuestionForm, signal: AbortSignal): Promise<unknown> {
+  async #askInSteps(form: QuestionForm, signal: AbortSignal): Promise<unknown> {
+    signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     const step: Step = { kind: 'asked', question: { token: randomUUID(), form, answer: resolve } }
     const withdraw = () => {
@@ -87,7 +88,7 @@ export class OpenCall {
     }
     signal.addEventListener('abort', withdraw)
     this.#take(step)
-    return promise.finally(() => signal.removeEventListener('abort', withdraw))
+    return await promise.finally(() => signal.removeEventListener('abort', withdraw))
   }
 
   #take(step: Step): void {

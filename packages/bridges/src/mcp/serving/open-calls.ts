@@ -47,7 +47,8 @@ export class OpenCalls {
     const { call, question } = parked
     if (!call.means(asked)) throw new ClientFault('InvalidParams', 'The question of this requestState was asked about another call.')
     this.#forget(question.token)
-    question.answer(reply)
+    // To come back without an answer is to have come back.
+    question.answer(reply ?? null)
     return call
   }
 

@@ -1,4 +1,6 @@
-import { BulkheadError, messageOf, visibleText, type InteractionEnvelope, type InteractionRequest, type Interactor, type InteractionResponse } from '@bulkhead/contract'
+import {
+  BulkheadError, messageOf, visibleText, type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor,
+} from '@bulkhead/contract'
 import type { OpenCall } from './open-call.ts'
 import type { OpenCalls } from './open-calls.ts'
 import { questionForm, readReply, type QuestionForm } from './question-form.ts'

@@ -30,7 +30,7 @@ export interface ServeOptions {
   readonly info: Implementation
   /** Opens the session of the client: its policy, and as its person the one behind the client. Called once. */
   readonly openSession: (person: Interactor) => Promise<ServedSession>
-  /** Of the SDK, not started. Default: standard input and output of this process. */
+  /** Of the SDK, not started, and of one client. Default: standard input and output of this process. */
   readonly transport?: Transport
   /** What a model is told of the whole. */
   readonly instructions?: string
@@ -80,7 +80,7 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   const end = () => {
     forget()
     calls.end()
-    resolve(session.close())
+    resolve(session.close().catch((error: Error) => onFault?.(error)))
   }
   const transport = new BoundedTransport(options.transport ?? new StdioServerTransport(), maxOpen, end)
   const handle = serveStdio(({ era }) => {
