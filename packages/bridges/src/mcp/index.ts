@@ -1,0 +1,1 @@
+export { serveTools, type ServedHost, type ServedSession, type ServeOptions, type Serving } from './serving/serve-tools.ts'
