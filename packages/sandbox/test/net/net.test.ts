@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve } from './loopback.ts'
+import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve, serveRaw } from './loopback.ts'
 
 describe('a fetch', () => {
   it('brings status, headers and body of a granted host', async () => {
@@ -136,8 +136,22 @@ describe('a fetch that fails', () => {
       const more = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 5)
       response.once('close', () => clearInterval(more))
     })
-    const error = await refusal(fetchRaw(newNet({ limits: { headersMs: 100 } }), callOf([server.place]), `${server.base}/`))
+    const net = newNet({ limits: { headersMs: 100, interimResponses: Infinity } })
+    const error = await refusal(fetchRaw(net, callOf([server.place]), `${server.base}/`))
     expect(error).toMatchObject(said('ToolExecutionFailed', 'did not answer within 100 ms'))
+  })
+
+  it('ends when there are many interim responses, long before the deadline', async () => {
+    const server = await serveRaw((socket) => {
+      const flood = Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n'.repeat(1_000))
+      const send = (): void => {
+        while (socket.writable && socket.write(flood));
+      }
+      socket.once('data', send).on('drain', send)
+    })
+    const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
+    expect(error).toMatchObject(said('ToolExecutionFailed', 'sent more than 32 responses before its answer'))
+    await closed(server.sockets[0]!)
   })
 
   it('ends at the deadline for headers before there is a connection', async () => {
