@@ -51,7 +51,7 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
   }
   /** What a path that names one file is judged by. */
   const reading = (call: OpenCall, path: string): FileScope =>
-    options.lentFiles?.(call.callId).has(path) === true ? lentScope(path, workspace) : scopesOf(call).read
+    options.lentFiles?.(call.hostCallId ?? call.callId).has(path) === true ? lentScope(path, workspace) : scopesOf(call).read
 
   return {
     capabilities: {
