@@ -125,6 +125,16 @@ describe('a fetch that fails', () => {
     expect(await codeOf(fetchRaw(newNet({ lookup: async () => [] }), callOf(['a.test']), 'http://a.test/'))).toBe('NotFound')
   })
 
+  it.each([
+    ['lines that end in LF alone', 'HTTP/1.1 200 OK\nx: y\ncontent-length: 2\n\nok'],
+    ['a length below nothing', 'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\nx'],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ])('says of an answer with %s that it is none', async (_, answer) => {
+    const server = await serveRaw((socket) => void socket.once('data', () => socket.write(answer)))
+    const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
+    expect(error).toMatchObject(said('ToolExecutionFailed', 'answered with something that is not HTTP'))
+  })
+
   it('tells the tool nothing of addresses', async () => {
     const error = await refusal(fetchRaw(newNet({ lookup: async () => ['10.11.12.13'] }), callOf(['a.test']), 'http://a.test/'))
     expect(error).toMatchObject(said('CapabilityDenied', 'has an address that is not public (private)'))
