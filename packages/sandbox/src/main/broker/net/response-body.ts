@@ -120,7 +120,7 @@ export class ResponseBody {
   }
 }
 
-/** What waits together comes together: a sender may have cut it into single bytes, each of which would cost as much as a piece. */
+/** What waits together comes together: its sender may have cut it into single bytes, each of which would cost as much. */
 async function* gathered(stream: Readable, mostBytes: number): AsyncGenerator<Buffer> {
   for await (const first of stream as AsyncIterable<Buffer>) {
     const pieces = [first]

@@ -1,4 +1,4 @@
-/** What is escaped in each place of a URL, by browsers and servers; the last also makes `+` of a blank. */
+/** What is escaped in a URL, by its place and by who writes it: a query, a path, a component, a name, a form. */
 const IN_URLS: readonly RegExp[] = [
   /[\0-\x20"#'<>\x7f-\u{10ffff}]/gu,
   /[\0-\x20"#<>?^`{}\x7f-\u{10ffff}]/gu,
