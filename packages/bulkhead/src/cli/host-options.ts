@@ -57,6 +57,8 @@ export async function openHost(values: HostValues, remembering = false) {
   const store = remembering ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {
     workspace: values.workspace ?? process.cwd(),
+    // A command is about one tool, or only looks: it says itself which servers it needs.
+    discover: 'when-asked',
     ...(values.home === undefined ? {} : { home: values.home }),
     // A home is not made by looking, and what is not there remembers nothing.
     ...(existsSync(homeFolder(values.home)) ? {} : { cache: join(userCacheFolder(), 'proven') }),
