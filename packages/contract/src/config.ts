@@ -161,7 +161,7 @@ export const configFileSchema = z.strictObject({
   packages: z.array(packageName).optional().describe('npm packages in node_modules to load extensions from.'),
   isolation: perLayer(placement, strangerPlacement).optional().describe('Where code of each layer runs.'),
   policy: policy.optional().describe('What packages must prove before they are used.'),
-  mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name. Their tools are called <server>_<tool>; nothing is started or reached before it is needed.'),
+  mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name. Their tools are called server_tool; nothing is started or reached before it is needed.'),
   openapi: z.record(toolName, openapiSource).optional().describe('OpenAPI documents by name. This host has no bridge to them yet: a warning says so.'),
   search: search.optional().describe('Where web_search searches.'),
   skills: z.strictObject({

@@ -1,3 +1,3 @@
-export { McpServers, type McpServersOptions, type McpServerStatus, type Offered } from './connect/servers.ts'
-export type { ServerState } from './connect/connection.ts'
-export type { Surroundings } from './connect/target.ts'
+export { McpServers, type McpServersOptions, type McpServerStatus, type Offered } from './connecting/servers.ts'
+export type { ServerState } from './connecting/connection.ts'
+export type { Surroundings } from './connecting/target.ts'

@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/fixtures/sdk-server.ts')
+const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
 const ship = () => ({ type: 'local' as const, command: [process.execPath, SERVER, join(folder, 'notes')] })
 const configure = (config: ConfigFile, root = home) => {
   mkdirSync(root, { recursive: true })

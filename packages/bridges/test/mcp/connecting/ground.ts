@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, LayerConfig, McpServerConfig, ResolvedConfig } from '@bulkhead/contract'
-import { McpServers, type McpServersOptions } from '../../src/mcp/index.ts'
+import { McpServers, type McpServersOptions } from '../../../src/mcp/index.ts'
 
 const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', name)
 

@@ -1,7 +1,7 @@
 import { BulkheadError, messageOf, visibleText, type Interact, type JsonObject, type Log } from '@bulkhead/contract'
 import { callFault, isLineFault, unavailable } from './call-fault.ts'
-import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog.ts'
-import type { LiveClient } from './client.ts'
+import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
+import type { LiveClient } from './transport/client.ts'
 import { Elicitation } from './elicitation.ts'
 import { redactorOf } from './redaction.ts'
 import { Rests } from './rests.ts'
@@ -139,7 +139,7 @@ export class Connection {
     let opened: LiveClient | undefined
     try {
       const target = targetOf(this.#entry, surroundings)
-      const { openClient } = await import('./client.ts')
+      const { openClient } = await import('./transport/client.ts')
       opened = await openClient({
         name, target, self, elicitation: this.#elicitation, signal,
         onStderr: (line) => this.#log.add(line),

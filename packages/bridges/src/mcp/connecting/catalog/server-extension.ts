@@ -4,7 +4,7 @@ import {
 } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/contract'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
-import { diagnosticOf, type ServerEntry } from './server-entry.ts'
+import { diagnosticOf, type ServerEntry } from '../server-entry.ts'
 import { toolName } from './tool-name.ts'
 import { plainSchema, toolSchema } from './tool-schema.ts'
 

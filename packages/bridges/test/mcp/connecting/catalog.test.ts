@@ -1,10 +1,10 @@
 import { MANIFEST_LIMITS, manifestSchema, type JsonObject } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { readCatalog } from '../../src/mcp/connect/catalog.ts'
-import { serverEntries } from '../../src/mcp/connect/server-entry.ts'
-import { serverExtension } from '../../src/mcp/connect/server-extension.ts'
-import { toolName } from '../../src/mcp/connect/tool-name.ts'
-import { toolSchema } from '../../src/mcp/connect/tool-schema.ts'
+import { readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'
+import { serverEntries } from '../../../src/mcp/connecting/server-entry.ts'
+import { serverExtension } from '../../../src/mcp/connecting/catalog/server-extension.ts'
+import { toolName } from '../../../src/mcp/connecting/catalog/tool-name.ts'
+import { toolSchema } from '../../../src/mcp/connecting/catalog/tool-schema.ts'
 
 const [ship] = serverEntries({ layers: [{ layer: 'global', location: 'g', config: { mcp: { 'my-ship': { type: 'remote', url: 'https://Example.com:8443/mcp' } } } }] }).entries
 

@@ -1,6 +1,6 @@
 import type { ConfigFile, LayerConfig, McpServerConfig } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { serverEntries } from '../../src/mcp/connect/server-entry.ts'
+import { serverEntries } from '../../../src/mcp/connecting/server-entry.ts'
 
 type Servers = NonNullable<ConfigFile['mcp']>
 

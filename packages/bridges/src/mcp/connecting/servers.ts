@@ -2,10 +2,10 @@ import {
   beyond, type BulkheadError, type ConnectedExtension, type Diagnostic, type ExtensionModule, type JsonObject, type Layer, type Log,
   type ResolvedConfig,
 } from '@bulkhead/contract'
-import { CatalogFiles } from './catalog-files.ts'
+import { CatalogFiles } from './catalog/catalog-files.ts'
 import { Connection, type CarriedCall, type ConnectionOptions, type ServerState } from './connection.ts'
 import { diagnosticOf, serverEntries, type ServerEntry } from './server-entry.ts'
-import { powersOf, serverExtension, type Carrier } from './server-extension.ts'
+import { powersOf, serverExtension, type Carrier } from './catalog/server-extension.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
   /** The folder to remember in what servers offer. Default: nothing is remembered. */

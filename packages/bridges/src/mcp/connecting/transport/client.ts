@@ -4,10 +4,10 @@ import {
 import { DEFAULT_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
 import { z } from 'zod'
 import { boundedFetch } from './bounded-fetch.ts'
-import type { CatalogTool } from './catalog.ts'
-import type { Elicitation } from './elicitation.ts'
+import type { CatalogTool } from '../catalog/catalog.ts'
+import type { Elicitation } from '../elicitation.ts'
 import { ProcessTransport } from './process-transport.ts'
-import type { Target } from './target.ts'
+import type { Target } from '../target.ts'
 
 export interface ClientOptions {
   readonly name: string

@@ -1,4 +1,4 @@
-import { sha512 } from './server-entry.ts'
+import { sha512 } from '../server-entry.ts'
 
 const LONGEST = 64
 const MARK = 8
