@@ -5,7 +5,7 @@ import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
 import { canAsk, COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
-import { nameOfTool } from './server-rows.ts'
+import { nameOfTool } from './tool-name.ts'
 import { UsageError } from './usage-error.ts'
 
 export const call: Command = {

@@ -6,7 +6,7 @@ import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
 import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
-import { nameOfTool } from './server-rows.ts'
+import { nameOfTool } from './tool-name.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 

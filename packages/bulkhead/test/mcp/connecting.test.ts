@@ -109,13 +109,13 @@ it('in a turn a tool stays as it was offered, and is not called once it is anoth
 })
 
 it('keeps to deadlines, rules by where a tool comes from, and what nobody can be asked', async () => {
-  configure({ mcp: { ship: { ...ship(), timeoutMs: 1_500 } }, rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }, { permission: 'mcp:ship:h*', pattern: '*', action: 'allow' }] })
+  configure({ mcp: { ship: { ...ship(), timeoutMs: 1_500 } }, rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }] })
   const host = await open()
   const session = await host.openSession()
-  const call = (name: string) => session.call({ id: name, name, arguments: {} })
+  const call = (name: string, from = session) => from.call({ id: name, name, arguments: {} })
   expect(await call('ship_count')).toMatchObject({ error: { code: 'RuleDenied' } })
   expect(await call('ship_echo')).toMatchObject({ error: { code: 'InputInvalid' } })
-  expect(await call('ship_hang')).toMatchObject({ error: { code: 'ExecutionTimeout' } })
+  expect(await call('ship_hang', await host.openSession({ mode: 'yolo' }))).toMatchObject({ error: { code: 'ExecutionTimeout' } })
   await vi.waitUntil(() => notes().includes('cancelled'), { timeout: 60_000 })
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })

@@ -45,32 +45,39 @@ function freeNames(report: LoadReport, connected: readonly ConnectedExtension[])
   return (name) => lookAlikeKeys(name).every((key) => !taken.has(key) && counts.get(key)?.length === 1)
 }
 
-/** A tool that is at fault is left out and the others are tried again: each round loses one at least, and verdicts are remembered. */
+/**
+ * Each tool is proven alone, so that one that is at fault costs nobody else its place, and then all together; what is too much by then
+ * is the last of them. Whatever a server lists, its tools are looked at twice and not more often.
+ */
 async function proveWhatStands(extension: ConnectedExtension, terms: Terms): Promise<Connected> {
-  const diagnostics: Diagnostic[] = []
-  let { tools } = extension.manifest
+  const prove = (tools: Tools) => proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, locate(extension), terms)
+  const alone = await Promise.all(extension.manifest.tools.map(async (tool) => ({ tool, proof: await prove([tool]) })))
+  const diagnostics = alone.flatMap(({ tool, proof }) => faultsOf(proof).map((fault) => told(extension, named(fault, [tool]))))
+  let tools = alone.filter(({ proof }) => proof.kind === 'proven').map(({ tool }) => tool)
   while (tools.length > 0) {
-    const proof = await proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, locate(extension), terms)
+    const proof = await prove(tools)
     if (proof.kind === 'disabled') return { extensions: [], diagnostics }
     if (proof.kind === 'proven') {
       const warnings = proof.warnings.map((fault) => told(extension, named(fault, tools), 'warning'))
       return { extensions: [proof.descriptor], diagnostics: [...diagnostics, ...warnings] }
     }
     diagnostics.push(...proof.faults.map((fault) => told(extension, named(fault, tools))))
-    const atFault = toolsAtFault(proof)
-    if (atFault.size === 0) break
-    tools = tools.filter((_, index) => !atFault.has(index))
+    tools = tools.slice(0, firstAtFault(proof.faults))
   }
   return { extensions: [], diagnostics }
 }
 
+type Tools = ConnectedExtension['manifest']['tools']
+
+const faultsOf = (proof: Proof): readonly Fault[] => proof.kind === 'refused' ? proof.faults : []
+
 const OF_TOOL = /^\/tools\/(\d+)(?=\/|$)/
 
-const toolsAtFault = ({ faults }: Extract<Proof, { kind: 'refused' }>): ReadonlySet<number> => new Set(
-  faults.filter(({ location }) => location === undefined).flatMap(({ path }) => OF_TOOL.exec(path)?.[1] ?? []).map(Number))
+/** Of the tools that stand in order; none is left of them where it is not a tool's. */
+const firstAtFault = (faults: readonly Fault[]): number => Math.min(...faults.map(({ path }) => Number(OF_TOOL.exec(path)?.[1] ?? 0)))
 
 /** A number says little in a list that nobody has on a disk, and that grows shorter. */
-function named(fault: Fault, tools: ConnectedExtension['manifest']['tools']): Fault {
+function named(fault: Fault, tools: Tools): Fault {
   const index = OF_TOOL.exec(fault.path)?.[1]
   const name = index === undefined ? undefined : tools[Number(index)]?.name
   if (index === undefined || name === undefined) return fault

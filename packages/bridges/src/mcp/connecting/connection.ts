@@ -54,6 +54,8 @@ export class Connection {
   #connecting: Promise<LiveClient> | undefined
   #live: LiveClient | undefined
   #refreshing: Promise<void> = Promise.resolve()
+  /** Whether a list is going to be asked for that has not been yet. */
+  #isStale = false
   #fault: BulkheadError | undefined
 
   constructor(entry: ServerEntry, options: ConnectionOptions) {
@@ -173,9 +175,12 @@ export class Connection {
     this.#fault = this.#unavailable(this.#told(why === undefined ? 'it ended' : messageOf(why)))
   }
 
-  /** What comes while a list is on its way may be in it or not: it is asked for once more. */
+  /** What changes while a list is on its way may be in it or not: it is asked for once more. */
   #refresh(): void {
+    if (this.#isStale) return
+    this.#isStale = true
     this.#refreshing = this.#refreshing.then(async () => {
+      this.#isStale = false
       const live = this.#live
       if (!live) return
       try {

@@ -58,7 +58,7 @@ it('gives a process what was named for it and nothing else, in the folder of the
   const env = { FIXTURE_TOKEN: 'a-long-enough-secret', OTHER_TOKEN: 'not for it' }
   const extension = await connected(ground.open({ env }), resolved({ ship: ground.library({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
   const { structuredContent } = await call(extension, 'ship_variables') as { structuredContent: { names: string[]; cwd: string; token: string } }
-  expect(structuredContent.names.filter((name) => !name.startsWith('NODE_')).toSorted()).toEqual(['FIXTURE_TOKEN', 'PATH'])
+  expect(structuredContent.names.toSorted()).toEqual(['FIXTURE_TOKEN', 'PATH'])
   expect(structuredContent.cwd).toBe(ground.folder)
   expect(structuredContent.token).toBe('[secret FIXTURE_TOKEN]')
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isJsonObject, parseJson } from '@bulkhead/contract'
 import { readCatalog, type Catalog } from './catalog.ts'
 
-const MAX_BYTES = 4 * 1024 * 1024
+const MAX_CHARS = 4 * 1024 * 1024
 
 /**
  * What servers offered when they were last asked, so that their tools are known without starting them. Bound to who the server is.
@@ -21,7 +21,7 @@ export class CatalogFiles {
     if (this.#folder === undefined) return undefined
     try {
       const text = readFileSync(this.#file(identity), 'utf8')
-      const parsed = text.length > MAX_BYTES ? undefined : parseJson(text)
+      const parsed = text.length > MAX_CHARS ? undefined : parseJson(text)
       if (!parsed?.ok || !isJsonObject(parsed.value)) return undefined
       const { version, tools } = parsed.value
       return typeof version === 'string' && Array.isArray(tools) ? readCatalog(version, tools) : undefined
@@ -31,11 +31,12 @@ export class CatalogFiles {
   }
 
   write(identity: string, { version, tools }: Catalog): void {
-    if (this.#folder === undefined) return
+    const text = JSON.stringify({ version, tools: tools.map(({ definition }) => definition) })
+    if (this.#folder === undefined || text.length > MAX_CHARS) return
     const own = `${this.#file(identity)}.${randomUUID()}`
     try {
       mkdirSync(this.#folder, { recursive: true })
-      writeFileSync(own, JSON.stringify({ version, tools: tools.map(({ definition }) => definition) }), { mode: 0o600 })
+      writeFileSync(own, text, { mode: 0o600 })
       renameSync(own, this.#file(identity))
     } catch {
       rmSync(own, { force: true })

@@ -1,7 +1,7 @@
 import {
   Client, StreamableHTTPClientTransport, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport,
 } from '@modelcontextprotocol/client'
-import { DEFAULT_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
+import { DEFAULT_LIMITS, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
 import { z } from 'zod'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
@@ -42,8 +42,8 @@ export interface LiveClient {
 }
 
 const MAX_MESSAGE_BYTES = DEFAULT_LIMITS.messageBytes
-const MAX_PAGES = 16
-const MAX_LISTED = 1_024
+const MAX_PAGES = 8
+const MAX_LISTED = 2 * MANIFEST_LIMITS.tools
 /** Calls have deadlines of their own, by their signals; this one is only so that there is an end. */
 const LONGEST_MS = 2 * 60 * 60 * 1000
 
