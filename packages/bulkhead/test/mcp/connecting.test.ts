@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { configFileSchema } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
@@ -40,6 +41,14 @@ async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   return host
 }
 const names = (host: Host) => host.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
+}
 
 /** A person who says this to every approval, and what was shown. */
 function person(decision: 'once' | 'session' | 'reject') {
@@ -155,13 +164,7 @@ it('follows the configuration: a server that is taken away is ended, and its too
   await host.reload()
   expect([names(host), host.mcp.servers()]).toMatchObject([[], [{ state: 'disabled' }]])
   const [pid] = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
-  await vi.waitUntil(() => {
-    try {
-      return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
-    } catch {
-      return true
-    }
-  }, { timeout: 60_000 })
+  await vi.waitUntil(() => !isAlive(pid!), { timeout: 60_000 })
 })
 
 it('is not used where it can do more than the ceiling allows', async () => {
@@ -199,4 +202,32 @@ it('calls a tool of a server that nobody has heard of yet', async () => {
   const called = await bulkhead(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, { PATH: process.env['PATH'] })
   expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])
   expect(notes()).toHaveLength(1)
+})
+
+it('a session that stays in a folder keeps the servers of that folder, and they end with it', async () => {
+  configure({ mcp: { ship: ship() } })
+  const host = await open()
+  const session = await host.openSession({ mode: 'yolo' })
+  const other = join(folder, 'other')
+  mkdirSync(other)
+  const { unloaded } = await host.switchWorkspace(other)
+  const variables = async (from: typeof session) => {
+    const outcome = await from.call({ id: 'v', name: 'ship_variables', arguments: {} })
+    return outcome.type === 'output' ? (outcome.data as { cwd: string }).cwd : outcome.error.code
+  }
+  expect(await variables(session)).toBe(folder)
+  // Known from before: nothing is started for the other folder until it is called there.
+  expect(host.mcp.servers()).toMatchObject([{ state: 'known', tools: 11 }])
+  expect(await variables(await host.openSession({ mode: 'yolo' }))).toBe(other)
+  await session.close()
+  await unloaded
+  const [first, second] = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
+  await vi.waitUntil(() => !isAlive(first!), { timeout: 60_000 })
+  expect(isAlive(second!)).toBe(true)
+})
+
+it('the example of the page is a configuration', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/mcp.md'), 'utf8')
+  const [, example] = /^```json\n(\{\n {2}"mcp"[\s\S]*?)^```/m.exec(page)!
+  expect(Object.keys(configFileSchema.parse(JSON.parse(example!)).mcp!)).toEqual(['files', 'harbour'])
 })
