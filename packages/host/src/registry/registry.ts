@@ -137,6 +137,7 @@ export class Registry {
     this.#present = { ...proposal, candidates }
     this.#view = view
     this.#proposed = undefined
+    this.#sources.events.emit({ type: 'ToolsChanged' })
     return [...unwanted].toReversed()
   }
 
