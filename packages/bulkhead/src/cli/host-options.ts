@@ -63,7 +63,8 @@ export async function openHost(values: HostValues, remembering = false, serving 
     ...(values['trust-project'] ? { trust: 'once' as const } : {}),
     ...(interactor ? { interactor } : {}),
     ...(store ? { store } : {}),
-    ...(serving ? { watch: true } : {}),
+    // Another command is about one tool, or only looks: it says itself which servers it needs.
+    ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
   return createHost(options)
 }
