@@ -10,13 +10,12 @@ const inPage = readFileSync(join(ROOT, 'docs/mcp.md'), 'utf8')
 const inReadme = readFileSync(join(ROOT, 'packages/bridges/README.md'), 'utf8')
 
 const AROUND = `
-import type { Interactor } from '@bulkhead/contract'
 import { createHost } from 'bulkhead'
 const host = await createHost({ workspace: process.cwd() })
 `
 const PROGRAMS = [
   ['docs/mcp.md', /^```ts server\.ts\n([\s\S]*?)^```/m.exec(inPage)![1]!],
-  ['the README of the bridges', `${AROUND}${/^```ts\n(import \{ serveTools[\s\S]*?)^```/m.exec(inReadme)![1]!}\nawait host.close()`],
+  ['the README of the bridges', `${AROUND}${/^```ts\n(import type \{ Interactor[\s\S]*?)^```/m.exec(inReadme)![1]!}\nawait host.close()`],
 ] as const
 
 let folder: string
@@ -44,7 +43,7 @@ it.each(PROGRAMS)('the program of %s serves a client, and ends with it', async (
 })
 
 it('the command that clients are told of is there', () => {
-  const { mcpServers: { bulkhead: { command, args } } } = JSON.parse(/^```json\n([\s\S]*?)^```/m.exec(inPage)![1]!) as
+  const { mcpServers: { bulkhead: { command, args } } } = JSON.parse(/^```json client\.json\n([\s\S]*?)^```/m.exec(inPage)![1]!) as
     { readonly mcpServers: { readonly bulkhead: { readonly command: string; readonly args: readonly string[] } } }
   expect([command, ...args.slice(0, 2)]).toEqual(['npx', 'bulkhead', 'mcp'])
 })
