@@ -1,4 +1,5 @@
 import type { Content, Json, JsonObject, Outcome, ToolDefinition } from '@bulkhead/contract'
+import { noteOfCut } from '@bulkhead/contract/dialects'
 
 /** A tool as the Messages API wants it. */
 export interface MessagesTool {
@@ -36,9 +37,13 @@ export const fromToolUse = ({ id, name, input }: ToolUseBlock): { readonly id: s
 
 export function toToolResult(outcome: Outcome): ToolResultBlock {
   const head = { type: 'tool_result', tool_use_id: outcome.metadata.call_id } as const
-  if (outcome.type === 'error') return { ...head, content: outcome.error_text, is_error: true }
-  if (outcome.content !== undefined && outcome.content.length > 0) return { ...head, content: outcome.content.map(shown) }
-  return { ...head, content: typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data) }
+  const note = noteOfCut(outcome.metadata)
+  const noted = (text: string): string => note === undefined ? text : `${text}\n${note}`
+  if (outcome.type === 'error') return { ...head, content: noted(outcome.error_text), is_error: true }
+  if (outcome.content !== undefined && outcome.content.length > 0) {
+    return { ...head, content: [...outcome.content.map(shown), ...(note === undefined ? [] : [{ type: 'text', text: note } as const])] }
+  }
+  return { ...head, content: noted(typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data)) }
 }
 
 const shown = (part: Content): ToolResultContent => part.type === 'text'

@@ -1,4 +1,5 @@
 import { isJsonObject, parseJson, type Json, type JsonObject, type Outcome } from '@bulkhead/contract'
+import { noteOfCut } from '@bulkhead/contract/dialects'
 
 /** One call of a model, as OpenAI-shaped chat APIs send it. */
 export interface ModelToolCall {
@@ -31,7 +32,9 @@ export interface HostCall {
 }
 
 export function toToolMessage(outcome: Outcome): ModelToolMessage {
-  return { role: 'tool', tool_call_id: outcome.metadata.call_id, content: contentOf(outcome) }
+  const note = noteOfCut(outcome.metadata)
+  const content = contentOf(outcome)
+  return { role: 'tool', tool_call_id: outcome.metadata.call_id, content: note === undefined ? content : `${content}\n${note}` }
 }
 
 function contentOf(outcome: Outcome): string {

@@ -29,3 +29,11 @@ it('an error says that it is one', () => {
   expect(toToolResult({ type: 'error', error_text: 'no such city', error: { code: 'NotFound', class: 'ToolTerminal', retryable: false }, metadata }))
     .toEqual({ type: 'tool_result', tool_use_id: 'c1', content: 'no such city', is_error: true })
 })
+
+it('what was cut is said below what is left, where the whole is too', () => {
+  const cut = { ...metadata, truncated: true } as const
+  const note = '[The result was too long and is cut here.]'
+  expect(toToolResult({ type: 'output', data: 'sun', metadata: cut }).content).toBe(`sun\n${note}`)
+  expect(toToolResult({ type: 'output', data: 1, content: [{ type: 'text', text: 'sun' }], metadata: { ...cut, output_path: '/whole.txt' } }).content)
+    .toEqual([{ type: 'text', text: 'sun' }, { type: 'text', text: '[The result was too long and is cut here. The whole is in /whole.txt]' }])
+})

@@ -29,6 +29,11 @@ describe('results for a model', () => {
     expect(toToolMessage({ type: 'output', data: 'sunny', metadata })).toEqual({ role: 'tool', tool_call_id: 'c1', content: 'sunny' })
   })
 
+  it('says what was cut, and where the whole is', () => {
+    expect(content({ type: 'output', data: 'sun', metadata: { ...metadata, truncated: true, output_path: '/whole.txt' } }))
+      .toBe('sun\n[The result was too long and is cut here. The whole is in /whole.txt]')
+  })
+
   it('shows content before data, data as JSON, errors as text', () => {
     expect(content({ type: 'output', data: { t: 3 }, metadata })).toBe('{"t":3}')
     expect(content({ type: 'output', data: { t: 3 }, content: [{ type: 'text', text: 'three' }], metadata })).toBe('three')

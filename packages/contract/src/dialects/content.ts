@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '../json.ts'
-import type { Content } from '../outcome.ts'
+import type { Content, OutcomeMetadata } from '../outcome.ts'
 
 /** The blocks that a model can be shown. */
 export const contentBlock = z.discriminatedUnion('type', [
@@ -15,6 +15,12 @@ export const textOfData = (data: Json): string => typeof data === 'string' ? dat
 export function textOfContent(content: readonly Content[]): string | undefined {
   const texts = content.flatMap((block) => block.type === 'text' ? [block.text] : [])
   return texts.length > 0 ? texts.join('\n') : undefined
+}
+
+/** What a model is told below a result that was cut, so that it does not take the head for the whole. Undefined where nothing is missing. */
+export function noteOfCut({ truncated, output_path: path }: OutcomeMetadata, besides = ''): string | undefined {
+  if (!truncated) return undefined
+  return `[The result was too long and is cut here${besides}.${path === undefined ? '' : ` The whole is in ${path}`}]`
 }
 
 export const FAILED_WITHOUT_TEXT = 'The tool failed and did not say why.'
