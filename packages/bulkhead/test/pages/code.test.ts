@@ -9,7 +9,7 @@ import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 /** Those with a file's name are whole: a test of their own puts them together, and runs what a reader would have then. */
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
-  'docs/embedding.md agent.ts', 'docs/publishing.md bulkhead.json', 'docs/publishing.md index.js',
+  'docs/embedding.md agent.ts', 'docs/mcp.md client.json', 'docs/mcp.md server.ts', 'docs/publishing.md bulkhead.json', 'docs/publishing.md index.js',
 ]
 const LANGUAGES = new Set(['ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
 
@@ -60,7 +60,7 @@ it('what does not compile is told by its page and line', () => {
   expect(faultsOf([block])).toEqual([expect.stringMatching(/^docs\/x\.md:12: error TS2551: .*'cloze'/)])
 })
 
-it.each(BLOCKS.filter(({ language }) => language.startsWith('json')).map((block) => [placeOf(block), block] as const))(
+it.each(BLOCKS.filter(({ language, file }) => language.startsWith('json') && file !== 'client.json').map((block) => [placeOf(block), block] as const))(
   'what %s shows is accepted', (_, { file, text }) => {
     const schema = file === 'bulkhead.json' ? manifestSchema : configFileSchema
     expect(schema.safeParse(JSON.parse(withoutComments(text))).error?.issues).toBeUndefined()

@@ -115,7 +115,8 @@ export interface FileWriter {
   write(path: string, content: string | Uint8Array): Promise<{ readonly bytes: number; readonly created: boolean }>
   /**
    * Replaces a text that occurs exactly once, or every occurrence. What is not replaced keeps its bytes, whatever they are; where
-   * the lines of a file end in CRLF, so do those of both texts. Changes to one file come one after the other.
+   * the lines of a file end in CRLF, so do those of both texts. Changes to one file come one after the other. The tool must be
+   * one that may read the file as well.
    */
   edit(path: string, oldText: string, newText: string, options?: { readonly all?: boolean }): Promise<Edited>
   /** A file, or a folder that is empty. */
@@ -124,8 +125,8 @@ export interface FileWriter {
 
 export interface Edited {
   readonly replacements: number
-  /** A unified diff of the change, where the tool may read the file too. */
-  readonly diff?: string
+  /** A unified diff of the change. */
+  readonly diff: string
 }
 
 export interface NetRequest {

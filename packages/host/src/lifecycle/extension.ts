@@ -72,12 +72,8 @@ export class Extension {
     return Math.ceil(this.#restarts.restMs(this.#parts.clock.monotonic()))
   }
 
-  get phaseMs(): number {
-    return this.#parts.arrangement.limits.phaseMs
-  }
-
-  get activation(): Arrangement['activation'] {
-    return this.#parts.arrangement.activation
+  get arrangement(): Arrangement {
+    return this.#parts.arrangement
   }
 
   get running(): RunningCalls {

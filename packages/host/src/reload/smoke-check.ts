@@ -36,7 +36,7 @@ export async function prove(
 async function withinTime(extension: Extension, check: SmokeCheck, clock: Clock): Promise<void> {
   const ending = new AbortController()
   const checked = (async () => check(trialOf(extension, ending.signal)))()
-  const { phaseMs } = extension
+  const { phaseMs } = extension.arrangement.limits
   try {
     if (await settlesWithin(clock, phaseMs, checked)) return await checked
     checked.catch(() => {})
