@@ -24,7 +24,9 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** One that is judged by its parts. Those that are undefined are left out. */
-const partwise = <Whole>(words: string, isWhole: (value: unknown) => value is Whole, partsOf: (value: Whole) => Iterable<Part>): OptionForm => ({
+const partwise = <Whole>(
+  words: string, isWhole: (value: unknown) => value is Whole, partsOf: (value: Whole) => Iterable<Part>,
+): OptionForm => ({
   words,
   wrongIn(value) {
     if (!isWhole(value)) return { at: '', found: value }
@@ -43,7 +45,8 @@ export const forms = Object.freeze({
   number: form('a number', (value) => typeof value === 'number' && !Number.isNaN(value)),
   flag: form('true or false', (value) => typeof value === 'boolean'),
   method: form('a function', (value) => typeof value === 'function'),
-  signal: form('an AbortSignal', (value) => isObject(value) && typeof value['aborted'] === 'boolean' && typeof value['addEventListener'] === 'function'),
+  signal: form('an AbortSignal', (value) =>
+    isObject(value) && typeof value['aborted'] === 'boolean' && typeof value['addEventListener'] === 'function'),
   /** Somebody else judges it. */
   anything: form('anything', () => true),
   above: (least: number): OptionForm => form(`a number above ${least}`, (value) => typeof value === 'number' && value > least),
@@ -51,7 +54,8 @@ export const forms = Object.freeze({
     form(values.map((value) => JSON.stringify(value)).join(' or '), (value) => values.some((one) => one === value)),
   /** An object that has these functions, its own or not. */
   having: (...names: readonly string[]): OptionForm =>
-    form(`an object with the function ${names.join(' and ')}`, (value) => isObject(value) && names.every((name) => typeof value[name] === 'function')),
+    form(`an object with the function ${names.join(' and ')}`, (value) =>
+      isObject(value) && names.every((name) => typeof value[name] === 'function')),
   object: form('an object', isObject),
   /** An object with these, each of which may be left out. */
   fields: (fields: Readonly<Record<string, OptionForm>>): OptionForm =>
@@ -59,9 +63,11 @@ export const forms = Object.freeze({
       (value) => Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)),
   /** An object whose values are all of one form. */
   values: (each: OptionForm): OptionForm =>
-    partwise(`an object of which each value is ${each.words}`, isObject, (value) => Object.entries(value).map(([name, part]) => [name, part, each] as const)),
+    partwise(`an object of which each value is ${each.words}`, isObject, (value) =>
+      Object.entries(value).map(([name, part]) => [name, part, each] as const)),
   list: (each: OptionForm): OptionForm =>
-    partwise(`a list, each of it ${each.words}`, Array.isArray, (value) => value.map((part, index) => [index, part ?? null, each] as const)),
+    partwise(`a list, each of it ${each.words}`, Array.isArray, (value) =>
+      value.map((part, index) => [index, part ?? null, each] as const)),
   either: (one: OptionForm, other: OptionForm): OptionForm =>
     ({ words: `${one.words}, or ${other.words}`, wrongIn: (value) => one.wrongIn(value) && other.wrongIn(value) }),
 })
@@ -77,10 +83,13 @@ export function requireOptions<Options extends object>(
   for (const [name, { words, wrongIn }] of Object.entries<OptionForm>(table)) {
     const value = options[name]
     const path = pointerStep(name)
-    if (value === undefined && needed.some((one) => one === name)) throw refusal(path, `${called} needs the option "${name}". Let it be ${words}.`)
+    if (value === undefined && needed.some((one) => one === name)) {
+      throw refusal(path, `${called} needs the option "${name}". Let it be ${words}.`)
+    }
     const wrong = value === undefined ? undefined : wrongIn(value)
     if (!wrong) continue
-    throw refusal(`${path}${wrong.at}`, `${called} cannot use ${inWords(wrong.found)} given as its option "${name}${wrong.at}". Let "${name}" be ${words}.`)
+    const { at, found } = wrong
+    throw refusal(`${path}${at}`, `${called} cannot use ${inWords(found)} given as its option "${name}${at}". Let "${name}" be ${words}.`)
   }
 }
 

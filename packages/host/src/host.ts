@@ -28,9 +28,10 @@ import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
 const DRAIN_MS = 5_000
 
 const OPTIONS: OptionForms<HostOptions> = {
-  report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'), store: forms.having('read', 'write'),
-  clock: forms.having('now'), userData: forms.text, env: forms.method, sidecar: forms.having('save'), owner: forms.having('isGone'),
-  interactor: forms.having('interact'), smokeCheck: forms.method, argumentsReaders: forms.having('get'), drainMs: forms.number,
+  report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
+  store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
+  sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'), smokeCheck: forms.method,
+  argumentsReaders: forms.having('get'), drainMs: forms.number,
 }
 
 /** The owner of every extension's life and of every session. Throws ConfigInvalid for options that cannot be used. */

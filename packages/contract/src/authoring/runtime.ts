@@ -265,7 +265,7 @@ type CapabilityPart<Name> =
   & ('tools.call' extends Name ? { readonly tools: Tools } : unknown)
   & ('session' extends Name ? { readonly session: SessionMemory } : unknown)
 
-/** The runtime with every part, as the host and the compartment build it. Those not granted are absent: ask with `in`, for reading one throws. */
+/** The runtime with every part, as it is built. Those that were not granted are absent: ask with `in`, for reading one throws. */
 export interface AnyRuntime extends BaseRuntime {
   readonly fs?: Partial<FileReader & FileWriter>
   readonly net?: Net

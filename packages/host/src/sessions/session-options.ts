@@ -72,14 +72,16 @@ const STATE_MACHINE: OptionForm = {
   words: 'an object with an id and the function stage',
   wrongIn: (machine) => forms.having('stage').wrongIn(machine) ?? forms.text.wrongIn((machine as StateMachine).id),
 }
-const oneOrSeveral = (one: OptionForm): OptionForm => ({ ...forms.either(forms.list(one), one), words: `${one.words}, or a list of such` })
+const oneOrSeveral = (one: OptionForm): OptionForm =>
+  ({ ...forms.either(forms.list(one), one), words: `${one.words}, or a list of such` })
 
 const OPTIONS: OptionForms<SubagentOptions> = {
-  mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text, roles: forms.values(forms.flag), tools: forms.list(forms.text),
-  interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'), interactionTimeoutMs: forms.above(0),
-  pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object, budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text,
-  hooks: oneOrSeveral(forms.values(forms.method)), watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD),
-  signal: forms.signal, background: forms.flag,
+  mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text, roles: forms.values(forms.flag),
+  tools: forms.list(forms.text), interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
+  interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
+  budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(forms.values(forms.method)),
+  watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
+  background: forms.flag,
 }
 
 /** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
@@ -125,5 +127,6 @@ function readRule(rule: Rule, index: number): ScopedRule {
   const parsed = ruleSchema.safeParse(rule)
   if (parsed.success) return { ...parsed.data, scope: 'session', source: `the session#/rules/${index}` }
   const why = parsed.error.issues[0]?.message ?? 'not an object'
-  throw new BulkheadError('ConfigInvalid', `The rule ${index} of the session is not of the documented form: ${why}.`, { data: { path: `/rules/${index}` } })
+  const message = `The rule ${index} of the session is not of the documented form: ${why}.`
+  throw new BulkheadError('ConfigInvalid', message, { data: { path: `/rules/${index}` } })
 }

@@ -22,7 +22,8 @@ const IDLE_MS = 5_000
 /**
  * Has strangers' schemas compiled, and values checked with them, in a thread of its own, which has no rights once its
  * modules are loaded. A schema that needs more of the processor than it may, or takes the thread down, is at fault by that; those
- * behind it are compiled in the next thread. Time in which the thread did not run is not held against a schema. The thread starts with the first question and keeps no process alive that has nothing to ask.
+ * behind it are compiled in the next thread. Time in which the thread did not run is not held against a schema. The thread starts
+ * with the first question and keeps no process alive that has nothing to ask.
  */
 export class SchemaThread {
   /** In the order they were asked, which is the order they are answered. */

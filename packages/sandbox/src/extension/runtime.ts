@@ -21,8 +21,8 @@ type Member = (call: RunningCall) => unknown
 
 /**
  * Makes what `execute` is given beside its arguments: only what was granted is there, and reaching for anything else says what to
- * declare. Nothing in it is a check; a tool that gets around it meets the broker. The members are accessors of a prototype made once for each tool, for a call should not
- * pay for what it does not look at.
+ * declare. Nothing in it is a check; a tool that gets around it meets the broker. The members are accessors of a prototype made
+ * once for each tool, for a call should not pay for what it does not look at.
  */
 export function runtimeOf({ toolName, powers, ask, log }: RuntimeParts): (call: RunningCall) => AnyRuntime {
   const askFor = (call: RunningCall): AskForCall => (method, ...args) => ask(method, call.callId, ...args)
