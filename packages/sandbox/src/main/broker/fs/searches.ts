@@ -31,4 +31,5 @@ export class Searches {
   }
 }
 
-const over = (): BulkheadError => new BulkheadError('ToolCancelled', 'The search was given up with its call. Wait for it in the call.')
+const over = (): BulkheadError =>
+  new BulkheadError('ToolCancelled', 'The search was given up because its call is over. Wait for it in the call.')
