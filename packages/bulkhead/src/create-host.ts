@@ -1,13 +1,14 @@
-import { resolve } from 'node:path'
-import type { ProjectTrust, Sandbox, Store } from '@bulkhead/contract'
+import { join, resolve } from 'node:path'
+import type { McpServerStatus } from '@bulkhead/bridges/mcp'
+import { forms, requireOptions, type OptionForms, type ProjectTrust, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder } from './home-folder.ts'
-import { loaderOptions, userFolder, type LayerFolders } from './loader-options.ts'
-import { canonicalFolder, openPlace, type PlaceOptions } from './open-place.ts'
+import { cacheFolder, loaderOptions, userFolder, type LayerFolders } from './loader-options.ts'
+import { canonicalFolder, openPlace, type OpenPlace, type PlaceOptions } from './open-place.ts'
 import { operatorSurroundings } from './operator-surroundings.ts'
 import { createProcessOwner } from './process-owner.ts'
 import { createSidecar } from './sidecar.ts'
@@ -26,6 +27,19 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly store?: Store
   /** Where declared environment variables are looked up. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /**
+   * When MCP servers are started or reached of which nobody knows yet what they offer: with the first session, or only by
+   * `mcp.connect`. Others are when a tool of theirs is called. Default: first-session.
+   */
+  readonly discover?: 'first-session' | 'when-asked'
+}
+
+/** The MCP servers of the configuration. */
+export interface McpBook {
+  /** Starts nothing. */
+  servers(): readonly McpServerStatus[]
+  /** Starts or reaches these, all unless named, and resolves when each has answered or failed; what they offer is offered then. */
+  connect(names?: readonly string[]): Promise<readonly McpServerStatus[]>
 }
 
 /** The host with what only the whole knows. */
@@ -37,34 +51,49 @@ export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<
    * Rejects with ProjectPathInvalid, and then nothing has changed. Trust is decided as for the first folder.
    */
   switchWorkspace(workspace: string, options?: Pick<CreateHostOptions, 'trust'>): Promise<SwitchReport>
+  readonly mcp: McpBook
 }
 
-/** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
+const OPTIONS: OptionForms<CreateHostOptions> = {
+  workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
+  store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method, fetchHosts: forms.list(forms.text),
+  projectFolder: forms.text, bundledFolder: forms.text, cache: forms.text, interactor: forms.having('interact'),
+  watch: forms.either(forms.flag, forms.method), config: forms.object, discover: forms.oneOf('first-session', 'when-asked'),
+}
+
+/**
+ * Everything wired: finds and proves extensions, and answers calls. Rejects only for options that cannot be used, ConfigInvalid,
+ * and for a workspace that cannot be opened, ProjectPathInvalid.
+ */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
+  requireOptions('createHost', options, OPTIONS, 'workspace')
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
   const loader = createLoader(loaderOptions(home, options, bundled.extensions))
   const operator = operatorSurroundings(env)
-  const sandboxes = new Set<Sandbox>()
+  const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
+  const serverCache = join(cacheFolder(home, options), 'mcp')
+  const places = new Set<OpenPlace>()
   const enter = async (folder: string, trust: ProjectTrust | undefined) => {
-    const entered = await openPlace(loader, folder, trust, { ...options, operator, home })
-    sandboxes.add(entered.sandbox)
+    const entered = await openPlace(loader, folder, trust, { ...options, operator, home, env: lookUp, serverCache })
+    places.add(entered)
     return entered
   }
-  const place = await enter(options.workspace, options.trust)
-  let { sandbox } = place
+  let place = await enter(options.workspace, options.trust)
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
     ...place, store, argumentsReaders,
     sidecar: createSidecar(),
     owner: createProcessOwner(),
     userData: userFolder(home),
-    env: (name) => Object.hasOwn(env, name) ? env[name] : undefined,
+    env: lookUp,
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
   bundled.attach(host)
+  const attach = () => place.servers.attach((report) => host.reload({ report }))
+  attach()
   const stopTracing = await traceWherePresent(host)
   return {
     offeredTools: (session) => bundled.offeredTools(session),
@@ -83,8 +112,9 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
     async openSession(session = {}) {
-      const { workspace } = session
-      return host.openSession(workspace === undefined ? session : { ...session, workspace: await canonicalFolder(workspace) })
+      const workspace: unknown = session?.workspace
+      if (options.discover !== 'when-asked') await place.servers.discover()
+      return host.openSession(typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session)
     },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     pausedCalls: () => host.pausedCalls(),
@@ -93,24 +123,27 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     flush: () => host.flush(),
     on: (listener, types) => host.on(listener, types),
     metrics: () => host.metrics(),
+    mcp: { servers: () => place.servers.status, connect: (names) => place.servers.connect(names) },
     async switchWorkspace(folder, { trust } = {}) {
       const next = await enter(folder, trust)
-      const left = sandbox
+      const left = place
+      const leave = async (gone: OpenPlace) => {
+        places.delete(gone)
+        await Promise.all([gone.sandbox.close(), gone.servers.close()])
+      }
       const switched = await host.switchWorkspace(next).catch(async (refused: unknown) => {
-        await next.sandbox.close()
+        await leave(next)
         throw refused
       })
-      sandbox = next.sandbox
-      const unloaded = switched.unloaded.finally(() => {
-        sandboxes.delete(left)
-        return left.close()
-      })
-      return { ...switched, unloaded }
+      left.servers.attach(undefined)
+      place = next
+      attach()
+      return { ...switched, unloaded: switched.unloaded.finally(() => leave(left)) }
     },
     async close() {
       const closed = await host.close()
       stopTracing()
-      await Promise.all([...sandboxes].map((open) => open.close()))
+      await Promise.all([...places].flatMap((open) => [open.sandbox.close(), open.servers.close()]))
       await store.close()
       return closed
     },

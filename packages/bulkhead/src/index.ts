@@ -1,4 +1,5 @@
-export { createHost, type CreateHostOptions, type Host } from './create-host.ts'
+export { createHost, type CreateHostOptions, type Host, type McpBook } from './create-host.ts'
+export type { McpServerStatus } from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
 export { COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhead/host'
 export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'

@@ -20,6 +20,8 @@ export interface LayerFolders {
   readonly cache?: string
 }
 
+export const cacheFolder = (home: string, { cache }: Pick<LayerFolders, 'cache'>): string => cache ?? join(home, 'cache')
+
 /** How the loader is made, for a host and for whoever installs what that host will load. */
 export function loaderOptions(
   home: string, { projectFolder, bundledFolder, cache }: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),

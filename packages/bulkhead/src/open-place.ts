@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import type { ConfigFile, Interactor, Loader, LoadReport, ProjectTrust } from '@bulkhead/contract'
 import type { Place } from '@bulkhead/host'
 import type { OperatorSurroundings } from '@bulkhead/sandbox'
+import { ConnectedServers } from './connected-servers.ts'
 import { keptFolders } from './kept-folders.ts'
 import { lateSandbox } from './late-sandbox.ts'
 import { decideTrust, type TrustOutcome } from './project-trust.ts'
@@ -19,19 +20,32 @@ export interface PlaceOptions {
   readonly config?: ConfigFile
 }
 
+export interface PlaceSurroundings {
+  readonly operator: OperatorSurroundings
+  readonly home: string
+  readonly env: (name: string) => string | undefined
+  /** Where what servers offer is remembered. */
+  readonly serverCache: string
+}
+
+/** A place with the servers that belong to it. */
+export interface OpenPlace extends Place {
+  readonly servers: ConnectedServers
+}
+
 /** One workspace with what was found for it and where it runs. Rejects with ProjectPathInvalid. */
 export async function openPlace(
-  loader: Loader, folder: string, decided: ProjectTrust | undefined,
-  options: PlaceOptions & { readonly operator: OperatorSurroundings; readonly home: string },
-): Promise<Place> {
-  const { interactor, watch, config, operator, home } = options
+  loader: Loader, folder: string, decided: ProjectTrust | undefined, options: PlaceOptions & PlaceSurroundings,
+): Promise<OpenPlace> {
+  const { interactor, watch, config, operator, home, env, serverCache: cache } = options
   const workspace = await canonicalFolder(folder)
+  const servers = new ConnectedServers({ loader, workspace, operator, env, cache })
   const decide = async (): Promise<TrustOutcome> =>
     decided === undefined ? decideTrust(loader, workspace, interactor) : { trust: decided, diagnostics: [] }
   let standing = await decide()
   const load = async (): Promise<LoadReport> => {
     const { diagnostics, ...trust } = standing
-    const report = await loader.load({ workspace, ...trust, ...(config ? { overrides: config } : {}) })
+    const report = await servers.beside(await loader.load({ workspace, ...trust, ...(config ? { overrides: config } : {}) }))
     return { ...report, diagnostics: [...diagnostics, ...report.diagnostics] }
   }
   const reload = async (): Promise<LoadReport> => {
@@ -45,7 +59,7 @@ export async function openPlace(
     : watch || undefined
   const kept = await keptFolders(home)
   return {
-    workspace, report,
+    workspace, report, servers,
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({ workspace, operator, kept, ...report.config.merged.sandbox })

@@ -88,7 +88,7 @@ const mcpServer = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('local').describe('A process that is started here and speaks over its standard streams.'),
     command: z.array(z.string()).min(1).describe('The executable and its arguments.'),
-    env: z.array(envName).optional().describe('Names of environment variables the process is given.'),
+    env: z.array(envName).optional().describe('Names of environment variables the process is given, besides those that say where programs, settings and language are.'),
     ...remoteCall,
   }),
   z.strictObject({
@@ -161,7 +161,7 @@ export const configFileSchema = z.strictObject({
   packages: z.array(packageName).optional().describe('npm packages in node_modules to load extensions from.'),
   isolation: perLayer(placement, strangerPlacement).optional().describe('Where code of each layer runs.'),
   policy: policy.optional().describe('What packages must prove before they are used.'),
-  mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name. This host has no bridge to them yet: a warning says so.'),
+  mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name. Their tools are called server_tool; nothing is started or reached before it is needed.'),
   openapi: z.record(toolName, openapiSource).optional().describe('OpenAPI documents by name. This host has no bridge to them yet: a warning says so.'),
   search: search.optional().describe('Where web_search searches.'),
   skills: z.strictObject({
@@ -188,6 +188,8 @@ export const configFileSchema = z.strictObject({
   }).optional().describe('What is kept of what happened.'),
 })
 
+/** One MCP server, as written. */
+export type McpServerConfig = z.output<typeof mcpServer>
 /** One layer's configuration, as written. */
 export type ConfigFile = z.output<typeof configFileSchema>
 export type ExtensionConfig = z.output<typeof extensionConfig>

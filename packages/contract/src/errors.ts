@@ -89,6 +89,9 @@ export const ERRORS = Object.freeze({
   ExecutionTimeout: row('ToolTransient', 'extension', again, 'The tool did not answer before the deadline.', 'Ask for less, or give it more time.'),
   MaxRetriesExceeded: row('ToolTransient', 'extension', again, 'Every attempt failed with a passing error.', 'Try again later.'),
   CallInterrupted: row('Session', 'host', once, 'The host ended while the call was open; nobody knows how far it came.', 'Look at what it has done before calling again.'),
+  ServerUnavailable: row('ToolTransient', 'extension', again, 'The server behind the tool cannot be reached; the call has not come to it.', 'Go on without the tool, or try again after the time in the message; `bulkhead tools --connect` says what is wrong with the server.'),
+  ServerLost: row('ExtensionHost', 'extension', again, 'The server behind the tool ended, or could no longer be reached, while the call ran; nobody knows how far it came.', 'Look at what the call has done before calling again.'),
+  ToolDefinitionChanged: row('ToolTerminal', 'extension', once, 'The server behind the tool now says something else of it than what was offered and approved; the call was not sent.', 'Read the description again in the next turn, where what was approved before is asked anew.'),
   TooManyCalls: row('ToolTransient', 'host', again, 'The compartment has as many calls in flight as it may.', 'Wait for some of them.'),
 
   // Cancellation, from the outside in.

@@ -11,7 +11,7 @@ export const RULE_CAPABILITIES = ['fs.read', 'fs.write', 'shell.run', 'net.fetch
 export type RuleCapability = (typeof RULE_CAPABILITIES)[number]
 
 export const ruleSchema = z.strictObject({
-  permission: z.string().min(1).max(128).describe('A tool name, a tool name ending in *, a capability such as fs.write, or *.'),
+  permission: z.string().min(1).max(128).describe('A tool name, a tool name ending in *, mcp:server:tool, a capability such as fs.write, or *.'),
   pattern: z.string().min(1).max(1024).default('*').describe('What the rule applies to: an approval key, a path, a host or a command; * and ** as in paths.'),
   action: z.enum(RULE_ACTIONS).describe('What happens to a call it applies to.'),
 })
@@ -24,6 +24,8 @@ export interface ScopedRule extends Rule {
 
 export interface RuleQuestion {
   readonly tool: string
+  /** The tool by where it comes from, such as mcp:server:tool. */
+  readonly source?: string
   readonly approvalKey: string
   /**
    * Other names of what the key speaks of: whatever forbids or asks may mean them, and nothing is allowed by them. Given
@@ -66,7 +68,7 @@ function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touche
     if (touch?.capability !== rule.permission) return false
     return touch.capability === 'shell.run' && question.names ? matchNames(rule, question) : matchPattern(rule.pattern, touch.subject)
   }
-  if (!matchSegment(rule.permission, question.tool)) return false
+  if (!matchSegment(rule.permission, question.tool) && !(question.source !== undefined && matchSegment(rule.permission, question.source))) return false
   return (question.names ? matchNames(rule, question) : matchPattern(rule.pattern, question.approvalKey)) || (rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject))
 }
 

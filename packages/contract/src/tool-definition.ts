@@ -31,6 +31,8 @@ export interface ToolListing extends ToolDefinition {
   readonly packageDigest: string
   /** Layers whose tool of the same name this one hides, nearest first. */
   readonly shadows: readonly { readonly layer: Layer; readonly extension: string; readonly version: string }[]
+  /** Set when another program offers it: which, and where that is. */
+  readonly server?: { readonly name: string; readonly address: string }
   /** Set when the manifest said `gated: false` and the requirements have effects. */
   readonly gatedByHost: boolean
 }

@@ -81,6 +81,23 @@ describe('a verdict', () => {
   })
 })
 
+describe('a tool of a server', () => {
+  const tool: RuleQuestion = { tool: 'ship_go', source: 'mcp:ship:go', approvalKey: 'ship_go', touches: [{ capability: 'shell.run', subject: '*' }] }
+
+  it.each(['ship_go', 'mcp:ship:go', 'mcp:ship:*', 'mcp:*'])('is meant by %s', (permission) => {
+    expect(judgeRules(rules([permission, '*', 'allow']), tool)).toMatchObject({ action: 'allow' })
+  })
+
+  it.each(['mcp:shi:*', 'mcp:ship_go', 'mcp:ship:g', 'MCP:ship:go'])('is not meant by %s', (permission) => {
+    expect(judgeRules(rules([permission, '*', 'deny']), tool)).toBeUndefined()
+  })
+
+  it('is meant by its source as exactly as by its name', () => {
+    expect(judgeRules(rules(['mcp:ship:go', '*', 'deny'], ['ship_*', '*', 'allow']), tool)).toMatchObject({ action: 'deny' })
+    expect(judgeRules(rules(['mcp:ship:*', '*', 'allow'], ['ship_go', '*', 'deny']), tool)).toMatchObject({ action: 'deny' })
+  })
+})
+
 describe('a key with other names', () => {
   const listing: RuleQuestion = { tool: 'bash', approvalKey: 'ls', names: ['ls -la src', 'timeout 5 ls -la src'], touches: [{ capability: 'shell.run', subject: '* …' }] }
   it.each<[string, Short[], string | undefined]>([

@@ -1,4 +1,6 @@
-import type { ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, IntegrityStatus, Layer, Manifest } from '@bulkhead/contract'
+import type {
+  ConnectedServer, ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, IntegrityStatus, Layer, Manifest,
+} from '@bulkhead/contract'
 import type { Terms, Vouched } from './extension.ts'
 import { coveredFiles } from './files/integrity-file.ts'
 import { readVerifiedFiles } from './files/verified-files.ts'
@@ -8,9 +10,10 @@ import type { Told } from './told.ts'
 /** What is known of an extension that has passed every stage. Its bytes are read again when its code is needed. */
 export function describe(vouched: Vouched, { limits }: Terms): ExtensionDescriptor {
   const { outline: { id }, location, origin } = vouched
+  const server = origin.kind === 'module' ? origin.connection?.server : undefined
   const code: ExtensionCode = origin.kind === 'module'
     ? { kind: 'module', module: origin.module } : filesOf(id, location, origin.evidence.fileDigests, limits)
-  return new Descriptor(vouched, Object.freeze(code))
+  return new Descriptor(vouched, Object.freeze(code), server)
 }
 
 /** Two members are asked of whoever knows them, and are members of the object all the same: it can be copied as plain data can. */
@@ -27,9 +30,12 @@ class Descriptor implements ExtensionDescriptor {
   readonly integrity: IntegrityStatus
   declare readonly signer?: ExtensionSigner
   readonly code: ExtensionCode
+  declare readonly server?: ConnectedServer
   readonly #told: Told
 
-  constructor({ outline: { id, version }, layer, location, told, integrity, signer }: Vouched, code: ExtensionCode) {
+  constructor(
+    { outline: { id, version }, layer, location, told, integrity, signer }: Vouched, code: ExtensionCode, server: ConnectedServer | undefined,
+  ) {
     this.id = id
     this.version = version
     this.layer = layer
@@ -39,6 +45,7 @@ class Descriptor implements ExtensionDescriptor {
     this.integrity = integrity
     if (signer !== undefined) this.signer = signer
     this.code = code
+    if (server !== undefined) this.server = server
     this.#told = told
     Object.freeze(this)
   }

@@ -28,6 +28,12 @@ export function capabilityDigest(manifest: Powers): string {
   return sha512(canonicalJson({ env: manifest.env.toSorted(byteOrder), secrets, tools } as unknown as Json))
 }
 
+/** Over the same, whichever tool it is that may do it. */
+export function powersDigest(manifest: Powers): string {
+  const sets = new Set(manifest.tools.map(({ requires }) => canonicalJson(requires as unknown as Json)))
+  return sha512(`powers\0${[...sets].toSorted(byteOrder).join('\n')}`)
+}
+
 /** Per tool, over everything a model or a policy is told of it. */
 export function toolDigests(manifest: Manifest): ReadonlyMap<string, string> {
   return new Map(manifest.tools.map((tool) => [tool.name, sha512(canonicalJson(tool as unknown as Json))]))

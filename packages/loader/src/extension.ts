@@ -1,5 +1,5 @@
 import type {
-  ExtensionModule, ExtensionSigner, IntegrityStatus, Json, Layer, Manifest, ResolvedConfig,
+  ConnectedExtension, ExtensionModule, ExtensionSigner, IntegrityStatus, Json, Layer, Manifest, ResolvedConfig,
 } from '@bulkhead/contract'
 import type { PackageEvidence } from './evidence.ts'
 import type { LoaderLimits } from './limits.ts'
@@ -24,7 +24,10 @@ export interface Located {
 /** Where the code of an extension comes from. */
 export type Origin =
   | { readonly kind: 'files'; readonly evidence: PackageEvidence }
-  | { readonly kind: 'module'; readonly module: ExtensionModule }
+  | { readonly kind: 'module'; readonly module: ExtensionModule; readonly connection?: Connection }
+
+/** Of a module that carries calls to a server. */
+export type Connection = Pick<ConnectedExtension, 'server' | 'identity' | 'definitions'>
 
 /** Where a manifest is written: a file of its own, or a member of one that says other things too. */
 export interface ManifestPlace {

@@ -1,5 +1,6 @@
 import { CONFIG_FILE, LOCK_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
+import { connect } from './connect/connect.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
 import type { Located, Terms } from './extension.ts'
 import { idOfFolder, idOfManifest } from './extension-id.ts'
@@ -33,6 +34,9 @@ export function createLoader(options: LoaderOptions): Loader {
   }
   return {
     load: (request) => load(request, settings, tools),
+    connect: (report, connected) => connect(report, connected, {
+      schemas: tools.schemas, signatures: tools.signatures, coreVersion: settings.coreVersion, limits, locks: new Map(),
+    }),
     hasProjectLayer: async (workspace) => locateProjectLayer(workspace, settings).kind === 'folder',
     trust: createTrustLedger(settings),
     watch(request, onChange) {

@@ -1,4 +1,4 @@
-import { canonicalJson, MANIFEST_FILE, messageOf, type ExtensionDescriptor } from '@bulkhead/contract'
+import { canonicalJson, MANIFEST_FILE, messageOf, type ConnectedExtension, type ExtensionDescriptor } from '@bulkhead/contract'
 import { always } from './always.ts'
 import { ownMember } from './config/own-member.ts'
 import { describe } from './describe.ts'
@@ -92,6 +92,26 @@ export function proveBundled(
     if (found !== undefined) return admit(recallGiven(written.value, found), terms)
     return prove(written, located, terms, (vouched, { digests }, warnings) =>
       index.keepGiven(located.location, digest, knownOf(vouched, digests, warnings), detailsOf(vouched, digests)))
+  })
+}
+
+/**
+ * A module of ours that carries calls to a server. What the server runs is not here to be vouched for, so no integrity, signature
+ * or lock is asked of it; what it says of its tools is a stranger's word like any other.
+ */
+export function proveConnected(connected: ConnectedExtension, located: Located, terms: Terms): Eventually<Proof> {
+  const { manifest, server, identity, definitions } = connected
+  return guarded(located, async () => {
+    const carrier = connected.module(manifest.tools.map(({ name }) => name))
+    const shaped = next(manifestValue(located, manifest, carrier, { server, identity, definitions }), shape)
+    if (!shaped.ok) return { kind: 'refused', id: manifest.id, faults: shaped.faults }
+    if (isDisabled(manifest.id, terms)) return { kind: 'disabled', id: manifest.id, told: { manifest: always(shaped.value.manifest) } }
+    const compiled = await nextWhenever(shaped, (value) => compile(value, terms))
+    const settled = await nextWhenever(compiled, (value) => configured(value, terms))
+    if (!settled.ok) return { kind: 'refused', id: manifest.id, faults: settled.faults }
+    const { outline, manifestAt } = settled.value
+    const descriptor = describe({ ...settled.value, integrity: 'unpinned' }, terms)
+    return { kind: 'proven', descriptor, outline, manifestAt, warnings: settled.warnings }
   })
 }
 

@@ -97,12 +97,22 @@ describe('what deserves a look', () => {
     expect((await home.load({}, 'trusted', { mode: 'allowlist' })).diagnostics).toEqual([])
   })
 
-  test('servers that no bridge leads to', async () => {
+  test('documents that no bridge leads to', async () => {
     using home = new HomeFixture()
-    const location = home.write(configOf(home.globalRoot), { mcp: { files: { type: 'local', command: ['files-server'] } }, openapi: {} })
+    const mcp = { files: { type: 'local', command: ['files-server'] } }
+    const location = home.write(configOf(home.globalRoot), { mcp, openapi: { harbour: { document: 'harbour.json' } } })
     expect((await home.load()).diagnostics).toMatchObject([
-      { severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid', layer: 'global', location, path: '/mcp', message: expect.stringContaining('offers no tools') },
+      { severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid', layer: 'global', location, path: '/openapi', message: expect.stringContaining('offers no tools') },
     ])
+  })
+
+  test('a way of signing in that is not offered', async () => {
+    using home = new HomeFixture()
+    const harbour = { type: 'remote', url: 'https://harbour.example/mcp', oauth: { clientId: 'x' } }
+    home.write(configOf(home.globalRoot), { mcp: { harbour } })
+    const { diagnostics, config } = await home.load()
+    expect(diagnostics).toMatchObject([{ severity: 'error', code: 'ConfigInvalid', path: '/mcp/harbour/oauth' }])
+    expect(config.merged.mcp ?? {}).toEqual({})
   })
 })
 

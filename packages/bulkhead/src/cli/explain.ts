@@ -6,13 +6,15 @@ import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
 import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
+import { nameOfTool } from './tool-name.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 
 export const explain: Command = {
-  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       the arguments, a JSON object (default: {})
   --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
+  --connect         start or reach the MCP server that the tool could be of, where nobody knows yet what it offers
 ${COMMON_DETAILS}
 
 Prints the chain that would decide the call, and what would change the answer. Nobody is asked, and the tool is not run.
@@ -20,7 +22,7 @@ Prints the chain that would decide the call, and what would change the answer. N
 Exit code: 0 when it would be allowed, or a person would be asked; 1 when it would be refused; 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals: [name, ...more] } = readOptions(args, { args: { type: 'string' }, mode: { type: 'string' } })
+    const { values, positionals: [name, ...more] } = readOptions(args, { args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' } })
     if (name === undefined) throw new UsageError('Which tool? Name it after "explain".')
     if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
     const call = { id: 'cli', name, arguments: readArguments(values.args) }
@@ -28,8 +30,9 @@ Exit code: 0 when it would be allowed, or a person would be asked; 1 when it wou
     const interactor = terminal()
     const host = await openHost(values, true)
     try {
+      const called = await nameOfTool(host, name, values.connect === true)
       const session = await host.openSession({ ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}) })
-      const explanation = await session.explain(call)
+      const explanation = await session.explain({ ...call, name: called })
       process.stdout.write(values.json ? jsonText(explanation) : toText(explanation))
       tellFaults(explanation.code, host.diagnostics)
       return explanation.decision === 'deny' ? 1 : 0

@@ -4,22 +4,29 @@ import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
 import { requirementWords } from './requirement-words.ts'
+import { serverJson, serverTable } from './server-rows.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 
 export const tools: Command = {
-  usage: 'bulkhead tools [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: COMMON_DETAILS,
+  usage: 'bulkhead tools [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  --connect         start or reach the MCP servers of the configuration, and list what they offer now
+${COMMON_DETAILS}
+
+LAYER is where a tool comes from, MODE what it does at most, GATED whether each call needs somebody to agree ("by host": although its
+manifest says no), INTEGRITY what vouches for its bytes, SHADOWS which others of the name it hides, MAY what it can reach.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, {})
+    const { values, positionals } = readOptions(args, { connect: { type: 'boolean' } })
     if (positionals.length > 0) throw new UsageError(`"tools" takes no further words, but got "${positionals.join(' ')}".`)
     const host = await openHost(values)
     try {
+      if (values.connect) await host.mcp.connect()
       const listing = host.tools()
+      const servers = host.mcp.servers()
       process.stdout.write(values.json
-        ? jsonText({ tools: listing, diagnostics: host.diagnostics })
-        : toolTable(listing) + host.diagnostics.map((found) => diagnosticText(found)).join(''))
+        ? jsonText({ tools: listing, servers: serverJson(servers), diagnostics: host.diagnostics })
+        : toolTable(listing) + serverTable(servers) + host.diagnostics.map((found) => diagnosticText(found)).join(''))
     } finally {
       await host.close()
     }
@@ -34,7 +41,7 @@ function toolTable(listing: readonly ToolListing[]): string {
   return table(HEADINGS, listing.map((tool) => [
     tool.name,
     tool.layer,
-    `${tool.extension}@${tool.version}`,
+    tool.server ? `mcp server ${tool.server.name}` : `${tool.extension}@${tool.version}`,
     tool.state,
     tool.mode,
     tool.gatedByHost ? 'by host' : tool.gated ? 'yes' : 'no',

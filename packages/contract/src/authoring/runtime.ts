@@ -243,8 +243,8 @@ export interface SessionMemory<Data = Json> {
 type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
 
 /**
- * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time
- * it is not there, and the broker on the host's side would refuse it.
+ * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time it is not
+ * there, reading it throws CapabilityDenied with what to declare, and the broker on the host's side would refuse it.
  */
 export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never, SecretName extends string = never> =
   & BaseRuntime
@@ -265,7 +265,7 @@ type CapabilityPart<Name> =
   & ('tools.call' extends Name ? { readonly tools: Tools } : unknown)
   & ('session' extends Name ? { readonly session: SessionMemory } : unknown)
 
-/** The runtime with every part, as the host and the compartment build it; parts that were not granted are absent. */
+/** The runtime with every part, as the host and the compartment build it. Those not granted are absent: ask with `in`, for reading one throws. */
 export interface AnyRuntime extends BaseRuntime {
   readonly fs?: Partial<FileReader & FileWriter>
   readonly net?: Net

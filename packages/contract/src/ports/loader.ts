@@ -1,6 +1,6 @@
 import type { ConfigFile } from '../config.ts'
 import type { Diagnostic } from '../diagnostic.ts'
-import type { Manifest } from '../manifest.ts'
+import type { Manifest, ManifestInput } from '../manifest.ts'
 import type { Layer } from '../names.ts'
 import type { IntegrityStatus } from '../tool-definition.ts'
 import type { ExtensionModule } from '../authoring/extension.ts'
@@ -19,6 +19,36 @@ export interface ExtensionDescriptor {
   /** Set when the status is signed. */
   readonly signer?: ExtensionSigner
   readonly code: ExtensionCode
+  /** Set when another program offers the tools. */
+  readonly server?: ConnectedServer
+}
+
+/** Another program that offers tools, apart from any compartment. */
+export interface ConnectedServer {
+  readonly kind: 'mcp'
+  /** As the configuration calls it. */
+  readonly name: string
+  /** The command line or the URL, for people. */
+  readonly address: string
+  /** What the server calls each tool, by the name it has here. */
+  readonly tools: ReadonlyMap<string, string>
+}
+
+/**
+ * An extension that stands in no folder: a server offers its tools, and a module of ours carries the calls there. Its manifest
+ * passes the stages of a stranger's.
+ */
+export interface ConnectedExtension {
+  readonly layer: Layer
+  readonly location: string
+  readonly manifest: ManifestInput
+  readonly server: ConnectedServer
+  /** Lower-case hex sha512 of who the server is: what approvals are bound to in place of files. */
+  readonly identity: string
+  /** Of everything the server says of each tool, also of what nobody is told, by the name the tool has here. */
+  readonly definitions: ReadonlyMap<string, string>
+  /** What carries the calls of these tools. */
+  module(tools: readonly string[]): ExtensionModule
 }
 
 /** Who signed a package: what the verified certificate says, in the words of who issued the identity. */
@@ -95,6 +125,11 @@ export interface LoadReport {
 export interface Loader {
   /** Contract: never throws for what it finds, only for a workspace that cannot be opened; runs nothing it finds. */
   load(request: LoadRequest): Promise<LoadReport>
+  /**
+   * A report of `load` with these beside what was found. They take no name from anybody: a tool that is not of the form, or whose
+   * name is another's, is left out with a diagnostic, and the rest is offered. Contract: never rejects, runs nothing.
+   */
+  connect(report: LoadReport, connected: readonly ConnectedExtension[]): Promise<LoadReport>
   /** Whether the workspace has a layer of its own that must be trusted first. Opens nothing below its folder. */
   hasProjectLayer(workspace: string): Promise<boolean>
   /** Who is trusted. */

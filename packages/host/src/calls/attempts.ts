@@ -8,6 +8,7 @@ import { failsFast, type FailureReport } from './fast-fail.ts'
 const POINTLESS: ReadonlySet<ErrorCode> = new Set([
   'ExecutionTimeout', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree', 'LifecycleFailure', 'LifecycleTimeout',
   'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout',
+  'ServerUnavailable',
 ])
 
 /** What went wrong, in the words of whoever says so. */

@@ -8,12 +8,14 @@ import type { Verdict } from './verdict.ts'
 export function approvalRequest(
   call: ValidatedCall, { approvalKey, touches }: CallMeaning, asks: readonly Verdict[],
 ): ApprovalRequest {
-  const { tool: { definition, origin, grant }, args } = call
+  const { tool: { definition, origin, grant, extension: { descriptor: { server } } }, args } = call
   return {
     callId: visibleText(call.id),
     tool: definition.name,
     label: visibleText(definition.label),
-    origin: `${origin.layer} extension ${origin.extension} ${origin.version}`,
+    origin: server
+      ? visibleText(`MCP server ${server.name} of the ${origin.layer} configuration: ${server.address}`)
+      : `${origin.layer} extension ${origin.extension} ${origin.version}`,
     approvalKey: visibleText(approvalKey),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
     touches: touches.map((line) => visibleText(line)),

@@ -110,7 +110,8 @@ export class SessionPolicy {
 
   #judgeSubject(tool: ToolEntry, { key, names }: Subject): Verdict | undefined {
     const { touches } = this.standing(tool)
-    const verdict = judgeRules(this.rules, { tool: tool.name, approvalKey: key, touches, ...(names && { names }) })
+    const question = { tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }) }
+    const verdict = judgeRules(this.rules, question)
     if (!verdict) return undefined
     const { action, rule } = verdict
     const name = `the rule "${rule.permission} ${rule.pattern}" of ${rule.source}`

@@ -14,6 +14,8 @@ export interface ToolEntry {
   readonly definition: ToolDefinition
   readonly extension: Extension
   readonly origin: OutcomeOrigin
+  /** Of a server's tool: how rules name it by where it comes from. */
+  readonly source: string | undefined
   /** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what. */
   readonly identity: string
   readonly grant: Grant
@@ -48,7 +50,7 @@ export interface ToolSource {
 export function compileTool(source: ToolSource, validators: Validators, settings: Settings): ToolEntry {
   const { manifest, descriptor, grant, extension } = source
   const { approvalKey: template } = manifest
-  const { id, version, layer, digests } = descriptor
+  const { id, version, layer, digests, server } = descriptor
   const mode = classifyToolMode(manifest)
   // What ships with the host is believed: it is reviewed with the host.
   const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
@@ -65,11 +67,12 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       kind: manifest.kind ?? LOCKED_KINDS.get(manifest.name) ?? 'other',
       gated: manifest.gated || gatedByHost,
       idempotent: manifest.idempotent,
-      executor: 'local',
+      executor: server ? 'remote' : 'local',
     } satisfies ToolDefinition),
     extension,
     // In the order in which records are written.
     origin: Object.freeze({ digest: digests.package, extension: id, layer, version }),
+    source: server && `${server.kind}:${server.name}:${server.tools.get(manifest.name) ?? manifest.name}`,
     identity: [manifest.name, id, layer, digests.package, digests.tools.get(manifest.name) ?? '', digests.capability].join('\0'),
     grant,
     check: layer === 'bundled'

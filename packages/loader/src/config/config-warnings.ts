@@ -14,10 +14,11 @@ export function configWarnings(layers: readonly LayerConfig[]): readonly ConfigW
 
 /** Named in the contract, and read by no part of this host: whoever waits for such tools is told why they do not come. */
 function withoutBridge(config: ConfigFile): Fault[] {
-  return (['mcp', 'openapi'] as const).filter((key) => Object.keys(config[key] ?? {}).length > 0).map((key) => ({
-    stage: 'configSchema', code: 'ConfigInvalid', path: `/${key}`,
-    message: `This host has no bridge for "${key}": what is named there offers no tools.`, cure: 'Remove it, or use a host that has the bridge.',
-  }))
+  if (Object.keys(config.openapi ?? {}).length === 0) return []
+  return [{
+    stage: 'configSchema', code: 'ConfigInvalid', path: '/openapi',
+    message: 'This host has no bridge for "openapi": what is named there offers no tools.', cure: 'Remove it, or use a host that has the bridge.',
+  }]
 }
 
 /** Entries that nothing will ever consult look like a protection or a permission, and are neither. */

@@ -6,7 +6,7 @@ import type { Candidate, RegistrationRule } from './rule.ts'
  * Two names with a key in common are hard to tell apart: by case and dashes, or by characters that look alike. Names have no
  * others than Latin letters, digits, dash and underscore, so these few are all.
  */
-function lookAlikeKeys(name: string): readonly string[] {
+export function lookAlikeKeys(name: string): readonly string[] {
   const byCase = name.toLowerCase().replaceAll('-', '_')
   const byLook = name.replaceAll(/[I1]/g, 'l').replaceAll('0', 'o').replaceAll('rn', 'm').replaceAll('vv', 'w')
     .replaceAll('-', '_').toLowerCase()

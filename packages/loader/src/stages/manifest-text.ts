@@ -1,6 +1,6 @@
 import { findJsonFault, isJsonObject, MANIFEST_FILE, type ExtensionModule, type Json } from '@bulkhead/contract'
 import { evidenceOf } from '../evidence.ts'
-import type { Located, ManifestPlace, Written } from '../extension.ts'
+import type { Connection, Located, ManifestPlace, Written } from '../extension.ts'
 import type { PackageContents } from '../files/read-package.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import { pass, refuse, type StageResult } from '../result.ts'
@@ -33,15 +33,17 @@ function manifestInPackageFile(located: Located, contents: PackageContents): Sta
   return written(located, contents, IN_PACKAGE_FILE, json)
 }
 
-/** The manifest of a bundled extension, which is data already; copied, so that freezing it does not reach the giver. */
-export function manifestValue(located: Located, manifest: unknown, module: ExtensionModule): StageResult<Written> {
+/** A manifest in no file, which is data already; copied, so that freezing it does not reach the giver. */
+export function manifestValue(
+  located: Located, manifest: unknown, module: ExtensionModule, connection?: Connection,
+): StageResult<Written> {
   const fault = findJsonFault(manifest)
   if (fault !== undefined) {
     const message = `The manifest has a value that ${fault.message}.`
     return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message })
   }
   const json = JSON.parse(JSON.stringify(manifest)) as Json
-  return pass({ ...located, origin: { kind: 'module', module }, manifestAt: OWN_FILE, json })
+  return pass({ ...located, origin: { kind: 'module', module, ...(connection && { connection }) }, manifestAt: OWN_FILE, json })
 }
 
 const written = (located: Located, contents: PackageContents, manifestAt: ManifestPlace, json: Json): StageResult<Written> =>

@@ -4,7 +4,9 @@ import { passUnless, type Fault, type StageResult } from '../result.ts'
 
 /** Every path pattern can be compiled, whatever its variables will stand for; and no stranger asks for every command there is. */
 export function requirements(shaped: Shaped): StageResult<Shaped> {
-  const commands = shaped.layer === 'bundled' ? [] : shaped.manifest.tools.flatMap(({ requires }, tool) =>
+  // Of a server they are not asked for: they say what a process is able to do that nothing holds.
+  const isOurs = shaped.layer === 'bundled' || (shaped.origin.kind === 'module' && shaped.origin.connection !== undefined)
+  const commands = isOurs ? [] : shaped.manifest.tools.flatMap(({ requires }, tool) =>
     (requires.shell ?? []).flatMap(({ cmd }, index) => cmd === ANY_COMMAND ? [everyCommand(`/tools/${tool}/requires/shell/${index}/cmd`)] : []))
   const faults = shaped.manifest.tools.flatMap(({ requires }, tool) =>
     (['read', 'write'] as const).flatMap((access) =>

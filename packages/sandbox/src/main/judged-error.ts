@@ -12,6 +12,8 @@ export const LOAD_CODES: ReadonlySet<ErrorCode> = new Set([
 export const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   'NotFound', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'MessageTooLarge', 'BuiltinDenied',
   'ModuleNotFound',
+  // Of a module that carries calls to a server.
+  'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged',
   // Refusals of the broker that the tool did not catch.
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied', 'SlotVersionMissing',
   'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable', 'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls',

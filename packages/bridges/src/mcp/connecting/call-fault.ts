@@ -1,0 +1,48 @@
+import { BulkheadError, messageOf, visibleText } from '@bulkhead/contract'
+
+/** How far a call had come when it failed. */
+export type Progressed = 'not sent' | 'sent'
+
+/** Whether what failed is the way to the server, and not the call. */
+export const isLineFault = (error: unknown): boolean => codeOf(error) !== undefined || statusOf(error) !== undefined || isFetchFault(error)
+
+const MOST_CHARS = 2_000
+
+/** What went wrong with a call, as an error of ours. What a server says is a stranger's text. */
+export function callFault(name: string, error: unknown, redact: (text: string) => string): BulkheadError {
+  if (BulkheadError.is(error)) return error
+  const text = visibleText(redact(messageOf(error)), { keepLines: true }).slice(0, MOST_CHARS)
+  const make = (code: 'ServerUnavailable' | 'ServerLost' | 'MessageTooLarge', message: string) =>
+    new BulkheadError(code, message, { data: { server: name } })
+  if (error instanceof RangeError) return make('MessageTooLarge', `The MCP server "${name}" sent too much at once: ${text}`)
+  const status = statusOf(error)
+  if (status === 401 || status === 403) return make('ServerUnavailable', `${unavailable(name)}: it answers ${status}. ${AUTHORIZATION}`)
+  if (status !== undefined) return make('ServerUnavailable', `${unavailable(name)}: it answers ${status}.`)
+  const code = codeOf(error)
+  if (code === 'NOT_CONNECTED' || code === 'SEND_FAILED' || isRefused(error)) return make('ServerUnavailable', `${unavailable(name)}: ${text}`)
+  if (code === 'CONNECTION_CLOSED' || isFetchFault(error)) return make('ServerLost', `The MCP server "${name}" was lost while the call ran: ${text}`)
+  return new BulkheadError('ToolExecutionFailed', text, { data: { server: name } })
+}
+
+const AUTHORIZATION = 'Name the variable that holds its token in "headers" of the configuration; signing in by OAuth is not offered here.'
+
+export const unavailable = (name: string): string => `mcp server ${name} is unavailable`
+
+/** Codes of the library are words; those of a server are numbers. */
+function codeOf(error: unknown): string | undefined {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  return typeof code === 'string' && LINE_CODES.has(code) ? code : undefined
+}
+
+const LINE_CODES: ReadonlySet<string> = new Set(['NOT_CONNECTED', 'CONNECTION_CLOSED', 'SEND_FAILED', 'ERA_NEGOTIATION_FAILED'])
+
+function statusOf(error: unknown): number | undefined {
+  const { data, name } = (error ?? {}) as { readonly data?: { readonly status?: unknown }; readonly name?: unknown }
+  if (name === 'UnauthorizedError') return 401
+  return typeof data?.status === 'number' && typeof (error as { code?: unknown }).code === 'string' ? data.status : undefined
+}
+
+const isFetchFault = (error: unknown): boolean => error instanceof TypeError && error.message === 'fetch failed'
+
+const isRefused = (error: unknown): boolean =>
+  isFetchFault(error) && ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String((error as { cause?: { code?: unknown } }).cause?.code))

@@ -1,0 +1,85 @@
+import {
+  CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, TOOL_NAME_PATTERN, type ConnectedExtension, type Diagnostic, type ExtensionModule,
+  type JsonObject, type ManifestInput, type RequirementSet,
+} from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/contract'
+import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
+import { diagnosticOf, type ServerEntry } from '../server-entry.ts'
+import { toolName } from './tool-name.ts'
+import { plainSchema, toolSchema } from './tool-schema.ts'
+
+export interface ServerExtension {
+  /** undefined where nothing is left to offer. */
+  readonly extension: ConnectedExtension | undefined
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** What carries a call: the tool as it was offered, by the server's own name. */
+export type Carrier = (tool: CatalogTool) => ExtensionModule['tools'][string]
+
+/** A server and its tools as an extension: a manifest of what it says, and a module that carries the calls. */
+export function serverExtension(
+  entry: ServerEntry, catalog: Catalog, carry: Carrier, phases: Pick<ExtensionModule, 'init'> = {},
+): ServerExtension {
+  const groups = Map.groupBy(catalog.tools, ({ name }) => toolName(entry.name, name))
+  const usable = [...groups].filter(([name, tools]) => tools.length === 1 && TOOL_NAME_PATTERN.test(name))
+  const byName = new Map(usable.map(([name, [tool]]) => [name, tool!]))
+  const twins = [...groups].filter(([name]) => !byName.has(name))
+    .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)
+  const diagnostics = [...catalog.faults, ...twins].map((what) =>
+    diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${what}.`, 'Tell whoever makes the server.'))
+  if (byName.size === 0) return { extension: undefined, diagnostics }
+  const extension: ConnectedExtension = {
+    layer: entry.layer,
+    location: entry.location,
+    identity: entry.identity,
+    definitions: new Map([...byName].map(([name, { digest }]) => [name, digest])),
+    server: { kind: 'mcp', name: entry.name, address: entry.address, tools: new Map([...byName].map(([name, tool]) => [name, tool.name])) },
+    manifest: {
+      kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
+      id: entry.extensionId, version: versionOf(catalog), title: `MCP server ${entry.name}`,
+      tools: [...byName].map(([name, tool]) => toolManifest(name, tool, entry)),
+    },
+    module: (names) => ({ ...phases, tools: Object.fromEntries(names.map((name) => [name, carry(byName.get(name)!)])) }),
+  }
+  return { extension, diagnostics }
+}
+
+/** Says too which list it is, so that a changed one is seen to be another. */
+function versionOf(catalog: Catalog): string {
+  const [stated] = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?![\d.])/.exec(catalog.version) ?? []
+  const exact = stated?.split('.').map(Number).join('.') ?? '0.0.0'
+  return `${exact}+${catalogDigest(catalog).slice(0, 12)}`
+}
+
+function toolManifest(name: string, { definition }: CatalogTool, { config }: ServerEntry): ManifestInput['tools'][number] {
+  const { title, description, inputSchema, outputSchema, annotations } = definition
+  const label = textOf(title) ?? (isJsonObject(annotations) ? textOf(annotations['title']) : undefined)
+  return {
+    name,
+    ...(label !== undefined && { label: cut(label, LABEL_CHARS) }),
+    description: cut(textOf(description) ?? 'MCP tool (no description)', MANIFEST_LIMITS.descriptionChars),
+    inputSchema: toolSchema(inputSchema),
+    ...(isJsonObject(outputSchema) && { outputSchema: plainSchema(outputSchema) as JsonObject }),
+    requires: powersOf(config),
+    // What a server says of its tools' harmlessness is its own word: nothing is loosened by it.
+    gated: true, mode: config.type === 'local' ? 'local' : 'external', idempotent: false,
+    timeoutMs: Math.min(config.timeoutMs ?? CALL_LIMITS.defaultTimeoutMs, CALL_LIMITS.maxTimeoutMs),
+  }
+}
+
+const LABEL_CHARS = 128
+const textOf = (value: unknown): string | undefined => typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined
+const cut = (text: string, most: number): string => text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
+
+/**
+ * What its tools are able to do, for rules, ceilings and whoever is asked. A process of the user's can do whatever the user can,
+ * which is more than can be written here; a far server can do what it likes with what it is sent.
+ */
+export function powersOf(config: ServerEntry['config']): RequirementSet {
+  if (config.type === 'remote') return { net: { hosts: [new URL(config.url).host.toLowerCase()] }, capabilities: ['interact'] }
+  return {
+    fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] },
+    net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }], capabilities: ['interact'],
+  }
+}

@@ -1,0 +1,33 @@
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+
+/** What says nothing to a validator of 2020-12, or names another dialect: many servers write it, and it can be left out. */
+const SILENT = /^(?:\$schema|\$id|\$anchor|\$vocabulary|nullable|example|discriminator|externalDocs|xml|x-.*)$/
+/** Formats of other worlds, which no validator of ours knows; to JSON Schema they are remarks. */
+const KNOWN_FORMATS: ReadonlySet<string> = new Set([
+  'date-time', 'date', 'time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference', 'uuid', 'json-pointer', 'regex',
+])
+const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'required', 'type'])
+
+/** The schema of a server's tool in the dialect of a manifest. What it means stays as it is; what cannot be used is judged elsewhere. */
+export function toolSchema(written: Json | undefined): JsonObject {
+  return isJsonObject(written) ? { ...plain(written), type: 'object' } : { type: 'object', properties: {} }
+}
+
+export const plainSchema = (written: JsonObject): JsonObject => plain(written)
+
+function plain(schema: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword, value]) => !isSilent(keyword, value)).map(([keyword, value]) => {
+    if (DATA.has(keyword)) return [keyword, value]
+    if (MAPS.has(keyword) && isJsonObject(value)) return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, below(one)]))]
+    return [keyword, below(value)]
+  }))
+}
+
+function below(value: Json): Json {
+  if (Array.isArray(value)) return value.map(below)
+  return isJsonObject(value) ? plain(value) : value
+}
+
+const isSilent = (keyword: string, value: Json): boolean =>
+  SILENT.test(keyword) || (keyword === 'format' && typeof value === 'string' && !KNOWN_FORMATS.has(value))

@@ -1,0 +1,44 @@
+import { BulkheadError } from '@bulkhead/contract'
+import type { ServerEntry } from './server-entry.ts'
+
+/** What is started or reached, with the values that the configuration only names. Lives no longer than a try to connect. */
+export type Target =
+  | { readonly type: 'local'; readonly command: readonly string[]; readonly cwd: string; readonly env: Readonly<Record<string, string>> }
+  | { readonly type: 'remote'; readonly url: URL; readonly headers: Readonly<Record<string, string>> }
+
+export interface Surroundings {
+  /** The folder that local servers are started in. */
+  readonly workspace: string
+  /** What every process is given: where programs, settings and language are. */
+  readonly base: Readonly<Record<string, string>>
+  /** Looked up for declared names only. */
+  readonly env: (name: string) => string | undefined
+}
+
+/** Throws EnvNameNotSet for a header whose secret has no value here: without it the server would be asked as somebody else. */
+export function targetOf({ name, config }: ServerEntry, { workspace, base, env }: Surroundings): Target {
+  if (config.type === 'local') {
+    const declared = (config.env ?? []).flatMap((variable) => {
+      const value = env(variable)
+      return value === undefined ? [] : [[variable, value] as const]
+    })
+    return { type: 'local', command: config.command, cwd: workspace, env: { ...base, ...Object.fromEntries(declared) } }
+  }
+  const headers = Object.entries(config.headers ?? {}).map(([header, { secret }]) => {
+    const value = env(secret)
+    if (value !== undefined) return [header, value] as const
+    const message = `The header "${header}" of the MCP server "${name}" is in the variable ${secret}, which has no value here.`
+    throw new BulkheadError('EnvNameNotSet', message, { data: { name: secret } })
+  })
+  return { type: 'remote', url: new URL(config.url), headers: Object.fromEntries(headers) }
+}
+
+/** What of the target nobody else may read: the values of headers, and of variables that are named for this server. */
+export function secretsOf({ config }: ServerEntry, { env }: Pick<Surroundings, 'env'>): ReadonlyMap<string, string> {
+  const names = config.type === 'local' ? config.env ?? [] : Object.values(config.headers ?? {}).map(({ secret }) => secret)
+  const values = names.map((name) => [name, env(name) ?? ''] as const)
+  return new Map(values.filter(([, value]) => value.length >= SHORTEST))
+}
+
+/** A shorter value is no secret, and would be found in every other word. */
+const SHORTEST = 8

@@ -1,0 +1,143 @@
+import {
+  Client, StreamableHTTPClientTransport, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport,
+} from '@modelcontextprotocol/client'
+import { DEFAULT_LIMITS, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
+import { z } from 'zod'
+import { boundedFetch } from './bounded-fetch.ts'
+import type { CatalogTool } from '../catalog/catalog.ts'
+import type { Elicitation } from '../elicitation.ts'
+import { ProcessTransport } from './process-transport.ts'
+import type { Target } from '../target.ts'
+
+export interface ClientOptions {
+  readonly name: string
+  readonly target: Target
+  /** Who we say we are. */
+  readonly self: { readonly name: string; readonly version: string }
+  readonly elicitation: Elicitation
+  readonly signal: AbortSignal
+  /** Contract for both: must not throw. */
+  onListChanged(): void
+  onStderr(line: string): void
+}
+
+export interface CallRequest {
+  readonly tool: CatalogTool
+  readonly args: JsonObject
+  readonly signal: AbortSignal
+  onProgress(text: string): void
+}
+
+/** A server that answers. */
+export interface LiveClient {
+  /** What the server says its version is. */
+  readonly version: string
+  /** What it lists, as it says it. Rejects when there is no end to it. */
+  list(signal: AbortSignal): Promise<readonly unknown[]>
+  call(request: CallRequest): Promise<unknown>
+  /** Settles when the server is gone, with why if that is known. Never rejects. */
+  readonly ended: Promise<Error | undefined>
+  /** Idempotent. Resolves when nothing of it is left. */
+  close(): Promise<void>
+}
+
+const MAX_MESSAGE_BYTES = DEFAULT_LIMITS.messageBytes
+const MAX_PAGES = 8
+const MAX_LISTED = 2 * MANIFEST_LIMITS.tools
+/** Calls have deadlines of their own, by their signals; this one is only so that there is an end. */
+const LONGEST_MS = 2 * 60 * 60 * 1000
+
+const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
+
+/** Results are told to a model and never enforced, and a stranger's schema is compiled nowhere but in its own thread. */
+const NO_VALIDATION: jsonSchemaValidator = {
+  getValidator: <T>(): JsonSchemaValidator<T> => (input) => ({ valid: true, data: input as T, errorMessage: undefined }),
+}
+
+/**
+ * Starts or reaches a server and shakes hands. Rejects, and leaves nothing behind. A process is first spoken to in the older way,
+ * which nearly all understand; one that refuses it is started again and asked what it speaks.
+ */
+export async function openClient(options: ClientOptions): Promise<LiveClient> {
+  if (options.target.type === 'remote') return connect(options, 'auto')
+  try {
+    return await connect(options, 'legacy')
+  } catch (error) {
+    if (options.signal.aborted || !isRefusal(error)) throw error
+    return connect(options, 'auto')
+  }
+}
+
+const isRefusal = (error: unknown): boolean => typeof (error as { code?: unknown }).code === 'number'
+
+async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise<LiveClient> {
+  const { self, name, elicitation, signal } = options
+  const client = new Client(self, {
+    capabilities: { elicitation: { form: {} } },
+    versionNegotiation: { mode },
+    jsonSchemaValidator: NO_VALIDATION,
+    listChanged: { tools: { autoRefresh: false, onChanged: () => options.onListChanged() } },
+  })
+  client.setRequestHandler('elicitation/create', ({ params }) => elicitation.answer(name, params))
+  const ended = Promise.withResolvers<Error | undefined>()
+  let last: Error | undefined
+  Object.assign(client, {
+    onerror: (error: Error) => {
+      last = error
+    },
+    onclose: () => ended.resolve(last),
+  } satisfies Pick<Client, 'onerror' | 'onclose'>)
+  const transport = transportOf(options)
+  const close = async () => {
+    await client.close().catch(() => undefined)
+    await transport.close().catch(() => undefined)
+  }
+  try {
+    signal.throwIfAborted()
+    await client.connect(transport, { signal, timeout: LONGEST_MS })
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    version: client.getServerVersion()?.version ?? '',
+    ended: ended.promise,
+    close,
+    list: (within) => listAll(client, within),
+    call: (request) => callTool(client, request),
+  }
+}
+
+function transportOf({ target, onStderr }: ClientOptions): Transport {
+  if (target.type === 'local') return new ProcessTransport({ ...target, maxMessageBytes: MAX_MESSAGE_BYTES, onStderr })
+  return new StreamableHTTPClientTransport(target.url, {
+    requestInit: { headers: { ...target.headers } }, redirectPolicy: 'same-origin', fetch: boundedFetch(MAX_MESSAGE_BYTES),
+    // Whoever calls next connects again.
+    reconnectionOptions: { initialReconnectionDelay: 1_000, maxReconnectionDelay: 60_000, reconnectionDelayGrowFactor: 2, maxRetries: 2 },
+  })
+}
+
+async function listAll(client: Client, signal: AbortSignal): Promise<readonly unknown[]> {
+  if (client.getServerCapabilities()?.tools === undefined) return []
+  const listed: unknown[] = []
+  let cursor: string | undefined
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const params = cursor === undefined ? {} : { cursor }
+    const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { signal, timeout: LONGEST_MS })
+    listed.push(...tools)
+    if (nextCursor === undefined || listed.length > MAX_LISTED) return listed
+    cursor = nextCursor
+  }
+  throw new Error(`Its list of tools has more than ${MAX_PAGES} pages.`)
+}
+
+async function callTool(client: Client, { tool: { name, definition }, args, signal, onProgress }: CallRequest): Promise<unknown> {
+  const inputSchema = typeof definition['inputSchema'] === 'object' && definition['inputSchema'] !== null ? definition['inputSchema'] : {}
+  return client.callTool({ name, arguments: args as Record<string, Json> }, {
+    signal, timeout: LONGEST_MS,
+    // Without a schema of results: nothing is held against it.
+    toolDefinition: { name, inputSchema: { ...inputSchema, type: 'object' } as Tool['inputSchema'] },
+    onprogress: ({ progress, total, message }) =>
+      onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
+  })
+}

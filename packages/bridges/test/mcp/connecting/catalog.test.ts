@@ -1,0 +1,75 @@
+import { MANIFEST_LIMITS, manifestSchema, type JsonObject } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'
+import { serverEntries } from '../../../src/mcp/connecting/server-entry.ts'
+import { serverExtension } from '../../../src/mcp/connecting/catalog/server-extension.ts'
+import { toolName } from '../../../src/mcp/connecting/catalog/tool-name.ts'
+import { toolSchema } from '../../../src/mcp/connecting/catalog/tool-schema.ts'
+
+const [ship] = serverEntries({ layers: [{ layer: 'global', location: 'g', config: { mcp: { 'my-ship': { type: 'remote', url: 'https://Example.com:8443/mcp' } } } }] }).entries
+
+const extensionOf = (...tools: unknown[]) => serverExtension(ship!, readCatalog('1.2.3', tools), () => ({ execute: () => null }))
+
+it('reads what is of the form and tells what is not', () => {
+  let deep: unknown = {}
+  for (let level = 0; level < 100; level++) deep = { deep }
+  const { tools, faults } = readCatalog('1', [
+    { name: 'good', description: 'x', icons: ['left out'] }, null, 5, { description: 'nameless' }, { name: '' }, { name: 'n'.repeat(129) },
+    { name: 'deep', inputSchema: deep }, { name: 'wide', description: 'x'.repeat(300_000) }, { name: 'good', description: 'again' },
+  ])
+  expect(tools.map(({ definition }) => definition)).toEqual([{ name: 'good', description: 'x' }])
+  expect(faults).toHaveLength(8)
+})
+
+it('stops at as many tools as a manifest has', () => {
+  const { tools, faults } = readCatalog('1', Array.from({ length: 500 }, (_, index) => ({ name: `t${index}` })))
+  expect(tools).toHaveLength(MANIFEST_LIMITS.tools)
+  expect(faults).toHaveLength(20)
+})
+
+it('knows a definition by everything that is said in it', () => {
+  const digestOf = (more: object) => readCatalog('1', [{ name: 'go', description: 'a', inputSchema: { type: 'object' }, ...more }]).tools[0]!.digest
+  const others = [{}, { description: 'b' }, { title: 'T' }, { inputSchema: { type: 'object', properties: {} } }, { outputSchema: {} }, { annotations: { readOnlyHint: true } }]
+  expect(new Set(others.map(digestOf)).size).toBe(others.length)
+  expect(digestOf({ icons: [], _meta: { at: 1 } })).toBe(digestOf({}))
+  expect(digestOf({ description: 'x'.repeat(5_000) + 'a' })).not.toBe(digestOf({ description: 'x'.repeat(5_000) + 'b' }))
+})
+
+it('makes a manifest that is of the form of one', () => {
+  const { extension, diagnostics } = extensionOf({ name: 'a.b', description: `${'x'.repeat(5_000)}`, annotations: { title: 'The title', readOnlyHint: true, idempotentHint: true } })
+  expect(diagnostics).toEqual([])
+  const manifest = manifestSchema.parse(extension!.manifest)
+  expect(manifest.tools).toMatchObject([{
+    name: 'my_ship_a_b', label: 'The title', gated: true, idempotent: false, mode: 'external', timeoutMs: 30_000,
+    requires: { net: { hosts: ['example.com:8443'] } },
+  }])
+  expect(manifest.tools[0]!.description).toHaveLength(4_096)
+  expect(extension!.server.tools).toEqual(new Map([['my_ship_a_b', 'a.b']]))
+})
+
+it('offers neither of two tools that would have one name', () => {
+  const { extension, diagnostics } = extensionOf({ name: 'a.b' }, { name: 'a-b' }, { name: 'c' })
+  expect(extension!.manifest.tools.map(({ name }) => name)).toEqual(['my_ship_c'])
+  expect(diagnostics).toMatchObject([{ code: 'ShapeInvalid', message: expect.stringContaining('"a.b" and "a-b" would both be called "my_ship_a_b"') }])
+  expect(extensionOf({ name: 'a.b' }, { name: 'a-b' }).extension).toBeUndefined()
+})
+
+it('names tools in letters that every model takes, the long ones by a digest', () => {
+  expect(toolName('ship', 'Über/mut')).toBe('ship__ber_mut')
+  const [long, other] = [toolName('ship', 'x'.repeat(128)), toolName('ship', `${'x'.repeat(127)}y`)]
+  expect(long).toMatch(/^ship_x{50}_[0-9a-f]{8}$/)
+  expect(other).not.toBe(long)
+})
+
+it('leaves out of a schema what says nothing here, and only in a place of keywords', () => {
+  const written: JsonObject = {
+    $schema: 'http://json-schema.org/draft-07/schema#', 'x-order': 1,
+    properties: { 'x-order': { type: 'string', format: 'int64', example: 'a' }, $schema: { type: 'string', format: 'uri' } },
+    enum: [{ $schema: 'data' }], items: [{ nullable: true, type: 'string' }],
+  }
+  expect(toolSchema(written)).toEqual({
+    type: 'object', enum: [{ $schema: 'data' }], items: [{ type: 'string' }],
+    properties: { 'x-order': { type: 'string' }, $schema: { type: 'string', format: 'uri' } },
+  })
+  expect(toolSchema(null)).toEqual({ type: 'object', properties: {} })
+})

@@ -1,0 +1,63 @@
+import { BulkheadError, type Interact } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { Elicitation, type ElicitationRequest } from '../../../src/mcp/connecting/elicitation.ts'
+
+const person: Interact = {
+  ask: async (prompt) => prompt.includes('age') ? ' 42 ' : 'Ada',
+  confirm: async () => true,
+  select: async (_prompt, options) => options.at(-1)!.label,
+  selectMany: async () => [],
+  deviceCode: async () => undefined,
+  password: async () => '',
+}
+const form = (properties: object, more: object = {}): ElicitationRequest => ({ message: 'Who?', requestedSchema: { type: 'object', properties }, ...more })
+const ask = (request: ElicitationRequest, interact: Interact | undefined = person) => {
+  const elicitation = new Elicitation()
+  return elicitation.during(interact, () => elicitation.answer('ship', request))
+}
+
+it('asks for each field by its kind', async () => {
+  expect(await ask(form({
+    name: { type: 'string' }, age: { type: 'integer' }, well: { type: 'boolean' },
+    port: { type: 'string', enum: ['a', 'b'] }, berth: { oneOf: [{ const: 'n', title: 'North' }, { const: 's' }] },
+  }))).toEqual({ action: 'accept', content: { name: 'Ada', age: 42, well: true, port: 'b', berth: 's' } })
+  expect(await ask(form({}))).toEqual({ action: 'accept', content: {} })
+})
+
+it.each<[string, ElicitationRequest]>([
+  ['a page to visit', { ...form({}), mode: 'url' }],
+  ['no form', { message: 'Who?' }],
+  ['what is not flat', form({ who: { type: 'object' } })],
+  ['more than anybody answers', form(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`f${index}`, { type: 'string' }])))],
+])('declines %s', async (_what, request) => {
+  expect(await ask(request)).toEqual({ action: 'decline' })
+})
+
+it('declines for a person who says no, who cannot be asked, or who gives no number', async () => {
+  const refuses = { ...person, ask: () => Promise.reject(new BulkheadError('ApprovalDenied', 'no')) }
+  expect(await ask(form({ name: { type: 'string' } }), refuses)).toEqual({ action: 'decline' })
+  expect(await ask(form({ name: { type: 'number' } }))).toEqual({ action: 'decline' })
+  const elicitation = new Elicitation()
+  expect(await elicitation.answer('ship', form({}))).toEqual({ action: 'decline' })
+})
+
+it('declines where nobody knows which of several calls is meant', async () => {
+  const elicitation = new Elicitation()
+  const over = Promise.withResolvers<void>()
+  const calls = [1, 2].map(() => elicitation.during(person, () => over.promise))
+  expect(await elicitation.answer('ship', form({}))).toEqual({ action: 'decline' })
+  over.resolve()
+  await Promise.all(calls)
+})
+
+it('shows a person what cannot be seen in the words of a server', async () => {
+  const prompts: string[] = []
+  await ask({ ...form({ name: { type: 'string', description: 'your\u202ename' } }), message: 'Who\u200b?' }, {
+    ...person,
+    ask: async (prompt) => {
+      prompts.push(prompt)
+      return ''
+    },
+  })
+  expect(prompts).toEqual(['The MCP server "ship" asks: Who\\u{200b}?\nname (your\\u{202e}name)'])
+})

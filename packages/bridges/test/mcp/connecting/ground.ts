@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ConfigFile, LayerConfig, McpServerConfig, ResolvedConfig } from '@bulkhead/contract'
+import { McpServers, type McpServersOptions } from '../../../src/mcp/index.ts'
+
+const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', name)
+
+/** A folder of its own, and servers that end with it. */
+export class Ground {
+  readonly folder = mkdtempSync(join(tmpdir(), 'bulkhead-mcp-'))
+  readonly #servers = new Set<McpServers>()
+
+  /** What the fixture of the official library notes. */
+  get notes(): readonly string[] {
+    try {
+      return readFileSync(join(this.folder, 'notes'), 'utf8').split('\n').filter((line) => line !== '')
+    } catch {
+      return []
+    }
+  }
+
+  library(more: Partial<Extract<McpServerConfig, { type: 'local' }>> = {}): McpServerConfig {
+    return { type: 'local', command: [process.execPath, fixture('sdk-server.ts'), join(this.folder, 'notes')], ...more }
+  }
+
+  raw(script: object, name = 'script.json'): McpServerConfig {
+    writeFileSync(join(this.folder, name), JSON.stringify(script))
+    return { type: 'local', command: [process.execPath, fixture('raw-server.ts'), join(this.folder, name)] }
+  }
+
+  open(options: Partial<McpServersOptions> & { readonly env?: Readonly<Record<string, string>> } = {}): McpServers {
+    const { env = {}, ...more } = options
+    const servers = new McpServers({
+      self: { name: 'test', version: '1.0.0' }, onChange: () => undefined,
+      surroundings: { workspace: this.folder, base: { PATH: process.env['PATH'] ?? '' }, env: (name) => env[name] },
+      ...more,
+    })
+    this.#servers.add(servers)
+    return servers
+  }
+
+  async leave(): Promise<void> {
+    await Promise.all([...this.#servers].map((servers) => servers.close()))
+    rmSync(this.folder, { recursive: true })
+  }
+}
+
+const layer = (name: LayerConfig['layer'], config: ConfigFile): LayerConfig => ({ layer: name, location: `${name}/config.json`, config })
+
+export function resolved(global: NonNullable<ConfigFile['mcp']>, project: NonNullable<ConfigFile['mcp']> = {}, rest: ConfigFile = {}): ResolvedConfig {
+  return {
+    merged: { ...rest, mcp: { ...global, ...project } },
+    layers: [layer('global', { mcp: global }), layer('project', { mcp: project })],
+  }
+}
+
+export const now = (): AbortSignal => new AbortController().signal

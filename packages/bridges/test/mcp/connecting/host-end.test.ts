@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { Ground } from './ground.ts'
+
+let ground: Ground
+beforeEach(() => { ground = new Ground() })
+afterEach(() => ground.leave())
+
+const isGone = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return true
+  }
+}
+
+/** A host in a process of its own, and the numbers of its server and of what that has started. */
+async function host(end: 'exit' | 'wait') {
+  const library = ground.library()
+  const command = library.type === 'local' ? library.command : []
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/host.ts'), end, ...command], {
+    cwd: ground.folder, stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = await once(createInterface({ input: child.stdout }), 'line') as [string]
+  const server = Number(/started (\d+)/.exec(ground.notes[0]!)![1])
+  return { child, server, started: Number(line) }
+}
+
+it('a host that ends takes its servers with it, and what they have started', async () => {
+  const { server, started } = await host('exit')
+  await vi.waitUntil(() => isGone(server) && isGone(started), { timeout: 60_000 })
+  expect(server).not.toBe(started)
+})
+
+it('so does the system for a host that is killed, as far as the server goes', async () => {
+  const { child, server, started } = await host('wait')
+  child.kill('SIGKILL')
+  await vi.waitUntil(() => isGone(server), { timeout: 60_000 })
+  // Of a server that is killed with its host nobody is left to end what it has started.
+  if (!isGone(started)) process.kill(started, 'SIGKILL')
+})

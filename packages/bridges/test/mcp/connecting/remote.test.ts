@@ -1,0 +1,140 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { createMcpHandler, fromJsonSchema, inputRequired, acceptedContent, McpServer, type ServerContext } from '@modelcontextprotocol/server'
+import type { ConnectedExtension, Interact, JsonObject } from '@bulkhead/contract'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { Ground, now, resolved } from './ground.ts'
+
+let ground: Ground
+let open: Server[]
+beforeEach(() => {
+  ground = new Ground()
+  open = []
+})
+afterEach(async () => {
+  await ground.leave()
+  for (const server of open) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+async function listen(handle: Handle): Promise<string> {
+  const server = createServer(handle).listen(0, '127.0.0.1')
+  open.push(server)
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+}
+
+const none = fromJsonSchema({ type: 'object', properties: {} })
+const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] })
+
+/** A server of the official library behind a loopback address. */
+function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 'reject' = 'stateless'): Handle {
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'harbour', version: '2.0.0' })
+    server.registerTool('echo', { description: 'Gives back.', inputSchema: fromJsonSchema<{ text: string }>({ type: 'object', properties: { text: { type: 'string' } } }) },
+      ({ text: said }) => text(said))
+    server.registerTool('list', { description: 'A list.', inputSchema: none }, () => ({ ...text('three'), structuredContent: [1, 2, 3] as never }))
+    server.registerTool('ask', { description: 'Asks.', inputSchema: none }, (_args: unknown, context: ServerContext) => {
+      const answer = acceptedContent(context.mcpReq.inputResponses, 'berth') as { berth?: string } | undefined
+      if (answer?.berth !== undefined) return text(`berth ${answer.berth}`)
+      return inputRequired({ inputRequests: { berth: inputRequired.elicit({
+        mode: 'form', message: 'Which berth?', requestedSchema: { type: 'object', properties: { berth: { type: 'string' } }, required: ['berth'] },
+      }) } })
+    })
+    return server
+  }, { legacy })
+  return (request, response) => {
+    seen.push(request.headers)
+    void respond(handler.fetch, request, response)
+  }
+}
+
+async function respond(handle: (request: Request) => Promise<Response>, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { method = 'GET', url = '/', headers } = incoming
+  const body = method === 'GET' ? null : Readable.toWeb(incoming) as ReadableStream
+  const answer = await handle(new Request(`http://${headers.host}${url}`, { method, headers: headers as Record<string, string>, body, duplex: 'half' } as RequestInit))
+  outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
+  if (answer.body === null) outgoing.end()
+  else Readable.fromWeb(answer.body as never).pipe(outgoing)
+}
+
+async function connected(url: string, headers = {}, env: Record<string, string> = {}): Promise<{ extension: ConnectedExtension | undefined; servers: ReturnType<Ground['open']> }> {
+  const servers = ground.open({ env })
+  const config = resolved({ harbour: { type: 'remote', url, headers } })
+  servers.offer(config)
+  await servers.connect(now())
+  return { servers, extension: servers.offer(config).extensions[0] }
+}
+
+function call(extension: ConnectedExtension, tool: string, args: JsonObject = {}, runtime: object = {}): Promise<JsonObject> {
+  const execute = extension.module([tool]).tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
+  return execute(args, { signal: now(), progress: () => undefined, ...runtime })
+}
+
+it.each(['stateless', 'reject'] as const)('reaches a server over HTTP with its secrets, where older peers are: %s', async (legacy) => {
+  const seen: Record<string, unknown>[] = []
+  const url = await listen(library(seen, legacy))
+  const { extension } = await connected(url, { authorization: { secret: 'HARBOUR_TOKEN' } }, { HARBOUR_TOKEN: 'Bearer s3cr3t-of-the-harbour' })
+  expect(seen.every(({ authorization }) => authorization === 'Bearer s3cr3t-of-the-harbour')).toBe(true)
+  expect(await call(extension!, 'harbour_echo', { text: 'it is s3cr3t-of-the-harbour' })).toMatchObject({ content: [{ text: 'it is [secret HARBOUR_TOKEN]' }] })
+  expect(await call(extension!, 'harbour_list')).toMatchObject({ structuredContent: { result: [1, 2, 3] } })
+})
+
+it('asks the person of the very call that a far server has a question for', async () => {
+  const { extension } = await connected(await listen(library()))
+  const berths = ['north', 'south']
+  const answers = await Promise.all(berths.map((berth) =>
+    call(extension!, 'harbour_ask', {}, { interact: { ask: async () => berth } as unknown as Interact })))
+  expect(answers).toMatchObject(berths.map((berth) => ({ content: [{ text: `berth ${berth}` }] })))
+})
+
+it('does without a server whose secret has no value here, and says which', async () => {
+  const seen: Record<string, unknown>[] = []
+  const { servers } = await connected(await listen(library(seen)), { authorization: { secret: 'HARBOUR_TOKEN' } })
+  expect(servers.status).toMatchObject([{ state: 'unavailable', error: { code: 'EnvNameNotSet', message: expect.stringContaining('HARBOUR_TOKEN') } }])
+  expect(seen).toEqual([])
+})
+
+it.each([401, 403])('says what to do about a server that answers %i', async (status) => {
+  const { servers } = await connected(await listen((_request, response) => response.writeHead(status).end('s3cr3t-of-the-harbour')))
+  expect(servers.status).toMatchObject([{ error: { code: 'ServerUnavailable', message: expect.stringContaining(`it answers ${status}. Name the variable`) } }])
+})
+
+it('does not carry secrets to where a server sends it', async () => {
+  const elsewhere: Record<string, unknown>[] = []
+  const other = await listen(library(elsewhere))
+  const url = await listen((_request, response) => response.writeHead(307, { location: other }).end())
+  const { servers } = await connected(url, { authorization: { secret: 'T' } }, { T: 'Bearer s3cr3t-of-the-harbour' })
+  expect(servers.status).toMatchObject([{ state: 'unavailable' }])
+  expect(elsewhere).toEqual([])
+})
+
+it('tells a server that cannot be reached from one that is lost on the way', async () => {
+  const { extension, servers } = await connected(await listen(library()))
+  open[0]!.closeAllConnections()
+  await new Promise((done) => open[0]!.close(done))
+  await expect(call(extension!, 'harbour_echo', { text: 'x' })).rejects.toMatchObject({ code: 'ServerUnavailable' })
+  expect(servers.status).toMatchObject([{ state: 'unavailable', tools: 3 }])
+})
+
+it('is not drowned by an answer without an end', async () => {
+  const serve = library()
+  const drown = vi.fn<(response: ServerResponse) => void>((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const pour = (error?: Error | null): void => void (error || response.write('x'.repeat(1 << 20), pour))
+    pour()
+  })
+  const url = await listen((request, response) => {
+    if (request.headers['mcp-method'] === 'tools/call') drown(response)
+    else serve(request, response)
+  })
+  const { extension } = await connected(url)
+  await expect(call(extension!, 'harbour_echo', { text: 'x' })).rejects.toMatchObject({ code: 'MessageTooLarge' })
+  expect(drown).toHaveBeenCalled()
+})

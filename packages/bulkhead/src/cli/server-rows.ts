@@ -1,0 +1,19 @@
+import type { McpServerStatus } from '@bulkhead/bridges/mcp'
+import { table } from './table.ts'
+
+const HEADINGS = ['SERVER', 'TYPE', 'LAYER', 'STATE', 'TOOLS', 'ADDRESS']
+
+/** The MCP servers for people; nothing where there are none. */
+export function serverTable(servers: readonly McpServerStatus[]): string {
+  if (servers.length === 0) return ''
+  const rows = servers.map(({ name, type, layer, state, tools, address }) =>
+    [name, type, layer, state, tools === undefined ? '-' : String(tools), address])
+  const faults = servers.flatMap(({ name, error }) => error ? [`${name}: ${error.code} ${error.message}\n`] : [])
+  const isUnknown = servers.some(({ state }) => state === 'unknown')
+  const hint = isUnknown ? '"bulkhead tools --connect" starts or reaches servers, and lists what they offer.\n' : ''
+  return `\n${table(HEADINGS, rows)}${faults.join('')}${hint}`
+}
+
+/** For scripts: an error as its code and words. */
+export const serverJson = (servers: readonly McpServerStatus[]) =>
+  servers.map(({ error, ...status }) => ({ ...status, ...(error && { error: { code: error.code, message: error.message } }) }))

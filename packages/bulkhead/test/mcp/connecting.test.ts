@@ -1,0 +1,233 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { configFileSchema } from '@bulkhead/contract'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import {
+  createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
+} from '../../src/index.ts'
+import { bulkhead } from '../command.ts'
+
+let folder: string
+let home: string
+let hosts: Host[]
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-connect-')))
+  home = join(folder, 'home/.bulkhead')
+  hosts = []
+  mkdirSync(home, { recursive: true })
+})
+afterEach(async () => {
+  await Promise.all(hosts.map((host) => host.close()))
+  rmSync(folder, { recursive: true })
+})
+
+const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
+const ship = () => ({ type: 'local' as const, command: [process.execPath, SERVER, join(folder, 'notes')] })
+const configure = (config: ConfigFile, root = home) => {
+  mkdirSync(root, { recursive: true })
+  writeFileSync(join(root, 'config.json'), JSON.stringify(config))
+}
+const notes = (): readonly string[] => {
+  try {
+    return readFileSync(join(folder, 'notes'), 'utf8').trim().split('\n')
+  } catch {
+    return []
+  }
+}
+async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
+  const host = await createHost({ workspace: folder, home, ...options })
+  hosts.push(host)
+  return host
+}
+const names = (host: Host) => host.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
+}
+
+/** A person who says this to every approval, and what was shown. */
+function person(decision: 'once' | 'session' | 'reject') {
+  const interactor = createProgrammaticInteractor()
+  const shown: InteractionEnvelope[] = []
+  interactor.onQuestion((envelope) => {
+    shown.push(envelope)
+    const value = envelope.request.kind === 'Approve' ? { decision } : envelope.request.kind === 'Confirm' ? true : 'said'
+    queueMicrotask(() => interactor.answer(envelope.correlationId, { status: 'accepted', value }))
+  })
+  return { interactor, shown, approvals: () => shown.filter(({ request }) => request.kind === 'Approve').length }
+}
+
+it('starts a server with the first session, offers its tools, and asks before each is called', async () => {
+  configure({ mcp: { ship: ship() } })
+  const host = await open()
+  expect([names(host), notes()]).toEqual([[], []])
+  const { interactor, shown, approvals } = person('session')
+  const session = await host.openSession({ interactor })
+  expect(names(host)).toContain('ship_echo')
+  expect(host.tool('ship_echo')).toMatchObject({
+    executor: 'remote', gated: true, layer: 'global', extension: 'mcp-ship', integrity: 'unpinned', server: { name: 'ship' },
+  })
+  const call = (name: string, args: object = {}) => session.call({ id: name, name, arguments: args as never })
+  expect(await call('ship_echo', { text: 'ahoy' })).toMatchObject({ type: 'output', data: 'ahoy', metadata: { origin: { extension: 'mcp-ship' } } })
+  expect(shown[0]!.request).toMatchObject({ approval: { tool: 'ship_echo', origin: expect.stringContaining('MCP server ship of the global configuration: ') } })
+  expect(await call('ship_echo', { text: 'again' })).toMatchObject({ data: 'again' })
+  expect(approvals()).toBe(1)
+  expect(await call('ship_echo', { text: 5 })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(await call('ship_fail')).toMatchObject({ type: 'error', error_text: 'no such ship', error: { code: 'ToolExecutionFailed' } })
+  expect(await call('ship_ask')).toMatchObject({ data: '{"action":"accept","content":{"port":"said","sure":true}}' })
+  const large = await call('ship_large', { bytes: 300_000 })
+  expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
+})
+
+it('asks again in the middle of a session when a server describes its tool in other words', async () => {
+  configure({ mcp: { ship: ship() } })
+  const host = await open()
+  const { interactor, approvals } = person('session')
+  const session = await host.openSession({ interactor })
+  const call = (id: string, name: string, args: object = {}) => session.call({ id, name, arguments: args as never })
+  await call('1', 'ship_echo', { text: 'a' })
+  await call('2', 'ship_count')
+  await call('3', 'ship_rewrite')
+  expect(approvals()).toBe(3)
+  await vi.waitUntil(() => host.tool('ship_echo')!.description.includes('IMPORTANT'), { timeout: 60_000 })
+  expect(host.diagnostics).toContainEqual(expect.objectContaining({ code: 'TextSuspicious', path: '/tools/ship_echo/description' }))
+  expect(await call('4', 'ship_echo', { text: 'b' })).toMatchObject({ data: 'b' })
+  expect(approvals()).toBe(4)
+  await call('5', 'ship_count')
+  expect(approvals()).toBe(4)
+})
+
+it('in a turn a tool stays as it was offered, and is not called once it is another', async () => {
+  configure({ mcp: { ship: ship() } })
+  const host = await open()
+  const session = await host.openSession({ mode: 'yolo' })
+  session.beginTurn()
+  const call = (id: string, name: string, args: object = {}) => session.call({ id, name, arguments: args as never })
+  await call('1', 'ship_rewrite')
+  await vi.waitUntil(async () => (await call('2', 'ship_echo', { text: 'x' })).type === 'error', { timeout: 60_000 })
+  expect(await call('3', 'ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ToolDefinitionChanged' } })
+  expect(await call('4', 'ship_count')).toMatchObject({ data: 'done' })
+  await session.endTurn()
+  await vi.waitUntil(() => host.tool('ship_echo')!.description.includes('IMPORTANT'), { timeout: 60_000 })
+  expect(await call('5', 'ship_echo', { text: 'x' })).toMatchObject({ data: 'x' })
+})
+
+it('keeps to deadlines, rules by where a tool comes from, and what nobody can be asked', async () => {
+  configure({ mcp: { ship: { ...ship(), timeoutMs: 1_500 } }, rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }] })
+  const host = await open()
+  const session = await host.openSession()
+  const call = (name: string, from = session) => from.call({ id: name, name, arguments: {} })
+  expect(await call('ship_count')).toMatchObject({ error: { code: 'RuleDenied' } })
+  expect(await call('ship_echo')).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(await call('ship_hang', await host.openSession({ mode: 'yolo' }))).toMatchObject({ error: { code: 'ExecutionTimeout' } })
+  await vi.waitUntil(() => notes().includes('cancelled'), { timeout: 60_000 })
+  expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
+})
+
+it('answers for a server that dies, and goes on with it when it has rested', async () => {
+  configure({ mcp: { ship: ship() } })
+  const host = await open()
+  const session = await host.openSession({ mode: 'yolo' })
+  const call = (name: string, args: object = {}) => session.call({ id: name, name, arguments: args as never })
+  expect(await call('ship_crash')).toMatchObject({ error: { code: 'ServerLost' } })
+  expect(await call('ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ServerUnavailable' }, error_text: expect.stringContaining('mcp server ship is unavailable') })
+  expect(names(host)).toContain('ship_echo')
+  expect(host.mcp.servers()).toMatchObject([{ name: 'ship', state: 'unavailable', tools: 11 }])
+  await vi.waitUntil(async () => (await call('ship_echo', { text: 'back' })).type === 'output', { timeout: 60_000, interval: 200 })
+})
+
+it('does nothing for a project that is not trusted, and what it names only once it is', async () => {
+  configure({ mcp: { ship: ship() } }, join(folder, '.bulkhead'))
+  const untrusted = await open({ trust: 'declined' })
+  await (await untrusted.openSession()).close()
+  await untrusted.mcp.connect()
+  expect([untrusted.mcp.servers(), notes()]).toEqual([[], []])
+  const trusted = await open({ trust: 'once', discover: 'when-asked' })
+  await trusted.openSession()
+  expect(trusted.mcp.servers()).toMatchObject([{ name: 'ship', layer: 'project', state: 'unknown' }])
+  expect(notes()).toEqual([])
+  expect(await trusted.mcp.connect(['ship'])).toMatchObject([{ state: 'connected', tools: 11 }])
+  expect(trusted.tool('ship_echo')).toMatchObject({ layer: 'project' })
+})
+
+it('follows the configuration: a server that is taken away is ended, and its tools are gone', async () => {
+  configure({ mcp: { ship: ship() } })
+  const host = await open()
+  await host.mcp.connect()
+  expect(names(host)).toHaveLength(11)
+  configure({ mcp: { ship: { ...ship(), enabled: false } } })
+  await host.reload()
+  expect([names(host), host.mcp.servers()]).toMatchObject([[], [{ state: 'disabled' }]])
+  const [pid] = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
+  await vi.waitUntil(() => !isAlive(pid!), { timeout: 60_000 })
+})
+
+it('is not used where it can do more than the ceiling allows', async () => {
+  configure({ mcp: { ship: ship() }, policy: { ceiling: { fs: { read: ['{workspace}/**'] } } } })
+  const host = await open()
+  await host.mcp.connect()
+  expect([names(host), notes(), host.mcp.servers()]).toEqual([[], [], []])
+  expect(host.diagnostics).toContainEqual(expect.objectContaining({ code: 'CapabilityDenied', path: '/mcp/ship' }))
+})
+
+it('a list of tools starts nothing unless it is asked to, and remembers what it has heard', async () => {
+  configure({ mcp: { ship: ship(), off: { ...ship(), enabled: false } } })
+  const run = (...args: string[]) => bulkhead(args, folder, { PATH: process.env['PATH'] })
+  const before = await run('tools')
+  expect(before.code).toBe(0)
+  expect(before.stdout).not.toContain('ship_echo')
+  expect(before.stdout).toMatch(/ship +local +global +unknown +- /)
+  expect(before.stdout).toMatch(/off +local +global +disabled/)
+  expect((await run('call', 'read', '--args', '{"path":"notes"}')).code).toBe(1)
+  expect(notes()).toEqual([])
+  expect((await run('tools', '--connect')).stdout).toMatch(/ship_echo +global +mcp server ship /)
+  expect(notes()).toHaveLength(1)
+  const after = JSON.parse((await run('tools', '--json')).stdout) as { servers: unknown; tools: { name: string }[] }
+  expect(after.servers).toMatchObject([{ name: 'off', state: 'disabled' }, { name: 'ship', state: 'known', tools: 11 }])
+  expect(after.tools.map(({ name }) => name)).toContain('ship_echo')
+  expect((await run('explain', 'ship_echo', '--args', '{"text":"x"}')).stdout).toContain('"ship_echo" is the one of mcp-ship')
+  expect(notes()).toHaveLength(1)
+  const called = await run('call', 'ship_echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo')
+  expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])
+  expect(notes()).toHaveLength(2)
+})
+
+it('calls a tool of a server that nobody has heard of yet', async () => {
+  configure({ mcp: { ship: ship(), other: ship() } })
+  const called = await bulkhead(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, { PATH: process.env['PATH'] })
+  expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])
+  expect(notes()).toHaveLength(1)
+})
+
+it('a session that stays in a folder keeps the servers of that folder, and they end with it', async () => {
+  configure({ mcp: { ship: ship() } })
+  const host = await open()
+  const session = await host.openSession({ mode: 'yolo' })
+  const other = join(folder, 'other')
+  mkdirSync(other)
+  const { unloaded } = await host.switchWorkspace(other)
+  const variables = async (from: typeof session) => {
+    const outcome = await from.call({ id: 'v', name: 'ship_variables', arguments: {} })
+    return outcome.type === 'output' ? (outcome.data as { cwd: string }).cwd : outcome.error.code
+  }
+  expect(await variables(session)).toBe(folder)
+  // Known from before: nothing is started for the other folder until it is called there.
+  expect(host.mcp.servers()).toMatchObject([{ state: 'known', tools: 11 }])
+  expect(await variables(await host.openSession({ mode: 'yolo' }))).toBe(other)
+  await session.close()
+  await unloaded
+  const [first, second] = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
+  await vi.waitUntil(() => !isAlive(first!), { timeout: 60_000 })
+  expect(isAlive(second!)).toBe(true)
+})
+
+it('the example of the page is a configuration', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/mcp.md'), 'utf8')
+  const [, example] = /^```json\n(\{\n {2}"mcp"[\s\S]*?)^```/m.exec(page)!
+  expect(Object.keys(configFileSchema.parse(JSON.parse(example!)).mcp!)).toEqual(['files', 'harbour'])
+})

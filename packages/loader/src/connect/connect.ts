@@ -1,0 +1,103 @@
+import { LOCKED_TOOLS, layerRank, type ConnectedExtension, type Diagnostic, type LoadReport } from '@bulkhead/contract'
+import { byteOrder } from '../byte-order.ts'
+import { diagnose } from '../diagnose.ts'
+import type { Located, Terms } from '../extension.ts'
+import { Pace } from '../pace.ts'
+import { proveConnected, type Proof } from '../pipeline.ts'
+import { lookAlikeKeys } from '../register/look-alikes.ts'
+import type { Fault } from '../result.ts'
+
+type ConnectTerms = Omit<Terms, 'config' | 'pace'>
+
+/** What was found, and beside it what servers offer. They come last, so that nobody loses a name to a server. */
+export async function connect(
+  report: LoadReport, connected: readonly ConnectedExtension[], rest: ConnectTerms,
+): Promise<LoadReport> {
+  if (connected.length === 0) return report
+  const terms: Terms = { ...rest, config: report.config, pace: new Pace() }
+  const isFree = freeNames(report, connected)
+  const ids = new Set(report.extensions.map(({ id }) => id))
+  const results = await Promise.all(connected.map(async (one): Promise<Connected> => {
+    if (ids.has(one.manifest.id)) return { extensions: [], diagnostics: [told(one, sameId(one))] }
+    const [free, taken] = [one.manifest.tools.filter(({ name }) => isFree(name)), one.manifest.tools.filter(({ name }) => !isFree(name))]
+    const proven = await proveWhatStands({ ...one, manifest: { ...one.manifest, tools: free } }, terms)
+    return { ...proven, diagnostics: [...taken.map(({ name }) => told(one, sameName(name))), ...proven.diagnostics] }
+  }))
+  const extensions = [...report.extensions, ...results.flatMap((result) => result.extensions)]
+    .toSorted((a, b) => layerRank(a.layer) - layerRank(b.layer) || byteOrder(a.id, b.id))
+  return Object.freeze({
+    ...report, extensions: Object.freeze(extensions),
+    diagnostics: Object.freeze([...report.diagnostics, ...results.flatMap((result) => result.diagnostics)]),
+  })
+}
+
+interface Connected {
+  readonly extensions: LoadReport['extensions']
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Whether nobody else has the name, or one that is hard to tell from it. Of two servers that want one, neither gets it. */
+function freeNames(report: LoadReport, connected: readonly ConnectedExtension[]): (name: string) => boolean {
+  const found = report.extensions.flatMap(({ manifest }) => manifest.tools.map(({ name }) => name))
+  const taken = new Set([...LOCKED_TOOLS, ...found].flatMap(lookAlikeKeys))
+  const wanted = connected.flatMap(({ manifest }) => manifest.tools.flatMap(({ name }) => lookAlikeKeys(name)))
+  const counts = Map.groupBy(wanted, (key) => key)
+  return (name) => lookAlikeKeys(name).every((key) => !taken.has(key) && counts.get(key)?.length === 1)
+}
+
+/**
+ * Each tool is proven alone, so that one that is at fault costs nobody else its place, and then all together; what is too much by then
+ * is the last of them. Whatever a server lists, its tools are looked at twice and not more often.
+ */
+async function proveWhatStands(extension: ConnectedExtension, terms: Terms): Promise<Connected> {
+  const prove = (tools: Tools) => proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, locate(extension), terms)
+  const alone = await Promise.all(extension.manifest.tools.map(async (tool) => ({ tool, proof: await prove([tool]) })))
+  const diagnostics = alone.flatMap(({ tool, proof }) => faultsOf(proof).map((fault) => told(extension, named(fault, [tool]))))
+  let tools = alone.filter(({ proof }) => proof.kind === 'proven').map(({ tool }) => tool)
+  while (tools.length > 0) {
+    const proof = await prove(tools)
+    if (proof.kind === 'disabled') return { extensions: [], diagnostics }
+    if (proof.kind === 'proven') {
+      const warnings = proof.warnings.map((fault) => told(extension, named(fault, tools), 'warning'))
+      return { extensions: [proof.descriptor], diagnostics: [...diagnostics, ...warnings] }
+    }
+    diagnostics.push(...proof.faults.map((fault) => told(extension, named(fault, tools))))
+    tools = tools.slice(0, firstAtFault(proof.faults))
+  }
+  return { extensions: [], diagnostics }
+}
+
+type Tools = ConnectedExtension['manifest']['tools']
+
+const faultsOf = (proof: Proof): readonly Fault[] => proof.kind === 'refused' ? proof.faults : []
+
+const OF_TOOL = /^\/tools\/(\d+)(?=\/|$)/
+
+/** Of the tools that stand in order; none is left of them where it is not a tool's. */
+const firstAtFault = (faults: readonly Fault[]): number => Math.min(...faults.map(({ path }) => Number(OF_TOOL.exec(path)?.[1] ?? 0)))
+
+/** A number says little in a list that nobody has on a disk, and that grows shorter. */
+function named(fault: Fault, tools: Tools): Fault {
+  const index = OF_TOOL.exec(fault.path)?.[1]
+  const name = index === undefined ? undefined : tools[Number(index)]?.name
+  if (index === undefined || name === undefined) return fault
+  const rename = (text: string) => text.replaceAll(new RegExp(`/tools/${index}(?=\\D|$)`, 'g'), `/tools/${name}`)
+  return { ...fault, path: rename(fault.path), message: rename(fault.message) }
+}
+
+const locate = ({ layer, location, manifest: { id } }: ConnectedExtension): Located => ({ layer, location, part: location, id })
+
+const told = ({ layer, location, manifest: { id } }: ConnectedExtension, fault: Fault, severity?: Diagnostic['severity']): Diagnostic =>
+  diagnose({ layer, location, extensionId: id }, { ...fault, location: fault.location ?? location }, severity)
+
+const sameName = (name: string): Fault => ({
+  stage: 'register', code: 'RegistrationConflict', path: `/tools/${name}`,
+  message: `The name "${name}" is that of another tool, or can hardly be told from it: the server's is left out.`,
+  cure: 'Give the server another name in the configuration.',
+})
+
+const sameId = ({ manifest: { id } }: ConnectedExtension): Fault => ({
+  stage: 'register', code: 'RegistrationConflict', path: '',
+  message: `An extension is called "${id}" already: the tools of the server are left out.`,
+  cure: 'Give the server another name in the configuration.',
+})
