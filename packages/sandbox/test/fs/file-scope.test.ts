@@ -137,8 +137,8 @@ describe('writing', () => {
     const { workspace } = await ground()
     const reader = await clerk(workspace, { fs: { read: ['**'] } })
     const writer = await clerk(workspace, { fs: { write: ['**'] } })
-    expect(await codeOf(reader('write', 'docs/a.md', 'x'))).toBe('ToolExecutionFailed')
-    expect(await codeOf(writer('readText', 'docs/a.md'))).toBe('ToolExecutionFailed')
+    expect(await codeOf(reader('write', 'docs/a.md', 'x'))).toBe('CapabilityDenied')
+    expect(await codeOf(writer('readText', 'docs/a.md'))).toBe('CapabilityDenied')
   })
 })
 
