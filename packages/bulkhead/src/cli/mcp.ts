@@ -9,9 +9,10 @@ import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
 export const mcp: Command = {
-  usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
   --tools NAME,…    offer these tools only (default: all)
+  --all             list every tool also where there are more than twenty, which a client finds with tool_search otherwise
 ${COMMON_DETAILS.replace(/^ {2}--json.*\n/, '')}
 
 Speaks the Model Context Protocol on standard input and output, until the client closes its end. Name it in the client's
@@ -23,7 +24,7 @@ error. Whoever starts the command may use the tools: there is no other sign-in.
 Exit code: 0 when the client has gone, 1 when the host could not be opened, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { mode: { type: 'string' }, tools: { type: 'string' } })
+    const { values, positionals } = readOptions(args, { mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' } })
     if (positionals.length > 0) throw new UsageError(`"mcp" takes no further words, but got "${positionals.join(' ')}".`)
     if (values.json) throw new UsageError('"mcp" has nothing to print: standard output is the protocol.')
     const mode = readMode(values.mode)
@@ -33,7 +34,7 @@ Exit code: 0 when the client has gone, 1 when the host could not be opened, 2 fo
     try {
       for (const found of host.diagnostics) process.stderr.write(diagnosticText(found))
       for (const name of tools ?? []) if (!host.tool(name)) process.stderr.write(`mcp: there is no tool "${visibleText(name)}" now; it is offered when it comes\n`)
-      await serveUntilGone(host, { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) })
+      await serveUntilGone(host, { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }, values.all === true)
     } finally {
       await host.close()
     }
@@ -47,14 +48,14 @@ interface Policy {
   readonly tools?: readonly string[]
 }
 
-async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy: Policy): Promise<void> {
+async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy: Policy, all: boolean): Promise<void> {
   const { serveTools } = await import('@bulkhead/bridges/mcp')
   // A message that waits to leave listens to the stream.
   process.stdout.setMaxListeners(0)
   // Nobody runs sub-agents here; a client has its own.
   const isOfUse = ({ name }: ToolDefinition) => name !== 'task' || host.tool(name)?.layer !== 'bundled'
   const served: ServedHost = {
-    offeredTools: (session) => host.offeredTools(session).filter(isOfUse),
+    offeredTools: (session) => (all ? session.tools() : host.offeredTools(session)).filter(isOfUse),
     on: (listener, types) => host.on(listener, types),
   }
   const serving = await serveTools(served, {

@@ -93,10 +93,12 @@ describe.each(ERAS)('a client of the %s era that starts the command', (era) => {
     const { stdout } = await bulkhead(['approvals', 'list', '--json', '--home', join(folder, 'home'), '--workspace', join(folder, 'work')], folder)
     expect(stdout).toMatch(/a person at editor 1\.2\.3/)
   })
+})
 
-  it('sees what is installed while it is connected', async () => {
+describe('the command', () => {
+  it('takes over what is installed meanwhile, and tells the client', async () => {
     const told = Promise.withResolvers<readonly string[]>()
-    const { client } = await connect(era, undefined, [], {
+    const { client } = await connect('modern', undefined, [], {
       listChanged: { tools: { onChanged: (error: Error | null, tools: { name: string }[] | null) => error ? told.reject(error) : told.resolve(tools!.map(({ name }) => name)) } },
     })
     await client.listTools()
@@ -105,17 +107,24 @@ describe.each(ERAS)('a client of the %s era that starts the command', (era) => {
     expect(await client.callTool({ name: 'late' })).toMatchObject({ content: [{ text: 'there' }] })
   })
 
-  it('is offered the tools that were named, under the mode that was said', async () => {
-    const { client, transport } = await connect(era, undefined, ['--tools', 'read, write,reed', '--mode', 'yolo'])
+  it('offers the tools that were named, under the mode that was said', async () => {
+    const { client, transport } = await connect('legacy', undefined, ['--tools', 'read, write,reed', '--mode', 'yolo'])
     expect(String(await once(transport.stderr!, 'data'))).toBe('mcp: there is no tool "reed" now; it is offered when it comes\n')
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read', 'write'])
     await client.callTool({ name: 'write', arguments: { path: 'out.txt', content: 'x' } })
     expect(existsSync(join(folder, 'work/out.txt'))).toBe(true)
     await expect(client.callTool({ name: 'glob', arguments: { pattern: '*' } })).rejects.toMatchObject({ code: -32602 })
   })
-})
 
-describe('the command', () => {
+  it('lists what is beyond twenty where it is told to', async () => {
+    const tools = Array.from({ length: 10 }, (_, index) => ({ name: `many_${index}` }))
+    const code = tools.map(({ name }) => `${name}: { execute: () => 1 }`).join(', ')
+    writeExtension(join(folder, 'home'), { id: 'many', tools }, `export default { tools: { ${code} } }`)
+    const listed = async (...more: readonly string[]) =>
+      (await (await connect('modern', undefined, more)).client.listTools()).tools.filter(({ name }) => name.startsWith('many_')).length
+    expect(await Promise.all([listed(), listed('--all')])).toEqual([0, 10])
+  })
+
   it('writes nothing but the protocol to standard output, and ends with its input', async () => {
     writeExtension(join(folder, 'home'), { id: 'noisy', tools: [{ name: 'noisy' }] }, `
       console.log('loaded')

@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import type { Tool } from '@modelcontextprotocol/client'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ERAS, servedWorld, type Person, type ServedWorld } from './served-world.ts'
+
+const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
+
+describe.each(ERAS)('between a client of the %s era and a server', (era) => {
+  let world: ServedWorld
+  let asked: string[]
+  beforeEach(async () => {
+    asked = []
+    world = await servedWorld({ config: { mcp: { ship: { type: 'local', command: [process.execPath, SERVER] } } } })
+  })
+  afterEach(() => world.end())
+
+  const person: Person = ({ message, requestedSchema: { properties } }) => {
+    asked.push(message)
+    if ('decision' in properties) return { action: 'accept', content: { decision: 'once' } }
+    return { action: 'accept', content: { answer: (properties['answer'] as { readonly type: string }).type === 'boolean' ? true : 'Oslo' } }
+  }
+
+  it('a tool is found among many, listed as able to do anything, and runs when the person behind the client has agreed', async () => {
+    const told = Promise.withResolvers<readonly Tool[]>()
+    const client = await world.connect(era, person, {
+      listChanged: { tools: { onChanged: (error, tools) => error ? told.reject(error) : told.resolve(tools ?? []) } },
+    })
+    expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('ship_echo')
+    await client.callTool({ name: 'tool_search', arguments: { query: 'gives back the text' } })
+    expect((await told.promise).find(({ name }) => name === 'ship_echo'))
+      .toMatchObject({ annotations: { readOnlyHint: false, openWorldHint: true }, inputSchema: { required: ['text'] } })
+    expect(await client.callTool({ name: 'ship_echo', arguments: { text: 'hello' } })).toMatchObject({ content: [{ text: 'hello' }] })
+    expect(asked).toEqual([expect.stringMatching(/^ship_echo of MCP server ship /)])
+  })
+
+  it('what the server asks is asked of that person, and what it tells is told', async () => {
+    const client = await world.connect(era, person)
+    expect(await client.callTool({ name: 'ship_ask' })).toMatchObject({ content: [{ text: '{"action":"accept","content":{"port":"Oslo","sure":true}}' }] })
+    expect(asked).toHaveLength(3)
+    expect(asked[1]).toMatch(/\n\| The MCP server "ship" asks: Which port\?\n\| port/)
+    const heard: unknown[] = []
+    await client.callTool({ name: 'ship_count' }, { onprogress: (progress) => { heard.push(progress) } })
+    expect(heard.at(-1)).toMatchObject({ message: expect.stringMatching(/half way/) })
+  })
+
+  it('nothing of it runs for a client that cannot ask', async () => {
+    const client = await world.connect(era)
+    expect(await client.callTool({ name: 'ship_echo', arguments: { text: 'hello' } }))
+      .toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
+  })
+})
