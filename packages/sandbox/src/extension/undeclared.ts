@@ -33,5 +33,5 @@ export const UNDECLARED_RUNTIME = undeclared('runtime', {
 
 export const UNDECLARED_FILES = undeclared('runtime.fs', {
   read: FS_READ, readText: FS_READ, list: FS_READ, stat: FS_READ, glob: FS_READ, find: FS_READ, search: FS_READ, watch: FS_READ,
-  write: FS_WRITE, edit: FS_WRITE, remove: FS_WRITE,
+  write: FS_WRITE, edit: 'Declare `requires.fs.read` and `requires.fs.write` with patterns of paths for the tool.', remove: FS_WRITE,
 })

@@ -2,8 +2,8 @@ import type { BrokerMethod, Json } from '@bulkhead/contract'
 import type { BrokerMethods } from './broker/broker.ts'
 
 /**
- * Methods whose answers may be long, or that wait for a disk: its threads serve all compartments in turn. They wait for nobody else.
- * Those that search take longer, and do not hold up the others; nor do those that read hold up those that write.
+ * Methods whose answers may be long, or that wait for a disk, whose threads serve all compartments in turn. They wait for nobody
+ * else. Those that search take longer, and do not hold up the others; nor do those that read hold up those that write.
  */
 const LANES: readonly (readonly BrokerMethod[])[] = [
   ['fs.read', 'fs.list', 'fs.stat', 'state.read', 'session.read'],

@@ -121,11 +121,11 @@ describe('writing', () => {
 
   it('edits what occurs, once or everywhere, and removes files', async () => {
     const { workspace } = await ground()
-    const fs = await clerk(workspace, { fs: { write: ['docs/*.md'] } })
+    const fs = await clerk(workspace, { fs: { read: ['docs/*.md'], write: ['docs/*.md'] } })
     await writeFile(join(workspace, 'docs', 'b.md'), 'x y x', { mode: 0o640 })
     expect(await codeOf(fs('edit', 'docs/b.md', 'x', 'z'))).toBe('InputInvalid')
     expect(await codeOf(fs('edit', 'docs/b.md', 'q', 'z'))).toBe('InputInvalid')
-    expect(await fs('edit', 'docs/b.md', 'x', '$&', { all: true })).toEqual({ replacements: 2 })
+    expect(await fs('edit', 'docs/b.md', 'x', '$&', { all: true })).toMatchObject({ replacements: 2 })
     expect(await readFile(join(workspace, 'docs', 'b.md'), 'utf8')).toBe('$& y $&')
     expect((await stat(join(workspace, 'docs', 'b.md'))).mode & 0o777).toBe(0o640)
     await fs('remove', 'docs/b.md')

@@ -12,8 +12,12 @@ const MEMORY_MB = 128
 /** What a hull has without asking, and what its threads may take; see the planner. */
 const BEYOND_MB = 64 + 64 + 64
 
-/** Takes 16 MB a turn, of memory that V8's own limit does not count, until there is no more or there is far too much. */
+/**
+ * Takes 16 MB a turn, of memory that V8's own limit does not count, until there is no more or there is far too much. Its peak is
+ * asked of the system: what Node knows of it has the peak of whoever started it in it.
+ */
 const bomb = (step: string): string => `
+import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 new Worker(${JSON.stringify(`
   const kept = []
@@ -28,7 +32,7 @@ new Worker(${JSON.stringify(`
 `)}, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 64 } })
   .on('message', (end) => end === 'never' ? console.log(end) : console.log('caught', end))
   .on('error', ({ code, name }) => console.log('thread', code ?? name))
-  .on('exit', () => console.log('peak', Math.round(process.resourceUsage().maxRSS / 1024)))`
+  .on('exit', () => console.log('peak', Math.round(/^VmHWM:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1] / 1024)))`
 
 const BOMBS = [
   ['buffers', 'kept.push(Buffer.alloc(2 ** 24, 1))'],

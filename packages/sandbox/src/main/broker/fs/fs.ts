@@ -14,6 +14,7 @@ import { findFiles } from './search/find-files.ts'
 import { findRipgrep } from './search/ripgrep.ts'
 import { searchLines } from './search/search-lines.ts'
 import { readFindRequest, readSearchRequest } from './search/search-request.ts'
+import { Searches } from './searches.ts'
 import { shownPath } from './shown-path.ts'
 import type { WatchLimits } from './watch.ts'
 import { WATCH_LIMITS } from './watch.ts'
@@ -37,6 +38,7 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
   // Before any tool could have written there.
   void findRipgrep().catch(() => undefined)
   const watches = new Watches({ ...WATCH_LIMITS, ...options.watchLimits })
+  const searches = new Searches()
   /** Compiled once for each tool: a grant does not change while its compartment stands. */
   const compiled = new WeakMap<OpenCall['tool']['grant'], Scopes>()
   const scopesOf = ({ tool: { grant } }: OpenCall): Scopes => {
@@ -73,17 +75,22 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
       async 'fs.glob'(call, args) {
         const request = readGlobRequest(textArgument(args, 0, 'The pattern'), args[1], globLimits)
         const { read } = scopesOf(call)
-        const found = await globFiles(read, await read.locate(request.path, 'leads'), request, globLimits, call.signal)
+        const found = await searches.run(call, async (signal) =>
+          globFiles(read, await read.locate(request.path, 'leads'), request, globLimits, signal))
         return found.map((path) => shownPath(request.path, [path]))
       },
       async 'fs.find'(call, args) {
         const pattern = compileFilePattern(textArgument(args, 0, 'The pattern'))
-        return await findFiles(scopesOf(call).read, pattern, readFindRequest(args[1]), call.signal) as unknown as JsonObject
+        const request = readFindRequest(args[1])
+        const found = await searches.run(call, (signal) => findFiles(scopesOf(call).read, pattern, request, signal))
+        return found as unknown as JsonObject
       },
       async 'fs.search'(call, args) {
         const request = readSearchRequest(textArgument(args, 0, 'The pattern'), args[1])
         const read = reading(call, request.path)
-        return await searchLines(read, await read.locate(request.path, 'leads'), request, call.signal) as unknown as JsonObject
+        const found = await searches.run(call, async (signal) =>
+          searchLines(read, await read.locate(request.path, 'leads'), request, signal))
+        return found as unknown as JsonObject
       },
       async 'fs.watch'(call, args) {
         const { read } = scopesOf(call)
@@ -116,8 +123,13 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
         return removeFile(write, await write.locate(pathArgument(args)))
       },
     },
-    endCall: (callId) => watches.endCall(callId),
-    close: () => watches.close(),
+    endCall(callId) {
+      watches.endCall(callId)
+      searches.endCall(callId)
+    },
+    async close() {
+      await Promise.all([watches.close(), searches.close()])
+    },
   }
 }
 

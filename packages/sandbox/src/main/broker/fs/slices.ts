@@ -5,8 +5,8 @@ const waiting: (() => void)[] = []
 let ends = -Infinity
 
 /**
- * Whether those who match names in the host's own thread have had their part of this turn. A stranger chooses the pattern, and has
- * made the names: what each takes is bounded, how many there are is not. To be asked before each piece of work.
+ * Whether those who match names in the host's own thread have had their part of this turn. A stranger chooses the pattern, and
+ * has made the names: what each takes is bounded, how many there are is not. To be asked before each piece of work.
  */
 export const isSliceSpent = (): boolean => performance.now() > ends
 

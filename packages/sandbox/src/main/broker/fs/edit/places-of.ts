@@ -1,11 +1,18 @@
 /** The platform's own search is fast, and slow without bound for long texts of some forms: it is asked for the head alone. */
 const HEAD_BYTES = 128
 
+export interface PlacesOptions {
+  /** No more of them are looked for. */
+  readonly most: number
+  /** Whether one counts that begins in the one before, which reading from the left does not find. */
+  readonly overlapping: boolean
+}
+
 /**
- * Where some bytes occur in others, in order, as far as `most` of them; places that overlap count too. In time that grows with
- * both lengths together, whatever they are: a stranger chooses them, and the host waits. Contract: what is sought is not empty.
+ * Where some bytes occur in others, in order. In time that grows with both lengths together, whatever they are: a stranger
+ * chooses them, and the host waits. Contract: what is sought is not empty.
  */
-export function placesOf(sought: Buffer, content: Buffer, most: number): readonly number[] {
+export function placesOf(sought: Buffer, content: Buffer, { most, overlapping }: PlacesOptions): readonly number[] {
   const head = sought.subarray(0, HEAD_BYTES)
   const borders = bordersOf(sought)
   const places: number[] = []
@@ -17,7 +24,7 @@ export function placesOf(sought: Buffer, content: Buffer, most: number): readonl
     if (content[at] === sought[matched]) matched++
     if (matched < sought.length) continue
     places.push(at + 1 - matched)
-    matched = borders[matched - 1]!
+    matched = overlapping ? borders[matched - 1]! : 0
   }
   return places
 }

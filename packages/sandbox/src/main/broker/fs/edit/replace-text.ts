@@ -29,7 +29,7 @@ const CR = 13
 export function replaceText(content: Buffer, { before, after, all }: Replacement, path: string): Replaced {
   if (before === '') throw refused('The old text is empty. To make a file, write it.')
   if (before === after) throw refused('The old and the new text are the same.')
-  const [old, fresh, places] = find(content, before, after)
+  const [old, fresh, places] = find(content, { before, after, all })
   if (places.length === 0) throw refused(`The old text does not occur in "${path}". Read the file and copy it exactly.`)
   if (places.length > 1 && !all) {
     const times = places.length === MANY ? `${MANY} times or more` : `${places.length} times`
@@ -38,7 +38,7 @@ export function replaceText(content: Buffer, { before, after, all }: Replacement
   if (places.length === MANY) {
     throw refused(`The old text occurs ${MANY} times or more in "${path}", too often to be replaced. Write the file as a whole.`)
   }
-  const changes = apart(places, old.length).map((at) => ({ at, before: old, after: fresh }))
+  const changes = places.map((at) => ({ at, before: old, after: fresh }))
   const bytes = content.length + changes.length * (fresh.length - old.length)
   // Before there is that much of it. A file of wider characters may be somewhat longer here than on the disk.
   if (bytes > 2 * MAX_BYTES) throw tooLong(path, bytes)
@@ -55,32 +55,24 @@ export function replaceText(content: Buffer, { before, after, all }: Replacement
  * Where lines of the file end in CRLF, so do those of both texts: a model writes LF. Where some do and some do not, a text is
  * taken as it is first, and then with CRLF.
  */
-function find(content: Buffer, before: string, after: string): readonly [old: Buffer, fresh: Buffer, places: readonly number[]] {
+function find(
+  content: Buffer, { before, after, all }: Replacement,
+): readonly [old: Buffer, fresh: Buffer, places: readonly number[]] {
   const spansLines = /\n/.test(before + after)
   if (!spansLines || !endsInCrlf(content)) {
-    const exact = attempt(content, before, after)
+    const exact = attempt(content, { before, after, all })
     if (exact[2].length > 0 || !spansLines || !content.includes('\r\n')) return exact
   }
-  return attempt(content, withCrlf(before), withCrlf(after))
+  return attempt(content, { before: withCrlf(before), after: withCrlf(after), all })
 }
 
-function attempt(content: Buffer, before: string, after: string): readonly [Buffer, Buffer, readonly number[]] {
+function attempt(content: Buffer, { before, after, all }: Replacement): readonly [Buffer, Buffer, readonly number[]] {
   const old = Buffer.from(before)
-  // Those that overlap too: of two such it cannot be known which is meant.
-  return [old, Buffer.from(after), placesOf(old, content, MANY)]
+  // Of two that overlap it cannot be known which one is meant, if only one is.
+  return [old, Buffer.from(after), placesOf(old, content, { most: MANY, overlapping: !all })]
 }
 
 const MANY = 100_000
-
-/** The first of those that overlap, as reading from the left would find them. */
-function apart(places: readonly number[], length: number): readonly number[] {
-  let free = 0
-  return places.filter((at) => {
-    if (at < free) return false
-    free = at + length
-    return true
-  })
-}
 
 const withCrlf = (text: string): string => text.replaceAll(/\r?\n/g, '\r\n')
 

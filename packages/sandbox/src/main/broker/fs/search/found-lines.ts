@@ -26,6 +26,8 @@ interface FileLines {
 export interface FoundLinesOptions {
   readonly limit: number
   readonly context: number
+  /** Of what may be shown, more than which is not kept. */
+  readonly keptChars?: number
   /** The path to show for one that was found; undefined when it is not wanted. */
   readonly shownPath: (path: string) => string | undefined
 }
@@ -36,6 +38,7 @@ export interface FoundLinesOptions {
  */
 export class FoundLines {
   readonly #options: FoundLinesOptions
+  readonly #keptMost: number
   readonly #splitter = new Splitter('\n', (record) => this.#take(record))
   #file: FileLines | undefined
   #kept: FileLines[] = []
@@ -48,6 +51,7 @@ export class FoundLines {
 
   constructor(options: FoundLinesOptions) {
     this.#options = options
+    this.#keptMost = options.keptChars ?? KEPT_CHARS
   }
 
   add(bytes: Buffer): boolean {
@@ -95,7 +99,7 @@ export class FoundLines {
     const isOpen = file.matched.length < limit
     // Beyond the last match that is kept only what is around it matters.
     if (!isOpen && read.line > file.matched.at(-1)! + context) return
-    if (file.chars > KEPT_CHARS) return
+    if (file.chars > this.#keptMost) return
     file.chars += read.text.length + LINE_CHARS
     if (isOpen && read.type === 'match') file.matched.push(read.line)
     file.lines.set(read.line, read)
@@ -111,13 +115,13 @@ export class FoundLines {
     this.#kept.push(file)
     this.#keptMatches += file.matched.length
     this.#keptChars += file.chars
-    if (this.#keptMatches > 4 * this.#options.limit || this.#keptChars > 2 * KEPT_CHARS) this.#prune()
+    if (this.#keptMatches > 4 * this.#options.limit || this.#keptChars > 2 * this.#keptMost) this.#prune()
   }
 
   /** Drops files that others come before with all that may be shown. */
   #prune(): void {
     let [matches, chars] = [0, 0]
-    const isFull = (): boolean => matches >= this.#options.limit || chars >= KEPT_CHARS
+    const isFull = (): boolean => matches >= this.#options.limit || chars >= this.#keptMost
     this.#kept = this.#kept.toSorted((one, other) => (one.path < other.path ? -1 : 1)).filter((file) => {
       if (isFull()) return false
       matches += file.matched.length
