@@ -177,6 +177,12 @@ it('asks the person of the call, and declines for those that have nobody', async
   expect(await call(extension, 'ship_ask')).toMatchObject({ content: [{ text: '{"action":"decline"}' }] })
 })
 
+it('speaks the newer way with a process that refuses the older one', async () => {
+  const library = ground.library() as { readonly command: readonly string[] }
+  const extension = await connected(ground.open(), resolved({ ship: ground.library({ command: [...library.command, 'modern'] }) }))
+  expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
+})
+
 it('refuses a server that wants to use the model', async () => {
   const extension = await connected(ground.open())
   expect(await call(extension, 'ship_sample')).toMatchObject({ isError: true })
