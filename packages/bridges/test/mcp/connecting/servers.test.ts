@@ -135,6 +135,7 @@ it('ends a server with all that it started', async () => {
   await servers.close()
   await until(() => !isAlive(server) && !isAlive(Number(child)))
   await expect(call(extension, 'ship_echo', { text: 'x' })).rejects.toMatchObject({ code: 'ServerUnavailable' })
+  expect(servers.offer(resolved({ ship: ground.library() }))).toEqual({ extensions: [], diagnostics: [] })
 })
 
 it('ends what the configuration no longer names, or switches off', async () => {
