@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /**
  * @typedef {object} PackedManifest
@@ -30,6 +30,7 @@ export function inspectContents(folder) {
     ...executablesOf(manifest).flatMap((target) => badExecutable(folder, target)),
     ...unpublishableVersions(manifest),
     ...files.filter((file) => file.endsWith('.js')).flatMap((file) => sourceUrls(folder, file)),
+    ...files.filter((file) => file.endsWith('.md')).flatMap((file) => deadLinks(folder, file)),
   ]
   return { manifest, files, problems }
 }
@@ -90,6 +91,19 @@ function unpublishableVersions({ dependencies, peerDependencies, optionalDepende
   return Object.entries({ ...devDependencies, ...dependencies, ...peerDependencies, ...optionalDependencies })
     .filter(([, version]) => /^(workspace|catalog|link|file):/.test(version))
     .map(([name, version]) => `the dependency ${name} is left as ${version}, which means nothing outside of the workspace`)
+}
+
+/**
+ * A registry shows a page of a package by itself: what lies around the package in the workspace cannot be reached from there.
+ * @param {string} folder
+ * @param {string} file
+ * @returns {string[]}
+ */
+function deadLinks(folder, file) {
+  const targets = [...readFileSync(join(folder, file), 'utf8').matchAll(/\]\(([^)#\s]+)/g)].map(([, target]) => /** @type {string} */ (target))
+  return targets
+    .filter((target) => !/^[a-z]+:/.test(target) && !(existsSync(join(folder, dirname(file), target)) && !join(dirname(file), target).startsWith('..')))
+    .map((target) => `${file} links to ${target}, which is not in the package`)
 }
 
 /**

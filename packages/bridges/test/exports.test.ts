@@ -6,7 +6,7 @@ import * as otel from '../src/otel/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])
-  expect(Object.keys(mcp)).toEqual(['McpServers'])
+  expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'serveTools'])
   expect(Object.keys(openai).toSorted()).toEqual(['fromToolCall', 'toFunctionTool', 'toFunctionTools', 'toToolMessage'])
   expect(Object.keys(otel)).toEqual(['traceTools'])
 })

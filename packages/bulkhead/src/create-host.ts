@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
-import type { ProjectTrust, Store } from '@bulkhead/contract'
+import { forms, requireOptions, type OptionForms, type ProjectTrust, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
@@ -54,8 +54,19 @@ export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<
   readonly mcp: McpBook
 }
 
-/** Everything wired: finds and proves extensions, and answers calls. Rejects only for a workspace that cannot be opened. */
+const OPTIONS: OptionForms<CreateHostOptions> = {
+  workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
+  store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method, fetchHosts: forms.list(forms.text),
+  projectFolder: forms.text, bundledFolder: forms.text, cache: forms.text, interactor: forms.having('interact'),
+  watch: forms.either(forms.flag, forms.method), config: forms.object, discover: forms.oneOf('first-session', 'when-asked'),
+}
+
+/**
+ * Everything wired: finds and proves extensions, and answers calls. Rejects only for options that cannot be used, ConfigInvalid,
+ * and for a workspace that cannot be opened, ProjectPathInvalid.
+ */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
+  requireOptions('createHost', options, OPTIONS, 'workspace')
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
@@ -101,9 +112,9 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
     async openSession(session = {}) {
-      const { workspace } = session
+      const workspace: unknown = session?.workspace
       if (options.discover !== 'when-asked') await place.servers.discover()
-      return host.openSession(workspace === undefined ? session : { ...session, workspace: await canonicalFolder(workspace) })
+      return host.openSession(typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session)
     },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
     pausedCalls: () => host.pausedCalls(),

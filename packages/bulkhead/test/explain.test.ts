@@ -21,7 +21,14 @@ it('a call that nothing is against', async () => {
   expect(stdout).toMatch(/^read would be allowed\nkey: /)
   expect(stdout).toMatch(/STAGE +SAYS +SOURCE +REASON/)
   expect(stdout).toMatch(/resolve +pass +registry +"read" is the one of read 1\.0\.0 in the bundled layer/)
+  expect(stdout).toMatch(/rules +allow +no rule +this tool needs nobody to agree, and nothing else asks/)
   expect(stdout).not.toContain('What would change it')
+})
+
+it('in words for whoever has never read a manifest', async () => {
+  const { stdout } = await inside(['explain', 'write', '--args', '{"path":"a.txt","content":""}'], folder)
+  expect(stdout).toMatch(/security-mode +ask +mode ask +this tool runs only when somebody agrees/)
+  expect(stdout).not.toMatch(/gated/)
 })
 
 it('a rule that forbids it, where it is written, and what would change it', async () => {

@@ -37,7 +37,11 @@ it('what a command is for is told without what it does', async () => {
 })
 
 /** Each takes longer to load than the rest of a start, and has nothing to do with looking. */
-const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@sigstore/verify', '@sigstore/tuf', 'rolldown']
+const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', '@sigstore/verify', '@sigstore/tuf', 'rolldown']
+
+it('what speaks MCP is loaded when somebody is served', async () => {
+  expect((await loadsOf(['mcp', '--help'])).filter((name) => [...HEAVY, 'bridges', 'host'].includes(name))).toEqual([])
+})
 
 it('a list of tools is made without compartments, network, prompts and signatures', async () => {
   const loads = await loadsOf(['tools'])

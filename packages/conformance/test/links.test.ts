@@ -31,3 +31,9 @@ it('every page of docs can be reached from the README', () => {
   const linked = new Set([...prose('README.md').matchAll(/\]\(([^)#\s]+)/g)].map(([, target]) => target!))
   expect(globSync('docs/*.md', { cwd: ROOT }).filter((page) => !linked.has(page))).toEqual([])
 })
+
+it('a page of a package links to nothing outside of it, since a registry shows it by itself', () => {
+  const outside = PAGES.filter((page) => page.startsWith('packages/')).flatMap((page) =>
+    [...prose(page).matchAll(/\]\((\.\.\/[^)\s]*)\)/g)].map(([, target]) => `${page}: ${target}`))
+  expect(outside).toEqual([])
+})

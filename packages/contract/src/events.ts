@@ -37,6 +37,8 @@ export type BulkheadEvent = Stamped & (
   | { readonly type: 'ExtensionReloaded'; readonly extensionId: string; readonly generation: number }
   | { readonly type: 'ExtensionReloadRefused'; readonly extensionId: string; readonly reason: string }
   | { readonly type: 'ExtensionReloadFailed'; readonly extensionId: string; readonly errorCode: ErrorCode; readonly message: string }
+  /** Something was added, removed or replaced: whoever shows a list of tools makes it anew. */
+  | { readonly type: 'ToolsChanged' }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
   | { readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string; readonly callId: string | undefined; readonly code?: 'LogTruncated' }
   | { readonly type: 'InteractionRaised'; readonly correlationId: string; readonly kind: string; readonly source: string }

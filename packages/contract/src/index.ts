@@ -13,8 +13,7 @@ export { COMMAND_SEVERITIES, commandSafetyPatternSchema } from './command-safety
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, CommandSeverity } from './command-safety.ts'
 export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
 export { isTerminalResult, type CompletionHint } from './completion.ts'
-export { CONFIG_FILE, configFileSchema, SECURITY_MODES } from './config.ts'
-export type { ConfigFile, ExtensionConfig, McpServerConfig, SecurityMode, ToolConfig } from './config.ts'
+export { CONFIG_FILE, configFileSchema, SECURITY_MODES, type ConfigFile, type ExtensionConfig, type McpServerConfig, type SecurityMode, type ToolConfig } from './config.ts'
 export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './diagnostic.ts'
 export { ERRORS, givesAdvice, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './errors.ts'
 export type { BulkheadEvent, EventBody, EventListener, EventOf, EventType } from './events.ts'
@@ -36,6 +35,7 @@ export {
   ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN, type Layer, type LockedTool,
 } from './names.ts'
 export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './outcome.ts'
+export { forms, requireOptions, type OptionForm, type OptionForms } from './options.ts'
 export { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from './requirement-order.ts'
 export {
   ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
@@ -53,7 +53,7 @@ export type {
   BrokerMethod, Channel, CompartmentMethods, LoadReply, LoadRequest as CompartmentLoadRequest, Power, WireError, WireReply, WireRequest, WireValue,
 } from './wire.ts'
 export { auditRecord, type AuditForm, type AuditGroup, type AuditRow } from './ports/audit-group.ts'
-export type { Clock } from './ports/clock.ts'
+export { LONGEST_TIMER_MS, type Clock } from './ports/clock.ts'
 export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess } from './ports/capabilities.ts'
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {

@@ -59,6 +59,8 @@ export interface InteractionEnvelope {
   readonly request: InteractionRequest
   /** Who asks, for the person: an extension or the host itself. */
   readonly source: string
+  /** The call on whose behalf it is asked. Absent where an extension asks while it starts, and of what is asked of no session. */
+  readonly callId?: string
 }
 
 export type InteractionResponse =

@@ -10,16 +10,16 @@ describe('what others may import', () => {
       'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS', 'CAPABILITY_NAMES', 'CHANNELS',
       'COMMAND_SEVERITIES', 'COMMON_CONFIG_PROPERTIES', 'COMPARTMENT_LIMITS', 'COMPARTMENT_METHODS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS',
       'ENV_NAME_PATTERN', 'ERRORS', 'EXTENSION_ID_PATTERN', 'INTERACTION_KINDS', 'JSON_LIMITS', 'LAYERS', 'LIFECYCLE',
-      'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
+      'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
       'POWERS', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
-      'defineExtension', 'defineTool', 'findJsonFault', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
+      'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'lockFileSchema',
       'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requirementSet', 'ruleSchema', 'visibleJson', 'visibleText', 'withCommonConfig',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 
@@ -29,8 +29,8 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'JSON_LIMITS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'findJsonFault', 'givesAdvice', 'isJsonObject',
-      'messageOf', 'parseJson', 'pointerStep', 'visibleJson', 'visibleText',
+      'BulkheadError', 'ERRORS', 'JSON_LIMITS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject',
+      'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })
   })
@@ -39,7 +39,7 @@ describe('what others may import', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
       'acceptReturn', 'canonicalToolName', 'completeOutcome', 'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
       'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome', 'phiErrorText',
-      'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'toGrida', 'toMorphix', 'toPhi',
+      'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'toGrida', 'toMcp', 'toMorphix', 'toPhi',
       'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud', 'toStudEvent',
     ])
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer,
-  type ToolListing,
+  BulkheadError, forms, requireOptions, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor,
+  type Layer, type OptionForms, type ToolListing,
 } from '@bulkhead/contract'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './approvals/approval-book.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
@@ -12,7 +12,7 @@ import { statusOf, type ExtensionStatus } from './lifecycle/extension-status.ts'
 import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
 import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
-import type { BudgetLimits } from './sessions/budget.ts'
+import { BUDGET_FORM, type BudgetLimits } from './sessions/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
 import { HostSession } from './sessions/host-session.ts'
 import type { Session } from './sessions/session.ts'
@@ -27,8 +27,15 @@ import { Workspace, type Place, type WorkspaceSources } from './workspace.ts'
 
 const DRAIN_MS = 5_000
 
-/** The owner of every extension's life and of every session. */
+const OPTIONS: OptionForms<HostOptions> = {
+  report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'), store: forms.having('read', 'write'),
+  clock: forms.having('now'), userData: forms.text, env: forms.method, sidecar: forms.having('save'), owner: forms.having('isGone'),
+  interactor: forms.having('interact'), smokeCheck: forms.method, argumentsReaders: forms.having('get'), drainMs: forms.number,
+}
+
+/** The owner of every extension's life and of every session. Throws ConfigInvalid for options that cannot be used. */
 export function createHost(options: HostOptions): Host {
+  requireOptions('createHost', options, OPTIONS, 'report', 'workspace', 'sandbox', 'store', 'userData', 'env')
   return new ToolHost(options)
 }
 
@@ -167,6 +174,7 @@ class ToolHost implements Host {
   }
 
   runWorkflow<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
+    requireOptions('runWorkflow', { limits, work }, WORKFLOW, 'work')
     return this.#sources.workflows.run(limits ?? this.#workspace.settings.file.budget, work)
   }
 
@@ -242,6 +250,8 @@ class ToolHost implements Host {
     }
   }
 }
+
+const WORKFLOW = { limits: BUDGET_FORM, work: forms.method }
 
 const closed = () => new BulkheadError('HostClosed', 'The host is closed.')
 const unloaded = () => new BulkheadError('ToolCancelled', 'The extension was unloaded.')

@@ -27,14 +27,17 @@ export interface PreparedCall {
 export function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
   const call = propose(proposal, host.clock)
   const decided = decide(call, host)
-  if (decided instanceof Promise) return decided.then((known) => finishCall({ call, decided: known }, host))
-  return finishCall({ call, decided }, host)
+  if (!(decided instanceof Promise)) return finishCall({ call, decided }, host)
+  host.journal.saveSoon()
+  return decided.then((known) => finishCall({ call, decided: known }, host))
 }
 
 /** Everything that can be said of a call before it runs, a person's word included. Contract: never rejects. */
 export async function prepareCall(proposal: Proposal, host: HostContext): Promise<PreparedCall> {
   const call = propose(proposal, host.clock)
-  return { call, decided: await decide(call, host) }
+  const decided = decide(call, host)
+  host.journal.saveSoon()
+  return { call, decided: await decided }
 }
 
 /** Contract: never rejects. */
@@ -109,8 +112,9 @@ function judge(call: RawCall, host: HostContext): Decided | Promise<Decided> {
 function perform(decided: Decided, host: HostContext, done: Done): void {
   if (decided instanceof Refusal) return done(decided)
   const cleared = clear(decided, host)
-  if (cleared instanceof Promise) cleared.then((known) => run(known, host, done))
-  else run(cleared, host, done)
+  if (!(cleared instanceof Promise)) return run(cleared, host, done)
+  host.journal.saveSoon()
+  cleared.then((known) => run(known, host, done))
 }
 
 type Cleared = ClearedCall | Refusal

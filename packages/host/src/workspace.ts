@@ -4,7 +4,7 @@ import type {
 import { ProjectApprovals } from './approvals/project-approvals.ts'
 import { settlesWithin } from './waiting/bounded-wait.ts'
 import type { EventBus } from './events.ts'
-import type { Starter } from './lifecycle/extension.ts'
+import type { Starter } from './lifecycle/extension-parts.ts'
 import { Holds } from './waiting/holds.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
 import { Interactions } from './interaction/interactions.ts'

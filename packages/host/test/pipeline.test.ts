@@ -99,11 +99,12 @@ test('every call settles exactly once, whatever ends it and whatever races with 
 }, 120_000)
 
 test('a stage that fails unexpectedly is an outcome, and the next call works', async () => {
-  let broken = true
+  let broken = false
   const world = createWorld({ clock: Object.assign(new ManualClock(), {}) })
   const session = await world.host.openSession({
     mode: 'yolo', budget: { get tokens() { if (broken) throw new Error('a limit that cannot even be read'); return 1_000 } },
   })
+  broken = true
   expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({
     error: { code: 'InternalError' }, error_text: expect.stringContaining('cannot even be read'),
   })

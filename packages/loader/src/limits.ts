@@ -25,7 +25,7 @@ export interface LoaderLimits {
   readonly patternChars: number
   /** Subschemas that apply to one and the same value once references are followed. */
   readonly inPlaceSubschemas: number
-  /** Milliseconds for compiling one schema, and for checking one configuration with it. */
+  /** Milliseconds of processor time for compiling one schema, and for checking one configuration with it. */
   readonly schemaMs: number
   /** Subschemas of all schemas of one manifest. */
   readonly subschemasPerExtension: number

@@ -1,5 +1,7 @@
 import { isAbsolute } from 'node:path'
-import { BulkheadError, canonicalJson, CONTRACT_VERSION, type ConfigFile, type ExtensionModule, type Json } from '@bulkhead/contract'
+import {
+  BulkheadError, canonicalJson, CONTRACT_VERSION, forms, requireOptions, type ConfigFile, type ExtensionModule, type Json, type OptionForms,
+} from '@bulkhead/contract'
 import { valid } from 'semver'
 import { sha512 } from './digest.ts'
 import { LOADER_LIMITS, type LoaderLimits } from './limits.ts'
@@ -61,14 +63,24 @@ export interface Settings {
 
 const GIVEN = { source: 'given by the host', date: null }
 
+const OPTIONS: OptionForms<LoaderOptions> = {
+  coreVersion: forms.text,
+  roots: forms.fields({
+    bundled: forms.text, global: forms.either(forms.text, forms.oneOf(null)), projectFolder: forms.text, packages: forms.text,
+  }),
+  bundled: forms.either(forms.method, forms.list(forms.object)),
+  defaults: forms.object, limits: forms.values(forms.number), cache: forms.text, trustRoot: forms.anything, trustRootSource: forms.object,
+}
+
 /** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
 export function settle(options: LoaderOptions): Settings {
+  requireOptions('createLoader', options, OPTIONS, 'coreVersion', 'roots', 'bundled')
   const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
   const { bundled: bundledRoot = null, global: globalRoot, projectFolder = PROJECT_FOLDER, packages: packagesRoot = globalRoot } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
   const folders = [['/roots/bundled', bundledRoot], ['/roots/global', globalRoot], ['/roots/packages', packagesRoot], ['/cache', cache]] as const
   for (const [path, folder] of folders) {
-    if (folder !== null && !isAbsolute(folder)) throw wrong(path, `"${folder}" must be an absolute path, or null.`)
+    if (folder !== null && !isAbsolute(folder ?? '')) throw wrong(path, `"${folder}" must be an absolute path, or null.`)
   }
   if (!/^[^/\\\0]+$/.test(projectFolder) || projectFolder === '.' || projectFolder === '..') {
     throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)

@@ -1,16 +1,6 @@
-import { join } from 'node:path'
-import type { ErrorCode, ValidationStage } from '@bulkhead/contract'
-import { expect, test } from 'vitest'
-import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
-
-interface MalformedManifest {
-  readonly name: string
-  readonly manifest: string | Uint8Array | object
-  readonly stage: ValidationStage
-  readonly code: ErrorCode
-  readonly path: string
-  readonly message: RegExp
-}
+import { test } from 'vitest'
+import { manifestOf, toolOf } from './home-fixture.ts'
+import { expectRefusal, type MalformedManifest } from './malformed.ts'
 
 const withTool = (over: Record<string, unknown>) => manifestOf({ tools: [toolOf(over)] })
 const withInput = (schema: object) => withTool({ inputSchema: { type: 'object', ...schema } })
@@ -115,14 +105,4 @@ const manifests: readonly MalformedManifest[] = [
   ),
 ]
 
-test.each(manifests)('$name', async ({ manifest, stage, code, path, message }) => {
-  using home = new HomeFixture()
-  const location = home.extension(home.globalRoot, 'weather', manifest)
-  const { extensions, diagnostics } = await home.load()
-  expect(extensions).toEqual([])
-  const place = { layer: 'global', location: join(location, 'bulkhead.json'), path }
-  expect(diagnostics[0]).toMatchObject({ severity: 'error', stage, code, ...place })
-  expect(diagnostics[0]!.message).toMatch(message)
-  expect(diagnostics[0]!.cure).not.toBe('')
-  expect(new Set(diagnostics.map((diagnostic) => diagnostic.stage))).toEqual(new Set([stage]))
-})
+test.each(manifests)('$name', expectRefusal)

@@ -8,7 +8,6 @@ import { promisify } from 'node:util'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../src/limits.ts'
-import { READY } from '../src/schema/protocol.ts'
 import { SchemaThread, threadRights } from '../src/schema/schema-thread.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 import type { ProbedData } from './schema-probe.ts'
@@ -29,8 +28,29 @@ test('a schema that takes too long is at fault, and those behind it are judged',
     ask(thread, { type: 'object' }), ask(thread, large, hurried), ask(thread, { type: 'string' }), ask(thread, { type: 'text' }),
   ])
   expect(verdicts.map(({ verdict }) => verdict.ok)).toEqual([true, false, true, false])
-  expect(verdicts[1]!.verdict).toMatchObject({ faults: [{ message: 'takes longer than 1 ms to compile' }] })
+  expect(verdicts[1]!.verdict).toMatchObject({ faults: [{ message: 'takes more than 1 ms of the processor to compile' }] })
   expect((await ask(thread, large, unhurried)).verdict.ok).toBe(true)
+})
+
+/** Speaks as the thread of schemas does, and answers after so many ms in which it does not run, or never. */
+const sleeper = (ms: number): URL => new URL(`data:text/javascript,${encodeURIComponent(`
+  import { parentPort } from 'node:worker_threads'
+  const cpuMs = () => { const { user, system } = process.threadCpuUsage(); return (user + system) / 1000 }
+  parentPort.on('message', ({ id }) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})
+    parentPort.postMessage({ answer: { id, verdict: { ok: true, subschemas: 1 } }, cpuMs: cpuMs() })
+  })
+  parentPort.postMessage({ cpuMs: cpuMs() })
+`)}`)
+
+test('time in which the thread does not run is not held against a schema', async () => {
+  const { verdict } = await ask(new SchemaThread(sleeper(900)), {}, { ...LOADER_LIMITS, schemaMs: 300 })
+  expect(verdict).toEqual({ ok: true, subschemas: 1 })
+})
+
+test('a thread that never answers is given up', async () => {
+  const { verdict } = await ask(new SchemaThread(sleeper(2 ** 31)), {}, { ...LOADER_LIMITS, schemaMs: 10 })
+  expect(verdict).toEqual({ ok: false, faults: [{ path: '', message: 'is not compiled after 120 ms' }] })
 })
 
 test('values are checked there too', async () => {
@@ -69,7 +89,7 @@ test('once a stranger can be heard, the thread can neither read nor write a file
     env, execArgv: [...execArgv, '--import', new URL('schema-probe.ts', import.meta.url).href],
     workerData: { port } satisfies ProbedData, transferList: [port],
   })
-  expect(await once(worker, 'message')).toEqual([READY])
+  expect(await once(worker, 'message')).toEqual([{ cpuMs: expect.any(Number) }])
   port1.postMessage(file)
   expect(await once(port1, 'message')).toMatchObject([['ERR_ACCESS_DENIED', 'ERR_ACCESS_DENIED']])
   await worker.terminate()

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { BrokerMethod, CompartmentServices, Json } from '@bulkhead/contract'
+import type { BrokerMethod, CompartmentServices, Json, LogEntry } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { Broker } from '../src/main/broker/broker.ts'
 import { toolOf } from './fixture.ts'
@@ -50,6 +50,15 @@ describe('the broker', () => {
     open(broker, 'b', 'reader', controller.signal)
     controller.abort()
     expect(await ask(broker, 'progress', 'b', 'x')).toBe('ToolCancelled')
+  })
+
+  it('counts lines of a log that have nothing in them', async () => {
+    const logged: LogEntry[] = []
+    const services = { log: (entry: LogEntry) => void logged.push(entry), env: new Map(), envDeclared: new Set<string>() }
+    const broker = new Broker({ tools: [], services, limits: { ...DEFAULT_LIMITS, logBytes: 100 } }, '/nowhere')
+    for (let line = 0; line < 1_000; line++) await broker.methods.log(null, 'info', '')
+    expect(logged).toHaveLength(100)
+    expect(logged.at(-1)).toMatchObject({ code: 'LogTruncated' })
   })
 
   it('takes no argument on trust', async () => {

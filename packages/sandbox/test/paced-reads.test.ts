@@ -51,6 +51,12 @@ describe('long answers', () => {
     expect(await answer).toBe('read')
   })
 
+  it.each(['fs.stat', 'fs.write', 'fs.edit', 'fs.remove'] as const)('and %s, which keeps a disk from others', (method) => {
+    const { begun, reads } = ground()
+    for (let count = 0; count < 20; count++) void reads.methods[method]('call')
+    expect(begun.length).toBe(AT_ONCE)
+  })
+
   it.each(['fs.read', 'fs.list', 'fs.glob', 'fs.find', 'fs.search', 'state.read', 'session.read'] as const)(
     'are those of %s, each of which may start a process or hold megabytes', (method) => {
       const { begun, reads } = ground()

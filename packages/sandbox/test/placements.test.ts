@@ -37,6 +37,26 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     })
   })
 
+  it('says what to declare for a part of the runtime that is not there', async () => {
+    const parts = ['fs', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session']
+    const session = await newSandbox().open(await requestIn({ placement, source: running('return runtime[args.part].anything()') }))
+    const told = await Promise.all(parts.map(async (part) => refusal(session.call(invocation({ part })))))
+    expect(told.map(({ code, data }) => [code, data])).toEqual(parts.map((part) => ['CapabilityDenied', { undeclared: `runtime.${part}` }]))
+    expect(told[0]!.message).toBe(
+      'There is no `runtime.fs` here, for nothing was granted for it. Declare `requires.fs` with patterns of paths to read or to write for the tool.')
+    expect(await codeOf(session.call(invocation({ part: 'sf' })))).toBe('ToolExecutionFailed')
+  })
+
+  it('and likewise where a tool may read files and would write them', async () => {
+    const workspace = await temporaryFolder()
+    const source = running('return { has: "write" in runtime.fs, written: await runtime.fs[args.way]("x.txt") }')
+    const session = await newSandbox(workspace).open(await requestIn({ placement, source, tools: [toolOf('run', { fs: { read: ['**'] } }, workspace)] }))
+    expect(await refusal(session.call(invocation({ way: 'write' })))).toMatchObject({
+      code: 'CapabilityDenied', data: { undeclared: 'runtime.fs.write' }, message: expect.stringContaining('Declare `requires.fs.write` with patterns'),
+    })
+    expect(await codeOf(session.call(invocation({ way: 'readText' })))).toBe('NotFound')
+  })
+
   it('carries texts of any length and kind, wherever they are', async () => {
     const session = await newSandbox().open(await requestIn({ placement, source: running('return args') }))
     const long = ['x'.repeat(10_000), '\u00fc\u{1f600}"\\\n'.repeat(5_000), `${'y'.repeat(5_000)}\ud800`]

@@ -8,6 +8,7 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
   ['audit', { summary: 'shows what was decided and done, and proves that nobody changed it since', load: async () => (await import('./audit.ts')).audit }],
   ['trust', { summary: 'says whether the tools and settings that a project brings may be used', load: async () => (await import('./trust.ts')).trust }],
   ['call', { summary: 'calls one tool and prints its outcome', load: async () => (await import('./call.ts')).call }],
+  ['mcp', { summary: 'lets an MCP client use the tools of this folder, each call under the guard', load: async () => (await import('./mcp.ts')).mcp }],
   ['reload', { summary: 'tries out what a running host would take over: proves, starts and stops each extension', load: async () => (await import('./reload.ts')).reload }],
   ['install', { summary: 'installs a folder, a tarball or an npm package, after showing what it is and may do', load: async () => (await import('./install.ts')).install }],
   ['uninstall', { summary: 'takes an installed extension away', load: async () => (await import('./uninstall.ts')).uninstall }],

@@ -49,22 +49,22 @@ export interface HostValues {
 
 /**
  * The host is loaded only now: whoever installs, or is told about wrong usage, does without. `remembering`: state, approvals and
- * the audit outlive the command.
+ * the audit outlive the command. `serving`: the terminal belongs to somebody else, and what changes on disk is taken over.
  */
-export async function openHost(values: HostValues, remembering = false) {
+export async function openHost(values: HostValues, remembering = false, serving = false) {
   const { createHost } = await import('../create-host.ts')
-  const interactor = terminal()
+  const interactor = serving ? undefined : terminal()
   const store = remembering ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {
     workspace: values.workspace ?? process.cwd(),
-    // A command is about one tool, or only looks: it says itself which servers it needs.
-    discover: 'when-asked',
     ...(values.home === undefined ? {} : { home: values.home }),
     // A home is not made by looking, and what is not there remembers nothing.
     ...(existsSync(homeFolder(values.home)) ? {} : { cache: join(userCacheFolder(), 'proven') }),
     ...(values['trust-project'] ? { trust: 'once' as const } : {}),
     ...(interactor ? { interactor } : {}),
     ...(store ? { store } : {}),
+    // Another command is about one tool, or only looks: it says itself which servers it needs.
+    ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
   return createHost(options)
 }

@@ -17,7 +17,7 @@ export const pack: Command = {
 ${HOME_DETAILS}
 
 Checks the folder as a host would, writes ${INTEGRITY_FILE} into it and ID-VERSION.tgz. Dot files, node_modules and
-earlier tarballs are left out, and what "files" of package.json does not name; where dependencies are installed, the main
+earlier tarballs are left out, and what "files" of package.json does not name; where the code uses dependencies, the main
 module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead.sigstore.json beside it, pack again.`,
 
   async run(args) {

@@ -11,7 +11,10 @@ import { UsageError } from './usage-error.ts'
 export const tools: Command = {
   usage: 'bulkhead tools [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --connect         start or reach the MCP servers of the configuration, and list what they offer now
-${COMMON_DETAILS}`,
+${COMMON_DETAILS}
+
+LAYER is where a tool comes from, MODE what it does at most, GATED whether each call needs somebody to agree ("by host": although its
+manifest says no), INTEGRITY what vouches for its bytes, SHADOWS which others of the name it hides, MAY what it can reach.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { connect: { type: 'boolean' } })

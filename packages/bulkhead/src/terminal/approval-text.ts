@@ -23,7 +23,7 @@ export function approvalText(approval: ApprovalRequest, screen: Screen): Approva
   const [heading = '', ...more] = rowsOf(visibleText(`${tool} of ${origin} wants to run`), screen, '', '  : ')
   const head = [styleText('bold', heading), ...more]
   const lists = [
-    labelled('would:', touches), labelled('may:', mayTouch), labelled('asked for:', reasons), labelled('key:', [approvalKey]),
+    labelled('would:', touches), labelled('may:', mayTouch), labelled('because:', reasons), labelled('key:', [approvalKey]),
   ]
   const args = ['  with exactly these arguments:', ...rowsOf(argumentsText, screen, '  | ', '  : ')]
   const shortLists = lists.map((rows) => clipped(rows, LIST_ROWS)).flat()

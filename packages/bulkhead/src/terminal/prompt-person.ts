@@ -34,7 +34,7 @@ export async function promptPerson(request: InteractionRequest, source: string, 
     case 'trustProject':
       return trust(terms)
     case 'grantStageTool':
-      return agrees('Let it?', terms)
+      return agrees('Let it run all the same?', terms)
   }
 }
 
@@ -47,8 +47,8 @@ async function approve({ short, whole, isCut }: ApprovalText, terms: PromptTerms
       initialValue: 'reject',
       options: [
         { value: 'once', label: 'Yes, this once' },
-        { value: 'session', label: 'Yes, with this key for the whole session' },
-        { value: 'project', label: 'Yes, with this key always in this project' },
+        { value: 'session', label: 'Yes, and do not ask again for this key in this session' },
+        { value: 'project', label: 'Yes, and do not ask again for this key in this project' },
         { value: 'reject', label: 'No' },
         { value: 'explain', label: 'No, and say why' },
         ...(isCut ? [{ value: 'show', label: 'Show all that was left out' }] : []),

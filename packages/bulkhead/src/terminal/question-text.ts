@@ -27,6 +27,6 @@ function lines(request: Asked, source: string, screen: Screen): readonly string[
     case 'trustProject':
       return ['The project in', ...quoted(request.path), ...quoted(request.summary)]
     case 'grantStageTool':
-      return ['The stage', ...quoted(request.stage), 'does not list this tool.', approvalText(request.approval, screen).whole]
+      return ['The work is at the stage', ...quoted(request.stage), 'which does not list this tool.', approvalText(request.approval, screen).whole]
   }
 }

@@ -64,7 +64,7 @@ describe('a person at a terminal', () => {
     expect(response).toEqual({ status: 'accepted', value: { ...value, by: expect.stringMatching(/\S at the terminal$/) } })
     for (const text of [
       /^forecast of weather@1 \(global\) wants to run$/m, /^ {2}would: +reach api\.example$/m, /^ {2}may: +reach \*\.example$/m,
-      /^ {2}asked for: +the key is new$/m, /^ {2}key: +Oslo$/m, /^ {2}\| \{"city":"\\u\{1b\}\[2JOslo\\u\{202e\}"\}$/m,
+      /^ {2}because: +the key is new$/m, /^ {2}key: +Oslo$/m, /^ {2}\| \{"city":"\\u\{1b\}\[2JOslo\\u\{202e\}"\}$/m,
     ]) expect(terminal.text).toMatch(text)
     expect(terminal.text).not.toContain('left out')
   })
@@ -129,7 +129,7 @@ describe('a person at a terminal', () => {
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, ENTER], 'trusted'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [DOWN, DOWN, DOWN, ENTER], 'declined'],
     [{ kind: 'trustProject', path: '/p', summary: 's' }, 'Trust it', [ENTER], false],
-    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd', approval }, 'Let it?', ['y'], true],
+    [{ kind: 'grantStageTool', tool: 't', stage: 's', argsDigest: 'd', approval }, 'Let it run all the same?', ['y'], true],
   ])('answers %o', async (request, prompt, keys, value) => {
     expect((await answer(request, prompt, keys)).response).toEqual({ status: 'accepted', value })
   })
@@ -176,7 +176,7 @@ describe('what a stranger wrote', () => {
     }
     // A line of theirs never begins like one of ours.
     for (const line of terminal.text.split('\n').filter((each) => each.includes('forecast of host'))) {
-      expect(line).toMatch(/^ {2}(?:\||:|would:|may:|asked for:|key:)|forged/)
+      expect(line).toMatch(/^ {2}(?:\||:|would:|may:|because:|key:)|forged/)
     }
   })
 })

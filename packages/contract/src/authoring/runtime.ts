@@ -115,7 +115,8 @@ export interface FileWriter {
   write(path: string, content: string | Uint8Array): Promise<{ readonly bytes: number; readonly created: boolean }>
   /**
    * Replaces a text that occurs exactly once, or every occurrence. What is not replaced keeps its bytes, whatever they are; where
-   * the lines of a file end in CRLF, so do those of both texts. Changes to one file come one after the other.
+   * the lines of a file end in CRLF, so do those of both texts. Changes to one file come one after the other. The tool must be
+   * one that may read the file as well.
    */
   edit(path: string, oldText: string, newText: string, options?: { readonly all?: boolean }): Promise<Edited>
   /** A file, or a folder that is empty. */
@@ -124,8 +125,8 @@ export interface FileWriter {
 
 export interface Edited {
   readonly replacements: number
-  /** A unified diff of the change, where the tool may read the file too. */
-  readonly diff?: string
+  /** A unified diff of the change. */
+  readonly diff: string
 }
 
 export interface NetRequest {
@@ -242,8 +243,8 @@ export interface SessionMemory<Data = Json> {
 type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
 
 /**
- * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time
- * it is not there, and the broker on the host's side would refuse it.
+ * The runtime of one tool: exactly what its requirements give. Reaching for anything else does not compile; at run time it is not
+ * there, reading it throws CapabilityDenied with what to declare, and the broker on the host's side would refuse it.
  */
 export type Runtime<Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never, SecretName extends string = never> =
   & BaseRuntime
@@ -264,7 +265,7 @@ type CapabilityPart<Name> =
   & ('tools.call' extends Name ? { readonly tools: Tools } : unknown)
   & ('session' extends Name ? { readonly session: SessionMemory } : unknown)
 
-/** The runtime with every part, as the host and the compartment build it; parts that were not granted are absent. */
+/** The runtime with every part, as the host and the compartment build it. Those not granted are absent: ask with `in`, for reading one throws. */
 export interface AnyRuntime extends BaseRuntime {
   readonly fs?: Partial<FileReader & FileWriter>
   readonly net?: Net

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Json } from '../json.ts'
-import type { Content } from '../outcome.ts'
-import { FAILED_WITHOUT_TEXT, textOfContent } from './content.ts'
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import type { Content, Outcome } from '../outcome.ts'
+import { FAILED_WITHOUT_TEXT, textOfContent, textOfData } from './content.ts'
 import { errorOf, json, type Reading } from './reading.ts'
 
 /** Blocks may carry annotations and later fields; only what is named here is used. */
@@ -18,6 +18,31 @@ const callToolResult = z.strictObject({
   isError: z.boolean().exactOptional(),
   _meta: z.record(z.string(), json).exactOptional(),
 })
+
+export interface McpResult {
+  readonly content: readonly Content[]
+  readonly structuredContent?: JsonObject
+  readonly isError?: true
+  readonly _meta?: JsonObject
+}
+
+/**
+ * Data that is an object is structured content, and is shown as text where the tool did not say what to show; other data is text
+ * alone. Of an error the code is told beside its text. Loses details, completion, the data of an error and all metadata.
+ */
+export function toMcp(outcome: Outcome): McpResult {
+  if (outcome.type === 'error') {
+    const { error: { code, class: cls, retryable }, error_text: text, content = [] } = outcome
+    const blocks = textOfContent(content) === text ? content : [{ type: 'text', text } as const, ...content]
+    return { content: blocks, isError: true, _meta: { [ERROR_KEY]: { code, class: cls, retryable } } }
+  }
+  const { data, content = [] } = outcome
+  const blocks = content.length > 0 ? content : [{ type: 'text', text: textOfData(data) } as const]
+  return { content: blocks, ...(isJsonObject(data) ? { structuredContent: data } : {}) }
+}
+
+/** In the form that the protocol wants of such names. */
+const ERROR_KEY = 'bulkhead/error'
 
 /**
  * What an MCP server, or a tool written like one, returns; undefined when it is not that. Loses _meta, annotations and

@@ -1,3 +1,6 @@
+/** The longest a timer of the platform can wait; asked for more, it would fire at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** Time, so that tests can own it. */
 export interface Clock {
   /** Milliseconds since 1970. */

@@ -39,6 +39,7 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   ExtensionReloaded: { type: 'ExtensionReloaded', extensionId: ext, generation: 2 },
   ExtensionReloadRefused: { type: 'ExtensionReloadRefused', extensionId: ext, reason: 'never' },
   ExtensionReloadFailed: { type: 'ExtensionReloadFailed', extensionId: ext, errorCode: 'LifecycleFailure', message: 'no' },
+  ToolsChanged: { type: 'ToolsChanged' },
   WorkspaceSwitched: { type: 'WorkspaceSwitched', from: '/a', to: '/b' },
   ExtensionLog: { type: 'ExtensionLog', extensionId: ext, level: 'info', text: 'x', callId: undefined },
   InteractionRaised: { type: 'InteractionRaised', correlationId: 'i1', kind: 'Ask', source: ext },

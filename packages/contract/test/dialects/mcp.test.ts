@@ -1,6 +1,10 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromMcp } from '../../src/dialects/mcp.ts'
+import { textOfContent, textOfData } from '../../src/dialects/content.ts'
+import { fromMcp, toMcp } from '../../src/dialects/mcp.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
+import { isJsonObject } from '../../src/json.ts'
+import { anyOutcome, base } from '../samples/outcomes.ts'
 
 describe("an MCP server's result", () => {
   it('is its structured content where it has one, else its text', () => {
@@ -46,5 +50,39 @@ describe("an MCP server's result", () => {
     ['no content', { isError: true }],
   ])('is not one with %s', (_, value) => {
     expect(fromMcp(value)).toBeUndefined()
+  })
+})
+
+describe('a result for an MCP client', () => {
+  it('has exactly the documented fields', () => {
+    expect(toMcp({ type: 'output', data: { a: 1 }, details: 'secret', metadata: base }))
+      .toStrictEqual({ content: [{ type: 'text', text: '{"a":1}' }], structuredContent: { a: 1 } })
+    expect(toMcp({ type: 'output', data: 'a', metadata: base })).toStrictEqual({ content: [{ type: 'text', text: 'a' }] })
+    expect(toMcp({ type: 'output', data: [1], content: [], metadata: base })).toStrictEqual({ content: [{ type: 'text', text: '[1]' }] })
+    expect(toMcp({ type: 'error', error_text: 'no', error: errorOf('RuleDenied', { rule: 1 }), metadata: base })).toStrictEqual({
+      content: [{ type: 'text', text: 'no' }], isError: true,
+      _meta: { 'bulkhead/error': { code: 'RuleDenied', class: 'ToolTerminal', retryable: false } },
+    })
+  })
+
+  it('shows what an error says once, and what its tool shows beside it', () => {
+    const image = { type: 'image', data: 'AA==', mimeType: 'image/png' } as const
+    const error = { type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed'), metadata: base } as const
+    expect(toMcp({ ...error, content: [{ type: 'text', text: 'no' }] }).content).toStrictEqual([{ type: 'text', text: 'no' }])
+    expect(toMcp({ ...error, content: [image] }).content).toStrictEqual([{ type: 'text', text: 'no' }, image])
+  })
+
+  it('is read back as what was said, but for what is documented as lost', () => {
+    fc.assert(fc.property(anyOutcome, (outcome) => {
+      const result = toMcp(outcome)
+      const body = fromMcp(result)?.body
+      expect(body?.type).toBe(outcome.type)
+      expect(body?.content).toStrictEqual(result.content)
+      if (outcome.type === 'output' && body?.type === 'output') {
+        const shown = outcome.content?.length ? textOfContent(outcome.content) ?? null : textOfData(outcome.data)
+        expect(body.data).toStrictEqual(isJsonObject(outcome.data) ? outcome.data : shown)
+      }
+      if (outcome.type === 'error' && body?.type === 'error') expect(body.error_text.startsWith(outcome.error_text)).toBe(true)
+    }))
   })
 })

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, type OutcomeOrigin } from '@bulkhead/contract'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../encoding/sha256.ts'
 import type { ToolEntry } from '../registry/tool-entry.ts'
 
 export type ApprovalScope = 'session' | 'project'

@@ -1,5 +1,5 @@
 import type { AuditForm, EventOf, OutcomeOrigin } from '@bulkhead/contract'
-import { quoted } from '../quoted.ts'
+import { quoted } from '../encoding/quoted.ts'
 import { textOf } from './audit-record.ts'
 import type { Redaction } from './redaction.ts'
 

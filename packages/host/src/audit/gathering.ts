@@ -1,5 +1,5 @@
 import { auditRecord, canonicalJson, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent, type JsonObject } from '@bulkhead/contract'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../encoding/sha256.ts'
 import { formOf } from './audit-record.ts'
 import type { CallForms } from './call-forms.ts'
 import type { Redaction } from './redaction.ts'

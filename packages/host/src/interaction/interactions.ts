@@ -42,9 +42,9 @@ export class Interactions {
   }
 
   /** Rejects with InteractionUnavailable when nobody is there or those who are there fail. */
-  ask(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+  ask(request: InteractionRequest, source: string, signal: AbortSignal, callId?: string): Promise<InteractionResponse> {
     if (this.#sources.interactors.length === 0) return Promise.reject(nobodyThere())
-    return this.queue.pass(signal, () => this.#raise(request, source, signal))
+    return this.queue.pass(signal, () => this.#raise(request, source, signal, callId))
   }
 
   /**
@@ -66,7 +66,7 @@ export class Interactions {
     const { approver, interactors } = this.#sources
     if (approver) return this.#approveBy(approver, request.approval, signal)
     if (interactors.length === 0) throw nobodyThere()
-    const response = await this.#raise(request, 'host', signal)
+    const response = await this.#raise(request, 'host', signal, request.approval.callId)
     if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
     if (response.status === 'accepted' && response.value === true) return { decision: 'once' }
     return { decision: 'reject', reason: (response.status === 'rejected' ? response.reason : undefined) ?? 'a person said no' }
@@ -76,18 +76,21 @@ export class Interactions {
     const { approver, interactors } = this.#sources
     if (approver) return this.#approveBy(approver, approval, signal)
     if (interactors.length === 0) throw nobodyThere()
-    const response = await this.#raise({ kind: 'Approve', approval }, 'host', signal)
+    const response = await this.#raise({ kind: 'Approve', approval }, 'host', signal, approval.callId)
     if (response.status === 'accepted') return readApproval(response.value)
     if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
     return { decision: 'reject', reason: response.reason ?? 'a person said no' }
   }
 
-  #raise(request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+  #raise(
+    request: InteractionRequest, source: string, signal: AbortSignal, callId: string | undefined,
+  ): Promise<InteractionResponse> {
     const { clock, interactors } = this.#sources
     return this.#observed(request.kind, source, (correlationId) => {
       const issuedAt = new Date(clock.now()).toISOString()
       const terms = { signal, clock, timeoutMs: this.#timeFor(request) }
-      return raceInteractors(interactors, { correlationId, issuedAt, request, source }, terms)
+      const envelope = { correlationId, issuedAt, request, source, ...(callId === undefined ? {} : { callId }) }
+      return raceInteractors(interactors, envelope, terms)
     }, ({ status }) => status)
   }
 

@@ -6,7 +6,7 @@ import type { ClearedCall } from '../call.ts'
 import type { Owner } from '../journal/open-calls.ts'
 import { readValue } from './answers.ts'
 import type { AskedQuestion } from './question-log.ts'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../encoding/sha256.ts'
 
 /** A call that waits for an answer, or has one and waits to go on. */
 export interface PausedCall {

@@ -17,7 +17,7 @@ export async function askForTool(
   if (known !== undefined) return { status: 'accepted', value: known }
   const resumeTime = pauseFor(running)
   try {
-    const response = await call.session.interactions.ask(question, source, AbortSignal.any([signal, running.signal]))
+    const response = await call.session.interactions.ask(question, source, AbortSignal.any([signal, running.signal]), call.id)
     if (response.status === 'timeout') await pause(running, question)
     questions.note(question, response.status === 'accepted' ? response.value : undefined)
     return response

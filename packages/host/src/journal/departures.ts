@@ -1,14 +1,17 @@
 import type { OpenCalls } from './open-calls.ts'
 
 /** A call that may run. */
-interface Departing {
+export interface Departing {
+  /** Whether it acts in this very thread, and at once. */
+  readonly isInline: boolean
   /** Contract: must not throw. */
   begin(): void
 }
 
 /**
- * Calls on their way to their tools. None leaves, and nobody hears that it has begun, before the journal has it: a call that ran
- * is known to whoever comes after this process. Those of one moment leave together, so that their notes are saved together.
+ * Calls on their way to their tools: whatever one does is known to whoever comes after this process. Those of one moment leave
+ * together, and are written together before. A single one into a compartment is sent first, and written while it is on its way:
+ * whatever code there wants done, it asks this thread for, which hears nothing until it has written.
  */
 export class Departures {
   readonly #journal: OpenCalls
@@ -26,7 +29,11 @@ export class Departures {
   readonly #go = (): void => {
     const leaving = this.#waiting
     this.#waiting = []
-    this.#journal.save()
+    if (leaving.length > 1 || leaving[0]!.isInline) this.#journal.save()
     for (const call of leaving) call.begin()
+    // What they have to say leaves in the microtasks before this one.
+    if (this.#journal.isAhead) queueMicrotask(this.#save)
   }
+
+  readonly #save = (): void => this.#journal.save()
 }

@@ -5,7 +5,7 @@ import {
 import type { ResolvedCall } from '../call.ts'
 import type { EventBus } from '../events.ts'
 import { errorBody } from '../calls/outcome.ts'
-import { quoted } from '../quoted.ts'
+import { quoted } from '../encoding/quoted.ts'
 import { PendingWrites } from './pending-writes.ts'
 
 /** Which process of those that share a store wrote a record. */
@@ -25,10 +25,17 @@ export interface InterruptedCall {
 
 /** One call in the journal. */
 export interface JournalEntry {
-  /** Settles when the store has it, or has failed to; never rejects. Absent where it is a note, which has to be saved. */
+  /** Settles when the store has it, or has failed to; never rejects. Absent where it is a note, which is saved within the moment. */
   readonly written?: Promise<void>
   /** Idempotent. */
   close(): void
+}
+
+/** A call that is noted within its moment, unless it is over by then. */
+interface Note extends JournalEntry {
+  readonly id: number
+  readonly call: ResolvedCall
+  state: 'new' | 'noted' | 'over'
 }
 
 export interface JournalSources {
@@ -50,8 +57,10 @@ export class OpenCalls {
   readonly #writes: PendingWrites
   /** Of a tool, as text. */
   readonly #origins = new WeakMap<OutcomeOrigin, string>()
+  /** Opened in this moment. */
+  #unsaved: Note[] = []
   #notebook: Notebook | undefined
-  #isAhead = false
+  #isSaving = false
   #count = 0
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
@@ -65,42 +74,57 @@ export class OpenCalls {
   open(call: ResolvedCall): JournalEntry | undefined {
     const { store } = this.#sources
     if (store.forgets) return undefined
-    return store.notes ? this.#note(call, store.notes) : this.#write(call)
+    return store.notes ? this.#note(call) : this.#write(call)
   }
 
-  /** Whether there are notes of calls that the next process would not find. */
+  /** Whether there may be calls that the next process would not know of. */
   get isAhead(): boolean {
-    return this.#isAhead
+    return this.#unsaved.length > 0
   }
 
-  /** When this returns, calls that were noted are known to whoever comes after this process. */
+  /** When this returns, calls that are open are known to whoever comes after this process. */
   save(): void {
-    if (!this.#isAhead) return
-    this.#isAhead = false
+    const unsaved = this.#unsaved
+    if (unsaved.length === 0) return
+    this.#unsaved = []
     try {
-      this.#notebook?.save()
+      const notebook = this.#notebook ??= this.#sources.store.notes!.open(this.#owner.id)
+      for (const note of unsaved) {
+        if (note.state === 'over') continue
+        notebook.put(note.id, this.#textOf(note.call))
+        note.state = 'noted'
+      }
+      notebook.save()
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
   }
 
-  #note(call: ResolvedCall, notes: Notes): JournalEntry | undefined {
-    const id = ++this.#count
-    try {
-      const notebook = this.#notebook ??= notes.open(this.#owner.id)
-      notebook.put(id, this.#textOf(call))
-      this.#isAhead = true
-      return { close: () => this.#drop(notebook, id) }
-    } catch (thrown) {
-      this.#sources.events.suppressed(JOURNAL, thrown)
-      return undefined
-    }
+  /** For calls that wait for somebody before they leave. */
+  saveSoon(): void {
+    if (this.#isSaving || !this.isAhead) return
+    this.#isSaving = true
+    queueMicrotask(() => {
+      this.#isSaving = false
+      this.save()
+    })
+  }
+
+  #note(call: ResolvedCall): Note {
+    const note: Note = { id: ++this.#count, call, state: 'new', close: () => this.#drop(note) }
+    this.#unsaved.push(note)
+    return note
   }
 
   /** A note that stays is a call that the next host closes, not one that has no outcome. */
-  #drop(notebook: Notebook, id: number): void {
+  #drop(note: Note): void {
+    const { state } = note
+    note.state = 'over'
+    // One that was refused at once.
+    if (this.#unsaved.at(-1) === note) this.#unsaved.pop()
+    if (state !== 'noted') return
     try {
-      notebook.drop(id)
+      this.#notebook?.drop(note.id)
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }

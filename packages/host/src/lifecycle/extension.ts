@@ -1,35 +1,16 @@
 import {
-  BulkheadError, type Clock, type CompartmentEnd, type CompartmentServices, type CompartmentSession, type CompartmentTool,
-  type ExtensionDescriptor, type Json, type LifecycleState, type Sandbox, type StoredState,
+  BulkheadError, type CompartmentEnd, type CompartmentSession, type ExtensionDescriptor, type Json, type LifecycleState, type StoredState,
 } from '@bulkhead/contract'
+import type { RunningCalls } from '../calls/running-calls.ts'
+import type { Arrangement } from '../configuration/placement.ts'
 import { settlesWithin } from '../waiting/bounded-wait.ts'
-import type { EventBus } from '../events.ts'
 import { Holds } from '../waiting/holds.ts'
-import type { Interactions } from '../interaction/interactions.ts'
+import { compartmentRequest } from './compartment-request.ts'
+import type { ExtensionParts, Starter } from './extension-parts.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { runPhase } from './phase.ts'
-import type { Arrangement } from '../configuration/placement.ts'
 import { Restarts } from './restarts.ts'
 import { StartAttempt } from './start-attempt.ts'
-import type { RunningCalls } from '../calls/running-calls.ts'
-
-export interface ExtensionParts {
-  readonly descriptor: ExtensionDescriptor
-  readonly generation: number
-  readonly arrangement: Arrangement
-  readonly tools: readonly CompartmentTool[]
-  /** Made anew for each start, so that variables have the values of that moment. */
-  readonly services: () => CompartmentServices
-  readonly running: RunningCalls
-  /** Those it depends on, looked up when it starts: they may have been replaced since. */
-  readonly dependencies: () => readonly Extension[]
-  readonly sandbox: Sandbox
-  readonly events: EventBus
-  readonly clock: Clock
-}
-
-/** Whom the phase `init` asks: the person of whoever starts the extension. */
-export type Starter = Pick<Interactions, 'ask'>
 
 /**
  * One loaded extension and, while it is active, its compartment.
@@ -91,12 +72,8 @@ export class Extension {
     return Math.ceil(this.#restarts.restMs(this.#parts.clock.monotonic()))
   }
 
-  get phaseMs(): number {
-    return this.#parts.arrangement.limits.phaseMs
-  }
-
-  get activation(): Arrangement['activation'] {
-    return this.#parts.arrangement.activation
+  get arrangement(): Arrangement {
+    return this.#parts.arrangement
   }
 
   get running(): RunningCalls {
@@ -144,7 +121,7 @@ export class Extension {
   }
 
   async #activate(): Promise<CompartmentSession> {
-    this.#refuseWhileResting()
+    this.#restarts.refuseWhileResting(this.descriptor.id, this.#parts.clock)
     await this.#predecessor
     this.#goOn()
     for (const dependency of this.#parts.dependencies()) await dependency.start(this.#starter)
@@ -190,22 +167,11 @@ export class Extension {
   }
 
   async #open(): Promise<CompartmentSession> {
-    const { descriptor, arrangement, tools, services, sandbox } = this.#parts
-    const { code, id, version, layer, manifest } = descriptor
+    const { descriptor: { code }, sandbox } = this.#parts
     this.#opening = new AbortController()
     const files = code.kind === 'files' ? await code.readFiles() : undefined
     this.#goOn()
-    const compartment = await sandbox.open({
-      extension: { id, version, layer },
-      placement: arrangement.placement,
-      code: code.kind === 'files' ? { kind: 'files', main: manifest.main.slice('./'.length), files: files! } : code,
-      tools,
-      config: arrangement.config,
-      concurrency: arrangement.compartments,
-      limits: arrangement.limits,
-      services: services(),
-      signal: this.#opening.signal,
-    })
+    const compartment = await sandbox.open(compartmentRequest(this.#parts, files, this.#opening.signal))
     this.#opening = undefined
     void compartment.ended.then((end) => this.#ended(compartment, end))
     return compartment
@@ -234,18 +200,6 @@ export class Extension {
   #goOn(attempt?: StartAttempt): void {
     const over = this.#stopReason ?? attempt?.over
     if (over) throw over
-  }
-
-  #refuseWhileResting(): void {
-    const { restMs } = this
-    if (restMs === 0) return
-    const now = this.#parts.clock.monotonic()
-    const until = new Date(this.#parts.clock.now() + restMs).toISOString()
-    throw new BulkheadError(
-      'CompartmentQuarantined',
-      `The extension "${this.descriptor.id}" died ${this.#restarts.deaths(now)} times and rests until ${until}.`,
-      { data: { extension: this.descriptor.id, retryAfterMs: restMs, until } },
-    )
   }
 
   async #stop(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {

@@ -1,6 +1,6 @@
 import { BulkheadError, type CompartmentSession, type LifecyclePhase } from '@bulkhead/contract'
 import { settlesWithin } from '../waiting/bounded-wait.ts'
-import type { ExtensionParts } from './extension.ts'
+import type { ExtensionParts } from './extension-parts.ts'
 
 /** Runs one phase, and tells of its beginning and its end. Rejects with LifecycleFailure, or as the compartment says. */
 export async function runPhase(

@@ -1,3 +1,5 @@
+import { BulkheadError, type Clock } from '@bulkhead/contract'
+
 /** Rest after so many deaths within the window; the last entry holds for all beyond it. */
 const REST_MS = [0, 0, 0, 0, 1_000, 5_000, 15_000, 60_000] as const
 const WINDOW_MS = 120_000
@@ -24,6 +26,18 @@ export class Restarts {
 
   deaths(now: number): number {
     return this.#recent(now).length
+  }
+
+  /** Throws CompartmentQuarantined, which says for how long. */
+  refuseWhileResting(extension: string, clock: Clock): void {
+    const now = clock.monotonic()
+    const retryAfterMs = Math.ceil(this.restMs(now))
+    if (retryAfterMs === 0) return
+    const until = new Date(clock.now() + retryAfterMs).toISOString()
+    throw new BulkheadError(
+      'CompartmentQuarantined', `The extension "${extension}" died ${this.deaths(now)} times and rests until ${until}.`,
+      { data: { extension, retryAfterMs, until } },
+    )
   }
 
   #recent(now: number): number[] {

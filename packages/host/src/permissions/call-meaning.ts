@@ -3,7 +3,7 @@ import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { approvalKeyOf } from './approval-key.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../encoding/sha256.ts'
 
 /** One thing a call would do: what an approval of it stands for, and the other names that may forbid it. */
 export interface Subject {

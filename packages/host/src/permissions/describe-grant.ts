@@ -1,4 +1,8 @@
-import { intersectGrant, type ArgPattern, type Grant, type ShellRequirement } from '@bulkhead/contract'
+import { intersectGrant, type ArgPattern, type CapabilityName, type Grant, type ShellRequirement } from '@bulkhead/contract'
+
+const CAPABILITY_WORDS: Readonly<Record<CapabilityName, string>> = {
+  interact: 'ask questions of the person', 'tools.call': 'call other tools', session: 'keep notes for this session',
+}
 
 /** A grant for people, one line for each thing in it. */
 export function describeGrant(grant: Grant): readonly string[] {
@@ -7,7 +11,7 @@ export function describeGrant(grant: Grant): readonly string[] {
     ...grant.fs.write.map((path) => `write ${path}`),
     ...grant.net.hosts.map((host) => `reach ${host}`),
     ...grant.shell.map((command) => `run ${commandLine(command)}`),
-    ...grant.capabilities.map((name) => `use ${name}`),
+    ...grant.capabilities.map((name) => CAPABILITY_WORDS[name]),
   ]
 }
 

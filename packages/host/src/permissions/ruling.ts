@@ -61,11 +61,11 @@ export function approvedBefore(
   return approvals.isStale(known) ? approvals.refresh().then(() => approvals.answering(tool, meaning)) : known
 }
 
-const UNOPPOSED = allow('rules', 'no rule', 'it is not gated and nothing asks')
+const UNOPPOSED = allow('rules', 'no rule', 'this tool needs nobody to agree, and nothing else asks')
 
 function answerWithoutPerson(call: ValidatedCall, meaning: CallMeaning, answerable: boolean): Verdict | undefined {
   const { tool, session: { policy } } = call
-  if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'the mode turns ask into allow')
+  if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'in this mode nobody is asked: what would ask is allowed')
   const isListed = answerable && policy.allowlisted(tool, meaning.subjects)
   return isListed ? allow('approval', 'allowlist', 'the key is on the allowlist') : undefined
 }

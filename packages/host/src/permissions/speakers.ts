@@ -54,7 +54,7 @@ const watchdogSpeaker = (watchdog: Judge): Speaker => ({ call, meaning: { approv
 
 /** A state machine is heard instead of the mode. A rule that allows has answered what the mode would ask. */
 const gate = ({ stateMachine, mode }: SessionPolicy): Speaker => {
-  const gated = ask('security-mode', `mode ${mode}`, 'the tool is gated', true)
+  const gated = ask('security-mode', `mode ${mode}`, 'this tool runs only when somebody agrees', true)
   return ({ call, ruled }) => {
     if (!call.tool.definition.gated) return undefined
     const staged = stateMachine && judgeByStage(stateMachine, call)

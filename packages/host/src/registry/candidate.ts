@@ -3,7 +3,8 @@ import {
   type Diagnostic, type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet,
   type VariableValues,
 } from '@bulkhead/contract'
-import { Extension, type ExtensionParts } from '../lifecycle/extension.ts'
+import { Extension } from '../lifecycle/extension.ts'
+import type { ExtensionParts } from '../lifecycle/extension-parts.ts'
 import { arrange } from '../configuration/placement.ts'
 import { RunningCalls } from '../calls/running-calls.ts'
 import { createServices, type ServiceSources } from '../services/services.ts'

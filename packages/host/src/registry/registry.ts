@@ -137,6 +137,7 @@ export class Registry {
     this.#present = { ...proposal, candidates }
     this.#view = view
     this.#proposed = undefined
+    this.#sources.events.emit({ type: 'ToolsChanged' })
     return [...unwanted].toReversed()
   }
 
@@ -169,7 +170,7 @@ export class Registry {
   /** Those to start without waiting for a call. */
   eager(): readonly Extension[] {
     const offered = [...this.#present.composition.extensions.values()].map(({ extension }) => extension)
-    return offered.filter(({ activation, wasStarted }) => activation === 'eager' && !wasStarted)
+    return offered.filter(({ arrangement, wasStarted }) => arrangement.activation === 'eager' && !wasStarted)
   }
 
   list(): readonly ToolListing[] {

@@ -1,6 +1,7 @@
 import { BulkheadError, type Clock, type Diagnostic, type ErrorCode, type ExtensionDescriptor } from '@bulkhead/contract'
 import type { Candidate } from '../registry/candidate.ts'
-import type { Extension, Starter } from '../lifecycle/extension.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Starter } from '../lifecycle/extension-parts.ts'
 import { isCandidate, type Proposal, type Registry, type Unprepared } from '../registry/registry.ts'
 import type { Settings } from '../configuration/settings.ts'
 import { keyOf } from './differences.ts'

@@ -1,6 +1,7 @@
 import { BulkheadError, type Clock, type Json, type JsonObject, type Layer } from '@bulkhead/contract'
 import { settlesWithin } from '../waiting/bounded-wait.ts'
-import type { Extension, Starter } from '../lifecycle/extension.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Starter } from '../lifecycle/extension-parts.ts'
 
 /** A new generation that runs and is not offered yet, for a check of the embedder's own. */
 export interface Trial {
@@ -35,7 +36,7 @@ export async function prove(
 async function withinTime(extension: Extension, check: SmokeCheck, clock: Clock): Promise<void> {
   const ending = new AbortController()
   const checked = (async () => check(trialOf(extension, ending.signal)))()
-  const { phaseMs } = extension
+  const { phaseMs } = extension.arrangement.limits
   try {
     if (await settlesWithin(clock, phaseMs, checked)) return await checked
     checked.catch(() => {})

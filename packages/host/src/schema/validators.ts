@@ -4,7 +4,7 @@ import { withinTime } from './bounded-work.ts'
 import { isWithin, quickChars } from './check-cost.ts'
 import { ajv, ajvFormats } from './late-libraries.ts'
 import { linearRegExp, patternSize } from './linear-regexp.ts'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../encoding/sha256.ts'
 import { UNIQUE_ITEMS } from './unique-items.ts'
 
 export interface SchemaFault {

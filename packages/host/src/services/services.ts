@@ -3,7 +3,7 @@ import {
   type InteractionRequest, type InteractionResponse, type Json, type Manifest, type Outcome, type SecretGrant, type Store,
 } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
-import type { Starter } from '../lifecycle/extension.ts'
+import type { Starter } from '../lifecycle/extension-parts.ts'
 import type { Sidecar } from '../host-context.ts'
 import { askForTool } from '../interaction/tool-question.ts'
 import { lendFiles } from './lent-files.ts'

@@ -1,9 +1,12 @@
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, forms } from '@bulkhead/contract'
 
 export interface BudgetLimits {
   readonly tokens?: number | undefined
   readonly calls?: number | undefined
 }
+
+/** Held against no number, calls would be without end. */
+export const BUDGET_FORM = forms.fields({ tokens: forms.number, calls: forms.number })
 
 /** What one call holds of the budget. */
 export interface Reservation {

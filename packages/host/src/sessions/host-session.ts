@@ -16,9 +16,9 @@ import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '.
 import type { CallOptions, Proposal, ToolCall } from '../stages/receive.ts'
 import { Budget, jointBudget, type BudgetSource } from './budget.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
-import { checkOptions, policyFrom, type OptionSources, type SessionOptions } from './session-options.ts'
+import { checkOptions, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions } from './session-options.ts'
 import type { SessionScope } from './session-scope.ts'
-import type { CallAllOptions, Session, SubagentOptions } from './session.ts'
+import type { CallAllOptions, Session } from './session.ts'
 import { batchSizeOf, runByStrategy, type StrategyRun } from './strategy.ts'
 import { HostTurn, type Turn } from './turn.ts'
 

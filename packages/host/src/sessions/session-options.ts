@@ -1,12 +1,12 @@
 import {
-  BulkheadError, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type RequirementSet, type Rule, type ScopedRule,
-  type SecurityMode, type StateMachine, type VariableValues,
+  BulkheadError, forms, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type OptionForm, type OptionForms,
+  type RequirementSet, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import type { Hooks } from '../hooks/hooks.ts'
 import { asGuard, type Guard, type Judge } from '../permissions/judges/judge.ts'
 import { SessionPolicy } from '../permissions/session-policy.ts'
 import type { Settings } from '../configuration/settings.ts'
-import type { BudgetLimits } from './budget.ts'
+import { BUDGET_FORM, type BudgetLimits } from './budget.ts'
 import { batchSizeOf, type ExecutionStrategy } from './strategy.ts'
 
 export interface SessionOptions {
@@ -53,45 +53,51 @@ export interface SessionOptions {
   readonly signal?: AbortSignal
 }
 
+export interface SubagentOptions extends SessionOptions {
+  /** Goes on when the turn it is opened in ends. */
+  readonly background?: boolean
+}
+
 export interface OptionSources {
   readonly settings: Settings
   readonly variables: VariableValues
   readonly workspace: string
 }
 
+const GUARD: OptionForm = {
+  words: 'a function, or an object with an id and a function pre, post or both',
+  wrongIn: (guard) => isGuard(guard) ? undefined : { at: '', found: guard },
+}
+const STATE_MACHINE: OptionForm = {
+  words: 'an object with an id and the function stage',
+  wrongIn: (machine) => forms.having('stage').wrongIn(machine) ?? forms.text.wrongIn((machine as StateMachine).id),
+}
+const oneOrSeveral = (one: OptionForm): OptionForm => ({ ...forms.either(forms.list(one), one), words: `${one.words}, or a list of such` })
+
+const OPTIONS: OptionForms<SubagentOptions> = {
+  mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text, roles: forms.values(forms.flag), tools: forms.list(forms.text),
+  interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'), interactionTimeoutMs: forms.above(0),
+  pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object, budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text,
+  hooks: oneOrSeveral(forms.values(forms.method)), watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD),
+  signal: forms.signal, background: forms.flag,
+}
+
 /** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
-export function checkOptions(options: SessionOptions, { workspace }: OptionSources): void {
-  const { headless = 'deny', interactionTimeoutMs: timeout = 1, strategy = 'parallel' } = options
-  if (headless !== 'deny' && headless !== 'halt') throw unusable('/headless', 'headless is "deny" or "halt".')
-  if (!(timeout > 0)) throw unusable('/interactionTimeoutMs', 'interactionTimeoutMs is a number above 0.')
+export function checkOptions(options: SubagentOptions, { workspace }: OptionSources): void {
+  requireOptions('openSession', options, OPTIONS)
+  const { strategy = 'parallel' } = options
   batchSizeOf(strategy)
-  checkJudges(options)
   if (options.workspace !== undefined && options.workspace !== workspace) {
     const message = `The session wants the workspace "${options.workspace}" and this host works on "${workspace}".`
     throw new BulkheadError('ProjectPathInvalid', message, { data: { workspace } })
   }
 }
 
-/** For those who do not compile: a watchdog that is none would watch over nothing. */
-function checkJudges({ watchdog, guards = [], stateMachine, hooks }: SessionOptions): void {
-  for (const judge of [watchdog ?? []].flat()) {
-    if (typeof judge !== 'function') throw unusable('/watchdog', 'A watchdog is a function, or several in a list.')
-  }
-  for (const [index, guard] of guards.entries()) {
-    if (!isGuard(guard)) throw unusable(`/guards/${index}`, 'A guard is a function, or has an id and a function pre, post or both.')
-  }
-  if (stateMachine !== undefined && !(typeof stateMachine?.id === 'string' && typeof stateMachine.stage === 'function')) {
-    throw unusable('/stateMachine', 'A state machine has an id and a function stage.')
-  }
-  for (const each of [hooks ?? []].flat()) {
-    if (typeof each !== 'object' || each === null) throw unusable('/hooks', 'Hooks are an object with functions, or several in a list.')
-  }
-}
-
-function isGuard(guard: Judge | Guard): boolean {
+function isGuard(guard: unknown): boolean {
   if (typeof guard !== 'object' || guard === null) return typeof guard === 'function'
-  const judges: readonly unknown[] = [guard.pre, guard.post].filter((judge) => judge !== undefined)
-  return typeof guard.id === 'string' && judges.length > 0 && judges.every((judge) => typeof judge === 'function')
+  const { id, pre, post } = guard as Partial<Guard>
+  const judges: readonly unknown[] = [pre, post].filter((judge) => judge !== undefined)
+  return typeof id === 'string' && judges.length > 0 && judges.every((judge) => typeof judge === 'function')
 }
 
 /** Throws ConfigInvalid or RequirementInvalid. `parent`: whose sub-agent the session is. */
@@ -99,7 +105,7 @@ export function policyFrom(
   options: SessionOptions, { settings, variables }: OptionSources, parent?: SessionPolicy,
 ): SessionPolicy {
   return new SessionPolicy({
-    mode: modeFrom(options.mode ?? settings.file.mode ?? 'ask'),
+    mode: options.mode ?? settings.file.mode ?? 'ask',
     allowlist: settings.file.allowlist ?? [],
     rules: (options.rules ?? []).map(readRule),
     role: options.role,
@@ -115,16 +121,9 @@ export function policyFrom(
   })
 }
 
-function modeFrom(mode: SecurityMode): SecurityMode {
-  if (SECURITY_MODES.includes(mode)) return mode
-  throw unusable('/mode', `The mode of a session is one of ${SECURITY_MODES.join(', ')}.`)
-}
-
 function readRule(rule: Rule, index: number): ScopedRule {
   const parsed = ruleSchema.safeParse(rule)
   if (parsed.success) return { ...parsed.data, scope: 'session', source: `the session#/rules/${index}` }
   const why = parsed.error.issues[0]?.message ?? 'not an object'
-  throw unusable(`/rules/${index}`, `The rule ${index} of the session is not of the documented form: ${why}.`)
+  throw new BulkheadError('ConfigInvalid', `The rule ${index} of the session is not of the documented form: ${why}.`, { data: { path: `/rules/${index}` } })
 }
-
-const unusable = (path: string, message: string) => new BulkheadError('ConfigInvalid', message, { data: { path } })

@@ -4,7 +4,7 @@ import type { Explanation } from '../calls/explain.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { CallOptions, ToolCall } from '../stages/receive.ts'
 import type { CancelReason } from './cancel-scope.ts'
-import type { SessionOptions } from './session-options.ts'
+import type { SubagentOptions } from './session-options.ts'
 import type { ExecutionStrategy, Steering } from './strategy.ts'
 import type { Turn } from './turn.ts'
 
@@ -12,11 +12,6 @@ export interface CallAllOptions extends CallOptions {
   /** Default: the session's. */
   readonly strategy?: ExecutionStrategy
   readonly steering?: Steering
-}
-
-export interface SubagentOptions extends SessionOptions {
-  /** Goes on when the turn it is opened in ends. */
-  readonly background?: boolean
 }
 
 export interface Session {

@@ -5,7 +5,7 @@ import { freezeDeep } from '../hooks/freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Guard, ResultAnswer } from '../permissions/judges/judge.ts'
 import { isPromiseLike } from '../waiting/promise-like.ts'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../encoding/sha256.ts'
 
 export const isResultJudged = ({ session: { policy }, tool }: ClearedCall): boolean =>
   policy.resultGuards.length > 0 && tool.definition.gated

@@ -4,6 +4,7 @@ import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../ca
 import { attemptsSpent, backOffMs, mayTryAgain, rest, type Failure } from '../calls/attempts.ts'
 import { RunningCall, type Waiting } from '../calls/running-call.ts'
 import type { HostContext } from '../host-context.ts'
+import type { Departing } from '../journal/departures.ts'
 import { observe } from '../hooks/observe.ts'
 import { untilAborted } from '../waiting/cancellation.ts'
 
@@ -14,7 +15,7 @@ export type Done = (ended: ExecutedCall | Refusal) => void
  * Runs the tool in its compartment, again where that does no harm and its time is not over. Whoever waits is called back instead of
  * given promises: every call comes through here, and each promise would be one more turn for all of them.
  */
-export class Execution implements Waiting {
+export class Execution implements Departing, Waiting {
   readonly #call: ClearedCall
   readonly #host: HostContext
   readonly #done: Done
@@ -27,6 +28,10 @@ export class Execution implements Waiting {
     this.#host = host
     this.#done = done
     this.#leftMs = call.timeoutMs ?? call.tool.timeoutMs
+  }
+
+  get isInline(): boolean {
+    return this.#call.tool.extension.arrangement.placement === 'inline'
   }
 
   /** An attempt. Contract: not called while another is under way. */

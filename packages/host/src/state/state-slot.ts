@@ -5,7 +5,7 @@ import {
 import type { EventBus } from '../events.ts'
 import { Turnstile } from '../interaction/turnstile.ts'
 import { migrateSlot, type MigrationSources } from './migration.ts'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../encoding/sha256.ts'
 
 export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
   readonly descriptor: ExtensionDescriptor

@@ -1,8 +1,5 @@
-import type { Clock } from '@bulkhead/contract'
+import { LONGEST_TIMER_MS, type Clock } from '@bulkhead/contract'
 import { Roster, type Entry } from './roster.ts'
-
-/** The longest a timer of the platform can wait; asked for more, it would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 interface Wait {
   readonly due: number

@@ -1,4 +1,4 @@
-import type { Clock } from '@bulkhead/contract'
+import { LONGEST_TIMER_MS, type Clock } from '@bulkhead/contract'
 import type { Crossings } from './crossings.ts'
 
 interface Timer {
@@ -31,7 +31,7 @@ export class ChaosClock implements Clock {
   after(ms: number, run: () => void): () => void {
     const fault = this.#crossings.strike('clock.after', ['hang', 'twice', 'kill'])
     if (fault === 'hang') return () => {}
-    const handle = setTimeout(() => timer.fire(), isBackOff(ms) ? 0 : Math.min(ms, 2 ** 31 - 1))
+    const handle = setTimeout(() => timer.fire(), isBackOff(ms) ? 0 : Math.min(ms, LONGEST_TIMER_MS))
     const timer: Timer = {
       due: this.monotonic() + ms,
       fire: () => {

@@ -105,3 +105,12 @@ test('nobody there, a kind that is not a tool\'s, and a question outside of a ca
     services.interact!('no such call', { kind: 'Ask', prompt: '?' }, new AbortController().signal),
   ).rejects.toMatchObject({ code: 'InteractionUnavailable' })
 })
+
+test('whoever is asked knows on behalf of which call', async () => {
+  const asked = new ScriptedInteractor(({ request }) => ({ status: 'accepted', value: request.kind === 'Approve' ? { decision: 'once' } : 'this one' }))
+  const approving = await createWorld(KEYED).host.openSession({ interactor: asked })
+  await approving.call({ id: 'c1', name: 'echo', arguments: { key: 'a' } })
+  const asking = await createWorld(ASKING).host.openSession({ interactor: asked })
+  await asking.call({ id: 'c2', name: 'echo', arguments: {} })
+  expect(asked.asked.map(({ request, callId }) => [request.kind, callId])).toEqual([['Approve', 'c1'], ['Ask', 'c2']])
+})

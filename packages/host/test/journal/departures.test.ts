@@ -1,23 +1,14 @@
-import type { Notebook, Notes } from '@bulkhead/contract'
+import type { Notebook } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush } from '../twin/clock.ts'
-import { MemoryStore } from '../twin/store.ts'
+import { notingStore } from '../twin/notes.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
-/** A store whose notes say what was asked of them, in one order with what the tools do. */
-function noting(log: string[], faults: Partial<Notebook> = {}) {
-  const notebook: Notebook = {
-    put: (id) => void log.push(`put ${id}`),
-    drop: (id) => void log.push(`drop ${id}`),
-    save: () => void log.push('save'),
-    ...faults,
-  }
-  const notes: Notes = { open: () => notebook, owners: async () => [], left: async () => [], discard: async () => {} }
-  return createWorld({
-    store: Object.assign(new MemoryStore(), { notes }),
-    extensions: [{ tools: { echo: { execute: async ({ n }) => void log.push(`run ${n}`) } } }],
-  })
-}
+/** What the notes are asked for, in one order with what a tool does that runs in this thread. */
+const noting = (log: string[], faults: Partial<Notebook> = {}) => createWorld({
+  store: notingStore(log, faults),
+  extensions: [{ layer: 'bundled', inline: true, tools: { echo: { execute: async ({ n }) => void log.push(`run ${n}`) } } }],
+})
 const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
 
 test('calls of one moment are noted, saved once for all of them, and only then run', async () => {

@@ -20,3 +20,14 @@ test('a rest passes with time, and old deaths are forgotten', () => {
   restarts.died(130_000)
   expect(restarts.restMs(130_000)).toBe(0)
 })
+
+test('one that rests is refused with when it may be started again', () => {
+  const restarts = new Restarts()
+  const clock = { now: () => 0, monotonic: () => 400.5, after: () => () => {} }
+  expect(() => restarts.refuseWhileResting('sample', clock)).not.toThrow()
+  for (const at of [0, 0, 0, 0]) restarts.died(at)
+  expect(() => restarts.refuseWhileResting('sample', clock)).toThrow(expect.objectContaining({
+    code: 'CompartmentQuarantined', message: 'The extension "sample" died 4 times and rests until 1970-01-01T00:00:00.600Z.',
+    data: { extension: 'sample', retryAfterMs: 600, until: '1970-01-01T00:00:00.600Z' },
+  }))
+})

@@ -139,3 +139,13 @@ test('a host that closes in the middle of a reload leaves nothing behind', async
   expect(world.sandbox.alive).toEqual([])
   await expect(world.host.reload()).rejects.toMatchObject({ code: 'HostClosed' })
 })
+
+test('whoever shows a list of tools hears that it is another one, also where nothing was started', async () => {
+  const world = createWorld({ extensions: [{ id: 'one', tools: { first: {} } }] })
+  const lists: (readonly string[])[] = []
+  world.host.on(() => lists.push(world.host.tools().map(({ name }) => name)), ['ToolsChanged'])
+  world.find({ extensions: [{ id: 'one', tools: { first: {} } }, { id: 'two', tools: { second: {} } }] })
+  await world.host.reload()
+  await world.host.unregister('one')
+  expect(lists).toEqual([['first', 'second'], ['second']])
+})

@@ -170,7 +170,7 @@ test('one question shows all that wants a word, and nothing in it can hide', asy
       'the rule "echo *" of the session#/rules/0 asks',
       'the tool acts on this machine',
       'unusual\\u{1b}[31m',
-      'the tool is gated',
+      'this tool runs only when somebody agrees',
     ],
   }])
 })

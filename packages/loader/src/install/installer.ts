@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { BulkheadError, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
+import { BulkheadError, forms, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest, type OptionForms } from '@bulkhead/contract'
 import { gt } from 'semver'
 import { packageDigest } from '../digest.ts'
 import { coveredFiles } from '../files/integrity-file.ts'
@@ -22,6 +22,11 @@ import { proveCandidate } from './prove-candidate.ts'
 import { TrustRenewal } from './trust-renewal.ts'
 import { compare, judge } from './verdict.ts'
 
+const OPTIONS: OptionForms<InstallerOptions> = {
+  loader: forms.object, layer: forms.oneOf('global', 'project'), workspace: forms.text, cwd: forms.text, npmKeys: forms.anything,
+  registry: forms.fields({ url: forms.text, token: forms.text, signal: forms.signal, onProgress: forms.method }),
+}
+
 /** Brings packages into one layer. Nothing of a package runs, and nothing is written before somebody has agreed to it. */
 export class Installer {
   readonly #options: InstallerOptions
@@ -31,6 +36,7 @@ export class Installer {
 
   /** Throws ConfigInvalid for options that cannot be used. */
   constructor(options: InstallerOptions) {
+    requireOptions('Installer', options, OPTIONS, 'loader', 'layer', 'workspace', 'cwd')
     this.#options = options
     this.#settings = settle(options.loader)
     const { globalRoot, projectFolder } = this.#settings

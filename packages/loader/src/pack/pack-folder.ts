@@ -13,11 +13,12 @@ import { manifestText } from '../stages/manifest-text.ts'
 import { writeTarball } from '../tar/write-tarball.ts'
 import { integrityText } from './integrity-text.ts'
 import { isNeverPacked, packedPaths } from './packed-files.ts'
+import { usesDependencies } from './uses-dependencies.ts'
 
 export interface PackOptions {
   /** Roots and configuration do not count: a package is packed alike everywhere. */
   readonly loader: LoaderOptions
-  /** Makes one ES module of a module and everything it imports. Called where the folder has dependencies installed. */
+  /** Makes one ES module of a module and everything it imports. Called where its code uses dependencies that are installed beside it. */
   readonly bundle?: (main: string) => Promise<string>
 }
 
@@ -43,10 +44,10 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
   const packed = packedPaths([...bytes.keys()], bytes.get('package.json'))
   const files = new Map(packed.filter((path) => path !== INTEGRITY_FILE).map((path) => [path, bytes.get(path)!]))
 
-  const bundled = skipped.includes('node_modules')
+  const bundled = skipped.includes('node_modules') && usesDependencies(folder, files)
   if (bundled) {
     const main = mainOf(folder, files)
-    if (bundle === undefined) throw new BulkheadError('ModuleNotFound', 'The folder has dependencies installed and nothing to bundle them with.')
+    if (bundle === undefined) throw new BulkheadError('ModuleNotFound', 'The code uses dependencies that are installed beside it, and there is nothing to bundle them with.')
     files.set(main, Buffer.from(await bundle(main)))
   }
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))

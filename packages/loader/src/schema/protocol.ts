@@ -19,5 +19,10 @@ export interface SchemaAnswer {
   readonly fault?: SchemaFault
 }
 
-/** The first message of the thread, before any answer. */
-export const READY = 'ready'
+/** What the thread says: first that it is ready, then one answer for each question. */
+export interface SchemaMessage {
+  /** Absent: it is ready. */
+  readonly answer?: SchemaAnswer
+  /** The processor time that the thread has used since it began. */
+  readonly cpuMs: number
+}

@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/contract'
-import { READY, type SchemaAnswer, type SchemaQuestion } from './protocol.ts'
+import type { SchemaAnswer, SchemaMessage, SchemaQuestion } from './protocol.ts'
 
 type Asked = Omit<SchemaQuestion, 'id'>
 type Answered = Omit<SchemaAnswer, 'id'>
@@ -14,21 +14,31 @@ interface Waiting {
 
 /** A thread that does not come up in this time never will. */
 const START_MS = 60_000
+/** How much longer than its time a schema may take where the machine gives the thread no more of it. */
+const PATIENCE = 12
 /** After so long without a question the thread is ended; the next question starts another. */
 const IDLE_MS = 5_000
 
 /**
  * Has strangers' schemas compiled, and values checked with them, in a thread of its own, which has no rights once its
- * modules are loaded. A schema that takes longer than it may, or takes the thread down, is at fault by that; those behind it are
- * compiled in the next thread. The thread starts with the first question and keeps no process alive that has nothing to ask.
+ * modules are loaded. A schema that needs more of the processor than it may, or takes the thread down, is at fault by that; those
+ * behind it are compiled in the next thread. Time in which the thread did not run is not held against a schema. The thread starts with the first question and keeps no process alive that has nothing to ask.
  */
 export class SchemaThread {
   /** In the order they were asked, which is the order they are answered. */
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
   #ready = false
+  /** What the thread had used of the processor when it last spoke. */
+  #cpuMs = 0
+  readonly #code: URL
   #timer: NodeJS.Timeout | undefined
+  #looks: NodeJS.Timeout | undefined
   #next = 0
+
+  constructor(code = new URL('./thread.ts', import.meta.url)) {
+    this.#code = code
+  }
 
   /** Contract: never rejects, and resolves in bounded time. */
   ask(asked: Asked): Promise<Answered> {
@@ -44,14 +54,14 @@ export class SchemaThread {
   #start(): void {
     let worker: Worker
     try {
-      worker = new Worker(new URL('./thread.ts', import.meta.url), { ...threadRights(), resourceLimits: { maxOldGenerationSizeMb: 512 } })
+      worker = new Worker(this.#code, { ...threadRights(), resourceLimits: { maxOldGenerationSizeMb: 512 } })
     } catch (error) {
       this.#giveUp(`no thread can be started: ${messageOf(error).replace(/\.$/, '')}`)
       return
     }
     this.#worker = worker
     let reason = 'its thread ended'
-    worker.on('message', (message: SchemaAnswer | typeof READY) => {
+    worker.on('message', (message: SchemaMessage) => {
       if (this.#worker === worker) this.#hear(message)
     })
     worker.on('error', (error) => void (reason = messageOf(error)))
@@ -61,21 +71,29 @@ export class SchemaThread {
     this.#watch()
   }
 
-  #hear(message: SchemaAnswer | typeof READY): void {
-    if (message === READY) {
-      this.#ready = true
-      for (const { question } of this.#waiting.values()) this.#worker?.postMessage(question)
-    } else {
-      const { id, ...answer } = message
-      this.#waiting.get(id)?.settle(answer)
-      this.#waiting.delete(id)
-    }
+  #hear({ answer, cpuMs }: SchemaMessage): void {
+    if (answer) this.#answered(answer, cpuMs - this.#cpuMs)
+    else for (const { question } of this.#waiting.values()) this.#worker?.postMessage(question)
+    this.#ready = true
+    this.#cpuMs = cpuMs
     this.#watch()
+  }
+
+  #answered({ id, ...answer }: SchemaAnswer, usedMs: number): void {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined) return
+    const { question: { limits: { schemaMs } }, settle } = waiting
+    if (usedMs > schemaMs) {
+      this.#refuse(waiting, tooSlow(schemaMs))
+      return
+    }
+    this.#waiting.delete(id)
+    settle(answer)
   }
 
   /** Times whoever is first in line, or how long there is nobody. */
   #watch(): void {
-    clearTimeout(this.#timer)
+    this.#stopTimers()
     if (this.#worker === undefined) return
     const [first] = this.#waiting.values()
     if (first === undefined) {
@@ -84,8 +102,21 @@ export class SchemaThread {
       return
     }
     this.#worker.ref()
-    const ms = this.#ready ? first.question.limits.schemaMs : START_MS
-    this.#timer = setTimeout(() => this.#end(`takes longer than ${ms} ms to compile`), ms)
+    if (!this.#ready) {
+      this.#timer = setTimeout(() => this.#end(`it was not ready within ${START_MS} ms`), START_MS)
+      return
+    }
+    const { schemaMs } = first.question.limits
+    this.#timer = setTimeout(() => this.#end(`is not compiled after ${PATIENCE * schemaMs} ms`), PATIENCE * schemaMs)
+    this.#looks = setInterval(() => void this.#look(first, this.#worker!), schemaMs)
+  }
+
+  /** Whether the first in line has used up its time. A thread that does not even tell is ended by the other timer. */
+  async #look(first: Waiting, worker: Worker): Promise<void> {
+    const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }))
+    const { question: { id, limits: { schemaMs } } } = first
+    const isStill = this.#worker === worker && this.#waiting.keys().next().value === id
+    if (isStill && (user + system) / 1_000 - this.#cpuMs > schemaMs) this.#end(tooSlow(schemaMs))
   }
 
   /** The first in line is to blame, unless the thread never came up; the others go on in another. */
@@ -110,14 +141,21 @@ export class SchemaThread {
     settle({ verdict: { ok: false, faults: [{ path: '', message, ...(noThread && { noThread }) }] } })
   }
 
-  #drop(): Worker | undefined {
+  #stopTimers(): void {
     clearTimeout(this.#timer)
+    clearInterval(this.#looks)
+  }
+
+  #drop(): Worker | undefined {
+    this.#stopTimers()
     const worker = this.#worker
     this.#worker = undefined
     this.#ready = false
     return worker
   }
 }
+
+const tooSlow = (ms: number): string => `takes more than ${ms} ms of the processor to compile`
 
 /**
  * What the thread may do until its modules are loaded. Where the process keeps compiled code, in `code`, it does so too, since to

@@ -2,7 +2,7 @@
 import { flushCompileCache } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort } from 'node:worker_threads'
-import { READY, type SchemaAnswer, type SchemaQuestion } from './protocol.ts'
+import type { SchemaAnswer, SchemaMessage, SchemaQuestion } from './protocol.ts'
 import { SchemaCompiler } from './schema-compiler.ts'
 
 let compiler: SchemaCompiler | undefined
@@ -17,8 +17,13 @@ function answer({ id, limits, schema, checksValues, value }: SchemaQuestion): Sc
   return { id, verdict: { ok: true, subschemas: compiled.subschemas }, ...(fault !== undefined && { fault }) }
 }
 
+function say(said: Omit<SchemaMessage, 'cpuMs'>): void {
+  const { user, system } = process.threadCpuUsage()
+  parentPort?.postMessage({ ...said, cpuMs: (user + system) / 1_000 } satisfies SchemaMessage)
+}
+
 flushCompileCache()
 // Its modules are loaded, and strangers are heard from here on.
 process.permission.drop('fs')
-parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(answer(question)))
-parentPort?.postMessage(READY)
+parentPort?.on('message', (question: SchemaQuestion) => say({ answer: answer(question) }))
+say({})

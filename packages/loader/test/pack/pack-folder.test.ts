@@ -39,13 +39,28 @@ describe('packing a folder', () => {
       ['README.md', 'assets/a/b.txt', 'bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js', 'package.json'])
   })
 
-  test('bundles where dependencies are installed, links among them or not', async () => {
+  test('bundles where dependencies are used, links among them or not', async () => {
     using home = new HomeFixture()
-    const files = { ...packageFiles(), 'node_modules/dep/index.js': 'module.exports = 1' }
+    const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }
     expect(await codeOf(pack(home, files))).toBe('ModuleNotFound')
     symlinkSync('dep', join(home.base, 'weather-source', 'node_modules', 'linked'))
     const packed = await pack(home, {}, async (main) => `export default "the bundle of ${main}"`)
     expect([packed.bundled, packed.leftOut, Buffer.from(packed.files.get('index.js')!).toString()]).toEqual([true, ['node_modules'], 'export default "the bundle of index.js"'])
+  })
+
+  test.each<[string, boolean, Parameters<typeof folderOf>[1]]>([
+    ['nothing of what is installed', false, { 'lib/more.js': '// dep is not needed\nexport const depth = "my-dep dep2"', 'README.md': 'import "dep"' }],
+    ['what every compartment has', false, { 'lib/more.js': 'import "@bulkhead/contract"; import "@bulkhead/contract/author"' }],
+    ['a module', true, { 'lib/more.js': "export * from'dep'" }],
+    ['a part of one', true, { 'lib/more.js': 'const x = await import(`dep/part.js`)' }],
+    ['one of a scope', true, { 'lib/more.cjs': 'require("@acme/dep")' }],
+    ['one by a path', true, { 'lib/more.js': 'import "../node_modules/other/x.js"' }],
+    ['one by a name of its own', true, { 'package.json': { imports: { '#dep': 'dep' } } }],
+  ])('bundles only for code that uses a dependency: %s', async (_, bundled, files) => {
+    using home = new HomeFixture()
+    const installed = { 'node_modules/dep/index.js': '', 'node_modules/@acme/dep/index.js': '', 'node_modules/@bulkhead/contract/index.js': '', 'node_modules/.bin/dep': '' }
+    expect(await pack(home, { ...packageFiles(), ...installed, ...files }, async () => 'export default 1')).toMatchObject({ bundled, leftOut: ['node_modules'] })
+    if (!bundled) expect(await pack(home, {})).toMatchObject({ bundled })
   })
 
   test.each([

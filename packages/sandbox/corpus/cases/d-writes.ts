@@ -94,4 +94,9 @@ export const writes = [
       file: await attempt(async () => use(await reach('buffer'), 'File') && 'there'),
     }
   `, { blob: 'BuiltinDenied', global: 'absent', buffer: 'absent', file: 'absent' }),
+  attack(354, 'a file that may only be written is read by guesses', `
+    await runtime.fs.write('own/out/guessed.txt', 'secret')
+    return { right: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'secret', 'x')),
+      wrong: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'nothing', 'x')) }
+  `, { right: 'CapabilityDenied', wrong: 'CapabilityDenied' }, { requires: { fs: { write: ['own/out/**'] } }, control: 'none', alone: true }),
 ]

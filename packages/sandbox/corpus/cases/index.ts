@@ -16,6 +16,7 @@ import { realmReach } from './k-realm-reach.ts'
 import { threads } from './l-threads.ts'
 import { wire } from './m-wire.ts'
 import { data } from './n-data.ts'
+import { brokerWork } from './o-broker.ts'
 import { exhaustion } from './o-exhaustion.ts'
 import { memory } from './o-memory.ts'
 import { lifecycle } from './p-lifecycle.ts'
@@ -26,7 +27,7 @@ import { sideChannels } from './r-side-channels.ts'
 export const ATTACKS: readonly Attack[] = [
   fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmInsides,
   realmReach, threads, wire, data,
-  exhaustion, memory, lifecycle, manifest, sideChannels,
+  exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels,
 ].flat().toSorted((one, other) => one.id - other.id)
 
 /** Those that must be contained on a system such as this one. */

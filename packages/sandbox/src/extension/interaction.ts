@@ -1,6 +1,6 @@
 import type { Interact, InteractionOption, InteractionRequest, InteractionResponse, Json } from '@bulkhead/contract'
 import { CodedError } from '../wire/remote-error.ts'
-import type { AskForCall } from './runtime.ts'
+import type { AskForCall } from './ask.ts'
 
 /** The asking part of a runtime: each method one request, the answer checked for the kind it promises. */
 export function interaction(ask: AskForCall): Interact {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Net, NetRequest, NetResponse } from '@bulkhead/contract'
 import { CodedError } from '../wire/remote-error.ts'
-import type { AskForCall } from './runtime.ts'
+import type { AskForCall } from './ask.ts'
 
 interface Head {
   readonly url: string

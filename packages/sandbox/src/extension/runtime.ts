@@ -1,12 +1,13 @@
 import type { AnyRuntime, BrokerMethod, Json, Outcome, Power, SessionMemory } from '@bulkhead/contract'
 import { CodedError } from '../wire/remote-error.ts'
-import type { Ask } from './ask.ts'
+import type { Ask, AskForCall } from './ask.ts'
 import { fileAccess } from './file-access.ts'
 import { interaction } from './interaction.ts'
 import type { LogSender } from './log.ts'
 import { netAccess } from './net-access.ts'
 import type { RunningCall } from './running-call.ts'
 import { shellAccess } from './shell-access.ts'
+import { UNDECLARED_RUNTIME } from './undeclared.ts'
 
 export interface RuntimeParts {
   readonly toolName: string
@@ -15,15 +16,12 @@ export interface RuntimeParts {
   readonly log: LogSender
 }
 
-/** A capability call of one tool call: the broker judges it by the grant of that call's tool. */
-export type AskForCall = (method: BrokerMethod, ...args: readonly unknown[]) => Promise<Json>
-
 /** How a member of a runtime is made for one call. */
 type Member = (call: RunningCall) => unknown
 
 /**
- * Makes what `execute` is given beside its arguments: only what was granted is there. Nothing in it is a check; a tool that
- * gets around it meets the broker. The members are accessors of a prototype made once for each tool, for a call should not
+ * Makes what `execute` is given beside its arguments: only what was granted is there, and reaching for anything else says what to
+ * declare. Nothing in it is a check; a tool that gets around it meets the broker. The members are accessors of a prototype made once for each tool, for a call should not
  * pay for what it does not look at.
  */
 export function runtimeOf({ toolName, powers, ask, log }: RuntimeParts): (call: RunningCall) => AnyRuntime {
@@ -60,7 +58,7 @@ class CallRuntime {
   #made: Map<string, unknown> | undefined
 
   static {
-    Object.freeze(this.prototype)
+    Object.freeze(Object.setPrototypeOf(this.prototype, UNDECLARED_RUNTIME))
   }
 
   constructor(call: RunningCall) {

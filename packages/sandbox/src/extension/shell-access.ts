@@ -1,5 +1,5 @@
 import type { PipeOptions, PipeResult, Shell, ShellResult, ShellStage } from '@bulkhead/contract'
-import type { AskForCall } from './runtime.ts'
+import type { AskForCall } from './ask.ts'
 
 /** The command part of a runtime: a name and an argument vector, as they are. */
 export function shellAccess(ask: AskForCall): Shell {

@@ -13,6 +13,10 @@ export class InvokedCall implements OpenCall {
     this.#invocation = invocation
   }
 
+  get hostCallId(): string {
+    return this.#invocation.callId
+  }
+
   get signal(): AbortSignal {
     return this.#invocation.signal
   }

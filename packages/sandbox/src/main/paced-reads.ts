@@ -1,10 +1,14 @@
 import type { BrokerMethod, Json } from '@bulkhead/contract'
 import type { BrokerMethods } from './broker/broker.ts'
 
-/** Methods whose answers may be long, and wait for nobody. Those that search take longer, and do not hold up the others. */
+/**
+ * Methods whose answers may be long, or that wait for a disk: its threads serve all compartments in turn. They wait for nobody else.
+ * Those that search take longer, and do not hold up the others; nor do those that read hold up those that write.
+ */
 const LANES: readonly (readonly BrokerMethod[])[] = [
-  ['fs.read', 'fs.list', 'state.read', 'session.read'],
+  ['fs.read', 'fs.list', 'fs.stat', 'state.read', 'session.read'],
   ['fs.glob', 'fs.find', 'fs.search'],
+  ['fs.write', 'fs.edit', 'fs.remove'],
 ]
 const AT_ONCE = 8
 /** What a compartment may leave unread before it gets more. */
@@ -13,8 +17,9 @@ const UNREAD_BYTES = 8 * 1024 * 1024
 type Read = (callId: unknown, ...args: readonly Json[]) => Promise<Json>
 
 /**
- * The methods of a broker, a few long answers at a time. A compartment may ask for a thousand at once, of eight megabytes each;
- * the host would hold all of them until they are read. The rest wait for their turn, in which they are judged.
+ * The methods of a broker, a few of these at a time. A compartment may ask for a thousand at once, of eight megabytes each;
+ * the host would hold all of them until they are read, and its disks would have no time for others. The rest wait for their
+ * turn, in which they are judged.
  */
 export class PacedReads {
   readonly methods: BrokerMethods

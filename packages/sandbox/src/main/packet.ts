@@ -14,6 +14,9 @@ const NINE = 0x39
 const UPPER_E = 0x45
 const LOWER_E = 0x65
 
+/** So many characters after a mark the next one may be far. */
+const LONG_GAP = 32
+
 /** No number becomes infinite that has no exponent and fewer digits than this. */
 const INFINITE_DIGITS = 309
 
@@ -77,6 +80,7 @@ function formOf(text: string, { maxDepth, maxNodes }: JsonLimits): 'plain' | 'ou
         extreme ||= isDigit(text.charCodeAt(at - 1))
         continue
       default:
+        if (at - mark > LONG_GAP) at = nextMark(text, at) - 1
         continue
     }
     extreme ||= at - mark > INFINITE_DIGITS
@@ -89,14 +93,23 @@ const isDigit = (char: number): boolean => char >= ZERO && char <= NINE
 
 const closes = (char: number): boolean => char === CLOSE_ARRAY || char === CLOSE_OBJECT
 
-/** The index of the closing quote, or -1. Most of a large text is strings, and this steps over them at native speed. */
+/** The index of the closing quote, or -1. Most of a large text is strings, and this steps over most of them at native speed. */
 function endOfString(text: string, open: number): number {
-  let end = text.indexOf('"', open + 1)
-  while (end >= 0) {
-    let escapes = end
-    while (text.charCodeAt(escapes - 1) === BACKSLASH) escapes--
-    if ((end - escapes) % 2 === 0) return end
-    end = text.indexOf('"', end + 1)
+  const end = text.indexOf('"', open + 1)
+  if (end < 0 || text.charCodeAt(end - 1) !== BACKSLASH) return end
+  // What is escaped is told from the beginning on: from the end, each of many quotes would be asked about by itself.
+  for (let at = open + 1; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === BACKSLASH) at++
+    else if (char === QUOTE) return at
   }
   return -1
 }
+
+/** From where on there may be a mark again, or an exponent; the end where there is none. At native speed, one look at a time. */
+function nextMark(text: string, from: number): number {
+  MARKS.lastIndex = from
+  return MARKS.test(text) ? MARKS.lastIndex - 1 : text.length
+}
+
+const MARKS = /["[\]{},:eE]/g

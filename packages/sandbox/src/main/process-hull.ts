@@ -123,7 +123,7 @@ class ProcessHull implements EmptyHull {
     this.#limits = limits
     for (const held of this.#held) held.ref()
     control.write(`${JSON.stringify({ memoryMb, cpuMs } satisfies HullAssignment)}\n`)
-    const transport = socketTransport(channel, { maxFrameBytes: messageBytes, readOnlyWhenDrained: true })
+    const transport = socketTransport(channel, { maxFrameBytes: messageBytes, readOnlyWhenDrained: true, restsAfterLong: true })
     transport.send(JSON.stringify(termsOf(limits)))
     return {
       transport,

@@ -22,7 +22,7 @@ const MAX_QUEUED_BYTES = 2 * MANIFEST_LIMITS.packageBytes
 export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits): Peer {
   const ended = Promise.withResolvers<BulkheadError | undefined>()
   let hangUp: NodeJS.Timeout | undefined
-  const reads = new PacedReads(boundedWrites(broker.methods), () => hull.transport.queuedBytes)
+  const reads = new PacedReads(broker.methods, () => hull.transport.queuedBytes)
   const link = new Link(hull.transport, {
     inspector: new Gate(limits),
     maxMessageBytes: Infinity,
@@ -42,7 +42,8 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     link.close()
     ended.resolve(exitError(exit))
   })
-  expose(reads.methods, link.broker)
+  // What waits for its turn is held as well.
+  expose(boundedWrites(reads.methods), link.broker)
   const remote = new Remote(link.call)
   return {
     load: (request) => remote.call('load', request),

@@ -1,5 +1,5 @@
 import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
-import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
+import { BulkheadError, DEFAULT_LIMITS, forms, requireOptions, type OptionForms } from '@bulkhead/contract'
 import type { OperatorSurroundings } from './broker/shell/surroundings.ts'
 import { openCompartment } from './open.ts'
 import type { Census } from './pool/hull-pool.ts'
@@ -38,8 +38,16 @@ const IDLE_MS = 300_000
 /** Who was called just now will soon be again. */
 const UNUSED_MS = 250
 
-/** Places for code of extensions, all of them ended by `close`. */
-export function createSandbox({ workspace, idleMs = IDLE_MS, operator, kept, ...options }: SandboxOptions): PooledSandbox {
+const OPTIONS: OptionForms<SandboxOptions> = {
+  workspace: forms.text, idleMs: forms.above(0), kept: forms.list(forms.text),
+  operator: forms.fields({ path: forms.list(forms.text), env: forms.values(forms.text), outputBytes: forms.above(0) }),
+  spares: forms.values(forms.number), most: forms.values(forms.number), os: forms.oneOf('auto', 'require', 'off'),
+}
+
+/** Places for code of extensions, all of them ended by `close`. Throws ConfigInvalid for options that cannot be used. */
+export function createSandbox(given: SandboxOptions): PooledSandbox {
+  requireOptions('createSandbox', given, OPTIONS, 'workspace')
+  const { workspace, idleMs = IDLE_MS, operator, kept, ...options } = given
   const sessions = new Set<CompartmentSession>()
   const pools = createPools(options, (placement) => makeRoom(placement))
   const opening = new Set<Promise<unknown>>()

@@ -7,6 +7,7 @@ import type { Question } from '../wire/remote.ts'
 import type { Broker } from './broker/broker.ts'
 import type { Asking, CallerOwner, Judgement } from './caller.ts'
 import { Caller } from './caller.ts'
+import { closedEarly } from './closed-early.ts'
 import { InvokedCall } from './invoked-call.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
@@ -116,7 +117,7 @@ export class Session implements RestingSession {
 
   close(reason?: BulkheadError): Promise<void> {
     this.#closing = true
-    this.#kill(reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.'))
+    this.#kill(reason ?? closedEarly())
     return Promise.all([this.#peer.gone, this.#broker.close()]).then(() => undefined)
   }
 

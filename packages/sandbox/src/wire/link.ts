@@ -6,6 +6,7 @@ import type { Message } from './message.ts'
 import { KINDS, messagesOf, whole } from './message.ts'
 import { CodedError } from './remote-error.ts'
 import type { Packet, Transport } from './transport.ts'
+import { Vigil } from './vigil.ts'
 
 /** One side's judgement of what crosses. */
 export interface Inspector {
@@ -47,6 +48,7 @@ export class Link {
   readonly broker: Conversation
   readonly #transport: Transport
   readonly #options: LinkOptions
+  readonly #vigil = new Vigil()
   #messages: string[] = []
   #texts: string[] = []
   #chars = 0
@@ -115,12 +117,14 @@ export class Link {
 
   #flush(): void {
     if (this.#messages.length === 0 || this.#closed) return
-    const json = this.#messages.length === 1 ? this.#messages[0]! : `[${this.#messages.join(',')}]`
+    const isSingle = this.#messages.length === 1
+    const json = isSingle ? this.#messages[0]! : `[${this.#messages.join(',')}]`
     const packet: Packet = this.#texts.length === 0 ? json : [json, ...this.#texts]
     this.#messages = []
     this.#texts = []
     this.#chars = 0
     this.#transport.send(packet)
+    if (isSingle) this.#vigil.said()
     if (this.#transport.queuedBytes > this.#options.maxQueuedBytes) {
       this.#close(new Error(`The other side left ${this.#transport.queuedBytes} bytes unread.`))
     }
@@ -128,6 +132,7 @@ export class Link {
 
   #receive(packet: unknown): void {
     if (this.#closed) return
+    this.#vigil.heard()
     let messages: readonly Message[]
     try {
       messages = this.#options.inspector.received(packet)

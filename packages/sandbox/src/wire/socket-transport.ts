@@ -13,10 +13,17 @@ export interface SocketTransportOptions {
    * for the other to read.
    */
   readonly readOnlyWhenDrained: boolean
+  /** Stop reading after a long packet that took long: by these the other side gets a quarter of this thread, not all of it. */
+  readonly restsAfterLong?: boolean
 }
 
 /** What may be left without a stop. With as little as a socket holds, long texts would only ever go one way at a time. */
 const UNREAD_BYTES = 8 * 1024 * 1024
+
+/** Shorter packets take no time to speak of, nor does to measure it. */
+const LONG_CHARS = 256 * 1024
+const LONG_MS = 5
+const REST_PER_MS = 3
 
 /** Keeps nothing of what it is given, and looks at no more of it than it is told. */
 type Take = (chunk: Buffer, length: number) => void
@@ -54,10 +61,19 @@ export function descriptorTransport(fd: number): Transport {
 
 function transportOver(
   socket: Socket,
-  { maxFrameBytes, readOnlyWhenDrained }: SocketTransportOptions,
+  { maxFrameBytes, readOnlyWhenDrained, restsAfterLong = false }: SocketTransportOptions,
   read: (take: Take) => void,
 ): Transport {
   const decoder = new FrameDecoder(maxFrameBytes)
+  let isResting = false
+  const rest = (ms: number): void => {
+    isResting = true
+    socket.pause()
+    setTimeout(() => {
+      isResting = false
+      if (socket.writableLength <= UNREAD_BYTES) socket.resume()
+    }, ms).unref()
+  }
   return {
     get queuedBytes() {
       return socket.writableLength
@@ -78,10 +94,15 @@ function transportOver(
         receiver.closed(error)
       }
       const deliver = (packet: Packet): void => {
-        if (!closed) receiver.packet(packet)
+        if (closed) return
+        if (!restsAfterLong || charsIn(packet) < LONG_CHARS) return receiver.packet(packet)
+        const began = performance.now()
+        receiver.packet(packet)
+        const took = performance.now() - began
+        if (took > LONG_MS) rest(took * REST_PER_MS)
       }
       socket.on('drain', () => {
-        socket.resume()
+        if (!isResting) socket.resume()
         receiver.drained?.()
       })
       // A reset is how a killed process hangs up; it says no more than the close that follows.
@@ -100,4 +121,11 @@ function transportOver(
       socket.destroy()
     },
   }
+}
+
+function charsIn(packet: Packet): number {
+  if (typeof packet === 'string') return packet.length
+  let chars = 0
+  for (const text of packet) chars += text.length
+  return chars
 }

@@ -71,4 +71,12 @@ describe('a search', () => {
     call.abort(new Error('enough'))
     await expect(search).rejects.toThrow('enough')
   })
+
+  it('keeps its time inside one folder too, however long names take to match', async () => {
+    const workspace = await temporaryFolder()
+    await put(workspace, ...Array.from({ length: 3_000 }, (_, index) => `${'a'.repeat(200)}${index}`))
+    const { fs } = openFs(workspace, { read: ['**'] }, { globLimits: { timeMs: 25 } })
+    const costly = Array.from({ length: 48 }, (_, index) => `${'*a'.repeat(8)}*x${index}`)
+    expect(await codeOf(fs.glob(`{${costly.join(',')}}`))).toBe('OutputTooLarge')
+  })
 })

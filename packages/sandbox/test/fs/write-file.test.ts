@@ -8,7 +8,7 @@ import { codeOf, openFs, put } from './ground.ts'
 describe('writing', () => {
   it('makes the folders that are missing on the way, where the grant covers them', async () => {
     const workspace = await temporaryFolder()
-    const { fs } = openFs(workspace, { write: ['out/**', 'flat/*.md', 'a/b/c.txt'] })
+    const { fs } = openFs(workspace, { read: ['**'], write: ['out/**', 'flat/*.md', 'a/b/c.txt'] })
     expect(await fs.write('out/x/y/z.txt', 'deep')).toEqual({ bytes: 4, created: true })
     expect(await readFile(join(workspace, 'out/x/y/z.txt'), 'utf8')).toBe('deep')
     expect(await codeOf(fs.write('flat/a.md', ''))).toBe('NotFound')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve } from './loopback.ts'
+import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve, serveRaw } from './loopback.ts'
 
 describe('a fetch', () => {
   it('brings status, headers and body of a granted host', async () => {
@@ -125,6 +125,16 @@ describe('a fetch that fails', () => {
     expect(await codeOf(fetchRaw(newNet({ lookup: async () => [] }), callOf(['a.test']), 'http://a.test/'))).toBe('NotFound')
   })
 
+  it.each([
+    ['lines that end in LF alone', 'HTTP/1.1 200 OK\nx: y\ncontent-length: 2\n\nok'],
+    ['a length below nothing', 'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\nx'],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ])('says of an answer with %s that it is none', async (_, answer) => {
+    const server = await serveRaw((socket) => void socket.once('data', () => socket.write(answer)))
+    const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
+    expect(error).toMatchObject(said('ToolExecutionFailed', 'answered with something that is not HTTP'))
+  })
+
   it('tells the tool nothing of addresses', async () => {
     const error = await refusal(fetchRaw(newNet({ lookup: async () => ['10.11.12.13'] }), callOf(['a.test']), 'http://a.test/'))
     expect(error).toMatchObject(said('CapabilityDenied', 'has an address that is not public (private)'))
@@ -136,8 +146,22 @@ describe('a fetch that fails', () => {
       const more = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 5)
       response.once('close', () => clearInterval(more))
     })
-    const error = await refusal(fetchRaw(newNet({ limits: { headersMs: 100 } }), callOf([server.place]), `${server.base}/`))
+    const net = newNet({ limits: { headersMs: 100, interimResponses: Infinity } })
+    const error = await refusal(fetchRaw(net, callOf([server.place]), `${server.base}/`))
     expect(error).toMatchObject(said('ToolExecutionFailed', 'did not answer within 100 ms'))
+  })
+
+  it('ends when there are many interim responses, long before the deadline', async () => {
+    const server = await serveRaw((socket) => {
+      const flood = Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n'.repeat(1_000))
+      const send = (): void => {
+        while (socket.writable && socket.write(flood));
+      }
+      socket.once('data', send).on('drain', send)
+    })
+    const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))
+    expect(error).toMatchObject(said('ToolExecutionFailed', 'sent more than 32 responses before its answer'))
+    await closed(server.sockets[0]!)
   })
 
   it('ends at the deadline for headers before there is a connection', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, codeOf, fetchRaw, newNet, reach, serve } from './loopback.ts'
-
+import { callOf, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
 
 /** Two servers at one port: the one at 127.0.0.1 is granted by its address, the one at 127.0.0.2 must never hear anything. */
 async function pair() {
@@ -60,6 +59,12 @@ describe('a name that changes its address', () => {
     const { hosts, url } = await pair()
     const net = newNet({ lookup: async () => ['::ffff:127.0.0.1'] })
     expect(await (await reach(net, callOf(hosts)).fetch(url)).text()).toBe('granted')
+  })
+
+  it.each(['localhost', 'api.localhost'])('is not followed to another machine when it is %s', async (host) => {
+    const net = newNet({ lookup: async () => ['93.184.216.34'] })
+    const error = await refusal(fetchRaw(net, callOf([host]), `http://${host}/`))
+    expect(error).toMatchObject(said('CapabilityDenied', 'has an address that is not of this machine'))
   })
 
   it('gains nothing from a grant of another tool, whose connections it does not share', async () => {

@@ -77,6 +77,20 @@ describe('the body of a response', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(1_000_000)
   })
 
+  it('comes in few pieces, however small its sender has cut it', async () => {
+    const server = await serveRaw((socket) => socket.once('data', () =>
+      socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`)))
+    const [net, call] = [newNet(), callOf([server.place])]
+    const { bodyId } = await fetchRaw(net, call, `${server.base}/`)
+    let [pieces, bytes] = [0, 0]
+    for (let piece = await readRaw(net, call, bodyId!); piece !== null; piece = await readRaw(net, call, bodyId!)) {
+      pieces++
+      bytes += Buffer.from(piece as string, 'base64').length
+    }
+    expect(bytes).toBe(100_000)
+    expect(pieces).toBeLessThan(10_000)
+  })
+
   it('comes in order to readers that do not wait for each other', async () => {
     const bytes = Buffer.from(Array.from({ length: 500_000 }, (_, index) => index % 251))
     const { net, call, url } = await answering((response) => response.end(bytes))

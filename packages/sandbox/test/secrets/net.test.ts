@@ -93,6 +93,16 @@ describe('an answer that has the value in it', () => {
     expect((await net.fetch(`${server.base}/away`, { redirect: 'manual' })).headers['location']).toBe(`/?token=${REDACTED}`)
   })
 
+  it('is cleaned where it is the host that a redirect leads to', async () => {
+    const server = await serve((request, response) =>
+      void response.writeHead(302, { location: `http://${request.headers.authorization}.test/` }).end())
+    const { net, handle } = await fetching(server)
+    const refused = await net.fetch(`${server.base}/`, { headers: { authorization: handle } }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'CapabilityDenied', data: { host: `${REDACTED}.test` } })
+    expect(String(refused)).toContain(REDACTED)
+    expect(String(refused)).not.toContain(SECRET)
+  })
+
   it('is otherwise what it was, to the last byte', async () => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256))
     const server = await serve((_request, response) => response.end(bytes))

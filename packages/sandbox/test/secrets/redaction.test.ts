@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Redaction, REDACTED } from '../../src/main/broker/secrets/redaction.ts'
 
 const SECRET = 'pa ss/w"ö+rd'
+const MARKUP = '<Key>&\'x\'="é/y"'
 
 describe('taking values out of what comes back', () => {
   it.each([
@@ -11,6 +12,24 @@ describe('taking values out of what comes back', () => {
     ['taken for single bytes', Buffer.from(SECRET).toString('latin1')],
   ])('%s', (_, text) => {
     expect(new Redaction([SECRET]).text(`<${text}>`)).toBe(`<${REDACTED}>`)
+  })
+
+  it.each([
+    ['in the query of a URL', (value: string) => new URL(`http://x.test/?${value}`).search.slice(1)],
+    ['in the path of a URL', (value: string) => new URL(`http://x.test/${value}`).pathname.slice(1)],
+    ['in a form', (value: string) => new URLSearchParams({ k: value }).toString().slice(2)],
+    ['in a URL of small letters', (value: string) => encodeURIComponent(value).replaceAll(/%../g, (escape) => escape.toLowerCase())],
+    ['in JSON with its slashes escaped', (value: string) => JSON.stringify(value).slice(1, -1).replaceAll('/', '\\/')],
+    ['in JSON of plain ASCII', (value: string) => JSON.stringify(value).slice(1, -1).replaceAll('ö', '\\u00f6').replaceAll('é', '\\u00e9')],
+    ['in JSON for pages', (value: string) => JSON.stringify(value).slice(1, -1)
+      .replaceAll(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)],
+    ['in a page', (value: string) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;').replaceAll("'", '&#39;')],
+    ['in the name of a host', (value: string) => value.toLowerCase()],
+  ])('%s', (_, written) => {
+    for (const secret of [SECRET, MARKUP, 'Plain-Token_0123456789', 'dG9rZW4/with+all==']) {
+      expect(new Redaction([secret]).text(`[${written(secret)}]`), secret).toBe(`[${REDACTED}]`)
+    }
   })
 
   it('as a header carried it', async () => {

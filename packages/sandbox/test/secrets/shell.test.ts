@@ -20,7 +20,8 @@ interface Running {
 async function running(commands: readonly string[]): Promise<Running> {
   const vault = vaultOf({ TOKEN: { commands: [...commands] } })
   const updates: Json[] = []
-  const call = callOf({ shell: [...any('show'), ...any('other')] }, { onUpdate: (partial) => updates.push(partial) })
+  const allowed = ['show', 'other', 'echo', 'cat'].flatMap((cmd) => any(cmd))
+  const call = callOf({ shell: allowed, fs: { write: [`${ground.workspace.slice(1)}/**`] } }, { onUpdate: (partial) => updates.push(partial) })
   const unit = shellCapability({
     workspace: ground.workspace, tools: [call.tool], path: [ground.bin, '/usr/bin', '/bin'], updateMs: 0, secrets: vault,
   })
@@ -64,6 +65,17 @@ describe('a command', () => {
     const { shell, handle, close } = await running(['show'])
     expect(await codeOf(shell.run('other', [handle]))).toBe('CapabilityDenied')
     expect(await codeOf(shell.run('other', [], { input: handle }))).toBe('CapabilityDenied')
+    await close()
+  })
+
+  it('does not write what it was given into a file', async () => {
+    const { shell, handle, close } = await running(['echo'])
+    const into = { path: 'kept.txt' }
+    expect(await codeOf(shell.pipe([{ cmd: 'echo', args: [handle], stdout: into }]))).toBe('CapabilityDenied')
+    expect(await codeOf(shell.pipe([{ cmd: 'echo', args: [handle] }, { cmd: 'cat', stdout: into }]))).toBe('CapabilityDenied')
+    expect(await codeOf(shell.pipe([{ cmd: 'cat', input: handle, stderr: into }]))).toBe('CapabilityDenied')
+    expect((await shell.pipe([{ cmd: 'echo', args: ['plain'], stdout: into }])).exits[0]!.exitCode).toBe(0)
+    expect((await shell.pipe([{ cmd: 'echo', args: [handle] }, { cmd: 'cat' }])).stdout).toBe(`${REDACTED}\n`)
     await close()
   })
 

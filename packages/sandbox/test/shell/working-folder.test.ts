@@ -1,6 +1,6 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { any, ShellGround } from './shell-ground.ts'
 
 const ground = new ShellGround()
@@ -50,4 +50,12 @@ it.each([
   ['a NUL', 'src\0', 'InputInvalid'],
 ])('but not in %s', async (_, cwd, code) => {
   await expect(pwd(cwd)).rejects.toMatchObject({ code })
+})
+
+it('a workspace that is gone is told as what is missing', async () => {
+  const gone = new ShellGround()
+  onTestFinished(() => gone.clear())
+  const { shell } = gone.open({ shell: any('pwd') })
+  rmSync(gone.workspace, { recursive: true })
+  await expect(shell.run('pwd')).rejects.toMatchObject({ code: 'NotFound', message: '"." does not exist.' })
 })

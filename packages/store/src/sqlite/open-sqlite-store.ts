@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract/plain'
+import { BulkheadError, forms, requireOptions, type OptionForms } from '@bulkhead/contract/plain'
 import { keepFromOthers, prepareLocation } from './location.ts'
 import { BLOCKING_WAIT_MS, patiently } from './patience.ts'
 import { migrate, refuseStrangers } from './schema.ts'
@@ -19,8 +19,11 @@ export interface SqliteStoreOptions {
 const DEFAULT_MAX_BYTES = 1024 ** 3
 const LEAST_MAX_BYTES = 64 * 1024
 
-/** The store that remembers. Rejects with StoreUnavailable, having changed nothing, for a file it must not touch. */
+const OPTIONS: OptionForms<SqliteStoreOptions> = { file: forms.text, maxBytes: forms.number }
+
+/** The store that remembers. Rejects with ConfigInvalid, or with StoreUnavailable for a file it must not touch, having changed nothing. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  requireOptions('openSqliteStore', options, OPTIONS, 'file')
   const file = resolve(options.file)
   const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES
   if (!Number.isSafeInteger(maxBytes) || maxBytes < LEAST_MAX_BYTES) {

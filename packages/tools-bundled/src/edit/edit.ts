@@ -40,7 +40,7 @@ export const edit = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         async execute({ path, old_string, new_string, replace_all = false }, { fs }) {
-          const { replacements, diff = '' } = await fs.edit(path, old_string, new_string, { all: replace_all })
+          const { replacements, diff } = await fs.edit(path, old_string, new_string, { all: replace_all })
           return { path, replacements, diff }
         },
         deriveApprovalKey: ({ path }) => folderKey(path),

@@ -64,10 +64,10 @@ export function createWebSearch(config: SearchConfig = {}): BundledExtension {
 }
 
 async function search(
-  provider: SearchProvider, query: string, limit: number, { net, secrets }: { readonly net: Net; readonly secrets?: Secrets },
+  provider: SearchProvider, query: string, limit: number, runtime: { readonly net: Net; readonly secrets?: Secrets },
 ): Promise<readonly SearchResult[]> {
-  const key = provider.secret === undefined ? undefined : await secrets?.handle(provider.secret)
-  const response = await net.fetch(searchUrl(provider, query), {
+  const key = provider.secret === undefined ? undefined : await runtime.secrets?.handle(provider.secret)
+  const response = await runtime.net.fetch(searchUrl(provider, query), {
     headers: { accept: 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
   })
   if (response.status === 429 || response.status >= 500) {

@@ -1,6 +1,6 @@
 import { canonicalJson, messageOf, type MachineStage, type StateMachine } from '@bulkhead/contract'
 import type { ValidatedCall } from '../../call.ts'
-import { sha256 } from '../../sha256.ts'
+import { sha256 } from '../../encoding/sha256.ts'
 import { presentStage } from './present-stage.ts'
 
 /**

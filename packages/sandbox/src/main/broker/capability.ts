@@ -4,6 +4,8 @@ import { BulkheadError } from '@bulkhead/contract'
 /** A tool call in flight: what it may do, and who hears of it. */
 export interface OpenCall {
   readonly callId: string
+  /** What the host knows it by, where the compartment knows it by another: a call of the same id may not have ended there yet. */
+  readonly hostCallId?: string
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
   onProgress?(text: string): void

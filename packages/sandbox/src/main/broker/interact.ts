@@ -7,7 +7,9 @@ const OPTIONS = 100
 
 /** Questions to a person, as the few kinds a tool may raise; each is rebuilt from its known fields. */
 export function interactCapability(services: CompartmentServices): Capabilities {
-  return { interact: (call, args) => askPerson(services, call, args[0]) }
+  return {
+    interact: ({ callId, hostCallId, signal }, args) => askPerson(services, { callId: hostCallId ?? callId, signal }, args[0]),
+  }
 }
 
 /** Who asks: a tool call, or the phase `init`, which has no id. */

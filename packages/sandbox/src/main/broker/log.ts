@@ -10,7 +10,8 @@ export function logCapability(
   let left = maxBytes
   return (callId, [level, text]) => {
     if (left <= 0 || typeof text !== 'string') return
-    left -= Buffer.byteLength(text)
+    // Each is a line, also one with nothing in it.
+    left -= Buffer.byteLength(text) + 1
     const line = { level: LEVELS.has(level) ? level as LogEntry['level'] : 'info', text, callId: callId ?? undefined }
     services.log(left > 0 ? line : {
       ...line,

@@ -9,9 +9,9 @@ export function sessionCapability({ session }: CompartmentServices): Capabilitie
     throw new BulkheadError('CapabilityUnavailable', 'This host keeps nothing for a session.')
   }
   return {
-    'session.read': async (call) => await access().read(call.callId) as unknown as JsonObject,
-    async 'session.write'(call, args) {
-      await access().write(call.callId, args[0] ?? null)
+    'session.read': async ({ callId, hostCallId }) => await access().read(hostCallId ?? callId) as unknown as JsonObject,
+    async 'session.write'({ callId, hostCallId }, args) {
+      await access().write(hostCallId ?? callId, args[0] ?? null)
       return null
     },
   }

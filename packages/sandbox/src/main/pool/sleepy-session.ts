@@ -2,15 +2,13 @@ import type {
   CompartmentEnd, CompartmentRequest, CompartmentSession, Json, JsonObject, LifecyclePhase, Placement, StoredState,
   ToolInvocation,
 } from '@bulkhead/contract'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError, LONGEST_TIMER_MS, messageOf } from '@bulkhead/contract'
+import { closedEarly } from '../closed-early.ts'
 import type { RestingSession } from '../resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
 
 export type OpenSession = (request: CompartmentRequest) => Promise<RestingSession>
-
-/** The longest a timer of the platform can wait; asked for more, it would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
  * A session whose compartment is given back when nobody has called it for a while, or when another one needs its place, and
@@ -107,7 +105,7 @@ export class SleepySession implements CompartmentSession {
   }
 
   async close(reason?: BulkheadError): Promise<void> {
-    const why = reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.')
+    const why = reason ?? closedEarly()
     this.#finish({ kind: 'closed' }, why)
     await Promise.all([this.#last?.close(reason), this.#falling, this.#waking?.catch(() => undefined)])
   }

@@ -3,6 +3,7 @@ import type {
   ToolInvocation,
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import { closedEarly } from '../closed-early.ts'
 import type { RestingSession } from '../resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
@@ -105,7 +106,7 @@ export class SpreadSession implements RestingSession {
   }
 
   async close(reason?: BulkheadError): Promise<void> {
-    const why = reason ?? new BulkheadError('CompartmentKilled', 'The compartment was closed while it was still needed.')
+    const why = reason ?? closedEarly()
     await this.#finish({ kind: 'closed' }, why)
     await Promise.all(this.#leaving)
   }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -64,11 +64,54 @@ describe('editing', () => {
     expect(await codeOf((await editor(Uint8Array.of(0xff, 0xfe, 0x61))).fs.edit('f.txt', 'a', 'b'))).toBe('InputInvalid')
   })
 
-  it('shows nothing to a tool that may not read', async () => {
+  it('is not for a tool that may not read: what occurs in a file is what is in it', async () => {
     const workspace = await temporaryFolder()
     await writeFile(join(workspace, 'f.txt'), 'secret\nold\n')
     const { fs } = openFs(workspace, { read: ['other/**'], write: ['**'] })
-    expect(await fs.edit('f.txt', 'old', 'new')).toEqual({ replacements: 1 })
+    const told = await Promise.all(['secret', 'nothing'].map((guess) => fs.edit('f.txt', guess, 'new').catch((error: Error) => error.message)))
+    expect(new Set(told)).toEqual(new Set([expect.stringContaining('lies outside what the tool may read') as string]))
+  })
+
+  it('keeps who may use a file, whatever new ones get', async () => {
+    const workspace = await temporaryFolder()
+    await writeFile(join(workspace, 'f.sh'), 'echo old')
+    await chmod(join(workspace, 'f.sh'), 0o777)
+    const { fs } = openFs(workspace, { read: ['**'], write: ['**'] })
+    await fs.edit('f.sh', 'old', 'new')
+    expect((await stat(join(workspace, 'f.sh'))).mode & 0o777).toBe(0o777)
+  })
+
+  it('looks for a text in the time that reading takes, whatever it is made of', async () => {
+    const { fs } = await editor('a'.repeat(2_000_000))
+    expect(await codeOf(fs.edit('f.txt', `${'a'.repeat(300)}b${'a'.repeat(500_000)}`, 'x'))).toBe('InputInvalid')
+    expect(await codeOf(fs.edit('f.txt', 'a'.repeat(500_000), 'x'))).toBe('InputInvalid')
+  }, 20_000)
+
+  it('shows a change of many places in one line as soon as one of few', async () => {
+    const { fs } = await editor('a'.repeat(99_000))
+    const { replacements, diff } = await fs.edit('f.txt', 'a', 'b', { all: true })
+    expect(replacements).toBe(99_000)
+    expect(diff).toContain(`\n+${'b'.repeat(1_000)}…\n`)
+  }, 20_000)
+
+  it('does not fail over a change that is too long to be shown', async () => {
+    const { fs, bytes } = await editor('x')
+    expect(await fs.edit('f.txt', 'x', '\n'.repeat(1_000_000))).toEqual({ replacements: 1, diff: '--- a/f.txt\n+++ b/f.txt\n' })
+    expect(await bytes()).toHaveLength(1_000_000)
+  })
+
+  it('refuses what would become too long before it is made', async () => {
+    const { fs, bytes } = await editor('a'.repeat(3_000))
+    const before = process.resourceUsage().maxRSS
+    expect(await codeOf(fs.edit('f.txt', 'a', 'b'.repeat(1024 * 1024), { all: true }))).toBe('InputInvalid')
+    expect(process.resourceUsage().maxRSS - before).toBeLessThan(1024 * 1024)
+    expect(await bytes()).toHaveLength(3_000)
+  })
+
+  it('replaces all of them or none', async () => {
+    const { fs, text } = await editor('a\n'.repeat(1_100_000))
+    expect(await codeOf(fs.edit('f.txt', 'a', 'b', { all: true }))).toBe('InputInvalid')
+    expect(await text()).not.toContain('b')
   })
 
   it('loses no edit of many at once', async () => {

@@ -13,6 +13,8 @@ const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = ne
   ['EACCES', ['ToolExecutionFailed', 'may not be touched by the user the host runs as']],
   ['EPERM', ['ToolExecutionFailed', 'may not be touched by the user the host runs as']],
   ['ENOSPC', ['ToolExecutionFailed', 'finds no room on its disk']],
+  ['EDQUOT', ['ToolExecutionFailed', 'finds no room on its disk: the quota of the user is used up']],
+  ['EFBIG', ['ToolExecutionFailed', 'would become larger than the system lets the host write']],
   ['EROFS', ['ToolExecutionFailed', 'lies on a disk that cannot be written']],
   ['EBUSY', ['ResourceBusy', 'is busy']],
   ['EMFILE', ['ResourceBusy', 'could not be opened because too many files are']],

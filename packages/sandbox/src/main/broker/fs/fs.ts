@@ -51,7 +51,7 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
   }
   /** What a path that names one file is judged by. */
   const reading = (call: OpenCall, path: string): FileScope =>
-    options.lentFiles?.(call.callId).has(path) === true ? lentScope(path, workspace) : scopesOf(call).read
+    options.lentFiles?.(call.hostCallId ?? call.callId).has(path) === true ? lentScope(path, workspace) : scopesOf(call).read
 
   return {
     capabilities: {
@@ -105,10 +105,11 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
         const path = fileArgument(args)
         const [before, after] = [textArgument(args, 1, 'The old text'), textArgument(args, 2, 'The new text')]
         const { read, write } = scopesOf(call)
-        const edited = await editFile(write, await write.locate(path), { before, after, all: args[3] === true })
-        // A change shows what is around it, which is for those to see who may read it.
-        const isReadable = await read.locate(path).then(() => true, () => false)
-        return { replacements: edited.replacements, ...(isReadable && { diff: edited.diff() }) }
+        const place = await write.locate(path)
+        // Whether a text occurs in a file tells all that is in it, guess by guess.
+        await read.locate(path)
+        const { replacements, diff } = await editFile(write, place, { before, after, all: args[3] === true })
+        return { replacements, diff: diff() }
       },
       async 'fs.remove'(call, args) {
         const { write } = scopesOf(call)

@@ -7,6 +7,7 @@ import type { HeldFolder } from './held-folder.ts'
 import { entriesOf } from './list-folder.ts'
 import type { Place } from './path-judge.ts'
 import { joinNames } from './path-model.ts'
+import { isSliceSpent, nextSlice } from './slices.ts'
 
 export interface GlobLimits {
   /** Paths in one answer. → OutputTooLarge, unless the tool asked for fewer */
@@ -51,6 +52,10 @@ export async function globFiles(
 
   const search = async (folder: HeldFolder, real: string, above: readonly string[]): Promise<void> => {
     for (const { name, kind } of await entriesOf(folder, limits.names - looked).catch(tooMuch)) {
+      if (isSliceSpent()) {
+        await nextSlice()
+        goOn()
+      }
       looked++
       const [names, path] = [[...above, name], joinNames(real, name)]
       const [wanted, allowed] = [match(names), granted(path)]
@@ -64,8 +69,8 @@ export async function globFiles(
   }
 
   const enter = async (folder: HeldFolder, path: string, names: readonly string[]): Promise<void> => {
-    if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
-    if (names.length > limits.depth || performance.now() > until) throw tooMany(limits)
+    goOn()
+    if (names.length > limits.depth) throw tooMany(limits)
     const child = await folder.child(names.at(-1)!).catch(gone)
     try {
       // Moved in the meantime, it is no longer what was judged.
@@ -73,6 +78,11 @@ export async function globFiles(
     } finally {
       await child?.release()
     }
+  }
+
+  const goOn = (): void => {
+    if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
+    if (performance.now() > until) throw tooMany(limits)
   }
 
   const tooMuch = (error: unknown): never => {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { lstat, open, rename, rmdir, unlink } from 'node:fs/promises'
 import type { JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
@@ -41,12 +43,7 @@ export async function removeFile(scope: FileScope, place: Place): Promise<null> 
  * names of the same file keep what they had.
  */
 export async function replaceFile(folder: HeldFolder, name: string, path: string, bytes: Buffer): Promise<JsonObject> {
-  if (bytes.length > MAX_BYTES) {
-    throw new BulkheadError(
-      'InputInvalid',
-      `"${path}" would get ${bytes.length} bytes; at most ${MAX_BYTES} are written at once.`,
-    )
-  }
+  if (bytes.length > MAX_BYTES) throw tooLong(path, bytes.length)
   const existing = await lstat(folder.at(name)).catch((error: unknown) => {
     if (isMissing(error)) return undefined
     throw error
@@ -56,6 +53,7 @@ export async function replaceFile(folder: HeldFolder, name: string, path: string
   const handle = await open(temporary, CREATE, existing === undefined ? 0o666 : existing.mode & 0o777)
   try {
     if (!await folder.holds(handle, temporary)) throw exchanged(path)
+    if (existing !== undefined) await keepRights(handle, existing)
     await handle.writeFile(bytes)
     await handle.close()
     await rename(temporary, folder.at(name))
@@ -67,5 +65,16 @@ export async function replaceFile(folder: HeldFolder, name: string, path: string
   return { bytes: bytes.length, created: existing === undefined }
 }
 
+/** Who may use a file goes on doing so, as far as the system lets: a new one has what the host gives to new ones. */
+async function keepRights(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+  const made = await handle.stat()
+  const ignore = (): void => undefined
+  if (made.uid !== uid || made.gid !== gid) await handle.chown(uid, gid).catch(ignore)
+  if (made.mode !== mode) await handle.chmod(mode & 0o777).catch(ignore)
+}
+
 const exchanged = (path: string): BulkheadError =>
   new BulkheadError('CapabilityDenied', `The folder of "${path}" was exchanged for another while it was written to.`)
+
+export const tooLong = (path: string, bytes: number): BulkheadError =>
+  new BulkheadError('InputInvalid', `"${path}" would get ${bytes} bytes; at most ${MAX_BYTES} are written at once.`)

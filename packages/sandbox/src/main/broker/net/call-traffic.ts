@@ -75,7 +75,7 @@ export class CallTraffic {
       // A response that came all the same is not left half read.
       stop.abort()
       released()
-      throw error
+      throw this.#withoutSecrets(error)
     } finally {
       clearTimeout(late)
     }
@@ -134,6 +134,15 @@ export class CallTraffic {
     }
   }
 
+  /** Where a redirect led is told when it may not be followed, and a host may have put there what it was sent. */
+  #withoutSecrets(error: unknown): unknown {
+    if (!BulkheadError.is(error) || this.#secrets === undefined) return error
+    const { redaction } = this.#secrets
+    const clean = (value: Json): Json => (typeof value === 'string' ? redaction.text(value) : value)
+    const data = Object.fromEntries(Object.entries(error.data ?? {}).map(([key, value]) => [key, clean(value)]))
+    return new BulkheadError(error.code, redaction.text(error.message), { cause: error.cause, data })
+  }
+
   /** One request to one judged place. Headers leave here and nowhere else, once per hop and with its host at hand. */
   async #send({ target, request }: Hop, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { url, host } = target
@@ -145,6 +154,7 @@ export class CallTraffic {
         origin: url.origin, path: url.pathname + url.search, method, headers: [...headers].flat(), body, signal,
         // Past this number connections are not kept for later: they would add up over many hosts.
         reset: this.#sockets.size >= this.#compartment.limits.requestsPerCall,
+        onInfo: fewInterim(host, this.#compartment.limits.interimResponses),
       }))
     } catch (error) {
       throw netFault(error, host)
@@ -197,6 +207,15 @@ export class CallTraffic {
     const body = this.#bodies.get(bodyId)
     if (body !== undefined) return body
     throw new BulkheadError('InputInvalid', 'The body is not open: it was read to its end, failed, or was dropped.')
+  }
+}
+
+/** Thrown in the middle of reading, it ends the request and its connection. */
+function fewInterim(host: string, most: number): () => void {
+  let count = 0
+  return () => {
+    if (++count <= most) return
+    throw new BulkheadError('ToolExecutionFailed', `The host ${host} sent more than ${most} responses before its answer.`)
   }
 }
 

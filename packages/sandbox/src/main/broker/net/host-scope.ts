@@ -52,15 +52,18 @@ export class HostScope {
   /** Why a host may not be reached at an address, as what the address is; undefined when it may. */
   refuses(address: string, host: string, port: number): AddressKind | undefined {
     const kind = addressKind(address)
-    if (kind === 'public') return undefined
+    // A name that means this machine does not mean a public one, whoever answers for it: what is sent to it may go in clear text.
+    if (kind === 'public' && !isLocalName(host)) return undefined
     if (NEVER.has(kind)) return kind
     const canonical = canonicalAddress(address)
-    const local = kind === 'loopback' && (host === 'localhost' || host.endsWith('.localhost'))
+    const local = kind === 'loopback' && isLocalName(host)
     const named = this.#patterns.some((pattern) =>
       !pattern.below && reaches(pattern, port) && (pattern.address === canonical || (local && pattern.host === host)))
     return named ? undefined : kind
   }
 }
+
+export const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
 
 const reaches = ({ port: granted }: HostPattern, port: number): boolean =>
   granted === undefined ? DEFAULT_PORTS.has(port) : granted === port

@@ -12,6 +12,8 @@ export interface NetLimits {
   readonly connectMs: number
   /** From the fetch to the headers of its last response, redirects included, in ms. → ToolExecutionFailed */
   readonly headersMs: number
+  /** Responses of a host before the one that counts. → ToolExecutionFailed */
+  readonly interimResponses: number
   /** How long a reader waits for the next bytes of a body, in ms. → ToolExecutionFailed */
   readonly idleMs: number
   /** Body of a request, in bytes. → InputInvalid */
@@ -35,6 +37,7 @@ export const NET_LIMITS: NetLimits = {
   redirects: 5,
   connectMs: 10_000,
   headersMs: 30_000,
+  interimResponses: 32,
   idleMs: 30_000,
   requestBytes: 8 * 1024 * 1024,
   bodyBytes: 32 * 1024 * 1024,

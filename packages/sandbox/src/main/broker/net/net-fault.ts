@@ -19,7 +19,7 @@ const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = ne
 ])
 
 const FAMILIES: readonly (readonly [codes: RegExp, what: string])[] = [
-  [/^HPE_/, 'answered with something that is not HTTP'],
+  [/^HTTPParserError$|^HPE_/, 'answered with something that is not HTTP'],
   [/^(?:Z_|ERR__ERROR_|ZSTD_)/, 'sent a body that cannot be decompressed'],
   [/CERT|SELF_SIGNED|UNABLE_TO_|^ERR_SSL|^ERR_TLS|^EPROTO$/, 'could not prove over TLS who it is'],
 ]
@@ -27,8 +27,9 @@ const FAMILIES: readonly (readonly [codes: RegExp, what: string])[] = [
 /** What went wrong on the way to a host, in the tool's terms: the host, a cure, and nothing of addresses or of this machine. */
 export function netFault(error: unknown, host: string): BulkheadError {
   if (BulkheadError.is(error)) return error
-  const { code } = error as { readonly code?: unknown }
-  const reason = typeof code === 'string' ? code : 'unknown'
+  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown }
+  // What parses answers has no code for most of its errors.
+  const reason = typeof code === 'string' ? code : name === 'HTTPParserError' ? name : 'unknown'
   const family = FAMILIES.find(([codes]) => codes.test(reason))?.[1] ?? `could not be reached (${reason})`
   const [kind, what] = FAULTS.get(reason) ?? ['ToolExecutionFailed' as const, family]
   return new BulkheadError(kind, `The host ${host} ${what}.`, { cause: error, data: { host, reason } })

@@ -38,7 +38,8 @@ export class ResponseBody {
     this.#stream = decoder === undefined
       ? source.on('error', ignore)
       : pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder(limits.chunkBytes), ignore)
-    this.#pieces = (redaction?.pieces(this.#stream) ?? this.#stream)[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    const pieces = gathered(this.#stream, limits.chunkBytes)
+    this.#pieces = (redaction?.pieces(pieces) ?? pieces)[Symbol.asyncIterator]()
   }
 
   /** The next bytes, or null at the end. Rejects with what ended the body early, and goes on doing so. */
@@ -116,5 +117,20 @@ export class ResponseBody {
       this.#stream.destroy(failure)
     }
     this.#parts.released()
+  }
+}
+
+/** What waits together comes together: its sender may have cut it into single bytes, each of which would cost as much. */
+async function* gathered(stream: Readable, mostBytes: number): AsyncGenerator<Buffer> {
+  for await (const first of stream as AsyncIterable<Buffer>) {
+    const pieces = [first]
+    let bytes = first.length
+    while (bytes < mostBytes && stream.readableLength > 0) {
+      const more = stream.read() as Buffer | null
+      if (more === null) break
+      pieces.push(more)
+      bytes += more.length
+    }
+    yield pieces.length === 1 ? first : Buffer.concat(pieces, bytes)
   }
 }

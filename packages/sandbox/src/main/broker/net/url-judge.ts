@@ -59,6 +59,7 @@ export function judgeParsed(parsed: URL, scope: HostScope): Target {
 export function refuseAddress(address: string, host: string, port: number, scope: HostScope): void {
   const kind = scope.refuses(address, host, port)
   if (kind === undefined) return
+  if (kind === 'public') throw denied(`The host ${place(host, port)} has an address that is not of this machine.`, host)
   const what = isIP(host) === 0 ? `The host ${place(host, port)} has an address` : `${place(host, port)} is an address`
   const cure = 'Declare the very address with its port in `requires.net.hosts` if that is meant.'
   throw denied(`${what} that is not public (${kind}). ${cure}`, host)

@@ -1,6 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { addressKind } from '../net/address-judge.ts'
-import { HostScope } from '../net/host-scope.ts'
+import { HostScope, isLocalName } from '../net/host-scope.ts'
 import type { Target } from '../net/url-judge.ts'
 import { newHandle, replaceHandles } from './handle.ts'
 import type { Redaction } from './redaction.ts'
@@ -73,8 +73,7 @@ function forHost({ name, value, hosts }: NamedSecret, { url, host, port }: Targe
   return value
 }
 
-const isThisMachine = (host: string): boolean =>
-  host === 'localhost' || host.endsWith('.localhost') || addressKind(host) === 'loopback'
+const isThisMachine = (host: string): boolean => isLocalName(host) || addressKind(host) === 'loopback'
 
 function forCommand({ name, value, commands }: NamedSecret, command: string): string {
   if (!commands.includes(command)) {

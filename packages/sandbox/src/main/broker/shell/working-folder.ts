@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../capability.ts'
+import { fileFault } from '../fs/file-fault.ts'
 import { FileScope } from '../fs/file-scope.ts'
 
 /**
@@ -14,7 +15,7 @@ export async function inWorkingFolder<T>(
   const root = given === undefined || resolve(workspace, given) === resolve(workspace)
   const scope = new FileScope('fs.read', root ? [workspace] : tool.grant.fs.read, workspace)
   const place = await scope.locate(given ?? '.')
-  const real = await realpath(workspace)
+  const real = await fileFault(place.given, () => realpath(workspace))
   if (place.real !== real && !place.real.startsWith(real.endsWith(sep) ? real : real + sep)) {
     throw new BulkheadError('CapabilityDenied', `"${place.given}" lies outside the workspace. A command starts inside it.`, {
       data: { power: 'shell', path: place.given },

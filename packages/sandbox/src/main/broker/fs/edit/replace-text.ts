@@ -1,4 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
+import { MAX_BYTES } from '../read-file.ts'
+import { tooLong } from '../write-file.ts'
+import { placesOf } from './places-of.ts'
 
 /** Bytes of the old content that became others. */
 export interface Change {
@@ -32,7 +35,13 @@ export function replaceText(content: Buffer, { before, after, all }: Replacement
     const times = places.length === MANY ? `${MANY} times or more` : `${places.length} times`
     throw refused(`The old text occurs ${times} in "${path}". Make it longer until it is unique, or replace all.`)
   }
+  if (places.length === MANY) {
+    throw refused(`The old text occurs ${MANY} times or more in "${path}", too often to be replaced. Write the file as a whole.`)
+  }
   const changes = apart(places, old.length).map((at) => ({ at, before: old, after: fresh }))
+  const bytes = content.length + changes.length * (fresh.length - old.length)
+  // Before there is that much of it. A file of wider characters may be somewhat longer here than on the disk.
+  if (bytes > 2 * MAX_BYTES) throw tooLong(path, bytes)
   const pieces: Buffer[] = []
   let from = 0
   for (const { at } of changes) {
@@ -57,17 +66,11 @@ function find(content: Buffer, before: string, after: string): readonly [old: Bu
 
 function attempt(content: Buffer, before: string, after: string): readonly [Buffer, Buffer, readonly number[]] {
   const old = Buffer.from(before)
-  return [old, Buffer.from(after), occurrences(content, old)]
+  // Those that overlap too: of two such it cannot be known which is meant.
+  return [old, Buffer.from(after), placesOf(old, content, MANY)]
 }
 
-/** Every place, those that overlap too: of two such it cannot be known which is meant. */
-function occurrences(content: Buffer, old: Buffer): readonly number[] {
-  const places: number[] = []
-  for (let at = content.indexOf(old); at >= 0 && places.length < MANY; at = content.indexOf(old, at + 1)) places.push(at)
-  return places
-}
-
-const MANY = 1_000_000
+const MANY = 100_000
 
 /** The first of those that overlap, as reading from the left would find them. */
 function apart(places: readonly number[], length: number): readonly number[] {
@@ -83,9 +86,9 @@ const withCrlf = (text: string): string => text.replaceAll(/\r?\n/g, '\r\n')
 
 /** Whether there is a line, and every line ends so. */
 function endsInCrlf(content: Buffer): boolean {
-  let at = content.indexOf(LF)
-  if (at < 0) return false
-  for (; at >= 0; at = content.indexOf(LF, at + 1)) if (content[at - 1] !== CR) return false
+  const first = content.indexOf(LF)
+  if (first < 0) return false
+  for (let at = first; at < content.length; at++) if (content[at] === LF && content[at - 1] !== CR) return false
   return true
 }
 

@@ -10,16 +10,17 @@ const LF = 10
 /** Whole lines of the old content, and what they became. `at` and `end` are bytes, `line` counts from 1. */
 interface Block {
   readonly at: number
-  readonly end: number
+  end: number
   readonly line: number
-  readonly changes: readonly Change[]
+  readonly changes: Change[]
 }
 
-/** A change as people read it, made from where it was made: nothing is compared. */
+/** A change as people read it, made from where it was made: nothing is compared. Every byte is looked at a few times at most. */
 export function unifiedDiff(path: string, content: Buffer, changes: readonly Change[]): string {
   let diff = `--- a/${path}\n+++ b/${path}\n`
   let shift = 0
   for (const group of hunks(content, blocksOf(content, changes))) {
+    if (fewestChars(content, group) > DIFF_CHARS) break
     const hunk = writeHunk(content, group, shift)
     if (diff.length + hunk.text.length > DIFF_CHARS) break
     diff += hunk.text
@@ -33,16 +34,17 @@ function blocksOf(content: Buffer, changes: readonly Change[]): readonly Block[]
   let line = 1
   let counted = 0
   for (const change of changes) {
-    const at = change.at === 0 ? 0 : content.lastIndexOf(LF, change.at - 1) + 1
-    const end = lineEnd(content, change.at + change.before.length - 1)
+    const after = change.at + change.before.length
     const last = blocks.at(-1)
-    if (last !== undefined && at < last.end) {
-      blocks[blocks.length - 1] = { ...last, end: Math.max(end, last.end), changes: [...last.changes, change] }
+    if (last !== undefined && change.at < last.end) {
+      last.changes.push(change)
+      if (after > last.end) last.end = lineEnd(content, after - 1)
       continue
     }
+    const at = change.at === 0 ? 0 : content.lastIndexOf(LF, change.at - 1) + 1
     line += newlinesBetween(content, counted, at)
     counted = at
-    blocks.push({ at, end, line, changes: [change] })
+    blocks.push({ at, end: lineEnd(content, after - 1), line, changes: [change] })
     if (blocks.length * 8 > DIFF_CHARS) break
   }
   return blocks
@@ -50,7 +52,7 @@ function blocksOf(content: Buffer, changes: readonly Change[]): readonly Block[]
 
 function newlinesBetween(content: Buffer, from: number, to: number): number {
   let count = 0
-  for (let at = content.indexOf(LF, from); at >= 0 && at < to; at = content.indexOf(LF, at + 1)) count++
+  for (let at = from; at < to; at++) if (content[at] === LF) count++
   return count
 }
 
@@ -71,17 +73,28 @@ function hunks(content: Buffer, blocks: readonly Block[]): readonly (readonly Bl
   return groups
 }
 
+/** What a hunk takes at least, told before there is any of it: a sign and an end for each line. */
+function fewestChars(content: Buffer, blocks: readonly Block[]): number {
+  let lines = 0
+  for (const { at, end, changes } of blocks) {
+    lines += newlinesBetween(content, at, end)
+    for (const { after } of changes) lines += newlinesBetween(after, 0, after.length)
+  }
+  return 2 * lines
+}
+
 function writeHunk(content: Buffer, blocks: readonly Block[], shift: number): { readonly text: string; readonly added: number } {
   const [first, last] = [blocks[0]!, blocks.at(-1)!]
   const above = linesAbove(content, first.at)
-  const lines: string[] = above.map((line) => shown(' ', line))
+  const lines = above.map((line) => shown(' ', line))
   let [removed, added] = [above.length, above.length]
   let from = first.at
   for (const block of blocks) {
     const between = split(content.subarray(from, block.at))
     const old = split(content.subarray(block.at, block.end))
     const fresh = split(changed(content, block))
-    lines.push(...between.map((line) => shown(' ', line)), ...compare(old, fresh))
+    // One by one: of as many as there may be, not all fit into the arguments of a call.
+    for (const line of [...between.map((same) => shown(' ', same)), ...compare(old, fresh)]) lines.push(line)
     removed += between.length + old.length
     added += between.length + fresh.length
     from = block.end

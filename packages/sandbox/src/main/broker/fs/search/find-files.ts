@@ -7,6 +7,7 @@ import type { HeldFolder } from '../held-folder.ts'
 import type { Place } from '../path-judge.ts'
 import { joinNames } from '../path-model.ts'
 import { shownPath } from '../shown-path.ts'
+import { isSliceSpent, nextSlice } from '../slices.ts'
 import type { FilePattern } from './file-pattern.ts'
 import { narrowing } from './narrowing.ts'
 import { runRipgrep } from './ripgrep.ts'
@@ -86,11 +87,17 @@ async function eachPath({ folder, args, isWanted, signal }: Search, take: (path:
   const takeWanted = (path: string): boolean => !isWanted(path) || take(path)
   let rest: Buffer = Buffer.alloc(0)
   // Many at once: there may be a hundred thousand of them.
-  const takeAll = (bytes: Buffer): boolean => {
+  const takeAll = async (bytes: Buffer): Promise<boolean> => {
     const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
     const end = all.lastIndexOf(0)
     rest = all.subarray(end + 1)
-    return end < 0 || all.toString('utf8', 0, end).split('\0').every((path) => takeWanted(path.startsWith('./') ? path.slice(2) : path))
+    if (end < 0) return true
+    for (const path of all.toString('utf8', 0, end).split('\0')) {
+      if (isSliceSpent()) await nextSlice()
+      signal.throwIfAborted()
+      if (!takeWanted(path.startsWith('./') ? path.slice(2) : path)) return false
+    }
+    return true
   }
   await runRipgrep({ args: ['--files', '--null', ...args], cwd: folder.at('.'), signal, take: takeAll })
 }

@@ -3,6 +3,9 @@ import { readRecord, recordType, Splitter } from './records.ts'
 
 /** Of all that is shown, in characters. */
 const ANSWER_CHARS = 4 * 1024 * 1024
+/** Of what may be shown, with what it takes to keep a line: with much around each match, that is most of what is searched. */
+const KEPT_CHARS = 4 * ANSWER_CHARS
+const LINE_CHARS = 64
 
 interface Line {
   readonly text: string
@@ -16,6 +19,7 @@ interface FileLines {
   readonly matched: number[]
   /** Texts of matches and of what is around them. */
   readonly lines: Map<number, Line>
+  chars: number
   count: number
 }
 
@@ -36,6 +40,7 @@ export class FoundLines {
   #file: FileLines | undefined
   #kept: FileLines[] = []
   #keptMatches = 0
+  #keptChars = 0
   /** What comes after this path is not shown: enough comes before. */
   #last: string | undefined
   #total = 0
@@ -80,7 +85,7 @@ export class FoundLines {
     const begun = readRecord(record)
     const path = begun?.type === 'begin' ? this.#options.shownPath(begun.path.replace(/^\.\//, '')) : undefined
     this.#file = path === undefined ? undefined
-      : { path, matched: [], lines: new Map(), count: 0, shown: this.#last === undefined || path <= this.#last }
+      : { path, matched: [], lines: new Map(), chars: 0, count: 0, shown: this.#last === undefined || path <= this.#last }
   }
 
   #keep(file: FileLines, record: Buffer): void {
@@ -90,6 +95,8 @@ export class FoundLines {
     const isOpen = file.matched.length < limit
     // Beyond the last match that is kept only what is around it matters.
     if (!isOpen && read.line > file.matched.at(-1)! + context) return
+    if (file.chars > KEPT_CHARS) return
+    file.chars += read.text.length + LINE_CHARS
     if (isOpen && read.type === 'match') file.matched.push(read.line)
     file.lines.set(read.line, read)
   }
@@ -103,19 +110,23 @@ export class FoundLines {
     if (!file.shown) return
     this.#kept.push(file)
     this.#keptMatches += file.matched.length
-    if (this.#keptMatches > 4 * this.#options.limit) this.#prune()
+    this.#keptChars += file.chars
+    if (this.#keptMatches > 4 * this.#options.limit || this.#keptChars > 2 * KEPT_CHARS) this.#prune()
   }
 
   /** Drops files that others come before with all that may be shown. */
   #prune(): void {
-    let room = this.#options.limit
-    this.#kept = this.#kept.toSorted((one, other) => (one.path < other.path ? -1 : 1)).filter(({ matched }) => {
-      const fits = room > 0
-      room -= matched.length
-      return fits
+    let [matches, chars] = [0, 0]
+    const isFull = (): boolean => matches >= this.#options.limit || chars >= KEPT_CHARS
+    this.#kept = this.#kept.toSorted((one, other) => (one.path < other.path ? -1 : 1)).filter((file) => {
+      if (isFull()) return false
+      matches += file.matched.length
+      chars += file.chars
+      return true
     })
-    if (room <= 0) this.#last = this.#kept.at(-1)?.path
-    this.#keptMatches = this.#kept.reduce((sum, { matched }) => sum + matched.length, 0)
+    if (isFull()) this.#last = this.#kept.at(-1)?.path
+    this.#keptMatches = matches
+    this.#keptChars = chars
   }
 
   #matches(): readonly LineFound[] {

@@ -39,8 +39,8 @@ export interface RipgrepRun {
   /** A descriptor to search instead of the folder. */
   readonly input?: number
   readonly signal: AbortSignal
-  /** Returns false when it has enough. */
-  readonly take: (bytes: Buffer) => boolean
+  /** Returns false when it has enough, at once or later; until then nothing more is read. */
+  readonly take: (bytes: Buffer) => boolean | Promise<boolean>
 }
 
 /** Runs it to its end. Contract: rejects with InputInvalid for what it does not understand, and with the signal's reason. */
@@ -56,14 +56,25 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   let enough = false
   let complaint = ''
   signal.addEventListener('abort', stop, { once: true })
-  child.stdout?.on('data', (bytes: Buffer) => {
-    try {
-      if (enough || take(bytes)) return
-    } catch (error) {
-      reject(error)
-    }
+  const goOn = (more: boolean): void => {
+    if (more) return
     enough = true
     stop()
+  }
+  const fail = (error: unknown): void => {
+    reject(error)
+    goOn(false)
+  }
+  child.stdout?.on('data', (bytes: Buffer) => {
+    if (enough) return
+    try {
+      const more = take(bytes)
+      if (typeof more === 'boolean') return goOn(more)
+      child.stdout?.pause()
+      void more.then(goOn, fail).then(() => child.stdout?.resume())
+    } catch (error) {
+      fail(error)
+    }
   })
   child.stderr?.on('data', (bytes: Buffer) => {
     if (complaint.length < COMPLAINT_BYTES) complaint += bytes.toString('utf8')

@@ -24,7 +24,9 @@ export class Fifos {
   /** Contract: rejects with ResourceBusy, with nothing left. `mkfifo` is the path of that program. */
   static async open(count: number, mkfifo: string): Promise<Fifos> {
     if (count === 0) return new Fifos([])
-    const folder = await mkdtemp(join(tmpdir(), 'bulkhead-pipe-'))
+    const folder = await mkdtemp(join(tmpdir(), 'bulkhead-pipe-')).catch((error: unknown) => {
+      throw noPipe(error)
+    })
     const ends: { read: FileHandle; write: FileHandle }[] = []
     try {
       const paths = Array.from({ length: count }, (_, index) => join(folder, String(index)))
@@ -33,7 +35,7 @@ export class Fifos {
       return new Fifos(ends)
     } catch (error) {
       await new Fifos(ends).close()
-      throw new BulkheadError('ResourceBusy', 'No pipe between commands could be made. Try again later.', { cause: error })
+      throw noPipe(error)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
@@ -64,3 +66,6 @@ async function openEnds(path: string): Promise<{ readonly read: FileHandle; read
     await standIn.close()
   }
 }
+
+const noPipe = (cause: unknown): BulkheadError =>
+  new BulkheadError('ResourceBusy', 'No pipe between commands could be made. Try again later.', { cause })

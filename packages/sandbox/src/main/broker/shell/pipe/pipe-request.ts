@@ -2,6 +2,7 @@ import type { CompartmentTool, Json } from '@bulkhead/contract'
 import { BulkheadError, isJsonObject } from '@bulkhead/contract'
 import { textArgument } from '../../capability.ts'
 import type { CallSecrets } from '../../secrets/call-secrets.ts'
+import { hasHandle } from '../../secrets/handle.ts'
 import { COMMAND_CHARS, INPUT_CHARS, judgeRequest, readArguments } from '../request.ts'
 
 const STAGES = 32
@@ -52,7 +53,18 @@ export function judgePipe(tool: Pick<CompartmentTool, 'name' | 'grant'>, { stage
   for (const stage of stages) judgeRequest(tool, stage)
 }
 
+/** Contract: throws CapabilityDenied where a secret is not for its command, or nothing would take it out of what comes back. */
 export function withStageSecrets(request: PipeRequest, secrets: CallSecrets): PipeRequest {
+  const isGivenSecret = ({ args, input }: StageRequest): boolean =>
+    [...args, input].some((text) => typeof text === 'string' && hasHandle(text))
+  const writesFile = ({ stdout, stderr }: StageRequest): boolean => typeof stdout === 'object' || typeof stderr === 'object'
+  if (request.stages.some(isGivenSecret) && request.stages.some(writesFile)) {
+    throw new BulkheadError(
+      'CapabilityDenied',
+      'What commands write that were given a secret does not go into a file, where nobody takes it out. Take it, and write it.',
+      { data: { power: 'secrets' } },
+    )
+  }
   return {
     ...request,
     stages: request.stages.map((stage) => {

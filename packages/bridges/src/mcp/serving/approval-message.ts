@@ -1,0 +1,19 @@
+import { visibleText, type ApprovalRequest } from '@bulkhead/contract'
+
+/** All that a person must know of a call before answering. Nothing is cut, and what a stranger wrote never begins a row. */
+export function approvalMessage({ tool, origin, touches, mayTouch, reasons, approvalKey, argumentsText }: ApprovalRequest): string {
+  const labelled = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${visibleText(line)}`)
+  return [
+    `${tool} of ${visibleText(origin)} wants to run.`,
+    ...labelled('would', touches),
+    ...labelled('may', mayTouch),
+    ...labelled('asked for', reasons),
+    ...labelled('key', [approvalKey]),
+    'with exactly these arguments:',
+    quoted(argumentsText),
+  ].join('\n')
+}
+
+/** Row by row behind a mark, so that none of it can pass for ours. */
+export const quoted = (text: string): string =>
+  visibleText(text, { keepLines: true }).split('\n').map((row) => `| ${row}`).join('\n')

@@ -1,0 +1,95 @@
+import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server'
+import { ClientFault } from './client-fault.ts'
+
+/**
+ * A transport that a client cannot fill memory through. A request counts until its answer has left, so one that asks and does
+ * not read is refused more, and is hung up on when it does not read its refusals either. An id that is open is not taken twice.
+ */
+export class BoundedTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: Transport['onmessage']
+  readonly #inner: Transport
+  readonly #maxOpen: number
+  readonly #open = new Set<RequestId>()
+  /** Answers that have not left. */
+  #leaving = 0
+  #refusals = 0
+
+  /** `closed` is told once nothing comes and goes any more. */
+  constructor(inner: Transport, maxOpen: number, closed: () => void) {
+    this.#inner = inner
+    this.#maxOpen = maxOpen
+    const listeners: Pick<Transport, 'onmessage' | 'onerror' | 'onclose'> = {
+      onmessage: (message, extra) => this.#receive(message, extra),
+      onerror: (error) => this.onerror?.(error),
+      onclose: () => {
+        this.onclose?.()
+        closed()
+      },
+    }
+    Object.assign(inner, listeners)
+  }
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId
+  }
+
+  start(): Promise<void> {
+    return this.#inner.start()
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!isAnswer(message)) return this.#inner.send(message, options)
+    this.#open.delete(message.id!)
+    this.#leaving += 1
+    try {
+      await this.#inner.send(message, options)
+    } finally {
+      this.#leaving -= 1
+    }
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion?.(version)
+  }
+
+  setSupportedProtocolVersions(versions: string[]): void {
+    this.#inner.setSupportedProtocolVersions?.(versions)
+  }
+
+  #receive(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
+    if (isAnswer(message) || !('id' in message)) {
+      this.#release(message)
+      return this.onmessage?.(message, extra)
+    }
+    const { id } = message
+    if (this.#open.has(id)) return this.#refuse(id, new ClientFault('InvalidRequest', 'A request with this id is open.'))
+    if (this.#open.size + this.#leaving >= this.#maxOpen) {
+      return this.#refuse(id, new ClientFault('ServerBusy', `${this.#maxOpen} requests are open. Wait for some of them.`))
+    }
+    this.#open.add(id)
+    this.onmessage?.(message, extra)
+  }
+
+  /** A request that is taken back is not answered. */
+  #release(message: JSONRPCMessage): void {
+    if (!('method' in message) || message.method !== 'notifications/cancelled') return
+    const { requestId } = message.params ?? {}
+    this.#open.delete(requestId as RequestId)
+  }
+
+  #refuse(id: RequestId, { code, message }: ClientFault): void {
+    this.onerror?.(new Error(`A request was refused: ${message}`))
+    if (++this.#refusals > this.#maxOpen) return void this.close().catch((error: Error) => this.onerror?.(error))
+    const refusal = { jsonrpc: '2.0', id, error: { code, message } } as const
+    this.#inner.send(refusal).catch((error: Error) => this.onerror?.(error)).finally(() => { this.#refusals -= 1 })
+  }
+}
+
+const isAnswer = (message: JSONRPCMessage): message is Extract<JSONRPCMessage, { result: unknown } | { error: unknown }> =>
+  !('method' in message)

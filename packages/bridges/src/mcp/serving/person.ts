@@ -1,0 +1,48 @@
+import {
+  BulkheadError, messageOf, visibleText, type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor,
+} from '@bulkhead/contract'
+import type { OpenCall } from './open-call.ts'
+import type { OpenCalls } from './open-calls.ts'
+import { questionForm, readReply, type QuestionForm } from './question-form.ts'
+
+/** The person behind a client, where the client can ask one. */
+export function personBehind(calls: OpenCalls, answerWithinMs: number): Interactor {
+  return {
+    async interact(envelope, signal): Promise<InteractionResponse> {
+      const call = calls.askedFor(envelope.callId)
+      const form = questionForm(envelope)
+      if (!call?.request.canAsk || !form) throw nobody(envelope.request)
+      const reply = await elicit(call, form, envelope, signal, answerWithinMs)
+      if (reply === undefined) return { status: 'timeout' }
+      return signed(readReply(form, reply), envelope.request, call.request.client)
+    },
+  }
+}
+
+async function elicit(
+  call: OpenCall, form: QuestionForm, { request }: InteractionEnvelope, signal: AbortSignal, withinMs: number,
+): Promise<unknown> {
+  try {
+    return await call.ask(form, signal, withinMs)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw nobody(request, `: ${visibleText(messageOf(error)).slice(0, MAX_FAULT_CHARS)}`)
+  }
+}
+
+const MAX_FAULT_CHARS = 200
+
+/** Whoever looks at an approval later sees where it was given. */
+function signed(response: InteractionResponse, request: InteractionRequest, client: string): InteractionResponse {
+  if (request.kind !== 'Approve' || response.status !== 'accepted') return response
+  return { status: 'accepted', value: { ...response.value as object, by: `a person at ${client}` } }
+}
+
+function nobody(request: InteractionRequest, why = ''): BulkheadError {
+  const cannot = `this MCP client cannot ask a person${why}`
+  const { tool } = 'approval' in request ? request.approval : {}
+  return new BulkheadError('InteractionUnavailable', tool === undefined ? `${cannot}.` : `${cannot}; ${howToAllow(tool)}`)
+}
+
+const howToAllow = (tool: string): string =>
+  `whoever runs it can allow "${tool}" by a rule or on the allowlist, or approve of it for the project with "bulkhead call ${tool}" at a terminal`

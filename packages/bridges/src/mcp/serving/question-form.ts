@@ -1,0 +1,125 @@
+import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
+import {
+  APPROVAL_ANSWERS, isJsonObject, visibleText, type InteractionEnvelope, type InteractionOption, type InteractionResponse, type Json,
+  type JsonObject,
+} from '@bulkhead/contract'
+import { approvalMessage, quoted } from './approval-message.ts'
+
+/** A question as a client shows it to a person, and how what comes back is read. */
+export interface QuestionForm {
+  readonly message: string
+  readonly requestedSchema: ElicitRequestFormParams['requestedSchema']
+  /** undefined for what is no answer to the question. */
+  read(content: JsonObject): Json | undefined
+}
+
+/** undefined for what must not be asked this way: the protocol forbids forms for passwords, and trust is decided before anybody connects. */
+export function questionForm({ request, source }: InteractionEnvelope): QuestionForm | undefined {
+  const asks = (prompt: string) => `${visibleText(source)} asks:\n${quoted(prompt)}`
+  switch (request.kind) {
+    case 'Approve':
+      return { message: approvalMessage(request.approval), requestedSchema: APPROVAL_SCHEMA, read: readApproval }
+    case 'grantStageTool': {
+      const stage = `The stage ${visibleText(request.stage)} does not list this tool.`
+      return yesOrNo(`${stage}\n${approvalMessage(request.approval)}`, 'Let this one call run')
+    }
+    case 'Confirm':
+      return yesOrNo(asks(request.prompt), 'Yes')
+    case 'Ask':
+      return text(asks(request.prompt))
+    case 'Select':
+      return request.multiple ? several(asks(request.prompt), request.options) : one(asks(request.prompt), request.options)
+    case 'Auth.DeviceCode':
+      return signIn(`${visibleText(source)} wants you to sign in. Open\n${quoted(request.url)}\nand enter\n${quoted(request.code)}`)
+    case 'Auth.Password':
+    case 'trustProject':
+      return undefined
+  }
+}
+
+const DECLINED = { status: 'rejected', reason: 'a person declined' } as const
+const DISMISSED = { status: 'rejected', reason: 'the question was dismissed' } as const
+const NO_ANSWER = { status: 'rejected', reason: 'what the client answered was not one of the answers' } as const
+
+/** What a client sent back. Only what was accepted, and is of the form that was asked for, is an answer. */
+export function readReply(form: QuestionForm, reply: unknown): InteractionResponse {
+  const { action, content } = isJsonObject(reply) ? reply : {}
+  if (action === 'decline') return DECLINED
+  if (action === 'cancel') return DISMISSED
+  if (action !== 'accept' || !isJsonObject(content)) return NO_ANSWER
+  const value = form.read(content)
+  return value === undefined ? NO_ANSWER : { status: 'accepted', value }
+}
+
+const MAX_REASON_CHARS = 2_000
+const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
+
+/** The title of each answer is what the value means; not every client shows titles. */
+const APPROVAL_SCHEMA: QuestionForm['requestedSchema'] = {
+  type: 'object',
+  properties: {
+    decision: {
+      type: 'string', title: 'Run it?', enum: [...APPROVAL_ANSWERS], default: 'reject',
+      description: 'once: yes, this once. session, project: yes, with this key until the client disconnects, or always in this project. reject: no.',
+    },
+    reason: { type: 'string', title: 'Why', description: 'Of a no, what the model is told.', maxLength: MAX_REASON_CHARS },
+  },
+  required: ['decision'],
+}
+
+function readApproval({ decision, reason }: JsonObject): Json | undefined {
+  if (!decisions.has(decision)) return undefined
+  const why = typeof reason === 'string' ? reason.trim().slice(0, MAX_REASON_CHARS) : ''
+  return { decision: decision as string, ...(why === '' ? {} : { reason: why }) }
+}
+
+const schemaOf = (answer: QuestionForm['requestedSchema']['properties'][string]): QuestionForm['requestedSchema'] =>
+  ({ type: 'object', properties: { answer }, required: ['answer'] })
+
+const text = (message: string): QuestionForm => ({
+  message,
+  requestedSchema: schemaOf({ type: 'string', title: 'Your answer' }),
+  read: ({ answer }) => typeof answer === 'string' ? answer : undefined,
+})
+
+const yesOrNo = (message: string, title: string): QuestionForm => ({
+  message,
+  requestedSchema: schemaOf({ type: 'boolean', title, default: false }),
+  read: ({ answer }) => typeof answer === 'boolean' ? answer : undefined,
+})
+
+/** Not to have signed in is no answer. */
+const signIn = (message: string): QuestionForm => ({
+  ...yesOrNo(message, 'I have signed in'),
+  read: ({ answer }) => answer === true ? null : undefined,
+})
+
+function one(message: string, options: readonly InteractionOption[]): QuestionForm {
+  const labels = labelsOf(options)
+  return {
+    message: `${message}\n${described(options, labels)}`.trimEnd(),
+    requestedSchema: schemaOf({ type: 'string', title: 'Which one?', enum: [...labels] }),
+    read: ({ answer }) => typeof answer === 'string' ? options[labels.indexOf(answer)]?.label : undefined,
+  }
+}
+
+/** A yes or no for each: lists are not known to every version of the protocol. */
+function several(message: string, options: readonly InteractionOption[]): QuestionForm {
+  const labels = labelsOf(options)
+  const names = options.map((_, index) => `option_${index + 1}`)
+  const properties = Object.fromEntries(names.map((name, index) => [name, { type: 'boolean' as const, title: labels[index]!, default: false }]))
+  return {
+    message: `${message}\n${described(options, labels)}`.trimEnd(),
+    requestedSchema: { type: 'object', properties },
+    read: (content) => options.flatMap(({ label }, index) => content[names[index]!] === true ? [label] : []),
+  }
+}
+
+/** As they are shown. Two that look alike are told apart by their number. */
+function labelsOf(options: readonly InteractionOption[]): readonly string[] {
+  const labels = options.map(({ label }) => visibleText(label))
+  return new Set(labels).size === labels.length ? labels : labels.map((label, index) => `${index + 1}. ${label}`)
+}
+
+const described = (options: readonly InteractionOption[], labels: readonly string[]): string =>
+  options.flatMap(({ description }, index) => description ? [quoted(`${labels[index]!}: ${description}`)] : []).join('\n')

@@ -1,0 +1,29 @@
+import type { Outcome } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { callResult } from '../../../src/mcp/serving/call-result.ts'
+
+const metadata = { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 }
+const cut = { ...metadata, truncated: true, output_path: '/results/c.txt' }
+const note = (text: string) => ({ type: 'text', text: `[The result was too long and is cut here${text}` })
+
+it('has data of every kind where the tool declares a form', () => {
+  const list: Outcome = { type: 'output', data: [1], metadata }
+  expect(callResult(list, undefined)).toEqual({ content: [{ type: 'text', text: '[1]' }] })
+  expect(callResult(list, { type: 'array' })).toEqual({ content: [{ type: 'text', text: '[1]' }], structuredContent: [1] })
+})
+
+it('says what was cut and where the whole is', () => {
+  expect(callResult({ type: 'output', data: 'head', metadata: cut }, undefined).content)
+    .toEqual([{ type: 'text', text: 'head' }, note('. The whole is in /results/c.txt]')])
+  expect(callResult({ type: 'output', data: 'head', metadata: { ...metadata, truncated: true } }, undefined).content.at(-1)).toEqual(note('.]'))
+})
+
+it('is an error where what is left lacks what the tool declares', () => {
+  const outcome: Outcome = { type: 'output', data: { a: 1 }, metadata: cut }
+  const schema = (...required: readonly string[]) => ({ type: 'object', required })
+  expect(callResult(outcome, schema('a'))).toMatchObject({ structuredContent: { a: 1 } })
+  expect(callResult(outcome, { type: 'object' })).not.toHaveProperty('isError')
+  expect(callResult(outcome, schema('a', 'b'))).toEqual({
+    content: [{ type: 'text', text: '{"a":1}' }, note(', and lacks what the tool declares. The whole is in /results/c.txt]')], isError: true,
+  })
+})

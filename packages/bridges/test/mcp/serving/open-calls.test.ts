@@ -1,0 +1,42 @@
+import type { Outcome } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import type { ClientRequest } from '../../../src/mcp/serving/client-request.ts'
+import { OpenCalls } from '../../../src/mcp/serving/open-calls.ts'
+import { ProgressNotes } from '../../../src/mcp/serving/progress-notes.ts'
+
+const outcome: Outcome = { type: 'output', data: 1, metadata: { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 } }
+const request = (signal = new AbortController().signal): ClientRequest =>
+  ({ signal, client: 'editor', canAsk: true, progress: new ProgressNotes(async () => {}) })
+
+/** Calls of tools that stop when they are told to, and not when they are cancelled. */
+function stubborn(maxOpen: number) {
+  const ends: (() => void)[] = []
+  const calls = new OpenCalls({
+    maxOpen, answerWithinMs: 1_000, run: () => new Promise((resolve) => { ends.push(() => resolve(outcome)) }),
+  })
+  return { calls, ends }
+}
+
+it('a call that was taken back counts until its tool has stopped', async () => {
+  const { calls, ends } = stubborn(2)
+  const stop = new AbortController()
+  const taken = calls.begin({ name: 't' }, request(stop.signal))
+  const step = taken.next(request(stop.signal))
+  calls.begin({ name: 't' }, request())
+  stop.abort()
+  expect(() => calls.begin({ name: 't' }, request())).toThrow(expect.objectContaining({ code: -32000 }))
+  ends[0]!()
+  expect(await step).toEqual({ kind: 'ended', outcome })
+  expect(calls.begin({ name: 't' }, request()).id).toBe('mcp-3')
+})
+
+it('a question is of the call it names, of the call that made that one, or of whoever waits longest', () => {
+  const { calls } = stubborn(9)
+  const [first, second] = [calls.begin({ name: 't' }, request()), calls.begin({ name: 't' }, request())]
+  expect(calls.askedFor(second.id)).toBe(second)
+  expect(calls.askedFor(`${second.id}.7.1`)).toBe(second)
+  expect(calls.askedFor(undefined)).toBe(first)
+  expect(calls.askedFor('of a sub-agent')).toBe(first)
+  expect(calls.find('of a sub-agent')).toBeUndefined()
+  expect(stubborn(1).calls.askedFor(undefined)).toBeUndefined()
+})

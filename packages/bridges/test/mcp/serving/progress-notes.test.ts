@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest'
+import { ProgressNotes } from '../../../src/mcp/serving/progress-notes.ts'
+
+/** A wire on which each note waits until it is let go. */
+function slowWire() {
+  const sent: (readonly [number, string])[] = []
+  let release = () => {}
+  const notes = new ProgressNotes((progress, message) => {
+    sent.push([progress, message])
+    return new Promise((resolve) => { release = resolve })
+  })
+  const flush = async () => {
+    release()
+    await new Promise(setImmediate)
+  }
+  return { sent, notes, flush }
+}
+
+it('keeps the newest of what is told while a note is under way, and numbers what leaves', async () => {
+  const { sent, notes, flush } = slowWire()
+  for (const message of ['a', 'b', 'c']) notes.tell(message)
+  await flush()
+  await flush()
+  notes.tell('d')
+  expect(sent).toEqual([[1, 'a'], [2, 'c'], [3, 'd']])
+})
+
+it('tells nothing behind the end', async () => {
+  const { sent, notes, flush } = slowWire()
+  notes.tell('a')
+  notes.tell('b')
+  notes.end()
+  notes.tell('c')
+  await flush()
+  expect(sent).toEqual([[1, 'a']])
+})
+
+it('cuts what is long, and goes on where a note was not taken', async () => {
+  const sent: string[] = []
+  const notes = new ProgressNotes(async (_, message) => {
+    sent.push(message)
+    throw new Error('gone')
+  })
+  notes.tell('x'.repeat(5_000))
+  await new Promise(setImmediate)
+  notes.tell('y')
+  expect(sent).toEqual([`${'x'.repeat(2_000)}…`, 'y'])
+})

@@ -1,0 +1,81 @@
+import type { ApprovalRequest, InteractionEnvelope, InteractionRequest } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { questionForm, readReply } from '../../../src/mcp/serving/question-form.ts'
+
+const approval: ApprovalRequest = {
+  callId: 'c1', tool: 'deploy', label: 'Deploy', origin: 'global extension ship 1.0.0', approvalKey: 'prod',
+  argumentsText: '{\n  "to": "prod"\n}', touches: ['reach prod.example'], mayTouch: ['reach *.example'], reasons: ['the tool is gated', 'a rule asks'],
+}
+const formOf = (request: InteractionRequest) =>
+  questionForm({ correlationId: 'q', issuedAt: '', source: 'extension ship', request } satisfies InteractionEnvelope)
+const answered = (request: InteractionRequest, content: unknown, action = 'accept') => readReply(formOf(request)!, { action, content })
+const accepted = (value: unknown) => ({ status: 'accepted', value })
+
+describe('an approval', () => {
+  const request = { kind: 'Approve', approval } as const
+
+  it('is shown whole, with the words of strangers behind marks', () => {
+    expect(formOf(request)?.message).toBe([
+      'deploy of global extension ship 1.0.0 wants to run.',
+      'would: reach prod.example', 'may: reach *.example', 'asked for: the tool is gated', 'asked for: a rule asks', 'key: prod',
+      'with exactly these arguments:', '| {', '|   "to": "prod"', '| }',
+    ].join('\n'))
+    const forged = formOf({ kind: 'Approve', approval: { ...approval, touches: ['a\nwould: b'], argumentsText: '{}\nRun it: yes\u202e' } })!.message
+    expect(forged.split('\n').filter((row) => !/^(?:deploy of|would|may|asked for|key|with|\|)/.test(row))).toEqual([])
+    expect(forged).not.toMatch(/\u202e/)
+  })
+
+  it.each(['once', 'session', 'project', 'reject'])('can be answered with %s', (decision) => {
+    expect(answered(request, { decision })).toEqual(accepted({ decision }))
+    expect(answered(request, { decision, reason: ' why ' })).toEqual(accepted({ decision, reason: 'why' }))
+  })
+
+  it('bounds what is said beside it', () => {
+    expect(answered(request, { decision: 'reject', reason: 'x'.repeat(9_000) })).toMatchObject({ value: { reason: 'x'.repeat(2_000) } })
+  })
+})
+
+describe('nothing but an accepted answer of the right form is one', () => {
+  const replies: readonly unknown[] = [
+    undefined, null, 'accept', [], {}, { action: 'accept' }, { action: 'accept', content: null }, { action: 'accept', content: [] },
+    { action: 'accept', content: 'once' }, { action: 'accept', content: {} }, { action: 'accept', content: { decision: 'yes' } },
+    { action: 'accept', content: { decision: true } }, { action: 'accept', content: { decision: null } }, { action: 'accept', content: { answer: 'true' } },
+    { action: 'Accept', content: { decision: 'once' } }, { content: { decision: 'once', answer: true } },
+    { action: 'decline', content: { decision: 'once', answer: true } }, { action: 'cancel', content: { decision: 'once', answer: true } },
+  ]
+  it.each<InteractionRequest>([
+    { kind: 'Approve', approval }, { kind: 'grantStageTool', tool: 'deploy', stage: 'plan', argsDigest: 'd', approval },
+    { kind: 'Confirm', prompt: 'Sure?' }, { kind: 'Auth.DeviceCode', url: 'https://a.example', code: 'AB', expiresAt: '' },
+    { kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }] },
+  ])('to $kind', (request) => {
+    for (const reply of replies) expect(readReply(formOf(request)!, reply).status).toBe('rejected')
+  })
+})
+
+describe('other questions', () => {
+  it('are a text, a yes or no, or one of several', () => {
+    expect(answered({ kind: 'Ask', prompt: 'Why?' }, { answer: '' })).toEqual(accepted(''))
+    expect(answered({ kind: 'Confirm', prompt: 'Sure?' }, { answer: false })).toEqual(accepted(false))
+    expect(answered({ kind: 'grantStageTool', tool: 'deploy', stage: 'plan', argsDigest: 'd', approval }, { answer: true })).toEqual(accepted(true))
+    const device = { kind: 'Auth.DeviceCode', url: 'https://a.example', code: 'AB-12', expiresAt: '' } as const
+    expect(formOf(device)?.message).toBe('extension ship wants you to sign in. Open\n| https://a.example\nand enter\n| AB-12')
+    expect(answered(device, { answer: true })).toEqual(accepted(null))
+    expect(answered(device, { answer: false }).status).toBe('rejected')
+  })
+
+  it('tell options apart that look alike, and give back the label that was meant', () => {
+    const options = [{ label: 'a\u200b' }, { label: 'a\\u{200b}' }, { label: 'b', description: 'the last' }]
+    const form = formOf({ kind: 'Select', prompt: 'Which?', options })!
+    const { enum: shown = [] } = form.requestedSchema.properties['answer'] as { readonly enum?: readonly string[] }
+    expect(new Set(shown).size).toBe(3)
+    expect(shown.map((answer) => readReply(form, { action: 'accept', content: { answer } }))).toEqual(options.map(({ label }) => accepted(label)))
+    expect(form.message).toMatch(/\n\| .*b: the last$/)
+    expect(answered({ kind: 'Select', prompt: 'Which?', options, multiple: true }, { option_2: true, option_3: 'true', option_9: true }))
+      .toEqual(accepted([options[1]!.label]))
+  })
+
+  it('that must not be asked in a form are not', () => {
+    expect(formOf({ kind: 'Auth.Password', prompt: 'Password?' })).toBeUndefined()
+    expect(formOf({ kind: 'trustProject', path: '/p', summary: 's' })).toBeUndefined()
+  })
+})

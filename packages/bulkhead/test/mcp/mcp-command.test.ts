@@ -1,0 +1,204 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Client } from '@modelcontextprotocol/client'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bulkhead } from '../command.ts'
+import { writeExtension } from '../extension-folder.ts'
+import { clientOf, ERAS, type Era, type Person } from './served-world.ts'
+
+const BIN = join(import.meta.dirname, '../../src/bin.ts')
+let folder: string
+const ending: (() => unknown)[] = []
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-mcp-')))
+  mkdirSync(join(folder, 'work'))
+  mkdirSync(join(folder, 'home'))
+  writeFileSync(join(folder, 'work/notes.md'), 'hello\n')
+})
+afterEach(async () => {
+  for (const end of ending.splice(0)) await end()
+  rmSync(folder, { recursive: true })
+})
+
+const environment = () => ({ NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' })
+const argumentsOf = (more: readonly string[]) => [BIN, 'mcp', '--workspace', join(folder, 'work'), '--home', join(folder, 'home'), ...more]
+
+async function connect(era: Era, person?: Person, more: readonly string[] = [], options = {}): Promise<{ client: Client; transport: StdioClientTransport }> {
+  const transport = new StdioClientTransport({ command: process.execPath, args: argumentsOf(more), env: environment(), stderr: 'pipe' })
+  const client = clientOf(era, person, options)
+  ending.push(() => client.close())
+  await client.connect(transport)
+  return { client, transport }
+}
+
+/** The command with nothing between it and the test. */
+function start(more: readonly string[] = []) {
+  const child = spawn(process.execPath, argumentsOf(more), { env: environment() })
+  ending.push(() => child.kill('SIGKILL'))
+  const written = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { written.out += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { written.err += text })
+  return { child, written, ended: once(child, 'close') as Promise<[number | null, string | null]> }
+}
+
+const send = (child: ChildProcessWithoutNullStreams, ...messages: readonly object[]) =>
+  child.stdin.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
+const HELLO = {
+  id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
+}
+const lineOf = (child: ChildProcessWithoutNullStreams, wanted: RegExp) => new Promise<string>((resolve) => {
+  let text = ''
+  child.stdout.on('data', (chunk: string) => {
+    text += chunk
+    const line = text.split('\n').slice(0, -1).find((one) => wanted.test(one))
+    if (line !== undefined) resolve(line)
+  })
+})
+
+/** The processes below this one, and below those. */
+function descendants(pid: number): readonly number[] {
+  const parents = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+    try {
+      return [[Number(name), Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))![1])] as const]
+    } catch {
+      return []
+    }
+  })
+  const below = (parent: number): readonly number[] => parents.flatMap(([child, of]) => of === parent ? [child, ...below(child)] : [])
+  return below(pid)
+}
+
+describe.each(ERAS)('a client of the %s era that starts the command', (era) => {
+  it('lists, calls, and has its person asked', async () => {
+    const asked: string[] = []
+    const { client } = await connect(era, ({ message }) => {
+      asked.push(message)
+      return { action: 'accept', content: { decision: 'project' } }
+    })
+    const names = (await client.listTools()).tools.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['read', 'write']))
+    expect(names).not.toContain('task')
+    expect(await client.callTool({ name: 'read', arguments: { path: 'notes.md' } })).toMatchObject({ structuredContent: { content: 'hello\n' } })
+    const write = (content: string) => client.callTool({ name: 'write', arguments: { path: 'out.txt', content } })
+    await write('one')
+    await write('two')
+    expect(readFileSync(join(folder, 'work/out.txt'), 'utf8')).toBe('two')
+    expect(asked).toHaveLength(1)
+    await client.close()
+    // It is remembered, and can be looked at and taken back.
+    const { stdout } = await bulkhead(['approvals', 'list', '--json', '--home', join(folder, 'home'), '--workspace', join(folder, 'work')], folder)
+    expect(stdout).toMatch(/a person at editor 1\.2\.3/)
+  })
+
+  it('sees what is installed while it is connected', async () => {
+    const told = Promise.withResolvers<readonly string[]>()
+    const { client } = await connect(era, undefined, [], {
+      listChanged: { tools: { onChanged: (error: Error | null, tools: { name: string }[] | null) => error ? told.reject(error) : told.resolve(tools!.map(({ name }) => name)) } },
+    })
+    await client.listTools()
+    writeExtension(join(folder, 'home'), { id: 'late', tools: [{ name: 'late' }] }, 'export default { tools: { late: { execute: () => "there" } } }')
+    expect(await told.promise).toContain('late')
+    expect(await client.callTool({ name: 'late' })).toMatchObject({ content: [{ text: 'there' }] })
+  })
+
+  it('is offered the tools that were named, under the mode that was said', async () => {
+    const { client, transport } = await connect(era, undefined, ['--tools', 'read, write,reed', '--mode', 'yolo'])
+    expect(String(await once(transport.stderr!, 'data'))).toBe('mcp: there is no tool "reed" now; it is offered when it comes\n')
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read', 'write'])
+    await client.callTool({ name: 'write', arguments: { path: 'out.txt', content: 'x' } })
+    expect(existsSync(join(folder, 'work/out.txt'))).toBe(true)
+    await expect(client.callTool({ name: 'glob', arguments: { pattern: '*' } })).rejects.toMatchObject({ code: -32602 })
+  })
+})
+
+describe('the command', () => {
+  it('writes nothing but the protocol to standard output, and ends with its input', async () => {
+    writeExtension(join(folder, 'home'), { id: 'noisy', tools: [{ name: 'noisy' }] }, `
+      console.log('loaded')
+      export default { tools: { noisy: { execute: () => { console.log('called'); console.error('twice'); return 1 } } } }`)
+    writeExtension(join(folder, 'home'), { id: 'broken', tools: [{ name: 'Not a name' }] }, '')
+    const { child, written, ended } = start()
+    const answered = lineOf(child, /"id":2/)
+    send(child, HELLO, { method: 'notifications/initialized' }, { id: 1, method: 'tools/list' }, { id: 2, method: 'tools/call', params: { name: 'noisy' } })
+    await answered
+    child.stdin.end()
+    expect(await ended).toEqual([0, null])
+    const lines = written.out.trimEnd().split('\n').map((line) => JSON.parse(line) as { jsonrpc: string; id: number })
+    expect(lines.map(({ jsonrpc, id }) => [jsonrpc, id])).toEqual([['2.0', 0], ['2.0', 1], ['2.0', 2]])
+    expect(written.err).toMatch(/broken/)
+  })
+
+  it('leaves no process behind when its client is gone in the middle of a call', async () => {
+    writeExtension(join(folder, 'home'), { id: 'stuck', tools: [{ name: 'stuck' }] }, `export default { tools: { stuck: {
+      execute: async (args, { progress }) => { await progress('begins'); for (;;) {} },
+    } } }`)
+    const { child, ended } = start()
+    const began = lineOf(child, /notifications\/progress/)
+    send(child, HELLO, { id: 1, method: 'tools/call', params: { name: 'stuck', arguments: {}, _meta: { progressToken: 1 } } })
+    await began
+    const below = descendants(child.pid!)
+    expect(below.length).toBeGreaterThan(0)
+    child.stdin.end()
+    expect(await ended).toEqual([0, null])
+    expect(below.filter((pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))).toEqual([])
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('closes in order at %s', async (signal) => {
+    const { child, ended } = start()
+    const answered = lineOf(child, /"id":0/)
+    send(child, HELLO)
+    await answered
+    child.kill(signal)
+    expect(await ended).toEqual([0, null])
+  })
+
+  it('hangs up on a message that is too long', async () => {
+    const { child, written, ended } = start()
+    const answered = lineOf(child, /"id":0/)
+    send(child, HELLO)
+    await answered
+    child.stdin.on('error', () => {})
+    child.stdin.write(`{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11_000_000)}"}\n`)
+    expect(await ended).toEqual([0, null])
+    expect(written.err).toMatch(/mcp: .*maximum size/)
+  })
+
+  it('goes on after lines that are no messages', async () => {
+    const { child, written, ended } = start()
+    const answered = lineOf(child, /"id":1/)
+    child.stdin.write('hello\n\n{"jsonrpc":"1.0"}\n[]\nnull\n{"jsonrpc":"2.0","id":{},"method":"x"}\n\u0000\n')
+    send(child, HELLO, { id: 1, method: 'nothing/such' })
+    expect(JSON.parse(await answered)).toMatchObject({ error: { code: -32601 } })
+    child.stdin.end()
+    expect(await ended).toEqual([0, null])
+    expect(written.err).toMatch(/^mcp: /m)
+  })
+
+  it('ends also when nobody reads what it wrote, and remembers no more than fits', async () => {
+    writeFileSync(join(folder, 'work/long.txt'), 'a line of a long file\n'.repeat(8_000))
+    const child = spawn(process.execPath, argumentsOf([]), { env: environment(), stdio: ['pipe', 'pipe', 'pipe'] })
+    ending.push(() => child.kill('SIGKILL'))
+    let err = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => { err += text })
+    child.stdin.on('error', () => {})
+    const ended = once(child, 'exit')
+    send(child, HELLO)
+    for (let id = 1; id <= 2_000; id++) send(child, { id, method: 'tools/call', params: { name: 'read', arguments: { path: 'long.txt' } } })
+    // By itself, because so many of its refusals were not read; its input is open still.
+    expect(await ended).toEqual([0, null])
+    expect(err).toMatch(/mcp: A request was refused: 128 requests are open/)
+    expect(err).toMatch(/not told any more/)
+  })
+
+  it.each([
+    [['--json'], /standard output is the protocol/], [['now'], /no further words/], [['--mode', 'maybe'], /--mode must be one of/],
+  ])('refuses %j', async (more, message) => {
+    const { code, stdout, stderr } = await bulkhead(['mcp', ...more], folder)
+    expect(code).toBe(2)
+    expect(stdout + stderr).toMatch(message)
+  })
+})

@@ -1,0 +1,140 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Client } from '@modelcontextprotocol/client'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { clientOf, servedWorld, type ServedWorld } from './served-world.ts'
+
+/** What a client of the modern era is answered with when somebody must be asked. */
+interface Round {
+  readonly resultType?: string
+  readonly requestState: string
+  readonly inputRequests: Record<string, { readonly method: string; readonly params: { readonly message: string } }>
+}
+
+const ARGS = { path: 'out.txt', content: 'x' }
+const YES = { answer: { action: 'accept', content: { decision: 'once' } } }
+
+/** A client that does by itself what the SDK would do for it. */
+function byHand(client: Client) {
+  const send = (name: string, args: object, more: object = {}) =>
+    client.request({ method: 'tools/call', params: { name, arguments: args, ...more } as never }, { allowInputRequired: true })
+  return {
+    ask: async (name = 'write', args: object = ARGS) => await send(name, args) as unknown as Round,
+    goOn: ({ requestState }: Pick<Round, 'requestState'>, inputResponses: unknown = YES, name = 'write', args: object = ARGS) =>
+      send(name, args, { requestState, inputResponses }),
+  }
+}
+
+describe('a client that is asked by the answer to its call', () => {
+  let world: ServedWorld
+  let rounds: ReturnType<typeof byHand>
+  const begin = async (answerWithinMs = 300_000) => {
+    world = await servedWorld({ serve: { answerWithinMs } })
+    const client = clientOf('modern', () => ({ action: 'cancel' }), { inputRequired: { autoFulfill: false } })
+    await client.connect(world.transport)
+    rounds = byHand(client)
+  }
+  const isWritten = () => existsSync(join(world.workspace, 'out.txt'))
+  beforeEach(() => begin())
+  afterEach(() => world.end())
+
+  it('goes on with the call, which has waited', async () => {
+    const round = await rounds.ask()
+    expect(round).toMatchObject({ resultType: 'input_required', inputRequests: { answer: { method: 'elicitation/create' } } })
+    expect(isWritten()).toBe(false)
+    expect(await rounds.goOn(round)).toMatchObject({ structuredContent: { created: true } })
+    expect(world.eventsOf('ToolInvocationProposed')).toHaveLength(1)
+  })
+
+  it('can answer once', async () => {
+    const round = await rounds.ask()
+    await rounds.goOn(round, { answer: { action: 'decline' } })
+    await expect(rounds.goOn(round)).rejects.toMatchObject({ code: -32602 })
+    expect(isWritten()).toBe(false)
+  })
+
+  it('cannot answer for another call', async () => {
+    const round = await rounds.ask()
+    const other = { path: 'other.txt', content: 'x' }
+    await expect(rounds.goOn(round, YES, 'write', other)).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(/another call/) })
+    const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
+    await expect(rounds.goOn(round, YES, 'write', deep)).rejects.toMatchObject({ code: -32602 })
+    await expect(rounds.goOn(round, YES, 'edit')).rejects.toMatchObject({ code: -32602 })
+    await expect(rounds.goOn({ requestState: 'guessed' })).rejects.toMatchObject({ code: -32602 })
+    expect(existsSync(join(world.workspace, 'other.txt'))).toBe(false)
+    // Nothing of that has used the question up.
+    await rounds.goOn(round)
+    expect(isWritten()).toBe(true)
+  })
+
+  it.each<[string, unknown]>([
+    ['nothing', {}],
+    ['an answer to something else', { other: YES.answer }],
+    ['a text', { answer: 'once' }],
+    ['a list', { answer: [YES.answer] }],
+    ['an action of its own', { answer: { ...YES.answer, action: 'ACCEPT' } }],
+  ])('has not said yes by coming back with %s', async (_, responses) => {
+    const refused = await rounds.goOn(await rounds.ask(), responses)
+    expect(refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
+    expect(isWritten()).toBe(false)
+  })
+
+  it('is asked about one thing at a time, and an answer may settle what others wait for', async () => {
+    const first = await rounds.ask()
+    const second = rounds.ask()
+    await rounds.goOn(first, { answer: { action: 'accept', content: { decision: 'session' } } })
+    expect(await second).toMatchObject({ structuredContent: { path: 'out.txt' } })
+  })
+
+  it('that does not come back gives its call up, and others are asked', async () => {
+    await world.end()
+    await begin(50)
+    const given = await rounds.ask()
+    const next = await rounds.ask('write', { path: 'next.txt', content: 'x' })
+    expect(next.inputRequests['answer']!.params.message).toMatch(/next\.txt/)
+    expect(world.eventsOf('ToolInvocationCancelled').map(({ callId }) => callId)).toEqual(['mcp-1'])
+    await expect(rounds.goOn(given)).rejects.toMatchObject({ code: -32602 })
+    expect(isWritten()).toBe(false)
+  })
+
+  it('that goes while it is asked takes its call with it', async () => {
+    await rounds.ask()
+    await world.transport.close()
+    await world.serving.closed
+    expect(world.eventsOf('ToolInvocationCancelled')).toHaveLength(1)
+    expect(isWritten()).toBe(false)
+  })
+})
+
+describe('a client of the legacy era', () => {
+  it('that fails at asking has the call refused, and goes on', async () => {
+    const world = await servedWorld()
+    const client = await world.connect('legacy', () => { throw new Error('no window is open') })
+    const refused = await client.callTool({ name: 'write', arguments: ARGS })
+    expect(refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
+    expect(JSON.stringify(refused)).toMatch(/cannot ask a person: .*no window is open.*by a rule/)
+    expect((await client.listTools()).tools.length).toBeGreaterThan(5)
+    await world.end()
+  })
+
+  it('that never answers has the call refused in time', async () => {
+    const world = await servedWorld({ serve: { answerWithinMs: 50 } })
+    const withdrawn = Promise.withResolvers<void>()
+    const client = clientOf('legacy', undefined, { capabilities: { elicitation: {} } })
+    client.setRequestHandler('elicitation/create', (_, { mcpReq: { signal } }) => new Promise(() => {
+      signal.addEventListener('abort', () => withdrawn.resolve())
+    }))
+    await client.connect(world.transport)
+    const refused = await client.callTool({ name: 'write', arguments: ARGS })
+    expect(JSON.stringify(refused)).toMatch(/nobody answered in time/)
+    await withdrawn.promise
+    await world.end()
+  })
+
+  it('does not go on with what it was not asked', async () => {
+    const world = await servedWorld()
+    const { goOn } = byHand(await world.connect('legacy'))
+    await expect(goOn({ requestState: 'x' })).rejects.toMatchObject({ code: -32602 })
+    await world.end()
+  })
+})

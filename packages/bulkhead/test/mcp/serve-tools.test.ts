@@ -1,0 +1,241 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CallToolResult, Client } from '@modelcontextprotocol/client'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { writeExtension } from '../extension-folder.ts'
+import { ERAS, servedWorld, type Person, type ServedWorld, type ServedWorldOptions } from './served-world.ts'
+
+const worlds: ServedWorld[] = []
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.end()
+})
+async function open(options?: ServedWorldOptions): Promise<ServedWorld> {
+  const world = await servedWorld(options)
+  worlds.push(world)
+  return world
+}
+
+const textOf = ({ content }: CallToolResult): string => content.map((part) => part.type === 'text' ? part.text : part.type).join('\n')
+const call = (client: Client, name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args })
+const write = (client: Client) => call(client, 'write', { path: 'out.txt', content: 'x\u202e' })
+
+describe.each(ERAS)('a client of the %s era', (era) => {
+  it('is told of the tools, what they take and give, and what they may do', async () => {
+    const { connect } = await open()
+    const client = await connect(era)
+    expect(client.getInstructions()).toMatch(/person agrees/)
+    expect(client.getServerVersion()).toMatchObject({ name: 'bulkhead' })
+    const { tools } = await client.listTools()
+    const byName = new Map(tools.map((tool) => [tool.name, tool]))
+    expect([...byName.keys()]).toEqual(expect.arrayContaining(['bash', 'edit', 'glob', 'question', 'read', 'write']))
+    expect(byName.get('read')).toMatchObject({
+      title: 'Read', inputSchema: { type: 'object', required: ['path'] },
+      annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
+    })
+    expect(byName.get('read')).not.toHaveProperty('outputSchema')
+    expect(byName.get('bash')).toMatchObject({
+      outputSchema: { type: 'object', required: ['stdout', 'stderr', 'exit_code'] },
+      annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
+    })
+  })
+
+  it('has results as content and as data, and errors as errors', async () => {
+    const { connect, workspace } = await open()
+    writeFileSync(join(workspace, 'notes.md'), 'hello\n')
+    const client = await connect(era)
+    const read = await call(client, 'read', { path: 'notes.md' })
+    expect(read).toMatchObject({ structuredContent: { path: 'notes.md', content: 'hello\n' } })
+    expect(JSON.parse(textOf(read))).toEqual(read.structuredContent)
+    expect(read.isError).toBeUndefined()
+
+    const missing = await call(client, 'read', { path: 'nowhere.md' })
+    expect(missing).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'NotFound' } } })
+    expect(textOf(missing)).toMatch(/nowhere\.md/)
+    const wrong = await call(client, 'read', { path: 5 })
+    expect(wrong).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'InputInvalid' } } })
+    expect(textOf(wrong)).toMatch(/"\/path".*must be string/)
+  })
+
+  it('is told by the protocol that there is no such tool', async () => {
+    const { connect } = await open({ config: { tools: { glob: { enabled: false } } } })
+    const client = await connect(era)
+    await expect(call(client, 'reads', {})).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(/no tool "reads".*"read"/) })
+    await expect(call(client, 'glob', { pattern: '*' })).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it('asks its person, who sees everything, and whose yes is good for as long as they say', async () => {
+    const { connect, workspace, host } = await open()
+    const asked: string[] = []
+    const answers = ['once', 'session', 'unused']
+    const client = await connect(era, ({ message, requestedSchema }) => {
+      asked.push(message)
+      expect(requestedSchema.properties['decision']).toMatchObject({ enum: ['once', 'session', 'project', 'reject'], default: 'reject' })
+      return { action: 'accept', content: { decision: answers.shift()! } }
+    })
+    for (let round = 0; round < 3; round++) expect(await write(client)).toMatchObject({ structuredContent: { path: 'out.txt' } })
+    expect(asked).toHaveLength(2)
+    expect(asked[0]).toMatch(/^write of bundled extension write \S+ wants to run\.\nwould: write .*out\.txt\n/)
+    expect(asked[0]).toMatch(/^\| {3}"content": "x\\u\{?202e/m)
+    expect(readFileSync(join(workspace, 'out.txt'), 'utf8')).toBe('x\u202e')
+    expect(await host.approvals.list()).toMatchObject([{ scope: 'session', tool: 'write', grantedBy: 'a person at editor 1.2.3' }])
+  })
+
+  it.each<[string, Person]>([
+    ['rejects', () => ({ action: 'accept', content: { decision: 'reject', reason: 'not today' } })],
+    ['declines', () => ({ action: 'decline' })],
+    ['dismisses it', () => ({ action: 'cancel' })],
+    ['accepts without an answer', () => ({ action: 'accept' })],
+    ['accepts with nothing chosen', () => ({ action: 'accept', content: {} })],
+    ['answers something else', () => ({ action: 'accept', content: { decision: 'yes' } })],
+    ['answers with a list of all', () => ({ action: 'accept', content: { decision: ['once', 'session'] } })],
+    ['answers another question', () => ({ action: 'accept', content: { answer: true } })],
+    ['declines, and says yes beside it', () => ({ action: 'decline', content: { decision: 'once' } })],
+  ])('does not run what a person %s', async (what, person) => {
+    const { connect, workspace } = await open()
+    const refused = await write(await connect(era, person))
+    expect(refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
+    if (what === 'rejects') expect(textOf(refused)).toMatch(/not today/)
+    expect(existsSync(join(workspace, 'out.txt'))).toBe(false)
+  })
+
+  it('that cannot ask has what needs a person refused, with what would allow it', async () => {
+    const { connect, workspace } = await open()
+    const client = await connect(era)
+    const refused = await write(client)
+    expect(refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
+    expect(textOf(refused)).toMatch(/cannot ask a person; .*"write" by a rule or on the allowlist.*"bulkhead call write"/)
+    expect(existsSync(join(workspace, 'out.txt'))).toBe(false)
+    const question = await call(client, 'question', { questions: [{ question: 'Which?' }] })
+    expect(textOf(question)).toMatch(/^Nobody can be asked here\. Go on with your best guess/)
+  })
+
+  it('has questions of tools answered by its person', async () => {
+    const { connect } = await open()
+    const forms: string[] = []
+    const client = await connect(era, ({ message, requestedSchema: { properties } }) => {
+      forms.push(message)
+      const answers: Record<string, boolean | string> = Object.hasOwn(properties, 'option_1')
+        ? { option_1: true, option_2: false, option_3: true }
+        : { answer: 'enum' in properties['answer']! ? 'red' : 'because' }
+      return { action: 'accept', content: answers }
+    })
+    const options = [{ label: 'red', description: 'like a\nrose' }, { label: 'green' }, { label: 'blue' }]
+    const result = await call(client, 'question', {
+      questions: [{ question: 'Why?', header: 'Reason' }, { question: 'Which?', options }, { question: 'All?', options, multi_select: true }],
+    })
+    expect(result.structuredContent).toEqual({ answers: [['because'], ['red'], ['red', 'blue']] })
+    expect(forms).toEqual([
+      'extension question asks:\n| Reason: Why?',
+      'extension question asks:\n| Which?\n| red: like a\n| rose',
+      'extension question asks:\n| All?\n| red: like a\n| rose',
+    ])
+  })
+
+  it('cancels exactly the call it takes back', async () => {
+    const running = new Map<string, { readonly signal: AbortSignal; readonly finish: (output: string) => void }>()
+    const began = Promise.withResolvers<void>()
+    const { connect, eventsOf } = await open({
+      session: { mode: 'yolo' },
+      runAgent: ({ prompt }, signal) => new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+        running.set(prompt, { signal, finish: (output) => resolve({ output }) })
+        if (running.size === 2) began.resolve()
+      }),
+    })
+    const client = await connect(era)
+    const stop = new AbortController()
+    const task = (prompt: string, signal?: AbortSignal) =>
+      client.callTool({ name: 'task', arguments: { subagent_type: 'x', prompt } }, signal ? { signal } : undefined)
+    const [taken, kept] = [task('taken', stop.signal), task('kept')]
+    await began.promise
+    const aborted = new Promise((resolve) => running.get('taken')!.signal.addEventListener('abort', resolve))
+    stop.abort()
+    await expect(taken).rejects.toThrow('aborted')
+    await aborted
+    expect(running.get('kept')!.signal.aborted).toBe(false)
+    running.get('kept')!.finish('done')
+    expect(await kept).toMatchObject({ structuredContent: { output: 'done' } })
+    expect(eventsOf('ToolInvocationCancelled').map(({ callId }) => callId)).toEqual(['mcp-1'])
+  })
+
+  it('hears of progress and updates, where it wants to', async () => {
+    const { connect, home, host } = await open()
+    writeExtension(home, { id: 'steps', tools: [{ name: 'steps' }] }, `
+      export default { tools: { steps: { execute: async (args, runtime) => {
+        await runtime.progress('half\\u0007way')
+        await runtime.update({ rows: 2 })
+        return 'done'
+      } } } }`)
+    await host.reload()
+    const client = await connect(era)
+    const heard: unknown[] = []
+    const onprogress = (progress: unknown) => { heard.push(progress) }
+    expect(textOf(await client.callTool({ name: 'steps' }, { onprogress }))).toBe('done')
+    // What follows while a note is under way may take its place; the last one never stays behind a result.
+    expect(heard.length).toBeGreaterThan(0)
+    expect(heard[0]).toMatchObject({ progress: 1, message: expect.stringMatching(/^half.*way$/) })
+    expect(JSON.stringify(heard)).not.toMatch(/\\u0007/)
+    expect(textOf(await client.callTool({ name: 'steps' }))).toBe('done')
+  })
+
+  it('is told when the list of tools is another one', async () => {
+    const { connect, home, host } = await open()
+    const told = Promise.withResolvers<readonly string[]>()
+    const client = await connect(era, undefined, {
+      listChanged: { tools: { onChanged: (error, tools) => error ? told.reject(error) : told.resolve((tools ?? []).map(({ name }) => name)) } },
+    })
+    onTestFinished(() => told.resolve([]))
+    expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('late')
+    writeExtension(home, { id: 'late', tools: [{ name: 'late' }] }, 'export default { tools: { late: { execute: () => 1 } } }')
+    await host.reload()
+    expect(await told.promise).toContain('late')
+  })
+
+  it('takes with it, when it goes, all that it began', async () => {
+    const began = Promise.withResolvers<AbortSignal>()
+    const { connect, serving, eventsOf } = await open({
+      session: { mode: 'yolo' }, runAgent: (_, signal) => new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+        began.resolve(signal)
+      }),
+    })
+    const client = await connect(era)
+    const lost = call(client, 'task', { subagent_type: 'x', prompt: 'y' })
+    lost.catch(() => {})
+    const signal = await began.promise
+    await client.close()
+    await serving.closed
+    await expect(lost).rejects.toThrow('closed')
+    expect(signal.aborted).toBe(true)
+    expect(eventsOf('SessionClosed')).toHaveLength(1)
+    await serving.close()
+  })
+
+  it('has long results cut as everywhere, and is told where the whole is', async () => {
+    const { connect, home, host } = await open()
+    const required = ['first', 'last']
+    writeExtension(home, {
+      id: 'long', tools: [
+        { name: 'long', maxOutput: '1KB' },
+        { name: 'formed', maxOutput: '1KB', outputSchema: { type: 'object', required } },
+        { name: 'list', outputSchema: { type: 'array', items: { type: 'number' } } },
+      ],
+    }, `export default { tools: {
+      long: { execute: () => 'x'.repeat(5000) },
+      formed: { execute: ({ n }) => ({ first: 'x', ...Object.fromEntries(Array.from({ length: n }, (_, i) => ['member' + i, i])), last: 'longest'.repeat(9) }) },
+      list: { execute: () => [1, 2] },
+    } }`)
+    await host.reload()
+    const client = await connect(era)
+    await client.listTools()
+    const long = textOf(await call(client, 'long', {}))
+    expect(readFileSync(/The whole is in (.*)\]$/.exec(long)![1]!, 'utf8')).toBe('x'.repeat(5000))
+    expect(long.length).toBeLessThan(1500)
+    expect(await call(client, 'formed', { n: 3 })).toMatchObject({ structuredContent: { first: 'x', last: 'longest'.repeat(9) } })
+    // The client would throw it away: it no longer has all that it must.
+    const cut = await call(client, 'formed', { n: 5000 })
+    expect(cut.isError).toBe(true)
+    expect(textOf(cut)).toMatch(/^\{"member0":0[\s\S]*cut here, and lacks what the tool declares\. The whole is in/)
+    expect((await call(client, 'list', {})).structuredContent).toEqual(era === 'legacy' ? { result: [1, 2] } : [1, 2])
+  })
+})

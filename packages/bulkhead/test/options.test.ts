@@ -1,0 +1,99 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createHost as createCore } from '@bulkhead/host'
+import { createLoader, Installer } from '@bulkhead/loader'
+import { createSandbox } from '@bulkhead/sandbox'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHost, openSqliteStore, type Host } from '../src/index.ts'
+
+/** For those who do not compile: every one of these is refused by its type. */
+type Wrong = readonly [options: unknown, path: string]
+
+let folder: string
+let host: Host
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-options-'))
+  host = await createHost({ workspace: folder, home: join(folder, 'home'), env: {} })
+})
+afterAll(async () => {
+  await host.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Whether it throws or rejects. */
+const refusal = async (make: (options: never) => unknown, options: unknown): Promise<unknown> => {
+  try {
+    return { made: await make(options as never) }
+  } catch (error) {
+    return error
+  }
+}
+const isRefusedAt = async (make: (options: never) => unknown, options: unknown, path: string): Promise<void> => {
+  expect(await refusal(make, options)).toMatchObject({ name: 'BulkheadError', code: 'ConfigInvalid', data: { path } })
+}
+
+describe('createHost', () => {
+  it.each<Wrong>([
+    [undefined, ''], [{}, '/workspace'], [{ workspace: 5 }, '/workspace'], [{ home: 5 }, '/home'], [{ home: null }, '/home'], [{ trust: 'yes' }, '/trust'],
+    [{ smokeCheck: {} }, '/smokeCheck'], [{ store: {} }, '/store'], [{ env: 'A=1' }, '/env'], [{ runAgent: 'x' }, '/runAgent'],
+    [{ fetchHosts: 'localhost' }, '/fetchHosts'], [{ fetchHosts: [1] }, '/fetchHosts/0'], [{ projectFolder: 1 }, '/projectFolder'],
+    [{ bundledFolder: 1 }, '/bundledFolder'], [{ cache: true }, '/cache'], [{ interactor: () => {} }, '/interactor'], [{ watch: 1 }, '/watch'],
+    [{ config: 'x' }, '/config'],
+  ])('%j', async (options, path) => {
+    const whole = path === '' || path === '/workspace' ? options : { workspace: folder, ...options as object }
+    await isRefusedAt(createHost, whole, path)
+  })
+
+  it('names the option and what it must be', async () => {
+    expect(await refusal(createHost, { workspace: folder, home: 5 }))
+      .toHaveProperty('message', 'createHost cannot use the number 5 given as its option "home". Let "home" be a text.')
+  })
+})
+
+describe('openSession', () => {
+  it.each<Wrong>([
+    [null, ''], ['ask', ''], [{ mode: 'careful' }, '/mode'], [{ rules: {} }, '/rules'], [{ rules: [5] }, '/rules/0'], [{ role: 1 }, '/role'],
+    [{ roles: { allow_bash: 'no' } }, '/roles/allow_bash'], [{ tools: 'read' }, '/tools'], [{ interactor: {} }, '/interactor'],
+    [{ interactor: [{}] }, '/interactor'], [{ approver: () => {} }, '/approver'], [{ interactionTimeoutMs: '5' }, '/interactionTimeoutMs'],
+    [{ pause: 1 }, '/pause'], [{ headless: 'x' }, '/headless'], [{ ceiling: 1 }, '/ceiling'], [{ budget: 5 }, '/budget'],
+    [{ budget: { calls: 'ten' } }, '/budget/calls'], [{ workspace: 5 }, '/workspace'], [{ hooks: 5 }, '/hooks'], [{ hooks: [5] }, '/hooks'],
+    [{ hooks: { onToolError: 5 } }, '/hooks/onToolError'], [{ watchdog: {} }, '/watchdog'], [{ watchdog: [() => {}, 5] }, '/watchdog'],
+    [{ stateMachine: { id: 'x' } }, '/stateMachine'], [{ stateMachine: { stage: () => {} } }, '/stateMachine'], [{ guards: () => {} }, '/guards'],
+    [{ guards: [{ id: 'x' }] }, '/guards/0'], [{ signal: new AbortController() }, '/signal'],
+  ])('%j', async (options, path) => {
+    await isRefusedAt((given) => host.openSession(given), options, path)
+    const session = await host.openSession()
+    await isRefusedAt((given) => session.openSubagent(given), options, path)
+    await session.close()
+  })
+})
+
+describe('the parts', () => {
+  it.each<readonly [name: string, make: (options: never) => unknown, ...Wrong]>([
+    ['openSqliteStore', openSqliteStore, undefined, ''], ['openSqliteStore', openSqliteStore, {}, '/file'],
+    ['openSqliteStore', openSqliteStore, { file: 5 }, '/file'], ['openSqliteStore', openSqliteStore, { file: 'x.db', maxBytes: '1' }, '/maxBytes'],
+    ['createLoader', createLoader, null, ''], ['createLoader', createLoader, {}, '/coreVersion'],
+    ['createLoader', createLoader, { coreVersion: '1.0.0', roots: {}, bundled: [] }, '/roots/global'],
+    ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: 5 }, bundled: [] }, '/roots/global'],
+    ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: null }, bundled: 5 }, '/bundled'],
+    ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: null }, bundled: [], limits: { files: '5' } }, '/limits/files'],
+    ['Installer', (options) => new Installer(options), {}, '/loader'],
+    ['createSandbox', createSandbox, {}, '/workspace'], ['createSandbox', createSandbox, { workspace: '/x', idleMs: 'long' }, '/idleMs'],
+    ['createSandbox', createSandbox, { workspace: '/x', most: 5 }, '/most'], ['createSandbox', createSandbox, { workspace: '/x', os: true }, '/os'],
+    ['createSandbox', createSandbox, { workspace: '/x', operator: { path: '/bin' } }, '/operator/path'],
+    ['createHost of the core', createCore, {}, '/report'],
+  ])('%s with %4$s', async (_, make, options, path) => {
+    await isRefusedAt(make, options, path)
+  })
+
+  it('runWorkflow wants work, and limits that are numbers', () => {
+    expect(() => host.runWorkflow({ calls: 'ten' as never }, () => 1)).toThrow(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/limits/calls' } }))
+    expect(() => host.runWorkflow(undefined, 5 as never)).toThrow(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/work' } }))
+    expect(host.runWorkflow({ calls: 1 }, () => 1)).toBe(1)
+  })
+})
+
+it('nothing was made on the way', () => {
+  expect(readdirSync(folder).filter((name) => name !== 'home')).toEqual([])
+})

@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { configFileSchema, manifestSchema } from '@bulkhead/contract'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
+
+/** Those with a file's name are whole: a test of their own puts them together, and runs what a reader would have then. */
+const RUN_BY_THEIR_OWN: readonly string[] = [
+  'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
+  'docs/embedding.md agent.ts', 'docs/mcp.md client.json', 'docs/mcp.md server.ts', 'docs/publishing.md bulkhead.json', 'docs/publishing.md index.js',
+]
+const LANGUAGES = new Set(['ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
+
+const FLAGS = [
+  ...['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--module', 'nodenext', '--target', 'es2024'],
+  ...['--lib', 'es2024,esnext.disposable,esnext.iterator,esnext.collection,esnext.typedarrays', '--types', 'node', '--skipLibCheck'],
+  ...['--allowJs', '--checkJs', '--allowImportingTsExtensions', '--ignoreConfig', '--pretty', 'false'],
+]
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-pages-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** What the compiler says of blocks of code, each a module of its own, with the line of its page in front. */
+function faultsOf(blocks: readonly Block[]): readonly string[] {
+  mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
+  for (const [name, target] of [
+    ['bulkhead', 'packages/bulkhead'], ['@bulkhead', 'packages/bulkhead/node_modules/@bulkhead'],
+    ['@opentelemetry', 'packages/bulkhead/node_modules/@opentelemetry'], ['@types/node', 'node_modules/@types/node'],
+  ] as const) symlinkSync(join(ROOT, target), join(folder, 'node_modules', name))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  copyFileSync(join(import.meta.dirname, 'fixtures/given.d.ts'), join(folder, 'given.d.ts'))
+  const names = blocks.map(({ language, text }, index) => {
+    writeFileSync(join(folder, `block-${index}.${language}`), `${text}\nexport {}\n`)
+    return `block-${index}.${language}`
+  })
+  const { stdout } = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...FLAGS, 'given.d.ts', ...names], { cwd: folder, encoding: 'utf8' })
+  return stdout.trim().split('\n').filter((line) => line !== '').map((line) => line.replace(/^block-(\d+)\.\w+\((\d+),\d+\)/, (_, index, row) => {
+    const { page, line: fence } = blocks[Number(index)]!
+    return `${page}:${fence + Number(row)}`
+  }))
+}
+
+/** Comments are for the reader; an address holds no blank before its slashes. */
+const withoutComments = (text: string): string => text.replaceAll(/(^|\s)\/\/ .*$/gm, '$1')
+
+it('every block is of a kind that is proven', () => {
+  expect(BLOCKS.filter(({ language }) => !LANGUAGES.has(language)).map(placeOf)).toEqual([])
+  expect(BLOCKS.flatMap(({ page, file }) => file === undefined ? [] : [`${page} ${file}`]).toSorted()).toEqual(RUN_BY_THEIR_OWN.toSorted())
+})
+
+it('the code of every page compiles under the strictest settings', () => {
+  expect(faultsOf(BLOCKS.filter(({ language, file }) => (language === 'ts' || language === 'js') && file === undefined))).toEqual([])
+})
+
+it('what does not compile is told by its page and line', () => {
+  const block: Block = { page: 'docs/x.md', line: 10, language: 'ts', file: undefined, text: 'await session.close()\nawait session.cloze()\n' }
+  expect(faultsOf([block])).toEqual([expect.stringMatching(/^docs\/x\.md:12: error TS2551: .*'cloze'/)])
+})
+
+it.each(BLOCKS.filter(({ language, file }) => language.startsWith('json') && file !== 'client.json').map((block) => [placeOf(block), block] as const))(
+  'what %s shows is accepted', (_, { file, text }) => {
+    const schema = file === 'bulkhead.json' ? manifestSchema : configFileSchema
+    expect(schema.safeParse(JSON.parse(withoutComments(text))).error?.issues).toBeUndefined()
+  })

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { BLOCKS, PAGES, ROOT, type Block } from './blocks.ts'
+
+/** What no test can run, and why. */
+const NOT_RUN: ReadonlyMap<string, string> = new Map([
+  ['cosign sign-blob --bundle weather/bulkhead.sigstore.json weather/bulkhead.integrity.json', 'a person logs in for it'],
+  ['export PATH="$PWD/node_modules/.bin:$(ls -d "$PWD"/.tools/pnpm-*/node_modules/.bin):$PATH"', 'the set-up of this very run'],
+])
+
+const scriptsOf = (folder: string): ReadonlySet<string> =>
+  new Set(Object.keys((JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as { scripts: object }).scripts))
+const nameOf = (file: string): string => (JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { name: string }).name
+const FOLDERS: ReadonlyMap<string, string> = new Map(globSync('packages/*/package.json', { cwd: ROOT }).map((file) => [nameOf(file), dirname(file)]))
+
+/** The commands of a block, as a shell sees them. */
+const linesOf = ({ text }: Block): readonly string[] =>
+  text.split('\n').map((line) => line.replace(/(^|\s)# .*$/, '').trim()).filter((line) => line !== '')
+const SHELL: readonly (readonly [page: string, line: string])[] =
+  BLOCKS.filter(({ language }) => language === 'sh').flatMap((block) => linesOf(block).map((line) => [block.page, line] as const))
+const isOurs = (line: string): boolean => /^(?:\S*\/)?bulkhead \w/.test(line)
+
+let folder: string
+beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-pages-')) })
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** A project as the pages speak of it: with this package installed, and with what their readers have made before. */
+async function projectFor(page: string): Promise<string> {
+  const project = join(folder, page)
+  mkdirSync(join(project, 'node_modules'), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules/.bin'), join(project, 'node_modules/.bin'))
+  writeFileSync(join(project, 'README.md'), 'one two\n')
+  expect(await run('bulkhead new my-tool', project)).toBe('')
+  if (page === 'docs/packages.md') {
+    expect(await run('bulkhead new weather', project)).toBe('')
+    const manifest = join(project, 'weather/bulkhead.json')
+    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('"version": "0.1.0"', '"version": "1.4.0"'))
+  }
+  return project
+}
+
+/** Runs it; resolves with what is wrong with it, if anything is. */
+async function run(line: string, cwd: string): Promise<string> {
+  // There is nobody to consent, and so whoever asks what would become of a question is told that it would be refused.
+  const command = /\binstall\b/.test(line) ? `${line} --yes` : line
+  const env = { NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+  const child = spawn('/bin/sh', ['-c', command], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { said += text })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return code === 0 || (code === 1 && said === '' && /\bexplain\b/.test(line)) ? '' : `${line} ends with ${code}: ${said}`
+}
+
+const PAGES_WITH_COMMANDS = PAGES.filter((page) => SHELL.some(([of, line]) => of === page && isOurs(line)))
+it.each(PAGES_WITH_COMMANDS)('the commands of %s work, one after the other', async (page) => {
+  const project = await projectFor(page)
+  const refused: string[] = []
+  for (const [of, line] of SHELL) if (of === page && isOurs(line)) refused.push(await run(line, project))
+  expect(refused.filter((text) => text !== '')).toEqual([])
+})
+
+it('every other command is a script or a package that there is, or says why it is not run', () => {
+  const unknown = SHELL.filter(([, line]) => {
+    const [program, ...words] = line.split(/\s+/)
+    if (isOurs(line) || NOT_RUN.has(line)) return false
+    if (program === 'npm' && words[0] === 'install') return !words.slice(1).every((name) => FOLDERS.has(name))
+    if (program === 'pnpm' && words[0] === '--filter') return !scriptsOf(FOLDERS.get(words[1]!) ?? '.').has(words[3]!) || words[2] !== 'run'
+    return (program !== 'npm' && program !== 'pnpm') || !scriptsOf('.').has(words[0]!)
+  })
+  expect(unknown).toEqual([])
+  expect([...NOT_RUN.keys()].filter((line) => !SHELL.some(([, shown]) => shown === line))).toEqual([])
+})
+
+it('a form of a command that a page shows is one of its usage', async () => {
+  const forms = BLOCKS.filter(({ language }) => language === '').flatMap((block) => linesOf(block).filter(isOurs))
+  expect(forms.length).toBeGreaterThan(0)
+  for (const form of forms) {
+    const [, name = ''] = form.split(/\s+/)
+    const { usage } = await COMMANDS.get(name)!.load()
+    expect({ form, unknown: (form.match(/--[a-z-]+/g) ?? []).filter((option) => !usage.includes(option)) }).toEqual({ form, unknown: [] })
+  }
+})
+
+it('the command stands where the pages say', () => {
+  expect(existsSync(join(ROOT, 'node_modules/.bin/bulkhead'))).toBe(true)
+})

@@ -1,0 +1,94 @@
+import { BulkheadError } from './bulkhead-error.ts'
+import { pointerStep } from './json.ts'
+
+/** What an option must be, for those whose programs are not compiled against its type. */
+export interface OptionForm {
+  readonly words: string
+  wrongIn(value: unknown): WrongOption | undefined
+}
+
+/** A part of an option that is not of its form. */
+export interface WrongOption {
+  /** '' for the whole of it. */
+  readonly at: string
+  readonly found: unknown
+}
+
+/** A form for each option, so that none is forgotten. */
+export type OptionForms<Options> = { readonly [Name in keyof Options]-?: OptionForm }
+
+const form = (words: string, fits: (value: unknown) => boolean): OptionForm =>
+  ({ words, wrongIn: (value) => fits(value) ? undefined : { at: '', found: value } })
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** One that is judged by its parts. Those that are undefined are left out. */
+const partwise = <Whole>(words: string, isWhole: (value: unknown) => value is Whole, partsOf: (value: Whole) => Iterable<Part>): OptionForm => ({
+  words,
+  wrongIn(value) {
+    if (!isWhole(value)) return { at: '', found: value }
+    for (const [name, part, expected] of partsOf(value)) {
+      const wrong = part === undefined ? undefined : expected.wrongIn(part)
+      if (wrong) return { at: `${pointerStep(name)}${wrong.at}`, found: wrong.found }
+    }
+    return undefined
+  },
+})
+type Part = readonly [name: string | number, value: unknown, expected: OptionForm]
+
+/** What options are made of. */
+export const forms = Object.freeze({
+  text: form('a text', (value) => typeof value === 'string'),
+  number: form('a number', (value) => typeof value === 'number' && !Number.isNaN(value)),
+  flag: form('true or false', (value) => typeof value === 'boolean'),
+  method: form('a function', (value) => typeof value === 'function'),
+  signal: form('an AbortSignal', (value) => isObject(value) && typeof value['aborted'] === 'boolean' && typeof value['addEventListener'] === 'function'),
+  /** Somebody else judges it. */
+  anything: form('anything', () => true),
+  above: (least: number): OptionForm => form(`a number above ${least}`, (value) => typeof value === 'number' && value > least),
+  oneOf: (...values: readonly (string | null)[]): OptionForm =>
+    form(values.map((value) => JSON.stringify(value)).join(' or '), (value) => values.some((one) => one === value)),
+  /** An object that has these functions, its own or not. */
+  having: (...names: readonly string[]): OptionForm =>
+    form(`an object with the function ${names.join(' and ')}`, (value) => isObject(value) && names.every((name) => typeof value[name] === 'function')),
+  object: form('an object', isObject),
+  /** An object with these, each of which may be left out. */
+  fields: (fields: Readonly<Record<string, OptionForm>>): OptionForm =>
+    partwise(`an object with ${Object.entries(fields).map(([name, { words }]) => `${name} (${words})`).join(' and ')}`, isObject,
+      (value) => Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)),
+  /** An object whose values are all of one form. */
+  values: (each: OptionForm): OptionForm =>
+    partwise(`an object of which each value is ${each.words}`, isObject, (value) => Object.entries(value).map(([name, part]) => [name, part, each] as const)),
+  list: (each: OptionForm): OptionForm =>
+    partwise(`a list, each of it ${each.words}`, Array.isArray, (value) => value.map((part, index) => [index, part ?? null, each] as const)),
+  either: (one: OptionForm, other: OptionForm): OptionForm =>
+    ({ words: `${one.words}, or ${other.words}`, wrongIn: (value) => one.wrongIn(value) && other.wrongIn(value) }),
+})
+
+/**
+ * Refuses options that are not what `called` takes, before anything is done with them. One that is undefined counts as left out,
+ * which those of `needed` may not be. Throws ConfigInvalid, which names the first that is wrong and what it must be.
+ */
+export function requireOptions<Options extends object>(
+  called: string, options: Options, table: OptionForms<Options>, ...needed: readonly (keyof Options & string)[]
+): void {
+  if (!isObject(options)) throw refusal('', `${called} cannot use ${inWords(options)} given as its options. Give an object.`)
+  for (const [name, { words, wrongIn }] of Object.entries<OptionForm>(table)) {
+    const value = options[name]
+    const path = pointerStep(name)
+    if (value === undefined && needed.some((one) => one === name)) throw refusal(path, `${called} needs the option "${name}". Let it be ${words}.`)
+    const wrong = value === undefined ? undefined : wrongIn(value)
+    if (!wrong) continue
+    throw refusal(`${path}${wrong.at}`, `${called} cannot use ${inWords(wrong.found)} given as its option "${name}${wrong.at}". Let "${name}" be ${words}.`)
+  }
+}
+
+/** A text is not repeated: it may be a secret that stands in the wrong place. */
+function inWords(value: unknown): string {
+  if (typeof value === 'number') return `the number ${value}`
+  if (value === null || value === undefined || typeof value === 'boolean') return String(value)
+  return `the ${Array.isArray(value) ? 'list' : typeof value === 'string' ? 'text' : typeof value}`
+}
+
+const refusal = (path: string, message: string): BulkheadError => new BulkheadError('ConfigInvalid', message, { data: { path } })

@@ -1,0 +1,64 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { flush } from '../twin/clock.ts'
+import { notingStore } from '../twin/notes.ts'
+import { createWorld, verdictOf } from '../twin/world.ts'
+
+const call = (n: number) => ({ id: `c${n}`, name: 'echo', arguments: { n } })
+
+test.each([[[1]], [[1, 2]]])('calls %j into a compartment are noted before anything can come back; a single one is on its way by then', async (numbers) => {
+  const log: string[] = []
+  const world = createWorld({
+    store: notingStore(log),
+    extensions: [{
+      tools: {
+        echo: {
+          execute: async ({ n }) => {
+            log.push(`sent ${n}`)
+            await nextTurn()
+            log.push(`heard ${n}`)
+          },
+        },
+      },
+    }],
+  })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  await session.call(call(0))
+  log.length = 0
+  await Promise.all(numbers.map((n) => session.call(call(n))))
+  expect(log.slice(0, 2 * numbers.length + 1)).toEqual(numbers.length === 1
+    ? ['sent 1', 'put 2', 'save']
+    : ['put 2', 'put 3', 'save', 'sent 1', 'sent 2'])
+  expect(log.slice(2 * numbers.length + 1).toSorted()).toEqual(numbers.flatMap((n) => [`drop ${n + 1}`, `heard ${n}`]).toSorted())
+})
+
+test('a call that is refused at once is never noted', async () => {
+  const log: string[] = []
+  const world = createWorld({ store: notingStore(log) })
+  const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecution: () => false } })
+  // The first one waits for its extension to start.
+  await session.call(call(0))
+  log.length = 0
+  expect(verdictOf(await session.call(call(1)))).not.toBe('output')
+  await flush()
+  expect(log).toEqual([])
+})
+
+test('a call that waits for a person is noted while it waits', async () => {
+  const log: string[] = []
+  const world = createWorld({ store: notingStore(log), extensions: [{ tools: { echo: { gated: true } } }] })
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<{ decision: 'once' }>()
+  const approve = () => {
+    asked.resolve()
+    return answer.promise
+  }
+  const session = await world.host.openSession({ mode: 'ask', approver: { approve } })
+  const pending = session.call(call(1))
+  await asked.promise
+  await flush()
+  expect(log).toEqual(['put 1', 'save'])
+  answer.resolve({ decision: 'once' })
+  expect(verdictOf(await pending)).toBe('output')
+  expect(log).toEqual(['put 1', 'save', 'drop 1'])
+})

@@ -1,0 +1,30 @@
+import { attacksOf, refused } from '../case.ts'
+
+/** What the broker is asked to do, within the grant, at the cost of its host. */
+const attack = attacksOf('O', { alone: true, control: 'none' })
+
+export const brokerWork = [
+  attack(350, 'a text that is hard to find, in an edit', `
+    await runtime.fs.write('own/out/a.txt', 'a'.repeat(2_000_000))
+    const sought = 'a'.repeat(300) + 'b' + 'a'.repeat(500_000)
+    return { edit: await attempt(() => runtime.fs.edit('own/out/a.txt', sought, 'x')),
+      overlapping: await attempt(() => runtime.fs.edit('own/out/a.txt', 'a'.repeat(500_000), 'x')) }
+  `, { edit: 'InputInvalid', overlapping: 'InputInvalid' }),
+  attack(351, 'an edit whose result would be gigabytes', `
+    await runtime.fs.write('own/out/a.txt', 'a'.repeat(7_000))
+    return { edit: await attempt(() => runtime.fs.edit('own/out/a.txt', 'a', 'b'.repeat(1024 * 1024), { all: true })) }
+  `, { edit: 'InputInvalid' }),
+  attack(352, 'an edit of a hundred thousand places in one line', `
+    await runtime.fs.write('own/out/a.txt', 'a'.repeat(99_000))
+    return { places: (await runtime.fs.edit('own/out/a.txt', 'a', 'b', { all: true })).replacements }
+  `, { places: 99_000 }),
+  attack(353, 'messages that are long and take long to judge, one after the other', `
+    const numbers = '1.2345678901234567890123456789012345678901234567890123456789,'.repeat(200_000) + '0'
+    // A port holds whatever is posted: to send without end there is another attack.
+    for (let id = 1; wire.port === undefined || id <= 5; id++) {
+      wire.post('[3,' + id + ',"update",[' + JSON.stringify(wire.callId) + ',[' + numbers + ']]]')
+      if (wire.socket?.writableNeedDrain) await new Promise((drained) => wire.socket.once('drain', drained))
+    }
+  `, [['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]],
+  { in: 'wire', deadlineMs: 3_000 }),
+]

@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { encodeFrame } from '../src/wire/frame.ts'
+import { socketTransport } from '../src/wire/socket-transport.ts'
+
+async function socketPair(): Promise<readonly [Socket, Socket]> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const there = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [here] = await once(server, 'connection') as [Socket]
+  onTestFinished(() => {
+    for (const socket of [here, there]) socket.destroy()
+    server.close()
+  })
+  return [here, there]
+}
+
+/** When each of some packets came, each of which is worked on for so long. */
+async function comingAfterWork(packet: string, workMs: number, count: number): Promise<readonly number[]> {
+  const [here, there] = await socketPair()
+  const transport = socketTransport(here, { maxFrameBytes: 2 ** 24, readOnlyWhenDrained: true, restsAfterLong: true })
+  const times: number[] = []
+  const all = Promise.withResolvers<void>()
+  transport.listen({
+    packet() {
+      times.push(performance.now())
+      while (performance.now() < times.at(-1)! + workMs);
+      if (times.length === count) all.resolve()
+    },
+    closed: () => undefined,
+  })
+  for (let index = 0; index < count; index++) there.write(encodeFrame(packet))
+  await all.promise
+  return times
+}
+
+const gapsOf = (times: readonly number[]): readonly number[] => times.slice(1).map((time, index) => time - times[index]!)
+
+it('leaves three quarters of the time to others after long packets that take long', async () => {
+  const gaps = gapsOf(await comingAfterWork('x'.repeat(1_000_000), 20, 5))
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(75)
+})
+
+it('reads on at once after those that do not', async () => {
+  const gaps = gapsOf(await comingAfterWork('x'.repeat(1_000), 1, 50))
+  // In one turn: without a timer in between.
+  expect(Math.min(...gaps)).toBeLessThan(2)
+})
