@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -66,4 +66,12 @@ it('what was done is looked at without a host, and without what validates', asyn
   const loads = await loadsOf(['audit', 'verify'], 1)
   expect(loads).toEqual(expect.arrayContaining(['contract', 'store']))
   expect(loads.filter((name) => [...HEAVY, 'host', 'loader', 'tools-bundled', 'ajv', 'zod'].includes(name))).toEqual([])
+})
+
+it('what speaks to MCP servers is loaded when one is spoken to', async () => {
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+  const mcp = { gone: { type: 'local', command: ['/does/not/exist'] } }
+  writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ mcp }))
+  expect(await loadsOf(['tools'])).not.toContain('@modelcontextprotocol/client')
+  expect(await loadsOf(['tools', '--connect'])).toContain('@modelcontextprotocol/client')
 })

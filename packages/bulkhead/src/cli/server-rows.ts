@@ -1,4 +1,5 @@
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
+import { visibleText } from '@bulkhead/contract/plain'
 import { table } from './table.ts'
 
 const HEADINGS = ['SERVER', 'TYPE', 'LAYER', 'STATE', 'TOOLS', 'ADDRESS']
@@ -8,7 +9,7 @@ export function serverTable(servers: readonly McpServerStatus[]): string {
   if (servers.length === 0) return ''
   const rows = servers.map(({ name, type, layer, state, tools, address }) =>
     [name, type, layer, state, tools === undefined ? '-' : String(tools), address])
-  const faults = servers.flatMap(({ name, error }) => error ? [`${name}: ${error.code} ${error.message}\n`] : [])
+  const faults = servers.flatMap(({ name, error }) => error ? [`${name}: ${error.code} ${visibleText(error.message)}\n`] : [])
   const isUnknown = servers.some(({ state }) => state === 'unknown')
   const hint = isUnknown ? '"bulkhead tools --connect" starts or reaches servers, and lists what they offer.\n' : ''
   return `\n${table(HEADINGS, rows)}${faults.join('')}${hint}`

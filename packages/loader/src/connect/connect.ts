@@ -52,7 +52,9 @@ function freeNames(report: LoadReport, connected: readonly ConnectedExtension[])
 async function proveWhatStands(extension: ConnectedExtension, terms: Terms): Promise<Connected> {
   const prove = (tools: Tools) => proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, locate(extension), terms)
   const alone = await Promise.all(extension.manifest.tools.map(async (tool) => ({ tool, proof: await prove([tool]) })))
-  const diagnostics = alone.flatMap(({ tool, proof }) => faultsOf(proof).map((fault) => told(extension, named(fault, [tool]))))
+  const faults = alone.flatMap(({ tool, proof }) => faultsOf(proof).map((fault) => named(fault, [tool])))
+  // What is wrong with the extension as a whole, each of its tools has met.
+  const diagnostics = [...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()].map((fault) => told(extension, fault))
   let tools = alone.filter(({ proof }) => proof.kind === 'proven').map(({ tool }) => tool)
   while (tools.length > 0) {
     const proof = await prove(tools)

@@ -1,8 +1,5 @@
 import { BulkheadError, messageOf, visibleText } from '@bulkhead/contract'
 
-/** How far a call had come when it failed. */
-export type Progressed = 'not sent' | 'sent'
-
 /** Whether what failed is the way to the server, and not the call. */
 export const isLineFault = (error: unknown): boolean => codeOf(error) !== undefined || statusOf(error) !== undefined || isFetchFault(error)
 

@@ -48,7 +48,8 @@ export class Connection {
   readonly #elicitation = new Elicitation()
   readonly #closing = new AbortController()
   readonly #rests: Rests
-  readonly #redact: (text: string) => string
+  /** Of the values that the last try to connect has used. */
+  #redact: (text: string) => string
   readonly #log: ServerLog
   #catalog: Catalog | undefined
   #connecting: Promise<LiveClient> | undefined
@@ -97,7 +98,7 @@ export class Connection {
   /** Rejects with ToolDefinitionChanged, before anything is sent, where the tool is no longer what was offered. */
   async call(offered: CatalogTool, args: JsonObject, { signal, interact, progress }: CarriedCall): Promise<JsonObject> {
     const live = await this.#ready(signal)
-    await this.#refreshing
+    await untilAborted(this.#refreshing, signal)
     this.#refuseChanged(offered)
     try {
       const onProgress = (text: string) => progress(visibleText(this.#redact(text)))
@@ -141,6 +142,7 @@ export class Connection {
     let opened: LiveClient | undefined
     try {
       const target = targetOf(this.#entry, surroundings)
+      this.#redact = redactorOf(secretsOf(this.#entry, surroundings))
       const { openClient } = await import('./transport/client.ts')
       opened = await openClient({
         name, target, self, elicitation: this.#elicitation, signal,

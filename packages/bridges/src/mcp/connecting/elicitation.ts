@@ -46,8 +46,8 @@ export class Elicitation {
       const content: Record<string, string | number | boolean | string[]> = {}
       for (const field of fields) content[field.name] = await field.ask(interact, `${heading}\n${field.label}`)
       return { action: 'accept', content }
-    } catch (error) {
-      return BulkheadError.is(error) && error.code === 'ToolCancelled' ? { action: 'cancel' } : DECLINED
+    } catch {
+      return DECLINED
     }
   }
 }

@@ -58,9 +58,12 @@ function entryOf(name: string, config: McpServerConfig, { layer, location }: Lay
     layer: layer === 'project' ? 'project' : 'global',
     extensionId: `mcp-${name.toLowerCase().replaceAll('_', '-')}`.slice(0, 64),
     identity: sha512(canonicalJson(identityOf(config))),
-    address: config.type === 'local' ? config.command.join(' ') : config.url,
+    address: config.type === 'local' ? config.command.join(' ') : shownUrl(config.url),
   }
 }
+
+/** What stands behind a question mark is often a key. */
+const shownUrl = (url: string): string => url.replace(/[?#].*$/s, '?…')
 
 function identityOf(config: McpServerConfig): Json {
   if (config.type === 'local') return { type: 'local', command: config.command, env: (config.env ?? []).toSorted() }

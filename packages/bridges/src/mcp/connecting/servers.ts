@@ -50,6 +50,7 @@ export class McpServers {
 
   /** Goes by this configuration from here on: what it no longer names is ended. */
   offer(config: ResolvedConfig): Offered {
+    if (this.#isClosed) return { extensions: [], diagnostics: [] }
     const { entries, diagnostics } = serverEntries(config)
     const refused = entries.flatMap((entry) => refusalOf(entry, config) ?? [])
     const allowed = entries.filter((entry) => !refused.some(({ path }) => path === `/mcp/${entry.name}`))
@@ -68,11 +69,6 @@ export class McpServers {
     return [...live, ...this.#disabled.map((entry) => statusOf(entry, undefined))].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Whether there are servers of which nobody knows what they offer. */
-  get hasUnknown(): boolean {
-    return this.#connections.values().some(({ connection }) => connection.state === 'unknown')
-  }
-
   /**
    * Starts or reaches these, all unless given, and hears what they offer. Resolves when each has answered or failed, or the signal
    * is aborted; what fails shows in the status.
@@ -82,7 +78,7 @@ export class McpServers {
     await Promise.allSettled(chosen.map(({ connection }) => connection.connect(signal)))
   }
 
-  /** Ends every server. Idempotent. */
+  /** Ends every server; from here on none is offered. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#keepOnly([])

@@ -47,6 +47,15 @@ it('makes a manifest that is of the form of one', () => {
   expect(extension!.server.tools).toEqual(new Map([['my_ship_a_b', 'a.b']]))
 })
 
+it('is another version where the list is another one, or the time that calls may take', () => {
+  const versionOf = (tool: object, timeoutMs?: number) => serverExtension(
+    { ...ship!, config: { ...ship!.config, ...(timeoutMs !== undefined && { timeoutMs }) } }, readCatalog('v1', [tool]), () => ({ execute: () => null }),
+  ).extension!.manifest.version
+  const versions = [versionOf({ name: 'a' }), versionOf({ name: 'a', description: 'x' }), versionOf({ name: 'a' }, 5)]
+  expect(new Set(versions).size).toBe(3)
+  expect(versionOf({ name: 'a' })).toBe(versions[0])
+})
+
 it('offers neither of two tools that would have one name', () => {
   const { extension, diagnostics } = extensionOf({ name: 'a.b' }, { name: 'a-b' }, { name: 'c' })
   expect(extension!.manifest.tools.map(({ name }) => name)).toEqual(['my_ship_c'])

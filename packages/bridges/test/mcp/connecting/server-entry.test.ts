@@ -12,11 +12,11 @@ function entriesOf(layers: Partial<Record<LayerConfig['layer'], Servers>>) {
 }
 
 it('says where a server is named and who it is', () => {
-  const { entries, diagnostics } = entriesOf({ global: { my_Ship: local() }, project: { harbour: remote('https://example.com/mcp') }, embedder: { tug: local() } })
+  const { entries, diagnostics } = entriesOf({ global: { my_Ship: local() }, project: { harbour: remote('https://example.com/mcp?key=123') }, embedder: { tug: local() } })
   expect(diagnostics).toEqual([])
   expect(entries).toMatchObject([
     { name: 'my_Ship', layer: 'global', location: 'global.json', extensionId: 'mcp-my-ship', address: 'ship --serve' },
-    { name: 'harbour', layer: 'project', location: 'project.json', extensionId: 'mcp-harbour', address: 'https://example.com/mcp' },
+    { name: 'harbour', layer: 'project', location: 'project.json', extensionId: 'mcp-harbour', address: 'https://example.com/mcp?…' },
     { name: 'tug', layer: 'global', location: 'embedder.json' },
   ])
 })
@@ -27,7 +27,7 @@ it('takes the same server for the same, and one with another command, variable, 
   expect(identityOf(local({ env: ['B', 'A'] }))).toBe(identityOf(local({ env: ['A', 'B'] })))
   const others = [
     local(), local({ command: ['ship', '--serve', '--all'] }), local({ env: ['A'] }),
-    remote('https://example.com/a'), remote('https://example.com/b'), remote('https://example.com/a', { 'x-key': { secret: 'KEY' } }),
+    remote('https://example.com/a'), remote('https://example.com/b'), remote('https://example.com/b?key=1'), remote('https://example.com/a', { 'x-key': { secret: 'KEY' } }),
   ]
   expect(new Set(others.map(identityOf)).size).toBe(others.length)
 })

@@ -135,6 +135,7 @@ it('ends a server with all that it started', async () => {
   await servers.close()
   await until(() => !isAlive(server) && !isAlive(Number(child)))
   await expect(call(extension, 'ship_echo', { text: 'x' })).rejects.toMatchObject({ code: 'ServerUnavailable' })
+  expect(servers.offer(resolved({ ship: ground.library() }))).toEqual({ extensions: [], diagnostics: [] })
 })
 
 it('ends what the configuration no longer names, or switches off', async () => {
@@ -175,6 +176,12 @@ it('asks the person of the call, and declines for those that have nobody', async
   })
   expect(ask.mock.calls[0]![0]).toBe('The MCP server "ship" asks: Which port?\nport')
   expect(await call(extension, 'ship_ask')).toMatchObject({ content: [{ text: '{"action":"decline"}' }] })
+})
+
+it('speaks the newer way with a process that refuses the older one', async () => {
+  const library = ground.library() as { readonly command: readonly string[] }
+  const extension = await connected(ground.open(), resolved({ ship: ground.library({ command: [...library.command, 'modern'] }) }))
+  expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
 })
 
 it('refuses a server that wants to use the model', async () => {

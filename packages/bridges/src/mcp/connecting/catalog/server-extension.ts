@@ -1,10 +1,9 @@
 import {
-  CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, TOOL_NAME_PATTERN, type ConnectedExtension, type Diagnostic, type ExtensionModule,
-  type JsonObject, type ManifestInput, type RequirementSet,
+  CALL_LIMITS, CONTRACT_VERSION, isJsonObject, MANIFEST_LIMITS, visibleText, type ConnectedExtension, type Diagnostic,
+  type ExtensionModule, type ManifestInput, type RequirementSet,
 } from '@bulkhead/contract'
-import { isJsonObject } from '@bulkhead/contract'
+import { diagnosticOf, sha512, type ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
-import { diagnosticOf, type ServerEntry } from '../server-entry.ts'
 import { toolName } from './tool-name.ts'
 import { plainSchema, toolSchema } from './tool-schema.ts'
 
@@ -22,12 +21,11 @@ export function serverExtension(
   entry: ServerEntry, catalog: Catalog, carry: Carrier, phases: Pick<ExtensionModule, 'init'> = {},
 ): ServerExtension {
   const groups = Map.groupBy(catalog.tools, ({ name }) => toolName(entry.name, name))
-  const usable = [...groups].filter(([name, tools]) => tools.length === 1 && TOOL_NAME_PATTERN.test(name))
-  const byName = new Map(usable.map(([name, [tool]]) => [name, tool!]))
+  const byName = new Map([...groups].filter(([, tools]) => tools.length === 1).map(([name, [tool]]) => [name, tool!]))
   const twins = [...groups].filter(([name]) => !byName.has(name))
     .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)
   const diagnostics = [...catalog.faults, ...twins].map((what) =>
-    diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${what}.`, 'Tell whoever makes the server.'))
+    diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${visibleText(what)}.`, 'Tell whoever makes the server.'))
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const extension: ConnectedExtension = {
     layer: entry.layer,
@@ -37,7 +35,7 @@ export function serverExtension(
     server: { kind: 'mcp', name: entry.name, address: entry.address, tools: new Map([...byName].map(([name, tool]) => [name, tool.name])) },
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
-      id: entry.extensionId, version: versionOf(catalog), title: `MCP server ${entry.name}`,
+      id: entry.extensionId, version: versionOf(catalog, entry), title: `MCP server ${entry.name}`,
       tools: [...byName].map(([name, tool]) => toolManifest(name, tool, entry)),
     },
     module: (names) => ({ ...phases, tools: Object.fromEntries(names.map((name) => [name, carry(byName.get(name)!)])) }),
@@ -45,11 +43,11 @@ export function serverExtension(
   return { extension, diagnostics }
 }
 
-/** Says too which list it is, so that a changed one is seen to be another. */
-function versionOf(catalog: Catalog): string {
+/** Says too which list it is, and how long its calls may take, so that another one is seen to be another. */
+function versionOf(catalog: Catalog, { config: { timeoutMs } }: ServerEntry): string {
   const [stated] = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?![\d.])/.exec(catalog.version) ?? []
   const exact = stated?.split('.').map(Number).join('.') ?? '0.0.0'
-  return `${exact}+${catalogDigest(catalog).slice(0, 12)}`
+  return `${exact}+${sha512(`${catalogDigest(catalog)}\0${timeoutMs ?? ''}`).slice(0, 12)}`
 }
 
 function toolManifest(name: string, { definition }: CatalogTool, { config }: ServerEntry): ManifestInput['tools'][number] {
@@ -60,7 +58,7 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
     ...(label !== undefined && { label: cut(label, LABEL_CHARS) }),
     description: cut(textOf(description) ?? 'MCP tool (no description)', MANIFEST_LIMITS.descriptionChars),
     inputSchema: toolSchema(inputSchema),
-    ...(isJsonObject(outputSchema) && { outputSchema: plainSchema(outputSchema) as JsonObject }),
+    ...(isJsonObject(outputSchema) && { outputSchema: plainSchema(outputSchema) }),
     requires: powersOf(config),
     // What a server says of its tools' harmlessness is its own word: nothing is loosened by it.
     gated: true, mode: config.type === 'local' ? 'local' : 'external', idempotent: false,

@@ -11,12 +11,10 @@ const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples
 
 /** The schema of a server's tool in the dialect of a manifest. What it means stays as it is; what cannot be used is judged elsewhere. */
 export function toolSchema(written: Json | undefined): JsonObject {
-  return isJsonObject(written) ? { ...plain(written), type: 'object' } : { type: 'object', properties: {} }
+  return isJsonObject(written) ? { ...plainSchema(written), type: 'object' } : { type: 'object', properties: {} }
 }
 
-export const plainSchema = (written: JsonObject): JsonObject => plain(written)
-
-function plain(schema: JsonObject): JsonObject {
+export function plainSchema(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([keyword, value]) => !isSilent(keyword, value)).map(([keyword, value]) => {
     if (DATA.has(keyword)) return [keyword, value]
     if (MAPS.has(keyword) && isJsonObject(value)) return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, below(one)]))]
@@ -26,7 +24,7 @@ function plain(schema: JsonObject): JsonObject {
 
 function below(value: Json): Json {
   if (Array.isArray(value)) return value.map(below)
-  return isJsonObject(value) ? plain(value) : value
+  return isJsonObject(value) ? plainSchema(value) : value
 }
 
 const isSilent = (keyword: string, value: Json): boolean =>

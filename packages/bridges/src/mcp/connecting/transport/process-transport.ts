@@ -32,6 +32,7 @@ export class ProcessTransport implements Transport {
   readonly #options: ProcessOptions
   readonly #ended = Promise.withResolvers<void>()
   #child: ChildProcessWithoutNullStreams | undefined
+  #isClosed = false
   /** Why it was ended from here. */
   #fault: Error | undefined
 
@@ -44,6 +45,8 @@ export class ProcessTransport implements Transport {
       throw new BulkheadError('CapabilityUnavailable', 'A local server cannot be held here: this system has no process groups. Reach it over HTTP.')
     }
     const [file, ...args] = [...await deathSignal(), ...this.#options.command]
+    // Nobody would end one that is started now.
+    if (this.#isClosed) throw new Error('The transport was closed before it had started.')
     const { cwd, env } = this.#options
     const child = spawn(file!, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
     this.#child = child
@@ -65,6 +68,7 @@ export class ProcessTransport implements Transport {
 
   /** Ends its input, tells it to end, and kills it when it does not. Resolves when it is gone. */
   async close(): Promise<void> {
+    this.#isClosed = true
     const child = this.#child
     if (child?.pid === undefined) return this.onclose?.()
     const { pid } = child
@@ -135,7 +139,11 @@ export class ProcessTransport implements Transport {
       this.#options.onStderr(`(not a message) ${line.slice(0, 1_000)}`)
       return undefined
     }
-    this.onmessage?.(message)
+    try {
+      this.onmessage?.(message)
+    } catch (error) {
+      this.onerror?.(error as Error)
+    }
     // Notifications are handled in a later turn, by when the answer that stands behind them must not have ended the call.
     return 'id' in message ? undefined : nextTurn()
   }
