@@ -68,7 +68,8 @@ function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touche
     if (touch?.capability !== rule.permission) return false
     return touch.capability === 'shell.run' && question.names ? matchNames(rule, question) : matchPattern(rule.pattern, touch.subject)
   }
-  if (!matchSegment(rule.permission, question.tool) && !(question.source !== undefined && matchSegment(rule.permission, question.source))) return false
+  const { tool, source } = question
+  if (!matchSegment(rule.permission, tool) && (source === undefined || !matchSegment(rule.permission, source))) return false
   return (question.names ? matchNames(rule, question) : matchPattern(rule.pattern, question.approvalKey)) || (rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject))
 }
 

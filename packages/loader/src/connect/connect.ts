@@ -19,7 +19,7 @@ export async function connect(
   const ids = new Set(report.extensions.map(({ id }) => id))
   const results = await Promise.all(connected.map(async (one): Promise<Connected> => {
     if (ids.has(one.manifest.id)) return { extensions: [], diagnostics: [told(one, sameId(one))] }
-    const [free, taken] = [one.manifest.tools.filter(({ name }) => isFree(name)), one.manifest.tools.filter(({ name }) => !isFree(name))]
+    const [free, taken] = [true, false].map((wanted) => one.manifest.tools.filter(({ name }) => isFree(name) === wanted)) as [Tools, Tools]
     const proven = await proveWhatStands({ ...one, manifest: { ...one.manifest, tools: free } }, terms)
     return { ...proven, diagnostics: [...taken.map(({ name }) => told(one, sameName(name))), ...proven.diagnostics] }
   }))
@@ -54,7 +54,8 @@ async function proveWhatStands(extension: ConnectedExtension, terms: Terms): Pro
   const alone = await Promise.all(extension.manifest.tools.map(async (tool) => ({ tool, proof: await prove([tool]) })))
   const faults = alone.flatMap(({ tool, proof }) => faultsOf(proof).map((fault) => named(fault, [tool])))
   // What is wrong with the extension as a whole, each of its tools has met.
-  const diagnostics = [...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()].map((fault) => told(extension, fault))
+  const distinct = new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault]))
+  const diagnostics = [...distinct.values()].map((fault) => told(extension, fault))
   let tools = alone.filter(({ proof }) => proof.kind === 'proven').map(({ tool }) => tool)
   while (tools.length > 0) {
     const proof = await prove(tools)
@@ -76,7 +77,8 @@ const faultsOf = (proof: Proof): readonly Fault[] => proof.kind === 'refused' ? 
 const OF_TOOL = /^\/tools\/(\d+)(?=\/|$)/
 
 /** Of the tools that stand in order; none is left of them where it is not a tool's. */
-const firstAtFault = (faults: readonly Fault[]): number => Math.min(...faults.map(({ path }) => Number(OF_TOOL.exec(path)?.[1] ?? 0)))
+const firstAtFault = (faults: readonly Fault[]): number =>
+  Math.min(...faults.map(({ path }) => Number(OF_TOOL.exec(path)?.[1] ?? 0)))
 
 /** A number says little in a list that nobody has on a disk, and that grows shorter. */
 function named(fault: Fault, tools: Tools): Fault {

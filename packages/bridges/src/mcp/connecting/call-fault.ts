@@ -1,7 +1,8 @@
 import { BulkheadError, messageOf, visibleText } from '@bulkhead/contract'
 
 /** Whether what failed is the way to the server, and not the call. */
-export const isLineFault = (error: unknown): boolean => codeOf(error) !== undefined || statusOf(error) !== undefined || isFetchFault(error)
+export const isLineFault = (error: unknown): boolean =>
+  codeOf(error) !== undefined || statusOf(error) !== undefined || isFetchFault(error)
 
 const MOST_CHARS = 2_000
 
@@ -16,8 +17,12 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
   if (status === 401 || status === 403) return make('ServerUnavailable', `${unavailable(name)}: it answers ${status}. ${AUTHORIZATION}`)
   if (status !== undefined) return make('ServerUnavailable', `${unavailable(name)}: it answers ${status}.`)
   const code = codeOf(error)
-  if (code === 'NOT_CONNECTED' || code === 'SEND_FAILED' || isRefused(error)) return make('ServerUnavailable', `${unavailable(name)}: ${text}`)
-  if (code === 'CONNECTION_CLOSED' || isFetchFault(error)) return make('ServerLost', `The MCP server "${name}" was lost while the call ran: ${text}`)
+  if (code === 'NOT_CONNECTED' || code === 'SEND_FAILED' || isRefused(error)) {
+    return make('ServerUnavailable', `${unavailable(name)}: ${text}`)
+  }
+  if (code === 'CONNECTION_CLOSED' || isFetchFault(error)) {
+    return make('ServerLost', `The MCP server "${name}" was lost while the call ran: ${text}`)
+  }
   return new BulkheadError('ToolExecutionFailed', text, { data: { server: name } })
 }
 

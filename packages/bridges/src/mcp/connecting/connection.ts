@@ -194,9 +194,9 @@ export class Connection {
   }
 
   #take(catalog: Catalog): void {
-    const isSame = this.#catalog !== undefined && this.#catalog.version === catalog.version && catalogDigest(this.#catalog) === catalogDigest(catalog)
+    const before = this.#catalog
     this.#catalog = catalog
-    if (!isSame) this.#options.onCatalog(catalog)
+    if (before?.version !== catalog.version || catalogDigest(before) !== catalogDigest(catalog)) this.#options.onCatalog(catalog)
   }
 
   #refuseChanged({ name, digest }: CatalogTool): void {

@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { BulkheadError, isJsonObject, visibleText, type Interact, type Json, type JsonObject } from '@bulkhead/contract'
+import {
+  BulkheadError, isJsonObject, visibleText, type Interact, type InteractionOption, type Json, type JsonObject,
+} from '@bulkhead/contract'
 
 /** What a server asks a person for, and what it is told. */
 export interface ElicitationRequest {
@@ -71,7 +73,7 @@ function fieldOf(name: string, schema: JsonObject): Field | undefined {
   const words = [schema['title'], schema['description']].filter((text) => typeof text === 'string').join(': ')
   const label = visibleText(words === '' ? name : `${name} (${words})`).slice(0, 500)
   const options = optionsOf(schema)
-  if (options !== undefined) return { name, label, ask: (interact, prompt) => interact.select(prompt, options.map((option) => ({ label: option }))) }
+  if (options !== undefined) return { name, label, ask: (interact, prompt) => interact.select(prompt, options) }
   switch (schema['type']) {
     case 'boolean': return { name, label, ask: (interact, prompt) => interact.confirm(prompt) }
     case 'string': return { name, label, ask: (interact, prompt) => interact.ask(prompt) }
@@ -81,9 +83,10 @@ function fieldOf(name: string, schema: JsonObject): Field | undefined {
   }
 }
 
-function optionsOf({ enum: values, oneOf }: JsonObject): readonly string[] | undefined {
-  const listed = Array.isArray(values) ? values : Array.isArray(oneOf) ? oneOf.map((one) => isJsonObject(one) ? one['const']! : null) : undefined
-  return listed?.every((value) => typeof value === 'string') && listed.length > 0 ? listed : undefined
+function optionsOf({ enum: values, oneOf }: JsonObject): readonly InteractionOption[] | undefined {
+  const listed = Array.isArray(oneOf) ? oneOf.map((one) => isJsonObject(one) ? one['const'] : undefined) : values
+  if (!Array.isArray(listed) || listed.length === 0 || !listed.every((value) => typeof value === 'string')) return undefined
+  return listed.map((label) => ({ label }))
 }
 
 function numberOf(answer: string): number {

@@ -7,7 +7,9 @@ export function carriedResult(answer: unknown, redact: (text: string) => string)
   const { content, structuredContent, isError } = JSON.parse(redact(JSON.stringify(answer))) as Record<string, Json | undefined>
   return {
     content: Array.isArray(content) ? content.map(block) : [],
-    ...(structuredContent !== undefined && { structuredContent: isJsonObject(structuredContent) ? structuredContent : { result: structuredContent } }),
+    ...(structuredContent !== undefined && {
+      structuredContent: isJsonObject(structuredContent) ? structuredContent : { result: structuredContent },
+    }),
     ...(typeof isError === 'boolean' && { isError }),
   }
 }

@@ -34,16 +34,18 @@ export function serverEntries({ layers }: Pick<ResolvedConfig, 'layers'>): Serve
   for (const source of layers.toSorted((a, b) => orderOf(a) - orderOf(b))) {
     for (const [name, config] of Object.entries(source.config.mcp ?? {})) {
       const entry = entryOf(name, config, source)
-      const refuse = (code: ErrorCode, message: string, cure?: string) => void diagnostics.push(diagnosticOf(entry, code, message, cure))
+      const refuse = (code: ErrorCode, message: string, cure?: string) =>
+        void diagnostics.push(diagnosticOf(entry, code, message, cure))
       const earlier = entries.get(name)
       const twin = entries.values().find((other) => other.name !== name && other.extensionId === entry.extensionId)
       const secretFault = findSecretFault(config)
       if (secretFault !== undefined) refuse('ConfigInvalid', `The server "${name}" ${secretFault}.`)
       else if (twin !== undefined) {
-        refuse('RegistrationConflict', `The servers "${twin.name}" and "${name}" can hardly be told apart: the later one is not used.`, RENAME)
+        const message = `The servers "${twin.name}" and "${name}" can hardly be told apart: the later one is not used.`
+        refuse('RegistrationConflict', message, RENAME)
       } else if (earlier === undefined || source.layer === 'embedder') entries.set(name, entry)
       else if (earlier.identity === entry.identity) entries.set(name, tightened(earlier, config))
-      else refuse('RegistrationConflict', `The server "${name}" of ${earlier.location} is another one, and stays the one that is used.`, RENAME)
+      else refuse('RegistrationConflict', `The server "${name}" of ${earlier.location} is another one, and is the one that is used.`, RENAME)
     }
   }
   return { entries: [...entries.values()], diagnostics }

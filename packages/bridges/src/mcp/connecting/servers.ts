@@ -1,5 +1,5 @@
 import {
-  beyond, type BulkheadError, type ConnectedExtension, type Diagnostic, type ExtensionModule, type JsonObject, type Layer, type Log,
+  beyond, type BulkheadError, type ConnectedExtension, type Diagnostic, type JsonObject, type Layer, type Log, type ModuleTool,
   type ResolvedConfig,
 } from '@bulkhead/contract'
 import { CatalogFiles } from './catalog/catalog-files.ts'
@@ -99,9 +99,10 @@ export class McpServers {
     const connection = this.#connectionOf(entry)
     const { catalog } = connection
     if (catalog === undefined) return { extension: undefined, diagnostics: [] }
-    const carry: Carrier = (tool) => ({
-      execute: ((args: JsonObject, runtime: CarriedCall) => connection.call(tool, args, runtime)) as ExtensionModule['tools'][string]['execute'],
-    })
+    const carry: Carrier = (tool) => {
+      const execute = (args: JsonObject, runtime: CarriedCall) => connection.call(tool, args, runtime)
+      return { execute: execute as ModuleTool['execute'] }
+    }
     return serverExtension(entry, catalog, carry, { init: ({ log }: { readonly log: Log }) => connection.logTo(log) })
   }
 
@@ -133,7 +134,7 @@ function refusalOf(entry: ServerEntry, { merged }: ResolvedConfig): Diagnostic |
   const ceiling = merged.policy?.ceiling
   const more = ceiling === undefined ? [] : beyond(powersOf(entry.config), ceiling)
   if (more.length === 0) return undefined
-  const message = `The server "${entry.name}" is able to do more than policy.ceiling allows, and no compartment holds it to less: ${more.join('; ')}.`
+  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and nothing holds it to less: ${more.join('; ')}.`
   return diagnosticOf(entry, 'CapabilityDenied', message, 'Raise the ceiling, or do without the server.')
 }
 

@@ -45,7 +45,8 @@ const MAX_FAULTS = 20
 export const catalogDigest = ({ tools }: Catalog): string => sha512(tools.map(({ digest }) => digest).toSorted().join('\n'))
 
 function catalogTool(listed: JsonObject, name: string): CatalogTool {
-  const definition = Object.fromEntries(FIELDS.filter((field) => Object.hasOwn(listed, field)).map((field): [string, Json] => [field, listed[field]!]))
+  const said = FIELDS.filter((field) => Object.hasOwn(listed, field))
+  const definition = Object.fromEntries(said.map((field): [string, Json] => [field, listed[field]!]))
   return { name, definition, digest: sha512(canonicalJson(definition)) }
 }
 

@@ -25,14 +25,16 @@ export function serverExtension(
   const twins = [...groups].filter(([name]) => !byName.has(name))
     .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)
   const diagnostics = [...catalog.faults, ...twins].map((what) =>
-    diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${visibleText(what)}.`, 'Tell whoever makes the server.'))
+    diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${visibleText(what)}.`, CURE))
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const extension: ConnectedExtension = {
     layer: entry.layer,
     location: entry.location,
     identity: entry.identity,
     definitions: new Map([...byName].map(([name, { digest }]) => [name, digest])),
-    server: { kind: 'mcp', name: entry.name, address: entry.address, tools: new Map([...byName].map(([name, tool]) => [name, tool.name])) },
+    server: {
+      kind: 'mcp', name: entry.name, address: entry.address, tools: new Map([...byName].map(([name, tool]) => [name, tool.name])),
+    },
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
       id: entry.extensionId, version: versionOf(catalog, entry), title: `MCP server ${entry.name}`,
@@ -66,8 +68,10 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
   }
 }
 
+const CURE = 'Tell whoever makes the server.'
 const LABEL_CHARS = 128
-const textOf = (value: unknown): string | undefined => typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined
 const cut = (text: string, most: number): string => text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 
 /**

@@ -15,12 +15,14 @@ export function toolSchema(written: Json | undefined): JsonObject {
 }
 
 export function plainSchema(schema: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(schema).filter(([keyword, value]) => !isSilent(keyword, value)).map(([keyword, value]) => {
+  const said = Object.entries(schema).filter(([keyword, value]) => !isSilent(keyword, value))
+  return Object.fromEntries(said.map(([keyword, value]) => {
     if (DATA.has(keyword)) return [keyword, value]
-    if (MAPS.has(keyword) && isJsonObject(value)) return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, below(one)]))]
-    return [keyword, below(value)]
+    return [keyword, MAPS.has(keyword) && isJsonObject(value) ? eachBelow(value) : below(value)]
   }))
 }
+
+const eachBelow = (map: JsonObject): JsonObject => Object.fromEntries(Object.entries(map).map(([name, schema]) => [name, below(schema)]))
 
 function below(value: Json): Json {
   if (Array.isArray(value)) return value.map(below)

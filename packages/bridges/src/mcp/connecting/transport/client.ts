@@ -1,7 +1,7 @@
 import {
   Client, StreamableHTTPClientTransport, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport,
 } from '@modelcontextprotocol/client'
-import { DEFAULT_LIMITS, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
+import { DEFAULT_LIMITS, isJsonObject, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
 import { z } from 'zod'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
@@ -132,11 +132,11 @@ async function listAll(client: Client, signal: AbortSignal): Promise<readonly un
 }
 
 async function callTool(client: Client, { tool: { name, definition }, args, signal, onProgress }: CallRequest): Promise<unknown> {
-  const inputSchema = typeof definition['inputSchema'] === 'object' && definition['inputSchema'] !== null ? definition['inputSchema'] : {}
+  const { inputSchema = {} } = definition
   return client.callTool({ name, arguments: args as Record<string, Json> }, {
     signal, timeout: LONGEST_MS,
     // Without a schema of results: nothing is held against it.
-    toolDefinition: { name, inputSchema: { ...inputSchema, type: 'object' } as Tool['inputSchema'] },
+    toolDefinition: { name, inputSchema: { ...isJsonObject(inputSchema) && inputSchema, type: 'object' } as Tool['inputSchema'] },
     onprogress: ({ progress, total, message }) =>
       onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
   })

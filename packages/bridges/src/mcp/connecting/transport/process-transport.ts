@@ -42,7 +42,8 @@ export class ProcessTransport implements Transport {
 
   async start(): Promise<void> {
     if (process.platform === 'win32') {
-      throw new BulkheadError('CapabilityUnavailable', 'A local server cannot be held here: this system has no process groups. Reach it over HTTP.')
+      const message = 'A local server cannot be held here: this system has no process groups. Reach it over HTTP.'
+      throw new BulkheadError('CapabilityUnavailable', message)
     }
     const [file, ...args] = [...await deathSignal(), ...this.#options.command]
     // Nobody would end one that is started now.
