@@ -40,7 +40,7 @@ export const network = [
       data: await attempt(async () => (await use(globalThis, 'fetch')('data:text/plain,x')).text()),
       net: await attempt(() => use(runtime, 'net') && 'there'),
     }
-  `, { fetch: 'absent', request: 'absent', undici: 'ModuleNotFound', data: 'absent', net: 'absent' }),
+  `, { fetch: 'absent', request: 'absent', undici: 'ModuleNotFound', data: 'absent', net: 'CapabilityDenied' }),
   attack(65, 'a web socket', `
     return { socket: await attempt(() => new Promise((resolve, reject) => {
       const socket = new (use(globalThis, 'WebSocket'))('ws://127.0.0.1:' + facts.port)
