@@ -20,9 +20,10 @@ export interface SocketTransportOptions {
 /** What may be left without a stop. With as little as a socket holds, long texts would only ever go one way at a time. */
 const UNREAD_BYTES = 8 * 1024 * 1024
 
-/** Shorter packets take no time to speak of, nor does to measure it. */
+/** Shorter packets take no time to speak of. */
 const LONG_CHARS = 256 * 1024
-const LONG_MS = 5
+/** More than packets of honest code take, also when many calls answer at once. */
+const LONG_MS = 20
 const REST_PER_MS = 3
 
 /** Keeps nothing of what it is given, and looks at no more of it than it is told. */
