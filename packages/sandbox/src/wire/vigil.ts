@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers'
 /** For how long the next word is stayed awake for, in ms. One that comes within this is a quick one. */
 const VIGIL_MS = 0.2
 /** A slow word weighs as much as this many quick ones: by so much is the time kept small that somebody stays awake in vain. */
-const SLOW_WEIGHS = 64
+const SLOW_WEIGHS = 16
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
 const now = performance.now.bind(performance)
@@ -16,7 +16,8 @@ const { max, min } = Math
  * in vain where the other side takes its time, or has to share the processor that is kept busy.
  */
 export class Vigil {
-  #saidAt = -Infinity
+  /** Since when the next word is waited for. */
+  #saidAt: number | undefined
   #until = 0
   #isKept = false
   /** How well it went. It is worth staying awake while this is above nothing. */
@@ -24,8 +25,10 @@ export class Vigil {
 
   /** Something has come. */
   heard(): void {
-    this.#until = 0
+    if (this.#saidAt === undefined) return
     const isQuick = now() - this.#saidAt < VIGIL_MS
+    this.#saidAt = undefined
+    this.#until = 0
     this.#credit = isQuick ? min(this.#credit + 1, SLOW_WEIGHS) : max(this.#credit - SLOW_WEIGHS, -SLOW_WEIGHS)
   }
 
