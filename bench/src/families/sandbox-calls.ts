@@ -10,7 +10,8 @@ import { rawPostMessageOf } from '../sides/raw-post-message.ts'
 /** Calls that carry this much there and back: what a compartment costs against the floor, and against what else is used. */
 export const sandboxCalls = (size: string, carried: Payload): Subject => defineSubject({
   title: `One call into a compartment that gives back its ${size}`,
-  compares: 'The sandbox without the host around it: gate, limits and cancellation on our side, nothing of it on the others\'.',
+  compares: 'The sandbox without the host around it: gate, limits and cancellation on our side, nothing of it on the others\'.'
+    + ' One call after the other, ours stays awake for the next (decision 85) while the others sleep.',
   sides: [
     rawPostMessageOf(carried), comlinkThreadOf(carried), framedSocketOf(carried), mcpStdioOf(carried),
     threadCompartmentOf(carried), processCompartmentOf(carried),
