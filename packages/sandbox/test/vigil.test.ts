@@ -22,9 +22,9 @@ function inFullSwing(): Vigil {
 test('nobody stays awake for the first words, nor where one of many takes its time', () => {
   const vigil = new Vigil()
   const before = awake()
-  for (let count = 0; count < 160; count++) {
+  for (let count = 0; count < 640; count++) {
     vigil.said()
-    if (count > 0 && count % 12 === 0) pass(0.3)
+    if (count > 0 && count % 60 === 0) pass(0.3)
     vigil.heard()
     expect(awake()).toBe(before)
   }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers'
 /** For how long the next word is stayed awake for, in ms. One that comes within this is a quick one. */
 const VIGIL_MS = 0.2
 /** A slow word weighs as much as this many quick ones: by so much is the time kept small that somebody stays awake in vain. */
-const SLOW_WEIGHS = 16
+const SLOW_WEIGHS = 64
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
 const now = performance.now.bind(performance)
