@@ -49,16 +49,17 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Programs that this process has running, by name. */
+/** Programs that this process has running, by name. Threads and programs may end while they are looked at. */
 function children(): readonly string[] {
-  return readdirSync('/proc/self/task').flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
-    .flatMap((pid) => {
-      try {
-        return [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]
-      } catch {
-        return []
-      }
-    })
+  const read = (file: string): string => {
+    try {
+      return readFileSync(file, 'utf8')
+    } catch {
+      return ''
+    }
+  }
+  return readdirSync('/proc/self/task').flatMap((task) => read(`/proc/self/task/${task}/children`).split(' '))
+    .flatMap((pid) => pid === '' ? [] : read(`/proc/${pid}/comm`).trim()).filter((name) => name !== '')
 }
 const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await nextTurn()
