@@ -39,7 +39,7 @@ describe('what others may import', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
       'acceptReturn', 'canonicalToolName', 'completeOutcome', 'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
       'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome', 'noteOfCut', 'phiErrorText',
-      'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'toGrida', 'toMcp', 'toMorphix', 'toPhi',
+      'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfContent', 'textOfData', 'toGrida', 'toMcp', 'toMorphix', 'toPhi',
       'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud', 'toStudEvent',
     ])
   })

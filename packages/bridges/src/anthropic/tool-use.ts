@@ -1,5 +1,5 @@
 import type { Content, Json, JsonObject, Outcome, ToolDefinition } from '@bulkhead/contract'
-import { noteOfCut } from '@bulkhead/contract/dialects'
+import { noteOfCut, textOfData } from '@bulkhead/contract/dialects'
 
 /** A tool as the Messages API wants it. */
 export interface MessagesTool {
@@ -43,7 +43,7 @@ export function toToolResult(outcome: Outcome): ToolResultBlock {
   if (outcome.content !== undefined && outcome.content.length > 0) {
     return { ...head, content: [...outcome.content.map(shown), ...(note === undefined ? [] : [{ type: 'text', text: note } as const])] }
   }
-  return { ...head, content: noted(typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data)) }
+  return { ...head, content: noted(textOfData(outcome.data)) }
 }
 
 const shown = (part: Content): ToolResultContent => part.type === 'text'

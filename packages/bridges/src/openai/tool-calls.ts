@@ -1,5 +1,5 @@
 import { isJsonObject, parseJson, type Json, type JsonObject, type Outcome } from '@bulkhead/contract'
-import { noteOfCut } from '@bulkhead/contract/dialects'
+import { noteOfCut, textOfContent, textOfData } from '@bulkhead/contract/dialects'
 
 /** One call of a model, as OpenAI-shaped chat APIs send it. */
 export interface ModelToolCall {
@@ -37,12 +37,8 @@ export function toToolMessage(outcome: Outcome): ModelToolMessage {
   return { role: 'tool', tool_call_id: outcome.metadata.call_id, content: note === undefined ? content : `${content}\n${note}` }
 }
 
-function contentOf(outcome: Outcome): string {
-  if (outcome.type === 'error') return outcome.error_text
-  const texts = outcome.content?.flatMap((part) => part.type === 'text' ? [part.text] : [])
-  if (texts !== undefined && texts.length > 0) return texts.join('\n')
-  return typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data)
-}
+const contentOf = (outcome: Outcome): string =>
+  outcome.type === 'error' ? outcome.error_text : textOfContent(outcome.content ?? []) ?? textOfData(outcome.data)
 
 const withoutNulls = (args: JsonObject): Json =>
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null))

@@ -1,7 +1,7 @@
 /** Foreign shapes of results, calls, names and events, and ours. Pure: nothing here decides anything. */
 export { acceptReturn, readReturn } from './accept.ts'
 export { fromCanonical } from './canonical.ts'
-export { noteOfCut } from './content.ts'
+export { noteOfCut, textOfContent, textOfData } from './content.ts'
 export type { EventContext } from './events/event-context.ts'
 export { toPhiEvents, type PhiEvent } from './events/phi.ts'
 export { toSteerableEvents, type SteerableEvent } from './events/steerable.ts'

@@ -31,9 +31,7 @@ export class Departures {
     this.#waiting = []
     if (leaving.length > 1 || leaving[0]!.isInline) this.#journal.save()
     for (const call of leaving) call.begin()
-    // What they have to say leaves in the microtasks before this one.
-    if (this.#journal.isAhead) queueMicrotask(this.#save)
+    // What they have to say leaves in the microtasks before that.
+    this.#journal.saveSoon()
   }
-
-  readonly #save = (): void => this.#journal.save()
 }

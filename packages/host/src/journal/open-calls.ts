@@ -100,14 +100,16 @@ export class OpenCalls {
     }
   }
 
-  /** For calls that wait for somebody before they leave. */
+  /** At the end of this moment: for calls that are on their way already, and those that wait for somebody before they leave. */
   saveSoon(): void {
     if (this.#isSaving || !this.isAhead) return
     this.#isSaving = true
-    queueMicrotask(() => {
-      this.#isSaving = false
-      this.save()
-    })
+    queueMicrotask(this.#saveNow)
+  }
+
+  readonly #saveNow = (): void => {
+    this.#isSaving = false
+    this.save()
   }
 
   #note(call: ResolvedCall): Note {
