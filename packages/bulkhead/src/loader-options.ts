@@ -24,12 +24,13 @@ export const cacheFolder = (home: string, { cache }: Pick<LayerFolders, 'cache'>
 
 /** How the loader is made, for a host and for whoever installs what that host will load. */
 export function loaderOptions(
-  home: string, { projectFolder, bundledFolder, cache }: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
+  home: string, folders: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
 ): LoaderOptions {
+  const { projectFolder, bundledFolder } = folders
   return {
     coreVersion: CORE_VERSION, bundled,
     roots: { global: home, projectFolder: projectFolder ?? PROJECT_FOLDER, ...(bundledFolder !== undefined && { bundled: bundledFolder }) },
-    cache: cache ?? join(home, 'cache'),
+    cache: cacheFolder(home, folders),
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }
 }
