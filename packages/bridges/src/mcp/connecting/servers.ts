@@ -1,10 +1,11 @@
 import {
-  beyond, type BulkheadError, type ConnectedExtension, type Diagnostic, type JsonObject, type Layer, type Log, type ModuleTool,
-  type ResolvedConfig,
+  beyond, type BulkheadError, type Diagnostic, type JsonObject, type Layer, type Log, type ModuleTool, type ResolvedConfig,
 } from '@bulkhead/contract'
+import { diagnosticOf } from '../../connected/entries.ts'
+import type { Offered } from '../../connected/offered.ts'
 import { CatalogFiles } from './catalog/catalog-files.ts'
 import { Connection, type CarriedCall, type ConnectionOptions, type ServerState } from './connection.ts'
-import { diagnosticOf, serverEntries, type ServerEntry } from './server-entry.ts'
+import { serverEntries, type ServerEntry } from './server-entry.ts'
 import { powersOf, serverExtension, type Carrier } from './catalog/server-extension.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
@@ -28,12 +29,6 @@ export interface McpServerStatus {
   readonly error?: BulkheadError
 }
 
-/** What servers offer now, as extensions. */
-export interface Offered {
-  readonly extensions: readonly ConnectedExtension[]
-  readonly diagnostics: readonly Diagnostic[]
-}
-
 /** The MCP servers of one workspace. Nothing is started or reached by making it, nor by asking what is offered. */
 export class McpServers {
   readonly #options: McpServersOptions
@@ -53,7 +48,7 @@ export class McpServers {
     if (this.#isClosed) return { extensions: [], diagnostics: [] }
     const { entries, diagnostics } = serverEntries(config)
     const refused = entries.flatMap((entry) => refusalOf(entry, config) ?? [])
-    const allowed = entries.filter((entry) => !refused.some(({ path }) => path === `/mcp/${entry.name}`))
+    const allowed = entries.filter((entry) => !refused.some(({ path }) => path === entry.path))
     this.#disabled = allowed.filter((entry) => entry.config.enabled === false)
     const wanted = allowed.filter((entry) => entry.config.enabled !== false)
     this.#keepOnly(wanted)

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'
 import { serverEntries } from '../../../src/mcp/connecting/server-entry.ts'
 import { serverExtension } from '../../../src/mcp/connecting/catalog/server-extension.ts'
-import { toolName } from '../../../src/mcp/connecting/catalog/tool-name.ts'
-import { toolSchema } from '../../../src/mcp/connecting/catalog/tool-schema.ts'
+import { toolName } from '../../../src/connected/tool-name.ts'
+import { toolSchema } from '../../../src/connected/tool-schema.ts'
 
 const [ship] = serverEntries({ layers: [{ layer: 'global', location: 'g', config: { mcp: { 'my-ship': { type: 'remote', url: 'https://Example.com:8443/mcp' } } } }] }).entries
 
@@ -64,8 +64,8 @@ it('offers neither of two tools that would have one name', () => {
 })
 
 it('names tools in letters that every model takes, the long ones by a digest', () => {
-  expect(toolName('ship', 'Über/mut')).toBe('ship__ber_mut')
-  const [long, other] = [toolName('ship', 'x'.repeat(128)), toolName('ship', `${'x'.repeat(127)}y`)]
+  expect(toolName(['ship', 'Über/mut'])).toBe('ship__ber_mut')
+  const [long, other] = [toolName(['ship', 'x'.repeat(128)]), toolName(['ship', `${'x'.repeat(127)}y`])]
   expect(long).toMatch(/^ship_x{50}_[0-9a-f]{8}$/)
   expect(other).not.toBe(long)
 })

@@ -1,5 +1,5 @@
 import { canonicalJson, findJsonFault, isJsonObject, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
-import { sha512 } from '../server-entry.ts'
+import { sha512 } from '../../../connected/digest.ts'
 
 /** One tool as its server describes it, word for word. */
 export interface CatalogTool {

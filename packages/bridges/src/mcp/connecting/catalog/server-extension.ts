@@ -2,10 +2,13 @@ import {
   CALL_LIMITS, CONTRACT_VERSION, isJsonObject, MANIFEST_LIMITS, visibleText, type ConnectedExtension, type Diagnostic,
   type ExtensionModule, type ManifestInput, type RequirementSet,
 } from '@bulkhead/contract'
-import { diagnosticOf, sha512, type ServerEntry } from '../server-entry.ts'
+import { diagnosticOf } from '../../../connected/entries.ts'
+import { statedVersion } from '../../../connected/stated-version.ts'
+import { cut, labelOf, textOf } from '../../../connected/told-text.ts'
+import { toolName } from '../../../connected/tool-name.ts'
+import { plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
+import type { ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
-import { toolName } from './tool-name.ts'
-import { plainSchema, toolSchema } from './tool-schema.ts'
 
 export interface ServerExtension {
   /** undefined where nothing is left to offer. */
@@ -20,7 +23,7 @@ export type Carrier = (tool: CatalogTool) => ExtensionModule['tools'][string]
 export function serverExtension(
   entry: ServerEntry, catalog: Catalog, carry: Carrier, phases: Pick<ExtensionModule, 'init'> = {},
 ): ServerExtension {
-  const groups = Map.groupBy(catalog.tools, ({ name }) => toolName(entry.name, name))
+  const groups = Map.groupBy(catalog.tools, ({ name }) => toolName([entry.name, name]))
   const byName = new Map([...groups].filter(([, tools]) => tools.length === 1).map(([name, [tool]]) => [name, tool!]))
   const twins = [...groups].filter(([name]) => !byName.has(name))
     .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)
@@ -46,18 +49,15 @@ export function serverExtension(
 }
 
 /** Says too which list it is, and how long its calls may take, so that another one is seen to be another. */
-function versionOf(catalog: Catalog, { config: { timeoutMs } }: ServerEntry): string {
-  const [stated] = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?![\d.])/.exec(catalog.version) ?? []
-  const exact = stated?.split('.').map(Number).join('.') ?? '0.0.0'
-  return `${exact}+${sha512(`${catalogDigest(catalog)}\0${timeoutMs ?? ''}`).slice(0, 12)}`
-}
+const versionOf = (catalog: Catalog, { config: { timeoutMs } }: ServerEntry): string =>
+  statedVersion(catalog.version, [catalogDigest(catalog), `${timeoutMs ?? ''}`])
 
 function toolManifest(name: string, { definition }: CatalogTool, { config }: ServerEntry): ManifestInput['tools'][number] {
   const { title, description, inputSchema, outputSchema, annotations } = definition
   const label = textOf(title) ?? (isJsonObject(annotations) ? textOf(annotations['title']) : undefined)
   return {
     name,
-    ...(label !== undefined && { label: cut(label, LABEL_CHARS) }),
+    ...labelOf(label),
     description: cut(textOf(description) ?? 'MCP tool (no description)', MANIFEST_LIMITS.descriptionChars),
     inputSchema: toolSchema(inputSchema),
     ...(isJsonObject(outputSchema) && { outputSchema: plainSchema(outputSchema) }),
@@ -69,10 +69,6 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
 }
 
 const CURE = 'Tell whoever makes the server.'
-const LABEL_CHARS = 128
-const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined
-const cut = (text: string, most: number): string => text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 
 /**
  * What its tools are able to do, for rules, ceilings and whoever is asked. A process of the user's can do whatever the user can,

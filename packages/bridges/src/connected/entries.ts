@@ -1,0 +1,94 @@
+import {
+  ERRORS, layerRank, type ConfigFile, type Diagnostic, type ErrorCode, type Layer, type LayerConfig, type ResolvedConfig,
+} from '@bulkhead/contract'
+
+/** Something of the configuration that offers tools from elsewhere, and may be used. */
+export interface Entry<Config> {
+  readonly name: string
+  readonly config: Config
+  /** Of the configuration that names it. What an embedder passes counts as the user's. */
+  readonly layer: Exclude<Layer, 'bundled'>
+  /** The file that names it. */
+  readonly location: string
+  /** JSON Pointer into that file. */
+  readonly path: string
+  readonly extensionId: string
+  /** Lower-case hex sha512 over who it is. Another one is not what the layer before has named. */
+  readonly identity: string
+}
+
+export interface Entries<Named> {
+  readonly entries: readonly Named[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+interface Switched {
+  readonly enabled?: boolean | undefined
+  readonly timeoutMs?: number | undefined
+}
+
+/** One key of the configuration, and what its members are. */
+export interface EntryKind<Config, Named extends Entry<Config>> {
+  readonly key: 'mcp' | 'openapi'
+  /** What people call one of them. */
+  readonly noun: string
+  read(config: ConfigFile): Readonly<Record<string, Config>> | undefined
+  make(entry: Omit<Entry<Config>, 'identity'>): Named
+  /** Why it cannot be used, as the end of a sentence. */
+  findFault(config: Config): string | undefined
+}
+
+/**
+ * Who may be used, of all that the layers name. A name is that of the layer which has it first: a project can switch off what the
+ * user has, or give it less time, and cannot put another in its place. Off stays off, but for whoever passes options.
+ */
+export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
+  { layers }: Pick<ResolvedConfig, 'layers'>, kind: EntryKind<Config, Named>,
+): Entries<Named> {
+  const entries = new Map<string, Named>()
+  const diagnostics: Diagnostic[] = []
+  const rename = `Give the ${kind.noun} a name of its own.`
+  for (const source of layers.toSorted((a, b) => orderOf(a) - orderOf(b))) {
+    for (const [name, config] of Object.entries(kind.read(source.config) ?? {})) {
+      const entry = kind.make(placed(kind.key, name, config, source))
+      const refuse = (code: ErrorCode, message: string, cure?: string) =>
+        void diagnostics.push(diagnosticOf(entry, code, message, cure))
+      const earlier = entries.get(name)
+      const twin = entries.values().find((other) => other.name !== name && other.extensionId === entry.extensionId)
+      const fault = kind.findFault(config)
+      if (fault !== undefined) refuse('ConfigInvalid', `The ${kind.noun} "${name}" ${fault}.`)
+      else if (twin !== undefined) {
+        const message = `The ${kind.noun}s "${twin.name}" and "${name}" can hardly be told apart: the later one is not used.`
+        refuse('RegistrationConflict', message, rename)
+      } else if (earlier === undefined || source.layer === 'embedder') entries.set(name, entry)
+      else if (earlier.identity === entry.identity) entries.set(name, { ...earlier, config: tightened(earlier.config, config) })
+      else refuse('RegistrationConflict', `The ${kind.noun} "${name}" of ${earlier.location} is another one, and is the one that is used.`, rename)
+    }
+  }
+  return { entries: [...entries.values()], diagnostics }
+}
+
+const orderOf = ({ layer }: LayerConfig): number => layer === 'embedder' ? Infinity : layerRank(layer)
+
+function placed<Config>(key: string, name: string, config: Config, { layer, location }: LayerConfig): Omit<Entry<Config>, 'identity'> {
+  return {
+    name, config, location, path: `/${key}/${name}`,
+    layer: layer === 'project' ? 'project' : 'global',
+    extensionId: `${key}-${name.toLowerCase().replaceAll('_', '-')}`.slice(0, 64),
+  }
+}
+
+function tightened<Config extends Switched>(earlier: Config, { enabled, timeoutMs }: Config): Config {
+  const times = [earlier.timeoutMs, timeoutMs].filter((ms) => ms !== undefined)
+  return {
+    ...earlier,
+    ...(enabled === false && { enabled }),
+    ...(times.length > 0 && { timeoutMs: Math.min(...times) }),
+  }
+}
+
+/** Something that is wrong with an entry or with what it offers. */
+export const diagnosticOf = (
+  { path, layer, location, extensionId }: Omit<Entry<unknown>, 'config' | 'identity' | 'name'>, code: ErrorCode, message: string,
+  cure: string = ERRORS[code].cure, severity: Diagnostic['severity'] = 'error',
+): Diagnostic => ({ severity, stage: 'register', code, layer, extensionId, location, path, message, cure })

@@ -1,0 +1,12 @@
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** Why no secret may go to a place, as the end of a sentence: on an open line others would read it. */
+export function findSecretFault(url: string, sendsSecrets: boolean): string | undefined {
+  const { protocol, hostname, username, password } = new URL(url)
+  if (username !== '' || password !== '') return 'has a name or a password in its URL; name a variable instead'
+  const isOpen = protocol === 'http:' && !LOOPBACK.test(hostname)
+  return isOpen && sendsSecrets ? 'would be sent secrets over http; use https' : undefined
+}
+
+/** A URL for people: what stands behind a question mark is often a key. */
+export const shownUrl = (url: string): string => url.replace(/[?#].*$/s, '?…')
