@@ -2,11 +2,13 @@ import { expect, it } from 'vitest'
 import * as anthropic from '../src/anthropic/index.ts'
 import * as mcp from '../src/mcp/index.ts'
 import * as openai from '../src/openai/index.ts'
+import * as openapi from '../src/openapi/index.ts'
 import * as otel from '../src/otel/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])
   expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'serveTools'])
   expect(Object.keys(openai).toSorted()).toEqual(['fromToolCall', 'toFunctionTool', 'toFunctionTools', 'toToolMessage'])
+  expect(Object.keys(openapi)).toEqual(['OpenapiDocuments'])
   expect(Object.keys(otel)).toEqual(['traceTools'])
 })

@@ -1,14 +1,17 @@
 import type { McpServers, McpServerStatus } from '@bulkhead/bridges/mcp'
-import type { Loader, LoadReport } from '@bulkhead/contract'
+import type { OpenapiDocuments } from '@bulkhead/bridges/openapi'
+import type { ConnectedExtension, Diagnostic, Loader, LoadReport } from '@bulkhead/contract'
 import type { OperatorSurroundings } from '@bulkhead/sandbox'
 import { CORE_VERSION } from './version.ts'
 
 export interface ConnectedServersOptions {
   readonly loader: Pick<Loader, 'connect'>
-  /** The canonical path that local servers are started in. */
+  /** The canonical path that local servers are started in, and that documents of a project lie in. */
   readonly workspace: string
   readonly operator: OperatorSurroundings
   readonly env: (name: string) => string | undefined
+  /** The folder that documents are looked for in which the user names. */
+  readonly home: string
   /** The folder to remember in what servers offer. */
   readonly cache: string
 }
@@ -16,10 +19,14 @@ export interface ConnectedServersOptions {
 /** So long a session waits for servers of which nobody knows what they offer. Those that are slower come with a later turn. */
 const PATIENCE_MS = 5_000
 
-/** The MCP servers of one workspace beside what a loader found there. Where the configuration names none, nothing is loaded for them. */
+/**
+ * The MCP servers and OpenAPI documents of one workspace beside what a loader found there. Where the configuration names none, nothing is
+ * loaded for them.
+ */
 export class ConnectedServers {
   readonly #options: ConnectedServersOptions
   #servers: McpServers | undefined
+  #documents: OpenapiDocuments | undefined
   #found: LoadReport | undefined
   #takeOver: ((report: LoadReport) => Promise<unknown>) | undefined
   #taking: Promise<unknown> = Promise.resolve()
@@ -28,15 +35,13 @@ export class ConnectedServers {
     this.#options = options
   }
 
-  /** What was found, and what the servers that it names offer as far as that is known. Starts nothing. */
+  /** What was found, and what the servers and documents that it names offer as far as that is known. Starts nothing. */
   async beside(found: LoadReport): Promise<LoadReport> {
     this.#found = found
-    const isNamed = found.config.layers.some(({ config }) => Object.keys(config.mcp ?? {}).length > 0)
-    if (this.#servers === undefined && !isNamed) return found
-    this.#servers ??= await this.#make()
-    const { extensions, diagnostics } = this.#servers.offer(found.config)
-    const report = await this.#options.loader.connect(found, extensions)
-    return { ...report, diagnostics: [...report.diagnostics, ...diagnostics] }
+    const offered = [...await this.#ofServers(found), ...await this.#ofDocuments(found)]
+    if (offered.length === 0) return found
+    const report = await this.#options.loader.connect(found, offered.flatMap(({ extensions }) => extensions))
+    return { ...report, diagnostics: [...report.diagnostics, ...offered.flatMap(({ diagnostics }) => diagnostics)] }
   }
 
   /** Who is told when servers offer something else than before; nobody any more, without one. */
@@ -67,6 +72,19 @@ export class ConnectedServers {
     await this.#servers?.close()
   }
 
+  async #ofServers(found: LoadReport): Promise<readonly Offered[]> {
+    if (this.#servers === undefined && !isNamed(found, 'mcp')) return []
+    this.#servers ??= await this.#make()
+    return [this.#servers.offer(found.config)]
+  }
+
+  async #ofDocuments(found: LoadReport): Promise<readonly Offered[]> {
+    if (!isNamed(found, 'openapi')) return []
+    const { workspace, home } = this.#options
+    this.#documents ??= new (await import('@bulkhead/bridges/openapi')).OpenapiDocuments({ workspace, home })
+    return [await this.#documents.offer(found.config)]
+  }
+
   async #make(): Promise<McpServers> {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
     const { workspace, operator: { path, env: base }, env, cache } = this.#options
@@ -87,5 +105,13 @@ export class ConnectedServers {
     }).catch(() => undefined)
   }
 }
+
+interface Offered {
+  readonly extensions: readonly ConnectedExtension[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+const isNamed = ({ config: { layers } }: LoadReport, key: 'mcp' | 'openapi'): boolean =>
+  layers.some(({ config }) => Object.keys(config[key] ?? {}).length > 0)
 
 const isUnheard = ({ state, tools }: McpServerStatus): boolean => tools === undefined && (state === 'unknown' || state === 'unavailable')

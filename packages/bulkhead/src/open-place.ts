@@ -39,7 +39,7 @@ export async function openPlace(
 ): Promise<OpenPlace> {
   const { interactor, watch, config, operator, home, env, serverCache: cache } = options
   const workspace = await canonicalFolder(folder)
-  const servers = new ConnectedServers({ loader, workspace, operator, env, cache })
+  const servers = new ConnectedServers({ loader, workspace, operator, env, home, cache })
   const decide = async (): Promise<TrustOutcome> =>
     decided === undefined ? decideTrust(loader, workspace, interactor) : { trust: decided, diagnostics: [] }
   let standing = await decide()

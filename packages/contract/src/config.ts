@@ -99,17 +99,24 @@ const mcpServer = z.discriminatedUnion('type', [
   }),
 ])
 
+const openapiAuth = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('bearer').describe('In the header Authorization, after Bearer.'), secret: secretName }),
+  z.strictObject({
+    type: z.literal('apiKey').describe('In a header of its own.'),
+    header: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'the name of a header').describe('Its name, such as X-Api-Key.'),
+    secret: secretName,
+  }),
+])
+
 const openapiSource = z.strictObject({
-  document: z.string().min(1).describe('Path or URL of the document.'),
-  baseUrl: webUrl.optional().describe('Where the operations are reached; by default the first server of the document.'),
-  prefix: toolName.optional().describe('Put in front of the name of each tool.'),
+  document: z.string().max(4096).regex(/^(?![A-Za-z][A-Za-z0-9+.-]*:\/\/)[^\0]+$/, 'a path; fetch a document that is elsewhere, and name the file')
+    .describe('Path of the document, in JSON or YAML: from the folder of the project, or from the home for what the user names.'),
+  baseUrl: webUrl.optional().describe('Where the operations are reached; by default the first server of the document. Needed where a secret is sent.'),
+  prefix: toolName.optional().describe('Put in front of the name of each tool, with two underscores between.'),
   operations: z.array(z.string()).optional().describe('Only these operationIds.'),
   tags: z.array(z.string()).optional().describe('Only operations with one of these tags.'),
-  auth: z.strictObject({
-    type: z.enum(['bearer', 'apiKey']).describe('How the secret is sent.'),
-    header: z.string().optional().describe('The header of an apiKey.'),
-    secret: secretName,
-  }).optional().describe('How requests are authorised.'),
+  paths: z.array(z.string().regex(/^\//, 'a path that begins with a slash')).optional().describe('Only operations at one of these paths, or below it.'),
+  auth: openapiAuth.optional().describe('How requests are authorised.'),
   ...remoteCall,
 })
 
@@ -162,7 +169,7 @@ export const configFileSchema = z.strictObject({
   isolation: perLayer(placement, strangerPlacement).optional().describe('Where code of each layer runs.'),
   policy: policy.optional().describe('What packages must prove before they are used.'),
   mcp: z.record(toolName, mcpServer).optional().describe('MCP servers by name. Their tools are called server_tool; nothing is started or reached before it is needed.'),
-  openapi: z.record(toolName, openapiSource).optional().describe('OpenAPI documents by name. This host has no bridge to them yet: a warning says so.'),
+  openapi: z.record(toolName, openapiSource).optional().describe('OpenAPI documents by name. Each operation is a tool, called by its operationId.'),
   search: search.optional().describe('Where web_search searches.'),
   skills: z.strictObject({
     paths: z.array(z.string()).optional().describe('Further folders to look for skills in.'),
@@ -190,6 +197,8 @@ export const configFileSchema = z.strictObject({
 
 /** One MCP server, as written. */
 export type McpServerConfig = z.output<typeof mcpServer>
+/** One OpenAPI document, as written. */
+export type OpenapiConfig = z.output<typeof openapiSource>
 /** One layer's configuration, as written. */
 export type ConfigFile = z.output<typeof configFileSchema>
 export type ExtensionConfig = z.output<typeof extensionConfig>

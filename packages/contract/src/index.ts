@@ -13,7 +13,7 @@ export { COMMAND_SEVERITIES, commandSafetyPatternSchema } from './command-safety
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, CommandSeverity } from './command-safety.ts'
 export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
 export { isTerminalResult, type CompletionHint } from './completion.ts'
-export { CONFIG_FILE, configFileSchema, SECURITY_MODES, type ConfigFile, type ExtensionConfig, type McpServerConfig, type SecurityMode, type ToolConfig } from './config.ts'
+export { CONFIG_FILE, configFileSchema, SECURITY_MODES, type ConfigFile, type ExtensionConfig, type McpServerConfig, type OpenapiConfig, type SecurityMode, type ToolConfig } from './config.ts'
 export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './diagnostic.ts'
 export { ERRORS, givesAdvice, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './errors.ts'
 export type { BulkheadEvent, EventBody, EventListener, EventOf, EventType } from './events.ts'

@@ -11,7 +11,7 @@ export const RULE_CAPABILITIES = ['fs.read', 'fs.write', 'shell.run', 'net.fetch
 export type RuleCapability = (typeof RULE_CAPABILITIES)[number]
 
 export const ruleSchema = z.strictObject({
-  permission: z.string().min(1).max(128).describe('A tool name, a tool name ending in *, mcp:server:tool, a capability such as fs.write, or *.'),
+  permission: z.string().min(1).max(128).describe('A tool name, a tool name ending in *, mcp:server:tool, openapi:document:operationId, a capability such as fs.write, or *.'),
   pattern: z.string().min(1).max(1024).default('*').describe('What the rule applies to: an approval key, a path, a host or a command; * and ** as in paths.'),
   action: z.enum(RULE_ACTIONS).describe('What happens to a call it applies to.'),
 })

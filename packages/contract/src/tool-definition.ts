@@ -3,6 +3,7 @@ import type { Layer } from './names.ts'
 import type { RequirementSet } from './requirements.ts'
 import type { ToolKind, ToolMode } from './tool-mode.ts'
 import type { LifecycleState } from './lifecycle.ts'
+import type { ConnectedServer } from './ports/loader.ts'
 
 /** One callable tool as the host knows it: what a model is told, and what an operator must be able to see. */
 export interface ToolDefinition {
@@ -32,7 +33,7 @@ export interface ToolListing extends ToolDefinition {
   /** Layers whose tool of the same name this one hides, nearest first. */
   readonly shadows: readonly { readonly layer: Layer; readonly extension: string; readonly version: string }[]
   /** Set when another program offers it: which, and where that is. */
-  readonly server?: { readonly name: string; readonly address: string }
+  readonly server?: Pick<ConnectedServer, 'kind' | 'name' | 'address'>
   /** Set when the manifest said `gated: false` and the requirements have effects. */
   readonly gatedByHost: boolean
 }

@@ -97,13 +97,18 @@ describe('what deserves a look', () => {
     expect((await home.load({}, 'trusted', { mode: 'allowlist' })).diagnostics).toEqual([])
   })
 
-  test('documents that no bridge leads to', async () => {
+  test('a document that would have to be fetched, and a key without the header it goes into', async () => {
     using home = new HomeFixture()
-    const mcp = { files: { type: 'local', command: ['files-server'] } }
-    const location = home.write(configOf(home.globalRoot), { mcp, openapi: { harbour: { document: 'harbour.json' } } })
-    expect((await home.load()).diagnostics).toMatchObject([
-      { severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid', layer: 'global', location, path: '/openapi', message: expect.stringContaining('offers no tools') },
+    const location = home.write(configOf(home.globalRoot), { openapi: {
+      far: { document: 'https://harbour.example/openapi.json' }, near: { document: 'harbour.json' },
+      keyed: { document: 'harbour.json', auth: { type: 'apiKey', secret: 'HARBOUR_KEY' } },
+    } })
+    const { diagnostics, config } = await home.load()
+    expect(diagnostics).toMatchObject([
+      { severity: 'error', code: 'ConfigInvalid', layer: 'global', location, path: '/openapi/far/document', message: expect.stringContaining('name the file') },
+      { severity: 'error', code: 'ConfigInvalid', path: '/openapi/keyed/auth/header' },
     ])
+    expect(Object.keys(config.merged.openapi ?? {})).toEqual(['near'])
   })
 
   test('a way of signing in that is not offered', async () => {

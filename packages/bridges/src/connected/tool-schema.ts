@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
 
 /** What says nothing to a validator of 2020-12, or names another dialect: many servers write it, and it can be left out. */
 const SILENT = /^(?:\$schema|\$id|\$anchor|\$vocabulary|nullable|example|discriminator|externalDocs|xml|x-.*)$/

@@ -34,6 +34,7 @@ manifest says no), INTEGRITY what vouches for its bytes, SHADOWS which others of
   },
 }
 
+const SOURCES = { mcp: 'mcp server', openapi: 'openapi document' } as const satisfies Record<NonNullable<ToolListing['server']>['kind'], string>
 const HEADINGS = ['NAME', 'LAYER', 'EXTENSION', 'STATE', 'MODE', 'GATED', 'INTEGRITY', 'SHADOWS', 'MAY']
 
 function toolTable(listing: readonly ToolListing[]): string {
@@ -41,7 +42,7 @@ function toolTable(listing: readonly ToolListing[]): string {
   return table(HEADINGS, listing.map((tool) => [
     tool.name,
     tool.layer,
-    tool.server ? `mcp server ${tool.server.name}` : `${tool.extension}@${tool.version}`,
+    tool.server ? `${SOURCES[tool.server.kind]} ${tool.server.name}` : `${tool.extension}@${tool.version}`,
     tool.state,
     tool.mode,
     tool.gatedByHost ? 'by host' : tool.gated ? 'yes' : 'no',

@@ -23,14 +23,14 @@ export interface ExtensionDescriptor {
   readonly server?: ConnectedServer
 }
 
-/** Another program that offers tools, apart from any compartment. */
+/** A program elsewhere whose tools are offered here: a server that lists them, or one that a document describes. */
 export interface ConnectedServer {
-  readonly kind: 'mcp'
+  readonly kind: 'mcp' | 'openapi'
   /** As the configuration calls it. */
   readonly name: string
   /** The command line or the URL, for people. */
   readonly address: string
-  /** What the server calls each tool, by the name it has here. */
+  /** What the server or the document calls each tool, by the name it has here. */
   readonly tools: ReadonlyMap<string, string>
 }
 

@@ -15,7 +15,7 @@ export const wholeConfig = {
     files: { type: 'local', command: ['node', 'server.js'], env: ['TOKEN'], enabled: false, timeoutMs: 1 },
     web: { type: 'remote', url: 'https://mcp.test/x', headers: { Authorization: { secret: 'MCP_TOKEN' } } },
   },
-  openapi: { shop: { document: './shop.json', baseUrl: 'http://localhost:3000', prefix: 'shop', operations: ['a'], tags: ['b'],
+  openapi: { shop: { document: './shop.json', baseUrl: 'http://localhost:3000', prefix: 'shop', operations: ['a'], tags: ['b'], paths: ['/c'],
     auth: { type: 'apiKey', header: 'X-Key', secret: 'KEY' } } },
   search: { providers: [{ type: 'searxng', url: 'https://search.test', secret: 'KEY', resultsPath: '/results' }],
     callsPerSession: 25, timeoutMs: 15_000 },
@@ -59,4 +59,8 @@ export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
     headers: { Authorization: 'Bearer x' } } } }, 'mcp/a/headers/Authorization'],
   ['a secret that is no name', { openapi: { a: { document: 'x', auth: { type: 'bearer', secret: 'sk-live 123' } } } },
     'openapi/a/auth/secret'],
+  ['a key without its header', { openapi: { a: { document: 'x', auth: { type: 'apiKey', secret: 'KEY' } } } }, 'openapi/a/auth/header'],
+  ['a header that splits', { openapi: { a: { document: 'x', auth: { type: 'apiKey', header: 'a: b', secret: 'KEY' } } } }, 'openapi/a/auth/header'],
+  ['a document that would be fetched', { openapi: { a: { document: 'https://x.test/openapi.json' } } }, 'openapi/a/document'],
+  ['a filter that is no path', { openapi: { a: { document: 'x', paths: ['pets'] } } }, 'openapi/a/paths/0'],
 ]

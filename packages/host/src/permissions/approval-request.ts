@@ -1,8 +1,10 @@
-import { visibleText, type ApprovalRequest } from '@bulkhead/contract'
+import { visibleText, type ApprovalRequest, type ConnectedServer } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
 import type { CallMeaning } from './call-meaning.ts'
 import { describeGrant } from './describe-grant.ts'
 import type { Verdict } from './verdict.ts'
+
+const SOURCES = { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
 
 /** The one question of a call: all that wants a person's word, and nothing a stranger wrote can hide or repaint. */
 export function approvalRequest(
@@ -14,7 +16,7 @@ export function approvalRequest(
     tool: definition.name,
     label: visibleText(definition.label),
     origin: server
-      ? visibleText(`MCP server ${server.name} of the ${origin.layer} configuration: ${server.address}`)
+      ? visibleText(`${SOURCES[server.kind]} ${server.name} of the ${origin.layer} configuration: ${server.address}`)
       : `${origin.layer} extension ${origin.extension} ${origin.version}`,
     approvalKey: visibleText(approvalKey),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),

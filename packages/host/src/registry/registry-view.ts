@@ -45,7 +45,7 @@ function toListing({ tool, generation, hides }: Offer): ToolListing {
     integrity: descriptor.integrity,
     packageDigest: descriptor.digests.package,
     shadows: hides.map(({ origin: { layer, extension, version } }) => ({ layer, extension, version })),
-    ...(descriptor.server && { server: { name: descriptor.server.name, address: descriptor.server.address } }),
+    ...(descriptor.server && { server: { kind: descriptor.server.kind, name: descriptor.server.name, address: descriptor.server.address } }),
     gatedByHost: tool.gatedByHost,
   }
 }

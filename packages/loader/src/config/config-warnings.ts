@@ -9,16 +9,7 @@ export interface ConfigWarning {
 /** What is well formed and yet deserves a look, each at the file that says it. */
 export function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
   return layers.flatMap((source) =>
-    [...allowlistWithoutMode(source.config, layers), ...withoutBridge(source.config)].map((fault) => ({ source, fault })))
-}
-
-/** Named in the contract, and read by no part of this host: whoever waits for such tools is told why they do not come. */
-function withoutBridge(config: ConfigFile): Fault[] {
-  if (Object.keys(config.openapi ?? {}).length === 0) return []
-  return [{
-    stage: 'configSchema', code: 'ConfigInvalid', path: '/openapi',
-    message: 'This host has no bridge for "openapi": what is named there offers no tools.', cure: 'Remove it, or use a host that has the bridge.',
-  }]
+    allowlistWithoutMode(source.config, layers).map((fault) => ({ source, fault })))
 }
 
 /** Entries that nothing will ever consult look like a protection or a permission, and are neither. */

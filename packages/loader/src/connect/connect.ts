@@ -9,7 +9,7 @@ import type { Fault } from '../result.ts'
 
 type ConnectTerms = Omit<Terms, 'config' | 'pace'>
 
-/** What was found, and beside it what servers offer. They come last, so that nobody loses a name to a server. */
+/** What was found, and beside it what servers offer or documents describe. They come last, so that nobody loses a name to them. */
 export async function connect(
   report: LoadReport, connected: readonly ConnectedExtension[], rest: ConnectTerms,
 ): Promise<LoadReport> {
@@ -21,7 +21,7 @@ export async function connect(
     if (ids.has(one.manifest.id)) return { extensions: [], diagnostics: [told(one, sameId(one))] }
     const [free, taken] = [true, false].map((wanted) => one.manifest.tools.filter(({ name }) => isFree(name) === wanted)) as [Tools, Tools]
     const proven = await proveWhatStands({ ...one, manifest: { ...one.manifest, tools: free } }, terms)
-    return { ...proven, diagnostics: [...taken.map(({ name }) => told(one, sameName(name))), ...proven.diagnostics] }
+    return { ...proven, diagnostics: [...taken.map(({ name }) => told(one, sameName(one, name))), ...proven.diagnostics] }
   }))
   const extensions = [...report.extensions, ...results.flatMap((result) => result.extensions)]
     .toSorted((a, b) => layerRank(a.layer) - layerRank(b.layer) || byteOrder(a.id, b.id))
@@ -94,14 +94,16 @@ const locate = ({ layer, location, manifest: { id } }: ConnectedExtension): Loca
 const told = ({ layer, location, manifest: { id } }: ConnectedExtension, fault: Fault, severity?: Diagnostic['severity']): Diagnostic =>
   diagnose({ layer, location, extensionId: id }, { ...fault, location: fault.location ?? location }, severity)
 
-const sameName = (name: string): Fault => ({
+const NOUNS = { mcp: 'server', openapi: 'document' } as const satisfies Record<ConnectedExtension['server']['kind'], string>
+
+const sameName = ({ server: { kind } }: ConnectedExtension, name: string): Fault => ({
   stage: 'register', code: 'RegistrationConflict', path: `/tools/${name}`,
-  message: `The name "${name}" is that of another tool, or can hardly be told from it: the server's is left out.`,
-  cure: 'Give the server another name in the configuration.',
+  message: `The name "${name}" is that of another tool, or can hardly be told from it: the ${NOUNS[kind]}'s is left out.`,
+  cure: `Give the ${NOUNS[kind]} another ${kind === 'mcp' ? 'name' : '"prefix"'} in the configuration.`,
 })
 
-const sameId = ({ manifest: { id } }: ConnectedExtension): Fault => ({
+const sameId = ({ manifest: { id }, server: { kind } }: ConnectedExtension): Fault => ({
   stage: 'register', code: 'RegistrationConflict', path: '',
-  message: `An extension is called "${id}" already: the tools of the server are left out.`,
-  cure: 'Give the server another name in the configuration.',
+  message: `An extension is called "${id}" already: the tools of the ${NOUNS[kind]} are left out.`,
+  cure: `Give the ${NOUNS[kind]} another name in the configuration.`,
 })

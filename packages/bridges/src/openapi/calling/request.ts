@@ -1,0 +1,76 @@
+import { BulkheadError, type Json, type JsonObject, type NetRequest } from '@bulkhead/contract'
+import type { DescribedBody, DescribedOperation, DescribedParameter } from '../reading/described.ts'
+import { escaped, formText, queryPart, simpleText } from './serialised.ts'
+
+export interface OutgoingRequest {
+  readonly url: string
+  readonly method: string
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: NonNullable<NetRequest['body']> | undefined
+}
+
+/** What a call sends. Throws InputInvalid for a value that would make it another request than the one that was described. */
+export function requestOf(operation: DescribedOperation, base: string, args: JsonObject): OutgoingRequest {
+  const { method, body: described } = operation
+  const given = operation.parameters.flatMap((parameter): Given[] => {
+    const value = valueOf(args, parameter.argument)
+    return value === undefined ? [] : [{ parameter, value }]
+  })
+  const inPlace = (place: DescribedParameter['in']) => given.filter(({ parameter }) => parameter.in === place)
+  const query = inPlace('query').map(({ parameter, value }) => queryPart(parameter, value)).filter((part) => part !== '').join('&')
+  const body = described === null ? undefined : valueOf(args, described.argument)
+  return {
+    url: `${base}${pathOf(operation.path, inPlace('path'))}${query === '' ? '' : `?${query}`}`,
+    method,
+    headers: new Map([
+      ['accept', 'application/json, text/*;q=0.9, */*;q=0.5'],
+      ...inPlace('header').map(({ parameter, value }) => [parameter.name.toLowerCase(), headerText(parameter, value)] as const),
+      ...(described !== null && body !== undefined ? [['content-type', described.mediaType] as const] : []),
+    ]),
+    body: described === null || body === undefined ? undefined : bodyText(described, body),
+  }
+}
+
+interface Given {
+  readonly parameter: DescribedParameter
+  readonly value: Json
+}
+
+const valueOf = (args: JsonObject, name: string): Json | undefined => Object.hasOwn(args, name) ? args[name] : undefined
+
+/** A value stays inside its segment: what has a meaning there is escaped, and `..`, which has it even when it is escaped, is refused. */
+function pathOf(template: string, given: readonly Given[]): string {
+  const byName = new Map(given.map(({ parameter, value }) => [parameter.name, { parameter, value }]))
+  return template.split('/').map((segment) => {
+    const filled = segment.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => {
+      const { parameter, value } = byName.get(name) ?? {}
+      const text = parameter === undefined || value === undefined ? '' : simpleText(parameter, value, escaped)
+      if (text === '') throw invalid(parameter?.argument ?? name, 'stands in the path and may not be empty')
+      return text
+    })
+    if (filled !== segment && /^\.{1,2}$/.test(filled)) throw invalid(segment.slice(1, -1), `may not be "${filled}", which leads to another path`)
+    return filled
+  }).join('/')
+}
+
+function headerText(parameter: DescribedParameter, value: Json): string {
+  const text = simpleText(parameter, value, (part) => part)
+  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return text
+  throw invalid(parameter.argument, 'goes into a header, and has line breaks or characters that none can carry')
+}
+
+function bodyText({ form, argument }: DescribedBody, value: Json): string {
+  switch (form) {
+    case 'json':
+      return JSON.stringify(value)
+    case 'urlencoded':
+      return formText(value)
+    case 'text':
+      if (typeof value !== 'string') throw invalid(argument, 'is to be a text')
+      return value
+  }
+}
+
+const invalid = (argument: string, why: string): BulkheadError =>
+  new BulkheadError('InputInvalid', `The argument "${argument}" ${why}. Nothing was sent.`, { data: { argument } })

@@ -1,0 +1,71 @@
+import {
+  CALL_LIMITS, canonicalJson, CONTRACT_VERSION, MANIFEST_LIMITS, visibleText, type ConnectedExtension, type Diagnostic, type Json,
+  type ManifestInput, type OpenapiConfig,
+} from '@bulkhead/contract'
+import { sha512 } from '../connected/digest.ts'
+import { diagnosticOf } from '../connected/entries.ts'
+import { statedVersion } from '../connected/stated-version.ts'
+import { cut, labelOf } from '../connected/told-text.ts'
+import { toolName } from '../connected/tool-name.ts'
+import type { BaseUrl } from './base-url.ts'
+import { carry } from './calling/carry.ts'
+import type { DocumentEntry } from './document-entry.ts'
+import type { DescribedApi, DescribedOperation } from './reading/described.ts'
+
+export interface DocumentExtension {
+  /** undefined where nothing is left to offer. */
+  readonly extension: ConnectedExtension | undefined
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+const CURE = 'Tell whoever writes the document, or leave the operation out.'
+
+/** A document and its operations as an extension: a manifest of what it says, and a module that makes requests. `path`: of the document. */
+export function documentExtension(entry: DocumentEntry, path: string, api: DescribedApi, base: BaseUrl): DocumentExtension {
+  const { name, config } = entry
+  const prefix = config.prefix === undefined ? [] : [config.prefix]
+  const groups = Map.groupBy(api.operations, ({ operationId }) => toolName([...prefix, operationId], '__'))
+  const byName = new Map([...groups].filter(([, found]) => found.length === 1).map(([tool, [operation]]) => [tool, operation!]))
+  const twins = [...groups].filter(([tool]) => !byName.has(tool))
+    .map(([tool, found]) => `${found.map(({ operationId }) => `"${operationId}"`).join(' and ')} would both be called "${tool}"`)
+  const diagnostics = [
+    ...[...api.faults, ...twins].map((what) =>
+      diagnosticOf(entry, 'ShapeInvalid', `The document "${name}" describes what cannot be used: ${visibleText(what)}.`, CURE)),
+    ...(api.unnamed === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
+      `Of the document "${name}", ${api.unnamed} operations have no operationId and are not offered.`, CURE, 'warning')]),
+  ]
+  if (byName.size === 0) return { extension: undefined, diagnostics }
+  const digests = new Map([...byName].map(([tool, operation]) => [tool, sha512(canonicalJson(operation as unknown as Json))]))
+  const extension: ConnectedExtension = {
+    layer: entry.layer,
+    location: entry.location,
+    identity: sha512(canonicalJson({ path, base: base.href, auth: (config.auth ?? null) as Json })),
+    definitions: digests,
+    server: {
+      kind: 'openapi', name, address: base.href, tools: new Map([...byName].map(([tool, { operationId }]) => [tool, operationId])),
+    },
+    manifest: {
+      kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
+      id: entry.extensionId, title: `OpenAPI document ${name}`,
+      version: statedVersion(api.version, [...[...digests.values()].toSorted(), `${config.timeoutMs ?? ''}`]),
+      ...(config.auth && { secrets: [{ name: config.auth.secret, hosts: [base.host] }] }),
+      tools: [...byName].map(([tool, operation]) => toolManifest(tool, operation, base, config)),
+    },
+    module: (names) => ({ tools: Object.fromEntries(names.map((tool) => [tool, carry(byName.get(tool)!, base.href, config.auth)])) }),
+  }
+  return { extension, diagnostics }
+}
+
+function toolManifest(
+  name: string, { method, label, description, inputSchema }: DescribedOperation, { host }: BaseUrl, { timeoutMs }: OpenapiConfig,
+): ManifestInput['tools'][number] {
+  return {
+    name, ...labelOf(label),
+    description: cut(description, MANIFEST_LIMITS.descriptionChars),
+    inputSchema,
+    requires: { net: { hosts: [host] } },
+    // That a GET only looks is the word of the document: nothing is loosened by it.
+    gated: true, mode: 'external', idempotent: false, ...(method === 'GET' && { kind: 'fetch' as const }),
+    timeoutMs: Math.min(timeoutMs ?? CALL_LIMITS.defaultTimeoutMs, CALL_LIMITS.maxTimeoutMs),
+  }
+}

@@ -1,0 +1,1 @@
+export { OpenapiDocuments, type OpenapiDocumentsOptions } from './documents.ts'

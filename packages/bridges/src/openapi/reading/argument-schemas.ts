@@ -1,0 +1,86 @@
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
+import { Unusable } from './described.ts'
+import { pointedAt } from './references.ts'
+
+/** As many as a schema of a manifest may have. */
+const MOST_SCHEMAS = 1_000
+
+/**
+ * The schemas of one operation in the dialect of a manifest. What they refer to is not put in its place, which would never end for one
+ * that refers to itself, but stands once under `$defs`.
+ */
+export class ArgumentSchemas {
+  readonly #root: JsonObject
+  readonly #isOld: boolean
+  readonly #names = new Map<string, string>()
+  readonly #definitions = new Map<string, Json>()
+  #count = 0
+
+  constructor(root: JsonObject, isOld: boolean) {
+    this.#root = root
+    this.#isOld = isOld
+  }
+
+  /** Throws Unusable for what refers elsewhere, or is too much. */
+  of(written: Json | undefined): Json {
+    if (typeof written === 'boolean') return written
+    return isJsonObject(written) ? plainSchema(this.#read(written)) : {}
+  }
+
+  get definitions(): { readonly $defs?: JsonObject } {
+    return this.#definitions.size === 0 ? {} : { $defs: Object.fromEntries(this.#definitions) }
+  }
+
+  #read(schema: JsonObject): JsonObject {
+    if (++this.#count > MOST_SCHEMAS) throw new Unusable(`has more than ${MOST_SCHEMAS} schemas below its arguments`)
+    const { $ref, ...rest } = schema
+    if (typeof $ref === 'string') return { ...(this.#isOld ? {} : this.#read(rest)), $ref: `#/$defs/${this.#define($ref)}` }
+    const below = withSubschemas(withoutReadOnly(schema), (one) => this.#read(one))
+    return this.#isOld ? modern(below) : below
+  }
+
+  #define(reference: string): string {
+    const known = this.#names.get(reference)
+    if (known !== undefined) return known
+    const target = pointedAt(this.#root, reference)
+    const last = reference.split('/').at(-1)!.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(0, 48)
+    const name = this.#definitions.has(last) || last === '' ? `${last}_${this.#names.size}` : last
+    this.#names.set(reference, name)
+    // Taken before it is read: it may refer to itself.
+    this.#definitions.set(name, true)
+    this.#definitions.set(name, this.of(target))
+    return name
+  }
+}
+
+/** What only a server writes is not asked of whoever calls. */
+function withoutReadOnly(schema: JsonObject): JsonObject {
+  const { properties, required } = schema
+  if (!isJsonObject(properties)) return schema
+  const isWritten = (value: Json): boolean => !isJsonObject(value) || value['readOnly'] !== true
+  const kept = Object.fromEntries(Object.entries(properties).filter(([, value]) => isWritten(value)))
+  const needed = Array.isArray(required) ? required.filter((name) => typeof name !== 'string' || !Object.hasOwn(properties, name) || Object.hasOwn(kept, name)) : undefined
+  return { ...schema, properties: kept, ...(needed && { required: needed }) }
+}
+
+/** Of version 3.0, which says some things in its own way: `nullable`, and bounds that are excluded by a flag. */
+function modern({ nullable, minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...schema }: JsonObject): JsonObject {
+  const bounded = {
+    ...schema,
+    ...bound('minimum', 'exclusiveMinimum', minimum, exclusiveMinimum),
+    ...bound('maximum', 'exclusiveMaximum', maximum, exclusiveMaximum),
+  }
+  return nullable === true ? orNull(bounded) : bounded
+}
+
+function bound(included: string, excluded: string, limit: Json | undefined, flag: Json | undefined): JsonObject {
+  if (typeof flag === 'boolean') return limit === undefined ? {} : { [flag ? excluded : included]: limit }
+  return { ...(limit !== undefined && { [included]: limit }), ...(flag !== undefined && { [excluded]: flag }) }
+}
+
+function orNull(schema: JsonObject): JsonObject {
+  const { type, enum: values } = schema
+  if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] }
+  return { ...schema, type: [type, 'null'], ...(Array.isArray(values) && !values.includes(null) && { enum: [...values, null] }) }
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from '@bulkhead/contract/plain'
+
+/** How one argument of a call becomes part of a request. */
+export interface DescribedParameter {
+  /** What a model calls it. */
+  readonly argument: string
+  /** What the server calls it. */
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly style: 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
+  readonly explode: boolean
+  /** Written as JSON, whatever it is. */
+  readonly json: boolean
+}
+
+export interface DescribedBody {
+  readonly argument: string
+  readonly form: 'json' | 'urlencoded' | 'text'
+  readonly mediaType: string
+}
+
+/** One operation of a document, with all that a call of it needs and that is told of it. */
+export interface DescribedOperation {
+  readonly operationId: string
+  /** In upper case. */
+  readonly method: string
+  /** The template, which begins with a slash. */
+  readonly path: string
+  readonly label: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly parameters: readonly DescribedParameter[]
+  readonly body: DescribedBody | null
+}
+
+/** What of a document is used. */
+export interface DescribedApi {
+  /** What the document says its version is. */
+  readonly version: string
+  /** The URL of its first server, with the values of its variables; null where it names none. */
+  readonly server: string | null
+  readonly operations: readonly DescribedOperation[]
+  /** What is left out, one line each. */
+  readonly faults: readonly string[]
+  /** How many operations have no operationId, and are no tools for that. */
+  readonly unnamed: number
+}
+
+/** What of a document is wanted. */
+export interface Wanted {
+  readonly operations: readonly string[] | null
+  readonly tags: readonly string[] | null
+  readonly paths: readonly string[] | null
+  /** Whether the configuration says where operations are reached, whatever the document says. */
+  readonly hasBaseUrl: boolean
+}
+
+/** Why a document, or an operation of it, cannot be used. The message is the end of a sentence. */
+export class Unusable extends Error {
+  override readonly name = 'Unusable'
+}

@@ -1,0 +1,23 @@
+import { findJsonFault, messageOf, parseJson, type Json } from '@bulkhead/contract/plain'
+import { Unusable } from './described.ts'
+
+const LIMITS = { maxDepth: 64, maxNodes: 1_000_000, maxChars: 16 * 1024 * 1024 }
+/** Of one anchor of YAML: how often it may stand for something. */
+const MOST_ALIASES = 100
+
+/** The data of a document, in JSON or YAML. Throws Unusable. Takes long where a stranger wants it to: not for the host's own thread. */
+export async function parseDocument(text: string): Promise<Json> {
+  const json = parseJson(text, LIMITS)
+  if (json.ok) return json.value
+  if (/^\s*[{[]/.test(text) || json.fault.code !== 'kind') throw new Unusable(json.fault.message)
+  const { parse } = await import('yaml')
+  let value: unknown
+  try {
+    value = parse(text, { maxAliasCount: MOST_ALIASES, schema: 'core', stringKeys: true, logLevel: 'error', prettyErrors: false })
+  } catch (error) {
+    throw new Unusable(`is neither JSON nor YAML: ${messageOf(error).slice(0, 200)}`)
+  }
+  const fault = findJsonFault(value, LIMITS)
+  if (fault !== undefined) throw new Unusable(`has a value that ${fault.message}`)
+  return value as Json
+}

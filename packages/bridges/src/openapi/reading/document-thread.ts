@@ -1,0 +1,40 @@
+import { Worker } from 'node:worker_threads'
+import { messageOf } from '@bulkhead/contract'
+import type { DescribedApi, Wanted } from './described.ts'
+
+export interface DocumentQuestion {
+  readonly text: string
+  readonly wanted: Wanted
+}
+
+export type DocumentAnswer =
+  | { readonly ok: true; readonly api: DescribedApi }
+  /** The message is the end of a sentence. */
+  | { readonly ok: false; readonly message: string }
+
+/** Much more than any document takes that is meant to be read, also on a machine that is busy. */
+const READ_MS = 30_000
+const HEAP_MB = 512
+
+/** Reads a document in a thread of its own, which may do little, for a while, with some memory. Contract: never rejects. */
+export function readDocument(question: DocumentQuestion, readMs = READ_MS): Promise<DocumentAnswer> {
+  const { promise, resolve } = Promise.withResolvers<DocumentAnswer>()
+  const refuse = (message: string): void => resolve({ ok: false, message })
+  let worker: Worker
+  try {
+    worker = new Worker(new URL('./thread.ts', import.meta.url), {
+      workerData: question, env: {}, execArgv: ['--permission', '--allow-fs-read=*'], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    })
+  } catch (error) {
+    refuse(`cannot be read, since no thread can be started: ${messageOf(error)}`)
+    return promise
+  }
+  const late = setTimeout(() => refuse(`is not read after ${readMs} ms`), readMs)
+  worker.once('message', (answer: DocumentAnswer) => resolve(answer))
+  worker.once('error', (error) => refuse(`could not be read: ${messageOf(error)}`))
+  worker.once('exit', () => refuse('could not be read: its thread ended'))
+  return promise.finally(() => {
+    clearTimeout(late)
+    return worker.terminate()
+  })
+}

@@ -1,0 +1,130 @@
+import { isJsonObject, visibleText, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { textOf } from '../../connected/told-text.ts'
+import { ArgumentSchemas } from './argument-schemas.ts'
+import { Unusable, type DescribedApi, type DescribedOperation, type Wanted } from './described.ts'
+import { readParameters } from './parameters.ts'
+import { followed } from './references.ts'
+import { readBody } from './request-body.ts'
+import { firstServer } from './server-url.ts'
+
+const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+const VERSION = /^3\.([01])\.\d+(?:-.*)?$/
+/** As many as a manifest has. */
+const MOST_OPERATIONS = 128
+const MOST_FAULTS = 20
+const ID_CHARS = 128
+
+/** Reads a document. Throws Unusable for one that is none; an operation that cannot be used is left out, and the others are not. */
+export function readOperations(document: Json, wanted: Wanted): DescribedApi {
+  if (!isJsonObject(document)) throw new Unusable('is no object')
+  const { openapi, info, paths, servers } = document
+  const [, minor] = VERSION.exec(typeof openapi === 'string' ? openapi : '') ?? []
+  if (minor === undefined) throw new Unusable('is of no version that is read here, 3.0 or 3.1')
+  const faults: string[] = []
+  const operations = new Map<string, DescribedOperation | null>()
+  let unnamed = 0
+  for (const { id, method, path, item, operation } of operationsOf(document, paths, faults)) {
+    if (id === undefined) unnamed++
+    else if (isWanted(id, path, operation, wanted)) {
+      const where = `"${visibleText(id)}" (${method} ${visibleText(path).slice(0, 200)})`
+      if (operations.has(id)) {
+        // Nobody can tell which of them is meant.
+        operations.set(id, null)
+        faults.push(`${where} has an operationId that another operation has too`)
+      } else if (operations.size >= MOST_OPERATIONS) {
+        faults.push(`${where} is one more than ${MOST_OPERATIONS}; say which are wanted`)
+      } else {
+        operations.set(id, attempt(faults, where, () => {
+          if (!wanted.hasBaseUrl && [item, operation].some((one) => Array.isArray(one['servers']) && one['servers'].length > 0)) {
+            throw new Unusable('has servers of its own; say in "baseUrl" where it is reached')
+          }
+          return describe(document, { id, method, path, item, operation }, minor === '0')
+        }))
+      }
+    }
+  }
+  for (const id of wanted.operations ?? []) if (!operations.has(id)) faults.push(`"${visibleText(id)}" is wanted, and no operation with that id is described`)
+  return {
+    version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
+    server: firstServer(servers), unnamed, faults: faults.slice(0, MOST_FAULTS),
+    operations: [...operations.values()].filter((operation) => operation !== null),
+  }
+}
+
+interface Found {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly item: JsonObject
+  readonly operation: JsonObject
+}
+
+function* operationsOf(root: JsonObject, paths: Json | undefined, faults: string[]): Generator<Omit<Found, 'id'> & { readonly id: string | undefined }> {
+  for (const [path, written] of Object.entries(isJsonObject(paths) ? paths : {})) {
+    if (path.startsWith('x-')) continue
+    const item = attempt(faults, `the path "${visibleText(path).slice(0, 200)}"`, () => followed(root, written))
+    if (item === null) continue
+    for (const name of METHODS) {
+      const operation = Object.hasOwn(item, name) ? item[name] : undefined
+      if (!isJsonObject(operation)) continue
+      const { operationId } = operation
+      const id = typeof operationId === 'string' && operationId !== '' && operationId.length <= ID_CHARS ? operationId : undefined
+      yield { id, method: name.toUpperCase(), path, item, operation }
+    }
+  }
+}
+
+/** Every filter narrows. */
+function isWanted(id: string, path: string, { tags }: JsonObject, wanted: Wanted): boolean {
+  const tagged: ReadonlySet<Json> = new Set(Array.isArray(tags) ? tags : [])
+  return (wanted.operations?.includes(id) ?? true)
+    && (wanted.tags?.some((tag) => tagged.has(tag)) ?? true)
+    && (wanted.paths?.some((prefix) => path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)) ?? true)
+}
+
+function describe(root: JsonObject, { id, method, path, item, operation }: Found, isOld: boolean): DescribedOperation {
+  if (method === 'TRACE') throw new Unusable('is a TRACE, which is never sent')
+  const schemas = new ArgumentSchemas(root, isOld)
+  const parameters = readParameters(root, [item['parameters'], operation['parameters']], schemas)
+  const taken = new Set(parameters.map(({ sent }) => sent.argument))
+  const body = BODILESS.has(method) ? undefined : readBody(root, operation['requestBody'], schemas, taken)
+  if (body && taken.has(body.sent.argument)) throw new Unusable(`has a parameter that is called "${body.sent.argument}" beside its body`)
+  refusePath(path, new Set(parameters.filter(({ sent }) => sent.in === 'path').map(({ sent }) => sent.name)))
+  const all = [...parameters, ...(body ? [body] : [])]
+  const required = all.filter((one) => one.required).map(({ sent }) => sent.argument)
+  return {
+    operationId: id, method, path,
+    label: textOf(operation['summary']) ?? id,
+    description: textOf(operation['description']) ?? textOf(operation['summary']) ?? path,
+    inputSchema: {
+      type: 'object',
+      properties: Object.fromEntries(all.map(({ sent, schema }) => [sent.argument, schema])),
+      ...(required.length > 0 && { required }),
+      additionalProperties: false,
+      ...schemas.definitions,
+    },
+    parameters: parameters.map(({ sent }) => sent),
+    body: body?.sent ?? null,
+  }
+}
+
+/** A template says by itself which path it is: nothing in it ends the path or leads out of it, and each value has a name. */
+function refusePath(path: string, named: ReadonlySet<string>): void {
+  const fixed = path.replaceAll(/\{[^{}/]+\}/g, 'x')
+  const isPlain = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/.test(fixed)
+  const climbs = fixed.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))
+  if (!isPlain || climbs || path.length > 2_048) throw new Unusable('has a path that is no template of one')
+  const missing = [...path.matchAll(/\{([^{}/]+)\}/g)].map(([, name]) => name!).find((name) => !named.has(name))
+  if (missing !== undefined) throw new Unusable(`has "${visibleText(missing)}" in its path and does not describe it`)
+}
+
+function attempt<Value>(faults: string[], where: string, read: () => Value): Value | null {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof Unusable)) throw error
+    faults.push(`${where} ${error.message}`)
+    return null
+  }
+}

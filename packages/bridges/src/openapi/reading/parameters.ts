@@ -1,0 +1,79 @@
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import type { ArgumentSchemas } from './argument-schemas.ts'
+import { Unusable, type DescribedParameter } from './described.ts'
+import { followed } from './references.ts'
+
+/** An argument of a tool: how it is sent, and what is told of it. */
+export interface Argument<Sent> {
+  readonly sent: Sent
+  readonly schema: Json
+  readonly required: boolean
+}
+
+const MOST = 128
+const STYLES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['path', new Set(['simple'])], ['header', new Set(['simple'])],
+  ['query', new Set(['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'])],
+])
+/** Said by the specification to be no parameters, or of the connection. */
+const NO_PARAMETERS: ReadonlySet<string> = new Set([
+  'accept', 'content-type', 'authorization', 'host', 'connection', 'content-length', 'transfer-encoding', 'cookie',
+])
+
+/** Those of the path and of the operation itself, which win. Throws Unusable where a call could not be made as they say. */
+export function readParameters(root: JsonObject, lists: readonly (Json | undefined)[], schemas: ArgumentSchemas): readonly Argument<DescribedParameter>[] {
+  const found = new Map<string, JsonObject>()
+  for (const list of lists) {
+    if (list === undefined) continue
+    if (!Array.isArray(list)) throw new Unusable('has parameters that are no list')
+    for (const one of list as readonly Json[]) {
+      const parameter = followed(root, one)
+      found.set(`${String(parameter['in'])} ${String(parameter['name'])}`, parameter)
+    }
+  }
+  if (found.size > MOST) throw new Unusable(`has more than ${MOST} parameters`)
+  const taken = new Set<string>()
+  return [...found.values()].flatMap((parameter) => readParameter(parameter, schemas, taken) ?? [])
+}
+
+function readParameter(parameter: JsonObject, schemas: ArgumentSchemas, taken: Set<string>): Argument<DescribedParameter> | undefined {
+  const { name, in: place, required, description } = parameter
+  if (typeof name !== 'string' || name === '' || typeof place !== 'string') throw new Unusable('has a parameter without a name or a place')
+  if (place === 'header' && NO_PARAMETERS.has(name.toLowerCase())) return undefined
+  if (place === 'header' && !TOKEN.test(name)) throw new Unusable('has a header whose name no header has')
+  if (!STYLES.has(place)) {
+    if (place !== 'cookie') throw new Unusable(`has a parameter in "${place.slice(0, 32)}", which is no place for one`)
+    if (required === true) throw new Unusable('needs a cookie, and cookies are not sent')
+    return undefined
+  }
+  const { style, explode, json, schema } = formOf(parameter, place)
+  const argument = argumentName(name, place, taken)
+  const told = schemas.of(schema)
+  return {
+    sent: { argument, name, in: place as DescribedParameter['in'], style, explode, json },
+    schema: typeof description === 'string' && isJsonObject(told) && told['description'] === undefined ? { ...told, description } : told,
+    required: place === 'path' || required === true,
+  }
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
+
+function formOf(parameter: JsonObject, place: string): Pick<DescribedParameter, 'style' | 'explode' | 'json'> & { readonly schema: Json | undefined } {
+  const { content, style = place === 'query' ? 'form' : 'simple', explode } = parameter
+  if (isJsonObject(content)) {
+    const [mediaType, media] = Object.entries(content)[0] ?? []
+    if (mediaType === undefined || !/[/+]json$/.test(mediaType) || !isJsonObject(media)) throw new Unusable('has a parameter in a form that is not offered')
+    return { style: 'simple', explode: false, json: true, schema: media['schema'] }
+  }
+  if (typeof style !== 'string' || !STYLES.get(place)!.has(style)) throw new Unusable(`has a parameter of the style "${String(style).slice(0, 32)}", which is not offered`)
+  return { style: style as DescribedParameter['style'], explode: explode === undefined ? style === 'form' : explode === true, json: false, schema: parameter['schema'] }
+}
+
+/** In letters that every model API takes; by its place where two have the same name. */
+export function argumentName(name: string, place: string, taken: Set<string>): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_.-]/g, '_').slice(0, 56)
+  const found = [plain, `${place}_${plain}`].find((one) => !taken.has(one) && one !== '__proto__')
+  if (found === undefined) throw new Unusable(`has two arguments that would both be called "${plain}"`)
+  taken.add(found)
+  return found
+}

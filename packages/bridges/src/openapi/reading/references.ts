@@ -1,0 +1,42 @@
+import { isJsonObject, visibleText, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { Unusable } from './described.ts'
+
+const LONGEST_CHAIN = 16
+
+/** What a document says at a place, and the place. References are followed inside the document and nowhere else. */
+export function followed(root: JsonObject, value: Json | undefined): JsonObject {
+  let found = value
+  for (let steps = 0; steps < LONGEST_CHAIN; steps++) {
+    if (!isJsonObject(found)) throw new Unusable('has something else where an object belongs')
+    const { $ref } = found
+    if (typeof $ref !== 'string') return found
+    found = pointedAt(root, $ref)
+  }
+  throw new Unusable('refers to itself without end')
+}
+
+/** Contract: reads own members only. */
+export function pointedAt(root: JsonObject, reference: string): Json {
+  if (!reference.startsWith('#')) throw new Unusable(`refers to "${shown(reference)}", outside of the document, which is never fetched`)
+  const found = reference.slice(1).split('/').slice(1).reduce<Json | undefined>((value, step) => memberOf(value, decoded(step)), root)
+  if (found === undefined || (reference !== '#' && !reference.startsWith('#/'))) {
+    throw new Unusable(`refers to "${shown(reference)}", which is not there`)
+  }
+  return found
+}
+
+const shown = (reference: string): string => visibleText(reference).slice(0, 200)
+
+function memberOf(value: Json | undefined, key: string | undefined): Json | undefined {
+  if (key === undefined) return undefined
+  if (Array.isArray(value)) return /^(?:0|[1-9]\d*)$/.test(key) ? (value as readonly Json[])[Number(key)] : undefined
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function decoded(step: string): string | undefined {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+  } catch {
+    return undefined
+  }
+}

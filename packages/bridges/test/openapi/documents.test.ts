@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { manifestSchema, type ConfigFile, type LayerConfig } from '@bulkhead/contract'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { OpenapiDocuments } from '../../src/openapi/index.ts'
+import { document } from './reading/read.ts'
+
+type Documents = NonNullable<ConfigFile['openapi']>
+
+let folder: string
+let documents: OpenapiDocuments
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-openapi-'))
+  documents = new OpenapiDocuments({ workspace: join(folder, 'nowhere'), home: folder })
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const write = (paths: object, more: object = {}, name = 'a.json') => writeFileSync(join(folder, name), JSON.stringify(document(paths, more)))
+const offer = (global: Documents, project: Documents = {}) => {
+  const layers = Object.entries({ global, project }).map(([layer, openapi]) => ({ layer: layer as LayerConfig['layer'], location: `${layer}.json`, config: { openapi } }))
+  return documents.offer({ merged: {}, layers })
+}
+const PATHS = { '/x': { get: { operationId: 'a.b' }, post: { operationId: 'a_b' }, put: { operationId: '1st' } }, '/y': { get: { operationId: 'y'.repeat(100) }, post: {} } }
+const BASE = 'https://Shop.example/v1/'
+
+it('makes a manifest that is of the form of one, under names that every model API takes', async () => {
+  write(PATHS)
+  const { extensions: [extension], diagnostics } = await offer({ Shop: { document: 'a.json', baseUrl: BASE, auth: { type: 'bearer', secret: 'KEY' }, timeoutMs: 5 } })
+  const { tools, secrets, id, version } = manifestSchema.parse(extension!.manifest)
+  expect(tools.map(({ name }) => name)).toEqual(['op_1st', expect.stringMatching(/^y{55}_[0-9a-f]{8}$/)])
+  expect([id, version, secrets]).toEqual(['openapi-shop', expect.stringMatching(/^1\.0\.0\+[0-9a-f]{12}$/), [{ name: 'KEY', hosts: ['shop.example:443'] }]])
+  expect(tools[0]).toMatchObject({ gated: true, mode: 'external', idempotent: false, timeoutMs: 5, requires: { net: { hosts: ['shop.example:443'] } } })
+  expect(diagnostics).toMatchObject([
+    { severity: 'error', code: 'ShapeInvalid', path: '/openapi/Shop', message: expect.stringContaining('"a.b" and "a_b" would both be called "a_b"') },
+    { severity: 'warning', message: expect.stringContaining('1 operations have no operationId') },
+  ])
+})
+
+it('takes the same for the same, and what is reached, sent or said otherwise for another', async () => {
+  const told = async (paths: object, config: Partial<Documents[string]> = {}) => {
+    write(paths)
+    const { extensions: [extension] } = await offer({ shop: { document: 'a.json', baseUrl: BASE, operations: ['go'], ...config } })
+    return { identity: extension!.identity, definition: extension!.definitions.get('go') }
+  }
+  const go = (more: object = {}, path = '/x', method = 'get') => ({ [path]: { [method]: { operationId: 'go', ...more } } })
+  const before = await told(go())
+  expect(await told({ ...go({ responses: {}, 'x-note': 1 }), '/other': { get: { operationId: 'other' } } }, { timeoutMs: 7 })).toEqual(before)
+  const definitions = [go({ description: 'd' }), go({ summary: 's' }), go({}, '/y'), go({}, '/x', 'put'), go({ parameters: [{ name: 'q', in: 'query' }] })]
+  const others: (string | undefined)[] = [before.definition]
+  for (const paths of definitions) {
+    const { identity, definition } = await told(paths)
+    expect(identity).toBe(before.identity)
+    others.push(definition)
+  }
+  expect(new Set(others).size).toBe(others.length)
+  const identities = [before, await told(go(), { baseUrl: 'https://shop.example/v2' }), await told(go(), { auth: { type: 'bearer', secret: 'A' } }), await told(go(), { auth: { type: 'bearer', secret: 'B' } })]
+  expect(new Set(identities.map(({ identity }) => identity)).size).toBe(4)
+})
+
+it.each<readonly [string, Partial<Documents[string]>]>([
+  ['would be sent secrets over http', { baseUrl: 'http://shop.example', auth: { type: 'bearer', secret: 'KEY' } }],
+  ['not where they go', { auth: { type: 'bearer', secret: 'KEY' } }], ['a name or a password', { baseUrl: 'https://me:you@shop.example' }],
+  ['a query or a fragment', { baseUrl: 'https://shop.example/?key=1' }],
+])('refuses a configuration that %s', async (message, config) => {
+  write(PATHS, { servers: [{ url: 'https://shop.example' }] })
+  expect(await offer({ shop: { document: 'a.json', ...config } })).toMatchObject({ extensions: [], diagnostics: [{ code: 'ConfigInvalid', path: '/openapi/shop', message: expect.stringContaining(message) }] })
+})
+
+it.each([
+  ['is no file', () => '.'], ['is not there', () => 'none.json'],
+  ['has more than 8388608 bytes', () => {
+    writeFileSync(join(folder, 'huge.json'), Buffer.alloc(9 * 1024 * 1024, ' '))
+    return 'huge.json'
+  }],
+  ['is no file', () => {
+    expect(spawnSync('mkfifo', [join(folder, 'pipe')]).status).toBe(0)
+    return 'pipe'
+  }],
+])('says of a document that it %s', async (message, make) => {
+  expect(await offer({ shop: { document: make(), baseUrl: BASE } })).toMatchObject({ extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining(message) }] })
+})
+
+it('lets a project switch off what the user has, and nothing else', async () => {
+  write(PATHS)
+  const shop = { document: 'a.json', baseUrl: BASE }
+  expect(await offer({ shop }, { shop: { ...shop, enabled: false } })).toEqual({ extensions: [], diagnostics: [] })
+  const { extensions, diagnostics } = await offer({ shop }, { shop: { ...shop, baseUrl: 'https://evil.example' } })
+  expect([extensions.map(({ server }) => server.address), diagnostics[0]!.code]).toEqual([['https://shop.example/v1'], 'RegistrationConflict'])
+})

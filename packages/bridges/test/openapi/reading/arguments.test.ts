@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { operation, schemaOf } from './read.ts'
+
+const inQuery = (name: string, more: object = {}) => ({ name, in: 'query', schema: { type: 'string' }, ...more })
+
+describe('parameters', () => {
+  it('are told with what they are, and sent as the document says', () => {
+    const api = operation({ parameters: [
+      inQuery('q', { description: 'What to look for.', required: true }), inQuery('filter[name]', { style: 'deepObject', explode: true }),
+      inQuery('pipes', { style: 'pipeDelimited' }), { name: 'X-Tag', in: 'header', schema: { type: 'integer' } },
+      { name: 'where', in: 'query', content: { 'application/json': { schema: { type: 'object' } } } },
+    ] }, {}, 'get')
+    expect(schemaOf(api)).toEqual({
+      type: 'object', required: ['id', 'q'], additionalProperties: false,
+      properties: {
+        id: { type: 'string' }, q: { type: 'string', description: 'What to look for.' }, filter_name_: { type: 'string' }, pipes: { type: 'string' },
+        'X-Tag': { type: 'integer' }, where: { type: 'object' },
+      },
+    })
+    expect(api.operations[0]!.parameters).toEqual([
+      { argument: 'id', name: 'id', in: 'path', style: 'simple', explode: false, json: false },
+      { argument: 'q', name: 'q', in: 'query', style: 'form', explode: true, json: false },
+      { argument: 'filter_name_', name: 'filter[name]', in: 'query', style: 'deepObject', explode: true, json: false },
+      { argument: 'pipes', name: 'pipes', in: 'query', style: 'pipeDelimited', explode: false, json: false },
+      { argument: 'X-Tag', name: 'X-Tag', in: 'header', style: 'simple', explode: false, json: false },
+      { argument: 'where', name: 'where', in: 'query', style: 'simple', explode: false, json: true },
+    ])
+  })
+
+  it('of one name are told apart by their place', () => {
+    expect(Object.keys(schemaOf(operation({ parameters: [inQuery('id')] }))['properties'] as object)).toEqual(['id', 'query_id'])
+    expect(operation({ parameters: [inQuery('id'), inQuery('query_id'), inQuery('a b'), inQuery('a:b'), inQuery('a;b')] }).faults).toHaveLength(1)
+  })
+
+  it('of the operation win over those of the path, and cookies and headers of the connection are none', () => {
+    const api = operation({ parameters: [
+      { name: 'id', in: 'path', required: true, schema: { type: 'integer' } }, { name: 'sid', in: 'cookie', schema: {} },
+      { name: 'Authorization', in: 'header', schema: {} }, { name: 'Content-Type', in: 'header', schema: {} },
+    ] })
+    expect(schemaOf(api)['properties']).toEqual({ id: { type: 'integer' } })
+  })
+
+  it.each([
+    ['a cookie that is needed', { name: 'sid', in: 'cookie', required: true }], ['another style', inQuery('q', { style: 'simple' })],
+    ['a path in a matrix', { name: 'id', in: 'path', required: true, style: 'matrix' }], ['no place', { name: 'q' }], ['an unknown place', { name: 'q', in: 'body' }],
+    ['no name', { in: 'query' }], ['a header that splits', { name: 'a\r\nb', in: 'header' }], ['a reference elsewhere', { $ref: 'other.yaml#/q' }],
+    ['another form', { name: 'q', in: 'query', content: { 'application/xml': {} } }], ['a text', 'q'],
+  ])('that are %s leave the operation out', (_, parameter) => {
+    const api = operation({ parameters: [parameter] })
+    expect([api.operations.length, api.faults.length]).toEqual([0, 1])
+  })
+})
+
+describe('bodies', () => {
+  const body = (content: object, required = true) => operation({ requestBody: { required, content } })
+  it('are sent in the best of their forms', () => {
+    const formOf = (content: object) => body(content).operations[0]?.body
+    expect(formOf({ 'text/plain': {}, 'application/x-www-form-urlencoded': {}, 'application/json; charset=utf-8': {} })).toMatchObject({ form: 'json', mediaType: 'application/json' })
+    expect(formOf({ 'application/merge-patch+json': {} })).toMatchObject({ form: 'json', mediaType: 'application/merge-patch+json' })
+    expect(formOf({ '*/*': {} })).toMatchObject({ form: 'json', mediaType: 'application/json' })
+    expect(formOf({ 'text/csv': {}, 'application/x-www-form-urlencoded': {} })).toMatchObject({ form: 'urlencoded' })
+    expect(formOf({ 'text/csv': {} })).toMatchObject({ form: 'text', mediaType: 'text/csv' })
+    expect(body({ 'multipart/form-data': {} }).faults).toEqual([expect.stringContaining('in a form that is not offered')])
+    expect(body({ 'application/octet-stream': {} }, false).operations).toEqual([])
+  })
+})
+
+describe('schemas', () => {
+  const schema = (written: object, components: object = {}, openapi = '3.1.0') =>
+    operation({ requestBody: { content: { 'application/json': { schema: written } } } }, { openapi, components: { schemas: components } })
+  const bodyOf = (api: ReturnType<typeof schema>) => (schemaOf(api)['properties'] as Record<string, unknown>)['body']
+
+  it('that refer to themselves and to each other stand once', () => {
+    const api = schema({ $ref: '#/components/schemas/Node' }, {
+      Node: { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' }, leaf: { $ref: '#/components/schemas/Leaf' }, part: { $ref: '#/components/schemas/Leaf/properties/of' } } },
+      Leaf: { type: 'object', properties: { of: { $ref: '#/components/schemas/Node' } } },
+    })
+    expect(bodyOf(api)).toEqual({ $ref: '#/$defs/Node' })
+    expect(schemaOf(api)['$defs']).toEqual({
+      Node: { type: 'object', properties: { next: { $ref: '#/$defs/Node' }, leaf: { $ref: '#/$defs/Leaf' }, part: { $ref: '#/$defs/of' } } },
+      Leaf: { type: 'object', properties: { of: { $ref: '#/$defs/Node' } } }, of: { $ref: '#/$defs/Node' },
+    })
+  })
+
+  it('of version 3.0 are told in the words of 2020-12', () => {
+    const written = {
+      type: 'object', properties: {
+        a: { type: 'string', nullable: true, enum: ['x'], example: { nullable: true } }, b: { type: 'number', minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false, format: 'double' },
+        c: { allOf: [{ $ref: '#/components/schemas/C', description: 'ignored there' }], nullable: true }, nullable: { type: 'boolean' },
+      },
+    }
+    expect(bodyOf(schema(written, { C: { type: 'object' } }, '3.0.1'))).toEqual({
+      type: 'object', properties: {
+        a: { type: ['string', 'null'], enum: ['x', null] }, b: { type: 'number', exclusiveMinimum: 1, maximum: 5 },
+        c: { anyOf: [{ allOf: [{ $ref: '#/$defs/C' }] }, { type: 'null' }] }, nullable: { type: 'boolean' },
+      },
+    })
+  })
+
+  it('do not ask for what only the server writes', () => {
+    const written = { type: 'object', required: ['id', 'name'], properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } } }
+    expect(bodyOf(schema(written))).toEqual({ type: 'object', required: ['name'], properties: { name: { type: 'string' } } })
+  })
+
+  it.each([
+    ['a file', { $ref: '../secrets.json' }], ['a host', { $ref: 'https://evil.example/s.json#/a' }], ['what is not there', { $ref: '#/components/schemas/None' }],
+    ['an anchor', { $ref: '#Node' }], ['elsewhere, deep inside', { properties: { a: { items: { $ref: 'file:///etc/passwd' } } } }],
+  ])('that refer to %s leave the operation out', (_, written) => {
+    expect(schema(written)).toMatchObject({ operations: [], faults: [expect.stringMatching(/refers to ".*", (?:outside of the document, which is never fetched|which is not there)/)] })
+  })
+
+  it('that grow without end are too much', () => {
+    const wide = { type: 'object', properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: 'string' }])) }
+    expect(schema(wide).faults).toEqual([expect.stringContaining('more than 1000 schemas')])
+    const chain = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`S${index}`, { properties: { next: { $ref: `#/components/schemas/S${index + 1}` } } }]))
+    expect(schema({ $ref: '#/components/schemas/S0' }, chain).faults).toHaveLength(1)
+  })
+})

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { readOperations } from '../../../src/openapi/reading/operations.ts'
+import { ALL, document, operation, read } from './read.ts'
+
+const plain = (operationId: string, more: object = {}) => ({ operationId, ...more })
+const ids = (api: ReturnType<typeof read>) => api.operations.map(({ operationId }) => operationId)
+
+it('describes each operation that has an id, and counts those that have none', () => {
+  const api = read({
+    '/a': { get: plain('one', { summary: 'Short', description: 'Long' }), post: plain('two', { summary: 'Short' }), put: {}, delete: plain('') },
+    '/b': { head: plain('three') }, 'x-other': { get: plain('never') },
+  }, { servers: [{ url: 'https://{host}.example/{v}', variables: { host: { default: 'api' }, v: { default: '2' } } }] })
+  expect(api).toMatchObject({
+    version: '1.0.0', server: 'https://api.example/2', unnamed: 2, faults: [],
+    operations: [
+      { operationId: 'one', method: 'GET', path: '/a', label: 'Short', description: 'Long' },
+      { operationId: 'two', method: 'POST', label: 'Short', description: 'Short', body: null },
+      { operationId: 'three', method: 'HEAD', label: 'three', description: '/b', inputSchema: { type: 'object', properties: {}, additionalProperties: false } },
+    ],
+  })
+})
+
+it.each([
+  ['swagger', { swagger: '2.0', paths: {} }], ['a later version', { openapi: '3.2.0' }], ['a number', { openapi: 3.1 }], ['no object', []], ['nothing', null],
+])('%s is no document that is read here', (_, written) => {
+  expect(() => readOperations(written as never, ALL)).toThrow(/is of no version|is no object/)
+})
+
+it('of two with one id neither is offered, and those beside them are', () => {
+  const api = read({ '/a': { get: plain('same') }, '/b': { get: plain('same'), post: plain('other') }, '/c': { get: plain('same') } })
+  expect(ids(api)).toEqual(['other'])
+  expect(api.faults).toEqual([expect.stringContaining('"same" (GET /b) has an operationId that another'), expect.stringContaining('(GET /c)')])
+})
+
+it('every filter narrows, a path by whole segments, and an id that is not there is told', () => {
+  const paths = {
+    '/pets': { get: plain('list', { tags: ['pets'] }), post: plain('add', { tags: ['pets', 'admin'] }) },
+    '/pets/{x}': { get: plain('broken') }, '/petshop': { get: plain('shop', { tags: ['pets'] }) },
+  }
+  expect(ids(read(paths, {}, { paths: ['/pets'] }))).toEqual(['list', 'add'])
+  expect(ids(read(paths, {}, { paths: ['/pets'], tags: ['admin'] }))).toEqual(['add'])
+  expect(ids(read(paths, {}, { tags: ['pets'] }))).toEqual(['list', 'add', 'shop'])
+  const named = read(paths, {}, { operations: ['shop', 'gone'] })
+  expect([ids(named), named.faults]).toEqual([['shop'], [expect.stringContaining('"gone" is wanted')]])
+})
+
+it('stops at as many as a manifest has, and tells of no more than anybody reads', () => {
+  const api = read(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`/p${index}`, { get: plain(`id${index}`) }])))
+  expect([api.operations.length, api.faults.length]).toEqual([128, 20])
+})
+
+describe('an operation is left out', () => {
+  it.each([
+    ['a value of its path is not described', { '/x/{id}': { get: plain('go') } }],
+    ['its path climbs', { '/x/../y': { get: plain('go') } }], ['its path climbs in other letters', { '/x/%2E%2e/y': { get: plain('go') } }],
+    ['its path ends early', { '/x?admin=1': { get: plain('go') } }], ['its path is none', { 'https://evil.example/x': { get: plain('go') } }],
+    ['its path has what cannot be seen', { '/x\u202e': { get: plain('go') } }],
+    ['it is a TRACE', { '/x': { trace: plain('go') } }],
+    ['its path is elsewhere', { '/x': { $ref: 'https://evil.example/paths.json' } }],
+    ['it refers to itself', { '/x': { $ref: '#/paths/~1x' } }],
+    ['it has servers of its own', { '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }],
+  ])('when %s', (_, paths) => {
+    const api = read({ ...paths, '/good': { get: plain('good') } })
+    expect([ids(api), api.faults.length]).toEqual([['good'], 1])
+  })
+
+  it('but for servers of its own not where the configuration says where it is reached', () => {
+    expect(ids(read({ '/x': { get: plain('go', { servers: [{ url: 'https://other.example' }] }) } }, {}, { hasBaseUrl: true }))).toEqual(['go'])
+  })
+})
+
+it('reads own members only', () => {
+  expect(read({ '/x': { get: plain('go', { parameters: [{ $ref: '#/constructor' }] }) } }).faults).toEqual([expect.stringContaining('which is not there')])
+  expect(readOperations(document({}, { servers: [{ url: 'https://{toString}.example', variables: {} }] }), ALL).server).toBeNull()
+})
+
+it('a body takes the place of no parameter', () => {
+  const body = { content: { 'application/json': { schema: { type: 'object' } } } }
+  const inQuery = (name: string) => ({ name, in: 'query', schema: {} })
+  expect(operation({ requestBody: body }).operations[0]!.body).toEqual({ argument: 'body', form: 'json', mediaType: 'application/json' })
+  expect(operation({ requestBody: body, parameters: [inQuery('body')] }).operations[0]!.body).toMatchObject({ argument: '_request_body' })
+  expect(operation({ requestBody: body, parameters: [inQuery('body'), inQuery('_request_body')] }).faults).toHaveLength(1)
+  expect(operation({ requestBody: body }, {}, 'get').operations[0]!.body).toBeNull()
+})

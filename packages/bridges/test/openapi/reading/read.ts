@@ -1,0 +1,19 @@
+import type { Json, JsonObject } from '@bulkhead/contract'
+import type { DescribedApi, Wanted } from '../../../src/openapi/reading/described.ts'
+import { readOperations } from '../../../src/openapi/reading/operations.ts'
+
+export const ALL: Wanted = { operations: null, tags: null, paths: null, hasBaseUrl: false }
+
+export const document = (paths: object, more: object = {}): JsonObject =>
+  ({ openapi: '3.1.0', info: { title: 'T', version: '1.0.0' }, paths, ...more }) as JsonObject
+
+export const read = (paths: object, more: object = {}, wanted: Partial<Wanted> = {}): DescribedApi =>
+  readOperations(document(paths, more), { ...ALL, ...wanted })
+
+/** One operation at `/x/{id}`, whose `id` is described, with what else is said of it. */
+export function operation(said: object, more: object = {}, method = 'post'): DescribedApi {
+  const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
+  return read({ '/x/{id}': { parameters: [id], [method]: { operationId: 'go', ...said } } }, more)
+}
+
+export const schemaOf = (api: DescribedApi): Record<string, Json> => api.operations[0]!.inputSchema as Record<string, Json>
