@@ -20,8 +20,8 @@ export interface ConnectedServersOptions {
 const PATIENCE_MS = 5_000
 
 /**
- * The MCP servers and OpenAPI documents of one workspace beside what a loader found there. Where the configuration names none, nothing is
- * loaded for them.
+ * The MCP servers and OpenAPI documents of one workspace beside what a loader found there. Where the configuration names none,
+ * nothing is loaded for them.
  */
 export class ConnectedServers {
   readonly #options: ConnectedServersOptions

@@ -62,7 +62,10 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
         refuse('RegistrationConflict', message, rename)
       } else if (earlier === undefined || source.layer === 'embedder') entries.set(name, entry)
       else if (earlier.identity === entry.identity) entries.set(name, { ...earlier, config: tightened(earlier.config, config) })
-      else refuse('RegistrationConflict', `The ${kind.noun} "${name}" of ${earlier.location} is another one, and is the one that is used.`, rename)
+      else {
+        const message = `The ${kind.noun} "${name}" of ${earlier.location} is another one, and is the one that is used.`
+        refuse('RegistrationConflict', message, rename)
+      }
     }
   }
   return { entries: [...entries.values()], diagnostics }
@@ -70,7 +73,9 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
 
 const orderOf = ({ layer }: LayerConfig): number => layer === 'embedder' ? Infinity : layerRank(layer)
 
-function placed<Config>(key: string, name: string, config: Config, { layer, location }: LayerConfig): Omit<Entry<Config>, 'identity'> {
+function placed<Config>(
+  key: string, name: string, config: Config, { layer, location }: LayerConfig,
+): Omit<Entry<Config>, 'identity'> {
   return {
     name, config, location, path: `/${key}/${name}`,
     layer: layer === 'project' ? 'project' : 'global',

@@ -25,7 +25,8 @@ export function withSubschemas(schema: JsonObject, change: (below: JsonObject) =
     if (Array.isArray(value)) return value.map(below)
     return isJsonObject(value) ? change(value) : value
   }
-  const eachBelow = (map: JsonObject): JsonObject => Object.fromEntries(Object.entries(map).map(([name, value]) => [name, below(value)]))
+  const eachBelow = (map: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(map).map(([name, value]) => [name, below(value)]))
   return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
     if (DATA.has(keyword)) return [keyword, value]
     return [keyword, MAPS.has(keyword) && isJsonObject(value) ? eachBelow(value) : below(value)]

@@ -11,16 +11,16 @@ export interface BaseUrl {
 export type BaseVerdict = { readonly ok: true; readonly base: BaseUrl } | { readonly ok: false; readonly message: string }
 
 /**
- * Of the configuration, else of the document. A document may name a host, which is judged by its addresses like any other when it is
- * reached. It may not name an address or this machine itself: a declared address is reached even where it is not public, and to
- * declare one is for the configuration.
+ * Of the configuration, else of the document. A document may name a host, which is judged by its addresses like any other when it
+ * is reached. It may not name an address or this machine itself: a declared address is reached even where it is not public, and
+ * to declare one is for the configuration.
  */
 export function baseUrlOf(configured: string | undefined, server: string | null): BaseVerdict {
   if (configured !== undefined) return { ok: true, base: baseOf(new URL(configured)) }
   const cure = 'say in "baseUrl" where its operations are reached'
   const url = server === null ? null : URL.parse(server)
   if (url === null) return refused(`names no server by a whole URL; ${cure}`)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(`names a server that is not reached over http or https; ${cure}`)
+  if (!PORTS.has(url.protocol)) return refused(`names a server that is not reached over http or https; ${cure}`)
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     return refused(`names a server by more than its host and path; ${cure}`)
   }

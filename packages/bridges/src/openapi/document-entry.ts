@@ -4,7 +4,7 @@ import { sha512 } from '../connected/digest.ts'
 import { entriesOf, type Entries, type Entry, type EntryKind } from '../connected/entries.ts'
 import { findSecretFault } from '../connected/open-line.ts'
 
-/** A document of the configuration that may be used. Its identity is over all that is said of it, but for time and being switched off. */
+/** A document of the configuration that may be used. Its identity is over all that is said of it but how long and whether. */
 export type DocumentEntry = Entry<OpenapiConfig>
 
 const DOCUMENTS: EntryKind<OpenapiConfig, DocumentEntry> = {
@@ -33,8 +33,8 @@ export interface DocumentPlace {
 }
 
 /**
- * Where a document is. A project's lies in its folder. What the user names counts from the folder of the user's configuration and never from the
- * workspace: what stands there may be that of a project nobody trusts.
+ * Where a document is. A project's lies in its folder. What the user names counts from the folder of the user's configuration and
+ * never from the workspace: what stands there may be that of a project nobody trusts.
  */
 export function placeOf({ layer, config: { document } }: DocumentEntry, workspace: string, home: string): DocumentPlace {
   if (layer === 'project') return { path: resolve(workspace, document), within: workspace }

@@ -20,7 +20,7 @@ export interface DocumentExtension {
 
 const CURE = 'Tell whoever writes the document, or leave the operation out.'
 
-/** A document and its operations as an extension: a manifest of what it says, and a module that makes requests. `path`: of the document. */
+/** A document as an extension: a manifest of what it says, and a module that makes requests. `path`: of its file. */
 export function documentExtension(entry: DocumentEntry, path: string, api: DescribedApi, base: BaseUrl): DocumentExtension {
   const { name, config } = entry
   const prefix = config.prefix === undefined ? [] : [config.prefix]
@@ -42,7 +42,8 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
     identity: sha512(canonicalJson({ path, base: base.href, auth: (config.auth ?? null) as Json })),
     definitions: digests,
     server: {
-      kind: 'openapi', name, address: base.href, tools: new Map([...byName].map(([tool, { operationId }]) => [tool, operationId])),
+      kind: 'openapi', name, address: base.href,
+      tools: new Map([...byName].map(([tool, { operationId }]) => [tool, operationId])),
     },
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
@@ -51,7 +52,9 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
       ...(config.auth && { secrets: [{ name: config.auth.secret, hosts: [base.host] }] }),
       tools: [...byName].map(([tool, operation]) => toolManifest(tool, operation, base, config)),
     },
-    module: (names) => ({ tools: Object.fromEntries(names.map((tool) => [tool, carry(byName.get(tool)!, base.href, config.auth)])) }),
+    module: (names) => ({
+      tools: Object.fromEntries(names.map((tool) => [tool, carry(byName.get(tool)!, base.href, config.auth)])),
+    }),
   }
   return { extension, diagnostics }
 }

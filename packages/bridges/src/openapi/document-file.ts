@@ -3,7 +3,7 @@ import { open, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
 import type { DocumentPlace } from './document-entry.ts'
 
-export const MOST_BYTES = 8 * 1024 * 1024
+const MOST_BYTES = 8 * 1024 * 1024
 
 export type DocumentFile =
   | { readonly ok: true; readonly text: string }
@@ -21,7 +21,8 @@ export async function readDocumentFile({ path, within }: DocumentPlace): Promise
       const stat = await file.stat()
       if (!stat.isFile()) return refused('is no file')
       const bytes = stat.size > MOST_BYTES ? undefined : await readAtMost(file, MOST_BYTES)
-      return bytes === undefined ? refused(`has more than ${MOST_BYTES} bytes`) : { ok: true, text: bytes.toString('utf8').replace(/^\uFEFF/, '') }
+      if (bytes === undefined) return refused(`has more than ${MOST_BYTES} bytes`)
+      return { ok: true, text: bytes.toString('utf8').replace(/^\uFEFF/, '') }
     } finally {
       await file.close()
     }

@@ -30,7 +30,8 @@ export class OpenapiDocuments {
     const { entries, diagnostics } = documentEntries(config)
     const known = this.#read
     this.#read = new Map()
-    const offered = await Promise.all(entries.filter(({ config: { enabled } }) => enabled !== false).map((entry) => this.#offerOf(entry, known)))
+    const wanted = entries.filter((entry) => entry.config.enabled !== false)
+    const offered = await Promise.all(wanted.map((entry) => this.#offerOf(entry, known)))
     return {
       extensions: offered.flatMap(({ extension }) => extension ?? []),
       diagnostics: [...diagnostics, ...offered.flatMap((one) => one.diagnostics)],

@@ -1,14 +1,14 @@
 import { parseJson, type Json, type JsonObject, type NetResponse } from '@bulkhead/contract'
 
 /** Of the body of an answer. */
-export const MOST_BODY_BYTES = 64 * 1024
+const MOST_BODY_BYTES = 64 * 1024
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 const TEXT_TYPE = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|x-www-form-urlencoded)$/
 
 /**
- * What a server has answered, as a result in our own form. Any status is an answer: what it means is for whoever called to say. The
- * long part comes last, since what is cut is cut from the end.
+ * What a server has answered, as a result in our own form. Any status is an answer: what it means is for whoever called to say.
+ * The long part comes last, since what is cut is cut from the end.
  */
 export async function answerOf(method: string, response: NetResponse): Promise<JsonObject> {
   const { url, status, headers } = response

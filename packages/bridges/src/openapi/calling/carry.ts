@@ -3,16 +3,15 @@ import type { DescribedOperation } from '../reading/described.ts'
 import { answerOf } from './answer.ts'
 import { requestOf } from './request.ts'
 
-/** What a call is given to work with: it reaches the network by the same judge as any tool, and has of a secret a handle alone. */
+/** What a call works with: it reaches the network by the same judge as any tool, and has of a secret a handle alone. */
 type Carried = Required<Pick<AnyRuntime, 'net'>> & Pick<AnyRuntime, 'secrets'>
 
 /** What carries the calls of one operation. */
 export function carry(operation: DescribedOperation, base: string, auth: OpenapiConfig['auth']): Pick<ModuleTool, 'execute'> {
   const execute = async (args: JsonObject, runtime: Carried): Promise<JsonObject> => {
     const { url, method, headers, body } = requestOf(operation, base, args)
-    const authorised = new Map([...headers, ...(auth ? [await authorisation(auth, runtime)] : [])])
-    const response = await runtime.net.fetch(url, { method, headers: Object.fromEntries(authorised), ...(body !== undefined && { body }) })
-    return answerOf(method, response)
+    const sent = Object.fromEntries([...headers, ...(auth ? [await authorisation(auth, runtime)] : [])])
+    return answerOf(method, await runtime.net.fetch(url, { method, headers: sent, ...(body !== undefined && { body }) }))
   }
   return { execute: execute as unknown as ModuleTool['execute'] }
 }

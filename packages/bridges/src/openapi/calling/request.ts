@@ -18,10 +18,10 @@ export function requestOf(operation: DescribedOperation, base: string, args: Jso
     return value === undefined ? [] : [{ parameter, value }]
   })
   const inPlace = (place: DescribedParameter['in']) => given.filter(({ parameter }) => parameter.in === place)
-  const query = inPlace('query').map(({ parameter, value }) => queryPart(parameter, value)).filter((part) => part !== '').join('&')
+  const parts = inPlace('query').map(({ parameter, value }) => queryPart(parameter, value)).filter((part) => part !== '')
   const body = described === null ? undefined : valueOf(args, described.argument)
   return {
-    url: `${base}${pathOf(operation.path, inPlace('path'))}${query === '' ? '' : `?${query}`}`,
+    url: `${base}${pathOf(operation.path, inPlace('path'))}${parts.length === 0 ? '' : `?${parts.join('&')}`}`,
     method,
     headers: new Map([
       ['accept', 'application/json, text/*;q=0.9, */*;q=0.5'],
@@ -39,7 +39,7 @@ interface Given {
 
 const valueOf = (args: JsonObject, name: string): Json | undefined => Object.hasOwn(args, name) ? args[name] : undefined
 
-/** A value stays inside its segment: what has a meaning there is escaped, and `..`, which has it even when it is escaped, is refused. */
+/** A value stays in its segment: what has a meaning there is escaped, and `..`, which has it even escaped, is refused. */
 function pathOf(template: string, given: readonly Given[]): string {
   const byName = new Map(given.map(({ parameter, value }) => [parameter.name, { parameter, value }]))
   return template.split('/').map((segment) => {
@@ -49,7 +49,8 @@ function pathOf(template: string, given: readonly Given[]): string {
       if (text === '') throw invalid(parameter?.argument ?? name, 'stands in the path and may not be empty')
       return text
     })
-    if (filled !== segment && /^\.{1,2}$/.test(filled)) throw invalid(segment.slice(1, -1), `may not be "${filled}", which leads to another path`)
+    const leadsAway = filled !== segment && /^\.{1,2}$/.test(filled)
+    if (leadsAway) throw invalid(segment.replaceAll(/[{}]/g, ''), `may not be "${filled}", which leads to another path`)
     return filled
   }).join('/')
 }

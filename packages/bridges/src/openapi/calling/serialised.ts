@@ -39,6 +39,7 @@ export function simpleText({ explode, json }: DescribedParameter, value: Json, w
 export function formText(value: Json): string {
   const field: Pick<DescribedParameter, 'style' | 'explode' | 'json'> = { style: 'form', explode: true, json: false }
   const members = isJsonObject(value) ? Object.entries(value) : []
-  return members.map(([name, one]) => queryPart({ ...field, name, argument: name, in: 'query' }, isJsonObject(one) ? JSON.stringify(one) : one))
-    .filter((part) => part !== '').join('&')
+  const parts = members.map(([name, one]) =>
+    queryPart({ ...field, name, argument: name, in: 'query' }, isJsonObject(one) ? JSON.stringify(one) : one))
+  return parts.filter((part) => part !== '').join('&')
 }

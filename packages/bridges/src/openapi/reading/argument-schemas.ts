@@ -7,8 +7,8 @@ import { pointedAt } from './references.ts'
 const MOST_SCHEMAS = 1_000
 
 /**
- * The schemas of one operation in the dialect of a manifest. What they refer to is not put in its place, which would never end for one
- * that refers to itself, but stands once under `$defs`.
+ * The schemas of one operation in the dialect of a manifest. What they refer to stands once under `$defs`, and is not put in its
+ * place, which would never end where it refers to itself.
  */
 export class ArgumentSchemas {
   readonly #root: JsonObject
@@ -58,11 +58,15 @@ export class ArgumentSchemas {
 function withoutReadOnly(schema: JsonObject): JsonObject {
   const { properties, required } = schema
   if (!isJsonObject(properties)) return schema
-  const isWritten = (value: Json): boolean => !isJsonObject(value) || value['readOnly'] !== true
-  const kept = Object.fromEntries(Object.entries(properties).filter(([, value]) => isWritten(value)))
-  const needed = Array.isArray(required) ? required.filter((name) => typeof name !== 'string' || !Object.hasOwn(properties, name) || Object.hasOwn(kept, name)) : undefined
-  return { ...schema, properties: kept, ...(needed && { required: needed }) }
+  const members = Object.entries(properties)
+  const dropped: ReadonlySet<Json> = new Set(members.filter(([, value]) => isReadOnly(value)).map(([name]) => name))
+  return {
+    ...schema, properties: Object.fromEntries(members.filter(([name]) => !dropped.has(name))),
+    ...(Array.isArray(required) && { required: (required as readonly Json[]).filter((name) => !dropped.has(name)) }),
+  }
 }
+
+const isReadOnly = (value: Json): boolean => isJsonObject(value) && value['readOnly'] === true
 
 /** Of version 3.0, which says some things in its own way: `nullable`, and bounds that are excluded by a flag. */
 function modern({ nullable, minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...schema }: JsonObject): JsonObject {

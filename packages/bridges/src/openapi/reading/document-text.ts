@@ -5,7 +5,7 @@ const LIMITS = { maxDepth: 64, maxNodes: 1_000_000, maxChars: 16 * 1024 * 1024 }
 /** Of one anchor of YAML: how often it may stand for something. */
 const MOST_ALIASES = 100
 
-/** The data of a document, in JSON or YAML. Throws Unusable. Takes long where a stranger wants it to: not for the host's own thread. */
+/** Throws Unusable for what is neither JSON nor YAML. Takes long where a stranger wants it to: not for the host's own thread. */
 export async function parseDocument(text: string): Promise<Json> {
   const json = parseJson(text, LIMITS)
   if (json.ok) return json.value

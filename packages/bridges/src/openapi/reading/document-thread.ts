@@ -23,7 +23,8 @@ export function readDocument(question: DocumentQuestion, readMs = READ_MS): Prom
   let worker: Worker
   try {
     worker = new Worker(new URL('./thread.ts', import.meta.url), {
-      workerData: question, env: {}, execArgv: ['--permission', '--allow-fs-read=*'], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+      workerData: question, env: {}, execArgv: ['--permission', '--allow-fs-read=*'],
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     })
   } catch (error) {
     refuse(`cannot be read, since no thread can be started: ${messageOf(error)}`)

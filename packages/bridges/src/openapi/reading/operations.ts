@@ -15,7 +15,7 @@ const MOST_OPERATIONS = 128
 const MOST_FAULTS = 20
 const ID_CHARS = 128
 
-/** Reads a document. Throws Unusable for one that is none; an operation that cannot be used is left out, and the others are not. */
+/** Throws Unusable for what is no document; an operation that cannot be used is left out, and the others are not. */
 export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   if (!isJsonObject(document)) throw new Unusable('is no object')
   const { openapi, info, paths, servers } = document
@@ -44,7 +44,8 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
       }
     }
   }
-  for (const id of wanted.operations ?? []) if (!operations.has(id)) faults.push(`"${visibleText(id)}" is wanted, and no operation with that id is described`)
+  const missing = (wanted.operations ?? []).filter((id) => !operations.has(id))
+  faults.push(...missing.map((id) => `"${visibleText(id)}" is wanted, and no operation with that id is described`))
   return {
     version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
     server: firstServer(servers), unnamed, faults: faults.slice(0, MOST_FAULTS),
@@ -52,15 +53,15 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   }
 }
 
-interface Found {
-  readonly id: string
+interface Found<Id = string> {
+  readonly id: Id
   readonly method: string
   readonly path: string
   readonly item: JsonObject
   readonly operation: JsonObject
 }
 
-function* operationsOf(root: JsonObject, paths: Json | undefined, faults: string[]): Generator<Omit<Found, 'id'> & { readonly id: string | undefined }> {
+function* operationsOf(root: JsonObject, paths: Json | undefined, faults: string[]): Generator<Found<string | undefined>> {
   for (const [path, written] of Object.entries(isJsonObject(paths) ? paths : {})) {
     if (path.startsWith('x-')) continue
     const item = attempt(faults, `the path "${visibleText(path).slice(0, 200)}"`, () => followed(root, written))
@@ -89,7 +90,9 @@ function describe(root: JsonObject, { id, method, path, item, operation }: Found
   const parameters = readParameters(root, [item['parameters'], operation['parameters']], schemas)
   const taken = new Set(parameters.map(({ sent }) => sent.argument))
   const body = BODILESS.has(method) ? undefined : readBody(root, operation['requestBody'], schemas, taken)
-  if (body && taken.has(body.sent.argument)) throw new Unusable(`has a parameter that is called "${body.sent.argument}" beside its body`)
+  if (body && taken.has(body.sent.argument)) {
+    throw new Unusable(`has a parameter that is called "${body.sent.argument}" beside its body`)
+  }
   refusePath(path, new Set(parameters.filter(({ sent }) => sent.in === 'path').map(({ sent }) => sent.name)))
   const all = [...parameters, ...(body ? [body] : [])]
   const required = all.filter((one) => one.required).map(({ sent }) => sent.argument)

@@ -21,7 +21,9 @@ const NO_PARAMETERS: ReadonlySet<string> = new Set([
 ])
 
 /** Those of the path and of the operation itself, which win. Throws Unusable where a call could not be made as they say. */
-export function readParameters(root: JsonObject, lists: readonly (Json | undefined)[], schemas: ArgumentSchemas): readonly Argument<DescribedParameter>[] {
+export function readParameters(
+  root: JsonObject, lists: readonly (Json | undefined)[], schemas: ArgumentSchemas,
+): readonly Argument<DescribedParameter>[] {
   const found = new Map<string, JsonObject>()
   for (const list of lists) {
     if (list === undefined) continue
@@ -36,9 +38,13 @@ export function readParameters(root: JsonObject, lists: readonly (Json | undefin
   return [...found.values()].flatMap((parameter) => readParameter(parameter, schemas, taken) ?? [])
 }
 
-function readParameter(parameter: JsonObject, schemas: ArgumentSchemas, taken: Set<string>): Argument<DescribedParameter> | undefined {
+function readParameter(
+  parameter: JsonObject, schemas: ArgumentSchemas, taken: Set<string>,
+): Argument<DescribedParameter> | undefined {
   const { name, in: place, required, description } = parameter
-  if (typeof name !== 'string' || name === '' || typeof place !== 'string') throw new Unusable('has a parameter without a name or a place')
+  if (typeof name !== 'string' || name === '' || typeof place !== 'string') {
+    throw new Unusable('has a parameter without a name or a place')
+  }
   if (place === 'header' && NO_PARAMETERS.has(name.toLowerCase())) return undefined
   if (place === 'header' && !TOKEN.test(name)) throw new Unusable('has a header whose name no header has')
   if (!STYLES.has(place)) {
@@ -48,25 +54,36 @@ function readParameter(parameter: JsonObject, schemas: ArgumentSchemas, taken: S
   }
   const { style, explode, json, schema } = formOf(parameter, place)
   const argument = argumentName(name, place, taken)
-  const told = schemas.of(schema)
   return {
     sent: { argument, name, in: place as DescribedParameter['in'], style, explode, json },
-    schema: typeof description === 'string' && isJsonObject(told) && told['description'] === undefined ? { ...told, description } : told,
+    schema: withDescription(schemas.of(schema), description),
     required: place === 'path' || required === true,
   }
 }
 
+export function withDescription(schema: Json, description: Json | undefined): Json {
+  const isMissing = isJsonObject(schema) && schema['description'] === undefined
+  return isMissing && typeof description === 'string' ? { ...schema, description } : schema
+}
+
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 
-function formOf(parameter: JsonObject, place: string): Pick<DescribedParameter, 'style' | 'explode' | 'json'> & { readonly schema: Json | undefined } {
-  const { content, style = place === 'query' ? 'form' : 'simple', explode } = parameter
+interface WrittenForm extends Pick<DescribedParameter, 'style' | 'explode' | 'json'> {
+  readonly schema: Json | undefined
+}
+
+function formOf({ content, schema, style = '', explode }: JsonObject, place: string): WrittenForm {
   if (isJsonObject(content)) {
-    const [mediaType, media] = Object.entries(content)[0] ?? []
-    if (mediaType === undefined || !/[/+]json$/.test(mediaType) || !isJsonObject(media)) throw new Unusable('has a parameter in a form that is not offered')
+    const [mediaType = '', media] = Object.entries(content)[0] ?? []
+    if (!/[/+]json$/.test(mediaType) || !isJsonObject(media)) throw new Unusable('has a parameter in a form that is not offered')
     return { style: 'simple', explode: false, json: true, schema: media['schema'] }
   }
-  if (typeof style !== 'string' || !STYLES.get(place)!.has(style)) throw new Unusable(`has a parameter of the style "${String(style).slice(0, 32)}", which is not offered`)
-  return { style: style as DescribedParameter['style'], explode: explode === undefined ? style === 'form' : explode === true, json: false, schema: parameter['schema'] }
+  const named = String(style) || (place === 'query' ? 'form' : 'simple')
+  if (!STYLES.get(place)!.has(named)) {
+    throw new Unusable(`has a parameter of the style "${named.slice(0, 32)}", which is not offered`)
+  }
+  const explodes = explode === undefined ? named === 'form' : explode === true
+  return { style: named as WrittenForm['style'], explode: explodes, json: false, schema }
 }
 
 /** In letters that every model API takes; by its place where two have the same name. */

@@ -3,7 +3,7 @@ import { Unusable } from './described.ts'
 
 const LONGEST_CHAIN = 16
 
-/** What a document says at a place, and the place. References are followed inside the document and nowhere else. */
+/** What a document says, or refers to. References are followed inside the document and nowhere else. */
 export function followed(root: JsonObject, value: Json | undefined): JsonObject {
   let found = value
   for (let steps = 0; steps < LONGEST_CHAIN; steps++) {
@@ -17,15 +17,13 @@ export function followed(root: JsonObject, value: Json | undefined): JsonObject 
 
 /** Contract: reads own members only. */
 export function pointedAt(root: JsonObject, reference: string): Json {
-  if (!reference.startsWith('#')) throw new Unusable(`refers to "${shown(reference)}", outside of the document, which is never fetched`)
-  const found = reference.slice(1).split('/').slice(1).reduce<Json | undefined>((value, step) => memberOf(value, decoded(step)), root)
-  if (found === undefined || (reference !== '#' && !reference.startsWith('#/'))) {
-    throw new Unusable(`refers to "${shown(reference)}", which is not there`)
-  }
+  const refuse = (why: string): Unusable => new Unusable(`refers to "${visibleText(reference).slice(0, 200)}", ${why}`)
+  if (!reference.startsWith('#')) throw refuse('outside of the document, which is never fetched')
+  const [anchor, ...steps] = reference.slice(1).split('/')
+  const found = steps.reduce<Json | undefined>((value, step) => memberOf(value, decoded(step)), root)
+  if (found === undefined || anchor !== '') throw refuse('which is not there')
   return found
 }
-
-const shown = (reference: string): string => visibleText(reference).slice(0, 200)
 
 function memberOf(value: Json | undefined, key: string | undefined): Json | undefined {
   if (key === undefined) return undefined

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
 import type { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedBody } from './described.ts'
-import type { Argument } from './parameters.ts'
+import { withDescription, type Argument } from './parameters.ts'
 import { followed } from './references.ts'
 
 const FORMS: readonly (readonly [RegExp, DescribedBody['form'], sentAs?: string])[] = [
@@ -26,10 +26,9 @@ export function readBody(
   }
   const { form, mediaType, media } = best
   const told = schemas.of(media['schema'])
-  const schema = form === 'text' ? { type: 'string' } : told
   return {
     sent: { argument: taken.has('body') ? '_request_body' : 'body', form, mediaType },
-    schema: typeof description === 'string' && isJsonObject(schema) && schema['description'] === undefined ? { ...schema, description } : schema,
+    schema: withDescription(form === 'text' ? { type: 'string' } : told, description),
     required: required === true,
   }
 }
