@@ -3,7 +3,7 @@ import { open, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
 import type { DocumentPlace } from './document-entry.ts'
 
-const MOST_BYTES = 8 * 1024 * 1024
+const MOST_BYTES = 16 * 1024 * 1024
 
 export type DocumentFile =
   | { readonly ok: true; readonly text: string }

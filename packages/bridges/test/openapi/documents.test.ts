@@ -70,8 +70,8 @@ it.each<readonly [string, Partial<Documents[string]>]>([
 
 it.each([
   ['is no file', () => '.'], ['is not there', () => 'none.json'],
-  ['has more than 8388608 bytes', () => {
-    writeFileSync(join(folder, 'huge.json'), Buffer.alloc(9 * 1024 * 1024, ' '))
+  ['has more than 16777216 bytes', () => {
+    writeFileSync(join(folder, 'huge.json'), Buffer.alloc(17 * 1024 * 1024, ' '))
     return 'huge.json'
   }],
   ['is no file', () => {

@@ -15,7 +15,8 @@ export function requestOf(operation: DescribedOperation, base: string, args: Jso
   const { method, body: described } = operation
   const given = operation.parameters.flatMap((parameter): Given[] => {
     const value = valueOf(args, parameter.argument)
-    return value === undefined ? [] : [{ parameter, value }]
+    // Models send null for what they leave out.
+    return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }]
   })
   const inPlace = (place: DescribedParameter['in']) => given.filter(({ parameter }) => parameter.in === place)
   const parts = inPlace('query').map(({ parameter, value }) => queryPart(parameter, value)).filter((part) => part !== '')

@@ -10,9 +10,8 @@ export const escaped = (text: string): string =>
 
 const DELIMITERS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C', simple: ',', deepObject: ',' } as const
 
-/** One argument of a query, escaped, without what stands before it. Empty where nothing is to be sent. */
+/** One argument of a query, escaped. Empty where nothing is to be sent. */
 export function queryPart({ name, style, explode, json }: DescribedParameter, value: Json): string {
-  if (value === null && !json) return ''
   const pair = (key: string, one: string): string => `${escaped(key)}=${one}`
   if (json) return pair(name, escaped(JSON.stringify(value)))
   if (Array.isArray(value)) {
@@ -38,7 +37,7 @@ export function simpleText({ explode, json }: DescribedParameter, value: Json, w
 /** The fields of a form, lists by repeating their name. */
 export function formText(value: Json): string {
   const field: Pick<DescribedParameter, 'style' | 'explode' | 'json'> = { style: 'form', explode: true, json: false }
-  const members = isJsonObject(value) ? Object.entries(value) : []
+  const members = isJsonObject(value) ? Object.entries(value).filter(([, one]) => one !== null) : []
   const parts = members.map(([name, one]) =>
     queryPart({ ...field, name, argument: name, in: 'query' }, isJsonObject(one) ? JSON.stringify(one) : one))
   return parts.filter((part) => part !== '').join('&')

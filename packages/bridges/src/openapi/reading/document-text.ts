@@ -5,11 +5,14 @@ const LIMITS = { maxDepth: 64, maxNodes: 1_000_000, maxChars: 16 * 1024 * 1024 }
 /** Of one anchor of YAML: how often it may stand for something. */
 const MOST_ALIASES = 100
 
+/** Whether it is JSON or nothing. */
+export const isJson = (text: string): boolean => /^\s*[{[]/.test(text)
+
 /** Throws Unusable for what is neither JSON nor YAML. Takes long where a stranger wants it to: not for the host's own thread. */
 export async function parseDocument(text: string): Promise<Json> {
   const json = parseJson(text, LIMITS)
   if (json.ok) return json.value
-  if (/^\s*[{[]/.test(text) || json.fault.code !== 'kind') throw new Unusable(json.fault.message)
+  if (isJson(text) || json.fault.code !== 'kind') throw new Unusable(json.fault.message)
   const { parse } = await import('yaml')
   let value: unknown
   try {

@@ -16,7 +16,7 @@ export type DocumentAnswer =
 const READ_MS = 30_000
 const HEAP_MB = 512
 
-/** Reads a document in a thread of its own, which may do little, for a while, with some memory. Contract: never rejects. */
+/** Reads a document in a thread of its own, which has no rights by then, and some time and memory. Contract: never rejects. */
 export function readDocument(question: DocumentQuestion, readMs = READ_MS): Promise<DocumentAnswer> {
   const { promise, resolve } = Promise.withResolvers<DocumentAnswer>()
   const refuse = (message: string): void => resolve({ ok: false, message })

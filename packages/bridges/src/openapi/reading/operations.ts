@@ -24,6 +24,7 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   const faults: string[] = []
   const operations = new Map<string, DescribedOperation | null>()
   let unnamed = 0
+  let tooMany = 0
   for (const { id, method, path, item, operation } of operationsOf(document, paths, faults)) {
     if (id === undefined) unnamed++
     else if (isWanted(id, path, operation, wanted)) {
@@ -33,7 +34,7 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
         operations.set(id, null)
         faults.push(`${where} has an operationId that another operation has too`)
       } else if (operations.size >= MOST_OPERATIONS) {
-        faults.push(`${where} is one more than ${MOST_OPERATIONS}; say which are wanted`)
+        tooMany++
       } else {
         operations.set(id, attempt(faults, where, () => {
           if (!wanted.hasBaseUrl && [item, operation].some((one) => Array.isArray(one['servers']) && one['servers'].length > 0)) {
@@ -44,6 +45,7 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
       }
     }
   }
+  if (tooMany > 0) faults.unshift(`there are ${tooMany} more operations than ${MOST_OPERATIONS}, which are not offered; say which are wanted`)
   const missing = (wanted.operations ?? []).filter((id) => !operations.has(id))
   faults.push(...missing.map((id) => `"${visibleText(id)}" is wanted, and no operation with that id is described`))
   return {

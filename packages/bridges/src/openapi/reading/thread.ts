@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/contract/plain'
 import { Unusable } from './described.ts'
-import { parseDocument } from './document-text.ts'
+import { isJson, parseDocument } from './document-text.ts'
 import { readOperations } from './operations.ts'
 import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts'
 
@@ -16,4 +16,7 @@ async function answer(): Promise<DocumentAnswer> {
   }
 }
 
+// What is needed for anything but JSON is loaded before, so that nothing can be read any more when a stranger is.
+if (!isJson(text)) await import('yaml')
+process.permission.drop('fs')
 parentPort?.postMessage(await answer())

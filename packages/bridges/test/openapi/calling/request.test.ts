@@ -37,7 +37,7 @@ describe('a path', () => {
 
 describe('a header', () => {
   const header = (value: Json) => sent({ a: value }, { parameters: [parameter({ name: 'X-A', in: 'header', style: 'simple' })] }).headers.get('x-a')
-  it('has the value as it is', () => expect([header('b, c'), header(['b', 5])]).toEqual(['b, c', 'b,5']))
+  it('has the value as it is', () => expect([header('b, c'), header(['b', 5]), header(null)]).toEqual(['b, c', 'b,5', undefined]))
   it.each(['a\nb', 'a\rb', 'a\0b', 'Ā'])('is not split: %j', (value) => expect(() => header(value)).toThrow(expect.objectContaining({ code: 'InputInvalid' })))
 })
 

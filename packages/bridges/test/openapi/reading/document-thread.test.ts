@@ -22,6 +22,10 @@ it('reads JSON and YAML', async () => {
 
 const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[index]}`).join(',')}]`).join('\n')}\n`
 
+it('reads nothing but what it was given', async () => {
+  expect(await reading('{"openapi":"3.1.0","paths":{"/x":{"$ref":"file:///etc/passwd"}}}')).toMatchObject({ ok: true, api: { faults: [expect.stringContaining('which is never fetched')] } })
+})
+
 it.each([
   ['half a JSON', '{"openapi":'], ['half a YAML', 'a: [b'], ['a text', 'hello'], ['nothing', ''], ['two keys of one name', 'openapi: 3.0.0\nopenapi: 3.1.0\n'],
   ['what grows as it is read', bomb], ['itself inside', 'openapi: 3.1.0\npaths: &a\n  /x: *a\n'], ['very deep JSON', '['.repeat(100_000)], ['very deep YAML', `${'- '.repeat(100_000)}a`],
