@@ -1,22 +1,24 @@
 import { findJsonFault, messageOf, parseJson, type Json } from '@bulkhead/contract/plain'
 import { Unusable } from './described.ts'
 
-const LIMITS = { maxDepth: 64, maxNodes: 1_000_000, maxChars: 16 * 1024 * 1024 }
+const LIMITS = { maxDepth: 64, maxNodes: 2_000_000, maxChars: 16 * 1024 * 1024 }
 /** Of one anchor of YAML: how often it may stand for something. */
 const MOST_ALIASES = 100
 
 /** Whether it is JSON or nothing. */
 export const isJson = (text: string): boolean => /^\s*[{[]/.test(text)
 
-/** Throws Unusable for what is neither JSON nor YAML. Takes long where a stranger wants it to: not for the host's own thread. */
-export async function parseDocument(text: string): Promise<Json> {
+/**
+ * Throws Unusable for what is neither JSON nor YAML. Takes long where a stranger wants it to: not for the host's own thread. `yaml` is
+ * needed for what is not JSON.
+ */
+export function parseDocument(text: string, yaml?: typeof import('yaml')): Json {
   const json = parseJson(text, LIMITS)
   if (json.ok) return json.value
-  if (isJson(text) || json.fault.code !== 'kind') throw new Unusable(json.fault.message)
-  const { parse } = await import('yaml')
+  if (yaml === undefined || json.fault.code !== 'kind') throw new Unusable(json.fault.message)
   let value: unknown
   try {
-    value = parse(text, { maxAliasCount: MOST_ALIASES, schema: 'core', stringKeys: true, logLevel: 'error', prettyErrors: false })
+    value = yaml.parse(text, { maxAliasCount: MOST_ALIASES, schema: 'core', stringKeys: true, logLevel: 'error', prettyErrors: false })
   } catch (error) {
     throw new Unusable(`is neither JSON nor YAML: ${messageOf(error).slice(0, 200)}`)
   }

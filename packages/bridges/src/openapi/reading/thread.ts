@@ -7,16 +7,16 @@ import { readOperations } from './operations.ts'
 import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts'
 
 const { text, wanted } = workerData as DocumentQuestion
+// Loaded now, since nothing can be any more by the time a stranger is heard.
+const yaml = isJson(text) ? undefined : await import('yaml')
 
-async function answer(): Promise<DocumentAnswer> {
+function answer(): DocumentAnswer {
   try {
-    return { ok: true, api: readOperations(await parseDocument(text), wanted) }
+    return { ok: true, api: readOperations(parseDocument(text, yaml), wanted) }
   } catch (error) {
     return { ok: false, message: error instanceof Unusable ? error.message : `could not be read: ${messageOf(error)}` }
   }
 }
 
-// What is needed for anything but JSON is loaded before, so that nothing can be read any more when a stranger is.
-if (!isJson(text)) await import('yaml')
 process.permission.drop('fs')
-parentPort?.postMessage(await answer())
+parentPort?.postMessage(answer())
