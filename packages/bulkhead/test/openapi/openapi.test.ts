@@ -236,10 +236,36 @@ it('asks again when the document says something else of a tool, or the place is 
 
 it('rules name an operation by where it comes from', async () => {
   inHome(shopDocument())
-  configure({ shop: { document: 'shop.json', baseUrl: shop.url, prefix: 'my-shop' } }, { rules: [{ permission: 'openapi:shop:deleteOrder', pattern: '*', action: 'deny' }] })
-  const call = await caller(await open())
+  const rule = (operation: string, action: 'allow' | 'deny') => ({ permission: `openapi:shop:${operation}`, pattern: '*', action })
+  configure({ shop: { document: 'shop.json', baseUrl: shop.url, prefix: 'my-shop' } }, { rules: [rule('deleteOrder', 'deny'), rule('getOrder', 'allow')] })
+  const host = await open()
+  const [call, asking] = [await caller(host), await caller(host, {})]
   expect(await call('my_shop__deleteOrder', { id: '1' })).toMatchObject({ error: { code: 'RuleDenied' } })
-  expect(await call('my_shop__getOrder', { id: '1' })).toMatchObject({ type: 'output' })
+  expect(await asking('my_shop__getOrder', { id: '1' })).toMatchObject({ type: 'output' })
+  expect(await asking('my_shop__listOrders')).toMatchObject({ error: { code: 'ApprovalDenied' } })
+})
+
+it('a request that was lost on its way is not sent again', async () => {
+  inHome(shopDocument())
+  configure({ shop: { document: 'shop.json', baseUrl: shop.url } })
+  const call = await caller(await open())
+  answer = (_, response) => response.destroy()
+  for (const [name, args] of [['createOrder', { body: { item: 'rope' } }], ['getOrder', { id: '1' }]] as const) {
+    expect(await call(name, args)).toMatchObject({ type: 'error', error: { code: 'ToolExecutionFailed' } })
+  }
+  expect(shop.seen.map(({ method }) => method)).toEqual(['POST', 'GET'])
+})
+
+it('takes no name from anybody', async () => {
+  const operation = (operationId: string) => ({ get: { operationId } })
+  inHome(shopDocument({ paths: { '/a': operation('read'), '/b': operation('Bash'), '/c': operation('both'), '/d': operation('own') } }))
+  inHome(shopDocument({ paths: { '/c': operation('both') } }), 'other.json')
+  configure({ shop: { document: 'shop.json', baseUrl: shop.url }, other: { document: 'other.json', baseUrl: shop.url } })
+  const host = await open()
+  expect(names(host)).toEqual(['own'])
+  expect(host.tool('read')).toMatchObject({ layer: 'bundled' })
+  expect(host.diagnostics.map(({ code, path, cure }) => [code, path, cure.includes('"prefix"')])).toEqual(
+    ['read', 'Bash', 'both', 'both'].map((name) => ['RegistrationConflict', `/tools/${name}`, true]))
 })
 
 it('a project names documents of its own folder, once it is trusted, and takes no name of the user’s', async () => {

@@ -3,6 +3,7 @@ import { parseJson, type Json, type JsonObject, type NetResponse } from '@bulkhe
 /** Of the body of an answer. */
 const MOST_BODY_BYTES = 64 * 1024
 
+const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 const TEXT_TYPE = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|x-www-form-urlencoded)$/
 
@@ -30,7 +31,8 @@ export async function answerOf(method: string, response: NetResponse): Promise<J
 function contentType(header: string): readonly [mediaType: string, charset: string] {
   const [type = '', ...parameters] = header.split(';')
   const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([\w.:-]+)"?\s*$/i.exec(one)?.[1]).find((one) => one !== undefined)
-  return [type.trim().toLowerCase(), charset ?? 'utf-8']
+  const mediaType = type.trim().toLowerCase()
+  return [MEDIA_TYPE.test(mediaType) ? mediaType : '', charset ?? 'utf-8']
 }
 
 /** As much of a body as is kept. What comes behind it is left with its sender. */
