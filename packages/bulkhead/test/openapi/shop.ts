@@ -16,7 +16,7 @@ export interface Shop {
   close(): Promise<void>
 }
 
-type Answering = (request: SeenRequest, response: ServerResponse) => void
+export type Answering = (request: SeenRequest, response: ServerResponse) => void
 
 /** A shop that answers on this machine. */
 export async function openShop(answer: Answering): Promise<Shop> {

@@ -1,6 +1,6 @@
-import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
-import { CONFIG_FILE, LOCK_FILE, type Layer } from '@bulkhead/contract'
+import { existsSync, lstatSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { CONFIG_FILE, LOCK_FILE, type Layer, type LayerConfig } from '@bulkhead/contract'
 import { resolveConfig } from '../config/resolve-config.ts'
 import { sha512 } from '../digest.ts'
 import { TOOLS_FOLDER } from '../discover.ts'
@@ -27,9 +27,18 @@ export function layerPrints(settings: Settings, project: OpenProject | null): re
     const lines = [lineOf(join(root, CONFIG_FILE)), lineOf(join(root, LOCK_FILE))]
     const packages = discovery.found.map(({ location }) => location).filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
     for (const tree of [join(root, TOOLS_FOLDER), ...packages]) walk(tree, lines, folders)
+    for (const document of documentsOf(config.layers, layer, layer === 'project' ? project!.workspace : root)) {
+      lines.push(lineOf(document))
+      if (existsSync(dirname(document))) folders.push(dirname(document))
+    }
     return { layer, print: sha512(lines.join('\n')), folders }
   })
 }
+
+/** What tools are made of besides extensions: a project's counts from its workspace, the user's from where the settings are. */
+const documentsOf = (layers: readonly LayerConfig[], layer: Layer, base: string): readonly string[] =>
+  layers.filter((one) => one.layer === layer).flatMap(({ config }) => Object.values(config.openapi ?? {}))
+    .map(({ document }) => resolve(base, document))
 
 function walk(tree: string, lines: string[], folders: string[]): void {
   const pending = [tree]

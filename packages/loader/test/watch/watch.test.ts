@@ -61,6 +61,18 @@ describe('a change is told, with its layer:', () => {
     expect(await watching.after(() => appendFileSync(main, 'x'))).toEqual(['global'])
   })
 
+  test('a document that a configuration names', async () => {
+    using home = new HomeFixture()
+    home.write(join(home.globalRoot, 'config.json'), { openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'nowhere/none.json' } } })
+    home.write(join(home.projectRoot, 'config.json'), { openapi: { own: { document: 'own.json' } } })
+    const users = home.write(join(home.globalRoot, 'apis/shop.json'), '{}')
+    const projects = home.write(join(home.workspace, 'own.json'), '{}')
+    using watching = new Watching(home)
+    expect(await watching.after(() => appendFileSync(users, ' '))).toEqual(['global'])
+    expect(await watching.after(() => appendFileSync(projects, ' '))).toEqual(['project'])
+    expect(await watching.after(() => rmSync(projects))).toEqual(['project'])
+  })
+
   test('a layer that comes to be, and what comes into it', async () => {
     using home = new HomeFixture()
     using watching = new Watching(home)

@@ -1,0 +1,162 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openSqliteStore } from '../../src/index.ts'
+import { caller, Ground, namesOf, person, type Documents } from './ground.ts'
+import { openShop, shopDocument } from './shop.ts'
+
+let ground: Ground
+beforeEach(async () => {
+  ground = await Ground.enter()
+})
+afterEach(() => ground.leave())
+
+it('offers each operation as a tool, asks before it is called, and gives the answer in its form', async () => {
+  ground.inHome(shopDocument())
+  ground.configure({ shop: { document: 'shop.json', baseUrl: `${ground.shop.url}/v1/` } })
+  const host = await ground.open()
+  expect(namesOf(host)).toEqual(['createOrder', 'deleteOrder', 'getOrder', 'listOrders'])
+  expect(host.diagnostics).toEqual([])
+  expect(host.tool('getOrder')).toMatchObject({
+    executor: 'remote', gated: true, mode: 'external', layer: 'global', extension: 'openapi-shop', integrity: 'unpinned',
+    server: { kind: 'openapi', name: 'shop', address: `${ground.shop.url}/v1` }, requires: { net: { hosts: [ground.shop.url.slice('http://'.length)] } },
+  })
+  const { interactor, shown } = person()
+  const call = await caller(host, { interactor })
+  const outcome = await call('getOrder', { id: '7' })
+  expect(outcome).toMatchObject({
+    type: 'output', data: { status: 200, content_type: 'application/json', body: { method: 'GET', url: '/v1/orders/7' } },
+    content: [{ type: 'text', text: `GET ${ground.shop.url}/v1/orders/7 → 200\n\n{"method":"GET","url":"/v1/orders/7"}` }],
+    details: { status: 200, method: 'GET', url: `${ground.shop.url}/v1/orders/7` },
+  })
+  expect(shown).toMatchObject([{ request: { approval: { origin: `OpenAPI document shop of the global configuration: ${ground.shop.url}/v1` } } }])
+  await call('getOrder', { id: '8' })
+  expect(shown).toHaveLength(1)
+  expect(await call('createOrder', { body: { item: 'rope', note: null, parts: [{ item: 'thread' }] } })).toMatchObject({ data: { status: 200 } })
+  expect(ground.shop.seen.at(-1)!).toMatchObject({ method: 'POST', url: '/v1/orders', body: '{"item":"rope","note":null,"parts":[{"item":"thread"}]}', headers: { 'content-type': 'application/json' } })
+  expect(await call('createOrder', { body: { parts: [{ note: 5 }] } })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(ground.shop.seen).toHaveLength(3)
+})
+
+it('keeps every value in its place', async () => {
+  ground.inHome(shopDocument())
+  ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
+  const call = await caller(await ground.open())
+  const paths = async (...ids: string[]) => {
+    for (const id of ids) expect(await call('getOrder', { id })).toMatchObject({ type: 'output' })
+    return ground.shop.seen.slice(-ids.length).map(({ url }) => url)
+  }
+  expect(await paths('../../admin', '%2e%2e', 'a/b?c=d#e', '..%2f', '\\..\\', 'å b', '//evil.example')).toEqual([
+    '/orders/..%2F..%2Fadmin', '/orders/%252e%252e', '/orders/a%2Fb%3Fc%3Dd%23e', '/orders/..%252f', '/orders/%5C..%5C', '/orders/%C3%A5%20b', '/orders/%2F%2Fevil.example',
+  ])
+  const sent = ground.shop.seen.length
+  for (const id of ['..', '.', '']) expect(await call('getOrder', { id })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(await call('listOrders', { 'X-Trace': 'a\r\nX-Evil: b' })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(await call('listOrders', { 'X-Other': 'a' })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(ground.shop.seen).toHaveLength(sent)
+  await call('listOrders', { tag: ['a&b=c', 'd'], 'X-Trace': 'one' })
+  expect(ground.shop.seen.at(-1)!).toMatchObject({ url: '/orders?tag=a%26b%3Dc&tag=d', headers: { 'x-trace': 'one' } })
+})
+
+it('any status is an answer, a long body is cut and told so, and bytes are not taken for text', async () => {
+  ground.inHome(shopDocument())
+  ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
+  const call = await caller(await ground.open())
+  ground.answer = (_, response) => response.writeHead(404, { 'content-type': 'application/problem+json' }).end('{"detail":"gone"}')
+  expect(await call('getOrder', { id: '1' })).toMatchObject({ type: 'output', data: { status: 404, body: { detail: 'gone' } } })
+  ground.answer = (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(`"${'ä'.repeat(50_000)}"`)
+  const long = await call('getOrder', { id: '1' })
+  expect(long).toMatchObject({ type: 'output', data: { truncated: true } })
+  const { body } = (long as unknown as { data: { body: string } }).data
+  expect([Buffer.byteLength(body), body.endsWith('ä')]).toEqual([65_535, true])
+  expect((long as unknown as { content: { text: string }[] }).content[0]!.text).toMatch(/ä\n\[The answer has more than 65536 bytes and is cut here\.\]$/)
+  ground.answer = (_, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([1, 0, 2]))
+  expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { content_type: 'image/png', body: null }, content: [{ text: expect.stringContaining('[3 bytes that are no text]') }] })
+  ground.answer = (_, response) => response.writeHead(200, { 'content-type': 'text/plain; charset=iso-8859-1' }).end(Buffer.from([0xe5]))
+  expect(await call('getOrder', { id: '1' })).toMatchObject({ data: { body: 'å' } })
+  ground.answer = (_, response) => response.writeHead(204).end()
+  expect(await call('deleteOrder', { id: '1' })).toMatchObject({ data: { status: 204, body: '' } })
+})
+
+it('sends its secret to the place the configuration names, and shows it to nobody', async () => {
+  ground.inHome(shopDocument())
+  const keyed: Documents[string] = { document: 'shop.json', baseUrl: ground.shop.url, auth: { type: 'apiKey', header: 'X-Trace', secret: 'SHOP_KEY' } }
+  ground.configure({ shop: keyed, other: { ...keyed, prefix: 'other', auth: { type: 'bearer', secret: 'SHOP_TOKEN' } } })
+  const store = await openSqliteStore({ file: join(ground.home, 'bulkhead.db') })
+  const env = { SHOP_KEY: 'key-of-the-shop', SHOP_TOKEN: 'token-of-the-shop' }
+  const host = await ground.open({ env, store, config: { audit: { enabled: true, arguments: true } } })
+  const events: unknown[] = []
+  host.on((event) => void events.push(event))
+  const call = await caller(host)
+  ground.answer = ({ headers }, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(headers))
+  const keyedOutcome = await call('listOrders', { 'X-Trace': 'mine' })
+  expect(ground.shop.seen.at(-1)!.headers['x-trace']).toBe('key-of-the-shop')
+  const borne = await call('other__listOrders')
+  expect(ground.shop.seen.at(-1)!.headers.authorization).toBe('Bearer token-of-the-shop')
+  ground.answer = (_, response) => response.writeHead(302, { location: 'http://elsewhere.example/?key=key-of-the-shop' }).end()
+  const led = await call('listOrders')
+  expect(led).toMatchObject({ type: 'error', error: { code: 'CapabilityDenied' } })
+  await host.flush()
+  const all = JSON.stringify([keyedOutcome, borne, led, events, host.diagnostics, host.tools()])
+  expect(all).toContain('[REDACTED]')
+  const kept = globSync('bulkhead.db*', { cwd: ground.home }).map((file) => readFileSync(join(ground.home, file), 'latin1')).join('')
+  expect(kept).toContain('listOrders')
+  expect(all + kept).not.toMatch(/(?:key|token)-of-the-shop/)
+  const without = await caller(await ground.open())
+  expect(await without('listOrders')).toMatchObject({ error: { code: 'EnvNameNotSet' } })
+})
+
+it('follows a redirect inside the place and none out of it, and reaches no address that only a document names', async () => {
+  const elsewhere = await openShop((_, response) => response.end('reached'))
+  try {
+    ground.inHome(shopDocument())
+    ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
+    const call = await caller(await ground.open())
+    ground.answer = ({ url }, response) => url === '/moved' ? response.end('here') : response.writeHead(302, { location: '/moved' }).end()
+    expect(await call('listOrders')).toMatchObject({ data: { body: 'here' }, details: { url: `${ground.shop.url}/moved` } })
+    ground.answer = (_, response) => response.writeHead(302, { location: elsewhere.url }).end()
+    expect(await call('listOrders')).toMatchObject({ error: { code: 'CapabilityDenied' } })
+    expect(elsewhere.seen).toEqual([])
+  } finally {
+    await elsewhere.close()
+  }
+  for (const url of ['http://169.254.169.254/latest', 'http://[::1]:8/', 'http://localhost:1234', 'http://2130706433/', 'file:///etc', '/v1', 'https://me:you@shop.example/', 'http://metadata/']) {
+    ground.inHome(shopDocument({ servers: [{ url }] }))
+    ground.configure({ shop: { document: 'shop.json' } })
+    const host = await ground.open()
+    expect([url, namesOf(host)]).toEqual([url, []])
+    expect(host.diagnostics).toMatchObject([{ severity: 'error', code: 'ConfigInvalid', path: '/openapi/shop', message: expect.stringContaining('"baseUrl"') }])
+  }
+})
+
+it('keeps to its deadline, and a call that is cancelled ends its request', async () => {
+  ground.inHome(shopDocument())
+  ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url, timeoutMs: 300 } })
+  const host = await ground.open()
+  const gone: Promise<unknown>[] = []
+  const come = Promise.withResolvers<void>()
+  ground.answer = (_, response) => {
+    gone.push(new Promise((resolve) => response.once('close', resolve)))
+    if (gone.length === 2) come.resolve()
+  }
+  const call = await caller(host)
+  expect(await call('listOrders')).toMatchObject({ error: { code: 'ExecutionTimeout' } })
+  const session = await host.openSession({ mode: 'yolo' })
+  const stop = new AbortController()
+  const cancelled = session.call({ id: 'c', name: 'listOrders', arguments: {} }, { signal: stop.signal, timeoutMs: 60_000 })
+  await come.promise
+  stop.abort()
+  expect(await cancelled).toMatchObject({ error: { code: 'ToolCancelled' } })
+  await Promise.all(gone)
+})
+
+it('a request that was lost on its way is not sent again', async () => {
+  ground.inHome(shopDocument())
+  ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
+  const call = await caller(await ground.open())
+  ground.answer = (_, response) => response.destroy()
+  for (const [name, args] of [['createOrder', { body: { item: 'rope' } }], ['getOrder', { id: '1' }]] as const) {
+    expect(await call(name, args)).toMatchObject({ type: 'error', error: { code: 'ToolExecutionFailed' } })
+  }
+  expect(ground.shop.seen.map(({ method }) => method)).toEqual(['POST', 'GET'])
+})

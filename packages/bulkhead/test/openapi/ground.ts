@@ -1,0 +1,77 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope } from '../../src/index.ts'
+import { openShop, type Answering, type Shop } from './shop.ts'
+
+export type Documents = NonNullable<ConfigFile['openapi']>
+
+const textOf = (value: unknown): string => typeof value === 'string' ? value : JSON.stringify(value)
+
+/** A folder, a home, hosts and a shop that end with it. */
+export class Ground {
+  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-openapi-')))
+  readonly home = join(this.folder, 'home/.bulkhead')
+  readonly shop: Shop
+  readonly #hosts: Host[] = []
+  /** What the shop answers: unless told otherwise, what it was asked. */
+  answer: Answering
+
+  private constructor(shop: Shop, answer: Answering) {
+    this.shop = shop
+    this.answer = answer
+    mkdirSync(this.home, { recursive: true })
+  }
+
+  static async enter(): Promise<Ground> {
+    const echo: Answering = ({ method, url }, response) =>
+      response.setHeader('content-type', 'application/json; charset=utf-8').end(JSON.stringify({ method, url }))
+    const ground: Ground = new Ground(await openShop((request, response) => ground.answer(request, response)), echo)
+    return ground
+  }
+
+  configure(openapi: Documents, more: ConfigFile = {}, root = this.home): void {
+    mkdirSync(root, { recursive: true })
+    writeFileSync(join(root, 'config.json'), JSON.stringify({ openapi, ...more }))
+  }
+
+  inHome(value: unknown, name = 'shop.json'): void {
+    writeFileSync(join(this.home, name), textOf(value))
+  }
+
+  inFolder(value: unknown, name = 'shop.json'): void {
+    writeFileSync(join(this.folder, name), textOf(value))
+  }
+
+  async open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
+    const host = await createHost({ workspace: this.folder, home: this.home, env: {}, ...options })
+    this.#hosts.push(host)
+    return host
+  }
+
+  async leave(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.close()))
+    await this.shop.close()
+    rmSync(this.folder, { recursive: true })
+  }
+}
+
+export const namesOf = (host: Host): readonly string[] =>
+  host.tools().filter(({ server }) => server !== undefined).map(({ name }) => name)
+
+/** A person who agrees for the session, and what was shown. */
+export function person() {
+  const interactor = createProgrammaticInteractor()
+  const shown: InteractionEnvelope[] = []
+  interactor.onQuestion((envelope) => {
+    shown.push(envelope)
+    queueMicrotask(() => interactor.answer(envelope.correlationId, { status: 'accepted', value: { decision: 'session' } }))
+  })
+  return { interactor, shown }
+}
+
+export async function caller(host: Host, options: Parameters<Host['openSession']>[0] = { mode: 'yolo' }) {
+  const session = await host.openSession(options)
+  let count = 0
+  return (name: string, args: object = {}) => session.call({ id: `${count++}`, name, arguments: args as never })
+}
