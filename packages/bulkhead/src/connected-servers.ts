@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { McpServers, McpServerStatus } from '@bulkhead/bridges/mcp'
 import type { OpenapiDocuments } from '@bulkhead/bridges/openapi'
 import type { ConnectedExtension, Diagnostic, Loader, LoadReport } from '@bulkhead/contract'
@@ -12,7 +13,7 @@ export interface ConnectedServersOptions {
   readonly env: (name: string) => string | undefined
   /** The folder that documents are looked for in which the user names. */
   readonly home: string
-  /** The folder to remember in what servers offer. */
+  /** The folder to remember in what servers offer and documents describe. */
   readonly cache: string
 }
 
@@ -80,8 +81,9 @@ export class ConnectedServers {
 
   async #ofDocuments(found: LoadReport): Promise<readonly Offered[]> {
     if (!isNamed(found, 'openapi')) return []
-    const { workspace, home } = this.#options
-    this.#documents ??= new (await import('@bulkhead/bridges/openapi')).OpenapiDocuments({ workspace, home })
+    const { workspace, home, cache } = this.#options
+    const { OpenapiDocuments: Documents } = await import('@bulkhead/bridges/openapi')
+    this.#documents ??= new Documents({ workspace, home, cache: join(cache, 'openapi') })
     return [await this.#documents.offer(found.config)]
   }
 
@@ -89,7 +91,7 @@ export class ConnectedServers {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
     const { workspace, operator: { path, env: base }, env, cache } = this.#options
     return new Servers({
-      self: { name: 'bulkhead', version: CORE_VERSION }, cache,
+      self: { name: 'bulkhead', version: CORE_VERSION }, cache: join(cache, 'mcp'),
       surroundings: { workspace, base: { ...base, PATH: path.join(':') }, env },
       onChange: () => this.#changed(),
     })

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import { forms, requireOptions, type OptionForms, type ProjectTrust, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
@@ -73,10 +73,9 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const loader = createLoader(loaderOptions(home, options, bundled.extensions))
   const operator = operatorSurroundings(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
-  const serverCache = join(cacheFolder(home, options), 'mcp')
   const places = new Set<OpenPlace>()
   const enter = async (folder: string, trust: ProjectTrust | undefined) => {
-    const entered = await openPlace(loader, folder, trust, { ...options, operator, home, env: lookUp, serverCache })
+    const entered = await openPlace(loader, folder, trust, { ...options, operator, home, env: lookUp, cacheFolder: cacheFolder(home, options) })
     places.add(entered)
     return entered
   }

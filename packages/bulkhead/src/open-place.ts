@@ -24,8 +24,8 @@ export interface PlaceSurroundings {
   readonly operator: OperatorSurroundings
   readonly home: string
   readonly env: (name: string) => string | undefined
-  /** Where what servers offer is remembered. */
-  readonly serverCache: string
+  /** Where what was heard of others is remembered. */
+  readonly cacheFolder: string
 }
 
 /** A place with the servers that belong to it. */
@@ -37,7 +37,7 @@ export interface OpenPlace extends Place {
 export async function openPlace(
   loader: Loader, folder: string, decided: ProjectTrust | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, operator, home, env, serverCache: cache } = options
+  const { interactor, watch, config, operator, home, env, cacheFolder: cache } = options
   const workspace = await canonicalFolder(folder)
   const servers = new ConnectedServers({ loader, workspace, operator, env, home, cache })
   const decide = async (): Promise<TrustOutcome> =>

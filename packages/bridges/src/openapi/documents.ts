@@ -6,6 +6,7 @@ import { baseUrlOf } from './base-url.ts'
 import { documentEntries, placeOf, type DocumentEntry } from './document-entry.ts'
 import { documentExtension, type DocumentExtension } from './document-extension.ts'
 import { readDocumentFile } from './document-file.ts'
+import { ApiFiles } from './reading/api-files.ts'
 import type { Wanted } from './reading/described.ts'
 import { readDocument, type DocumentAnswer } from './reading/document-thread.ts'
 
@@ -14,32 +15,33 @@ export interface OpenapiDocumentsOptions {
   readonly workspace: string
   /** The folder that what the user names is looked for in. */
   readonly home: string
+  /** The folder to remember in what was read of documents. Default: nothing is remembered. */
+  readonly cache?: string
 }
 
-/** The OpenAPI documents of one workspace. None is read before it is asked for, and none twice that is still the same. */
+/** The OpenAPI documents of one workspace. None is read before it is asked for, and none again that is remembered. */
 export class OpenapiDocuments {
   readonly #options: OpenapiDocumentsOptions
-  #read = new Map<string, Promise<DocumentAnswer>>()
+  readonly #files: ApiFiles
 
   constructor(options: OpenapiDocumentsOptions) {
     this.#options = options
+    this.#files = new ApiFiles(options.cache)
   }
 
   /** What the documents of this configuration describe now. Reaches nobody. Contract: never rejects. */
   async offer(config: ResolvedConfig): Promise<Offered> {
     const { entries, diagnostics } = documentEntries(config)
-    const known = this.#read
-    this.#read = new Map()
     const wanted = entries.filter((entry) => entry.config.enabled !== false)
-    const offered = await Promise.all(wanted.map((entry) => this.#offerOf(entry, known)))
+    const offered = await Promise.all(wanted.map((entry) => this.#offerOf(entry)))
     return {
       extensions: offered.flatMap(({ extension }) => extension ?? []),
       diagnostics: [...diagnostics, ...offered.flatMap((one) => one.diagnostics)],
     }
   }
 
-  async #offerOf(entry: DocumentEntry, known: ReadonlyMap<string, Promise<DocumentAnswer>>): Promise<DocumentExtension> {
-    const { name, config } = entry
+  async #offerOf(entry: DocumentEntry): Promise<DocumentExtension> {
+    const { name, config: { operations = null, tags = null, paths = null, baseUrl } } = entry
     const place = placeOf(entry, this.#options.workspace, this.#options.home)
     const refuse = (what: string): DocumentExtension => {
       const message = `The OpenAPI document "${name}", ${visibleText(place.path)}, ${visibleText(what)}. It offers no tools.`
@@ -47,14 +49,19 @@ export class OpenapiDocuments {
     }
     const file = await readDocumentFile(place)
     if (!file.ok) return refuse(file.message)
-    const { operations = null, tags = null, paths = null, baseUrl } = config
-    const wanted: Wanted = { operations, tags, paths, hasBaseUrl: baseUrl !== undefined }
-    const key = sha512(`${canonicalJson(wanted as unknown as Json)}\0${file.text}`)
-    const reading = known.get(key) ?? this.#read.get(key) ?? readDocument({ text: file.text, wanted })
-    this.#read.set(key, reading)
-    const answer = await reading
+    const answer = await this.#read(place.path, file.text, { operations, tags, paths, hasBaseUrl: baseUrl !== undefined })
     if (!answer.ok) return refuse(answer.message)
     const verdict = baseUrlOf(baseUrl, answer.api.server)
     return verdict.ok ? documentExtension(entry, place.path, answer.api, verdict.base) : refuse(verdict.message)
+  }
+
+  async #read(path: string, text: string, wanted: Wanted): Promise<DocumentAnswer> {
+    const identity = sha512(canonicalJson({ path, wanted: wanted as unknown as Json }))
+    const digest = sha512(text)
+    const known = this.#files.read(identity, digest)
+    if (known !== undefined) return { ok: true, api: known }
+    const answer = await readDocument({ text, wanted })
+    if (answer.ok) this.#files.write(identity, digest, answer.api)
+    return answer
   }
 }

@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manifestSchema, type ConfigFile, type LayerConfig } from '@bulkhead/contract'
@@ -57,6 +57,30 @@ it('takes the same for the same, and what is reached, sent or said otherwise for
   expect(new Set(others).size).toBe(others.length)
   const identities = [before, await told(go(), { baseUrl: 'https://shop.example/v2' }), await told(go(), { auth: { type: 'bearer', secret: 'A' } }), await told(go(), { auth: { type: 'bearer', secret: 'B' } })]
   expect(new Set(identities.map(({ identity }) => identity)).size).toBe(4)
+})
+
+it('what was read is remembered as long as the document is the same, and what somebody else has put there is not believed', async () => {
+  const cache = join(folder, 'cache')
+  const fresh = () => new OpenapiDocuments({ workspace: folder, home: folder, cache })
+  const told = async () => {
+    documents = fresh()
+    const { extensions, diagnostics } = await offer({ shop: { document: 'a.json', baseUrl: BASE } })
+    return { manifest: extensions[0]?.manifest, definitions: extensions[0]?.definitions, diagnostics }
+  }
+  write(PATHS)
+  const before = await told()
+  const [file] = globSync('*.json', { cwd: cache }).map((name) => join(cache, name))
+  const kept = readFileSync(file!, 'utf8')
+  expect(await told()).toEqual(before)
+  writeFileSync(file!, kept.replace('"operationId":"1st"', '"operationId":"kept"'))
+  expect((await told()).manifest!.tools.map(({ name }) => name)).toContain('kept')
+  for (const other of ['', '{}', kept.replace('"reader":1', '"reader":0'), kept.replace('"path":"/x"', '"path":"x"'), kept.replace(/"inputSchema":\{/, '"inputSchema":5,"x":{')]) {
+    writeFileSync(file!, other)
+    expect(await told()).toEqual(before)
+  }
+  write({ '/z': { get: { operationId: 'z' } } })
+  expect((await told()).manifest!.tools.map(({ name }) => name)).toEqual(['z'])
+  expect(globSync('*', { cwd: cache })).toHaveLength(1)
 })
 
 it.each<readonly [string, Partial<Documents[string]>]>([

@@ -45,7 +45,7 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
       }
     }
   }
-  if (tooMany > 0) faults.unshift(`there are ${tooMany} more operations than ${MOST_OPERATIONS}, which are not offered; say which are wanted`)
+  if (tooMany > 0) faults.unshift(`there are ${tooMany} more operations than ${MOST_OPERATIONS}, left out here; say which are wanted`)
   const missing = (wanted.operations ?? []).filter((id) => !operations.has(id))
   faults.push(...missing.map((id) => `"${visibleText(id)}" is wanted, and no operation with that id is described`))
   return {

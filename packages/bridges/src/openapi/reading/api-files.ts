@@ -1,0 +1,41 @@
+import { isJsonObject, type JsonObject } from '@bulkhead/contract'
+import { z } from 'zod'
+import { RememberedFiles } from '../../connected/remembered-files.ts'
+import type { DescribedApi } from './described.ts'
+
+/** Another one where documents are read in another way than before. */
+const READER = 1
+
+const parameter = z.strictObject({
+  argument: z.string(), name: z.string(), in: z.enum(['path', 'query', 'header']),
+  style: z.enum(['simple', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject']), explode: z.boolean(), json: z.boolean(),
+})
+const operation = z.strictObject({
+  operationId: z.string(), method: z.string(), path: z.string().startsWith('/'), label: z.string(), description: z.string(),
+  inputSchema: z.custom<JsonObject>(isJsonObject), parameters: z.array(parameter),
+  body: z.strictObject({ argument: z.string(), form: z.enum(['json', 'urlencoded', 'text']), mediaType: z.string() }).nullable(),
+})
+const api = z.strictObject({
+  version: z.string(), server: z.string().nullable(), operations: z.array(operation),
+  faults: z.array(z.string()), unnamed: z.number(),
+})
+const remembered = z.strictObject({ reader: z.literal(READER), of: z.string(), api })
+
+/** What was read of documents, so that those that are still the same need not be read again. Contract: never throws. */
+export class ApiFiles {
+  readonly #files: RememberedFiles
+
+  constructor(folder: string | undefined) {
+    this.#files = new RememberedFiles(folder)
+  }
+
+  /** `digest`: of the text that it must have been read from. */
+  read(identity: string, digest: string): DescribedApi | undefined {
+    const { data } = remembered.safeParse(this.#files.read(identity))
+    return data?.of === digest ? data.api : undefined
+  }
+
+  write(identity: string, digest: string, read: DescribedApi): void {
+    this.#files.write(identity, { reader: READER, of: digest, api: read })
+  }
+}
