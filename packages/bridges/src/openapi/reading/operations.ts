@@ -22,36 +22,22 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   const [, minor] = VERSION.exec(typeof openapi === 'string' ? openapi : '') ?? []
   if (minor === undefined) throw new Unusable('is of no version that is read here, 3.0 or 3.1')
   const faults: string[] = []
-  const operations = new Map<string, DescribedOperation | null>()
-  let unnamed = 0
-  let tooMany = 0
-  for (const { id, method, path, item, operation } of operationsOf(document, paths, faults)) {
-    if (id === undefined) unnamed++
-    else if (isWanted(id, path, operation, wanted)) {
-      const where = `"${visibleText(id)}" (${method} ${visibleText(path).slice(0, 200)})`
-      if (operations.has(id)) {
-        // Nobody can tell which of them is meant.
-        operations.set(id, null)
-        faults.push(`${where} has an operationId that another operation has too`)
-      } else if (operations.size >= MOST_OPERATIONS) {
-        tooMany++
-      } else {
-        operations.set(id, attempt(faults, where, () => {
-          if (!wanted.hasBaseUrl && [item, operation].some((one) => Array.isArray(one['servers']) && one['servers'].length > 0)) {
-            throw new Unusable('has servers of its own; say in "baseUrl" where it is reached')
-          }
-          return describe(document, { id, method, path, item, operation }, minor === '0')
-        }))
-      }
-    }
-  }
-  if (tooMany > 0) faults.unshift(`there are ${tooMany} more operations than ${MOST_OPERATIONS}, left out here; say which are wanted`)
-  const missing = (wanted.operations ?? []).filter((id) => !operations.has(id))
+  const all = [...operationsOf(document, paths, faults)]
+  const chosen = all.filter((found): found is Found => found.id !== undefined && isWanted(found, wanted))
+  const byId = Map.groupBy(chosen, ({ id }) => id)
+  const missing = (wanted.operations ?? []).filter((id) => !byId.has(id))
   faults.push(...missing.map((id) => `"${visibleText(id)}" is wanted, and no operation with that id is described`))
+  const groups = [...byId.values()]
+  const tooMany = groups.splice(MOST_OPERATIONS).length
+  if (tooMany > 0) faults.push(`there are ${tooMany} more operations than ${MOST_OPERATIONS}; say which are wanted`)
+  const operations = groups.flatMap(([found, ...others]) => attempt(faults, whereOf(found!), () => {
+    if (others.length > 0) throw new Unusable(`has the same operationId as ${others.slice(0, 3).map(whereOf).join(' and ')}`)
+    return describe(document, found!, { isOld: minor === '0', hasBaseUrl: wanted.hasBaseUrl })
+  }) ?? [])
   return {
     version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
-    server: firstServer(servers), unnamed, faults: faults.slice(0, MOST_FAULTS),
-    operations: [...operations.values()].filter((operation) => operation !== null),
+    server: firstServer(servers), operations, faults: faults.slice(0, MOST_FAULTS),
+    unnamed: all.filter(({ id }) => id === undefined).length,
   }
 }
 
@@ -62,6 +48,8 @@ interface Found<Id = string> {
   readonly item: JsonObject
   readonly operation: JsonObject
 }
+
+const whereOf = ({ id, method, path }: Found): string => `"${visibleText(id)}" (${method} ${visibleText(path).slice(0, 200)})`
 
 function* operationsOf(root: JsonObject, paths: Json | undefined, faults: string[]): Generator<Found<string | undefined>> {
   for (const [path, written] of Object.entries(isJsonObject(paths) ? paths : {})) {
@@ -79,15 +67,25 @@ function* operationsOf(root: JsonObject, paths: Json | undefined, faults: string
 }
 
 /** Every filter narrows. */
-function isWanted(id: string, path: string, { tags }: JsonObject, wanted: Wanted): boolean {
+function isWanted({ id, path, operation: { tags } }: Found<string | undefined>, wanted: Wanted): boolean {
   const tagged: ReadonlySet<Json> = new Set(Array.isArray(tags) ? tags : [])
-  return (wanted.operations?.includes(id) ?? true)
+  return (wanted.operations?.includes(id ?? '') ?? true)
     && (wanted.tags?.some((tag) => tagged.has(tag)) ?? true)
     && (wanted.paths?.some((prefix) => path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)) ?? true)
 }
 
-function describe(root: JsonObject, { id, method, path, item, operation }: Found, isOld: boolean): DescribedOperation {
+interface Reading extends Pick<Wanted, 'hasBaseUrl'> {
+  /** Of version 3.0. */
+  readonly isOld: boolean
+}
+
+function describe(
+  root: JsonObject, { id, method, path, item, operation }: Found, { isOld, hasBaseUrl }: Reading,
+): DescribedOperation {
   if (method === 'TRACE') throw new Unusable('is a TRACE, which is never sent')
+  if (!hasBaseUrl && [item, operation].some(({ servers }) => Array.isArray(servers) && servers.length > 0)) {
+    throw new Unusable('has servers of its own; say in "baseUrl" where it is reached')
+  }
   const schemas = new ArgumentSchemas(root, isOld)
   const parameters = readParameters(root, [item['parameters'], operation['parameters']], schemas)
   const taken = new Set(parameters.map(({ sent }) => sent.argument))
