@@ -45,7 +45,8 @@ export class ArgumentSchemas {
     if (known !== undefined) return known
     const target = pointedAt(this.#root, reference)
     const last = reference.split('/').at(-1)!.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(0, 48)
-    const name = this.#definitions.has(last) || last === '' ? `${last}_${this.#names.size}` : last
+    let name = last
+    for (let twins = 2; this.#definitions.has(name); twins++) name = `${last}_${twins}`
     this.#names.set(reference, name)
     // Taken before it is read: it may refer to itself.
     this.#definitions.set(name, true)

@@ -87,7 +87,7 @@ function formOf({ content, schema, style = '', explode }: JsonObject, place: str
 }
 
 /** In letters that every model API takes; by its place where two have the same name. */
-export function argumentName(name: string, place: string, taken: Set<string>): string {
+function argumentName(name: string, place: string, taken: Set<string>): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_.-]/g, '_').slice(0, 56)
   const found = [plain, `${place}_${plain}`].find((one) => !taken.has(one) && one !== '__proto__')
   if (found === undefined) throw new Unusable(`has two arguments that would both be called "${plain}"`)

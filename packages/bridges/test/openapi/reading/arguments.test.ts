@@ -82,6 +82,16 @@ describe('schemas', () => {
     })
   })
 
+  it('of one name do not take each other’s place', () => {
+    const refs = ['schemas/A_2', 'schemas/A', 'other/A', 'other/A.', 'more/A']
+    const api = operation({ requestBody: { content: { 'application/json': { schema: { anyOf: refs.map((ref) => ({ $ref: `#/components/${ref}` })) } } } } }, {
+      components: { schemas: { A_2: { const: 1 }, A: { const: 2 } }, other: { A: { const: 3 }, 'A.': { const: 4 } }, more: { A: { const: 5 } } },
+    })
+    const { anyOf } = bodyOf(api) as { anyOf: { $ref: string }[] }
+    const definitions = schemaOf(api)['$defs'] as Record<string, { const: number }>
+    expect(anyOf.map(({ $ref }) => definitions[$ref.slice('#/$defs/'.length)]!.const)).toEqual([1, 2, 3, 4, 5])
+  })
+
   it('of version 3.0 are told in the words of 2020-12', () => {
     const written = {
       type: 'object', properties: {
