@@ -62,6 +62,8 @@ export class OpenCalls {
   #notebook: Notebook | undefined
   #isSaving = false
   #count = 0
+  /** Numbers of notes that are over, for the next ones. */
+  readonly #free: number[] = []
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
   constructor(sources: JournalSources) {
@@ -113,7 +115,7 @@ export class OpenCalls {
   }
 
   #note(call: ResolvedCall): Note {
-    const note: Note = { id: ++this.#count, call, state: 'new', close: () => this.#drop(note) }
+    const note: Note = { id: this.#free.pop() ?? ++this.#count, call, state: 'new', close: () => this.#drop(note) }
     this.#unsaved.push(note)
     return note
   }
@@ -121,7 +123,9 @@ export class OpenCalls {
   /** A note that stays is a call that the next host closes, not one that has no outcome. */
   #drop(note: Note): void {
     const { state } = note
+    if (state === 'over') return
     note.state = 'over'
+    this.#free.push(note.id)
     // One that was refused at once.
     if (this.#unsaved.at(-1) === note) this.#unsaved.pop()
     if (state !== 'noted') return
