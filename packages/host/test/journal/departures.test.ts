@@ -18,8 +18,8 @@ test('calls of one moment are noted, saved once for all of them, and only then r
   log.length = 0
   const outcomes = await Promise.all([1, 2, 3].map((n) => session.call(call(n))))
   expect(outcomes.map(verdictOf)).toEqual(['output', 'output', 'output'])
-  expect(log.slice(0, 7)).toEqual(['put 1', 'put 2', 'put 3', 'save', 'run 1', 'run 2', 'run 3'])
-  expect(log.slice(7).toSorted()).toEqual(['drop 1', 'drop 2', 'drop 3'])
+  expect(log.slice(0, 7)).toEqual(['put 2', 'put 3', 'put 4', 'save', 'run 1', 'run 2', 'run 3'])
+  expect(log.slice(7).toSorted()).toEqual(['drop 2', 'drop 3', 'drop 4'])
 })
 
 test('who hears that a call has begun hears it when it is saved', async () => {
@@ -30,7 +30,7 @@ test('who hears that a call has begun hears it when it is saved', async () => {
   log.length = 0
   world.host.on(({ type }) => { if (type === 'ToolInvocationStarted') log.push('began') })
   await session.call(call(1))
-  expect(log).toEqual(['put 1', 'save', 'began', 'run 1', 'drop 1'])
+  expect(log).toEqual(['put 2', 'save', 'began', 'run 1', 'drop 2'])
 })
 
 test('notes that cannot be saved cost the notes and not the calls', async () => {
