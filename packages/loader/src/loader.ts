@@ -18,6 +18,7 @@ import { SchemaCourt } from './schema/schema-court.ts'
 import { PackageSignatures } from './signature/package-signatures.ts'
 import { reportMaterial } from './signature/trust-material.ts'
 import { Tally } from './tally.ts'
+import { documentParts } from './trust/project-documents.ts'
 import { createTrustLedger } from './trust/trust-ledger.ts'
 import { PackageIndex } from './warm/package-index.ts'
 import { watchLayers } from './watch/watch.ts'
@@ -79,6 +80,8 @@ async function gather(
   tally.diagnostics.push(...configDiagnostics)
   tally.addProjectPart(CONFIG_FILE, projectFileDigest)
   tally.addProjectPart(LOCK_FILE, lockDigest(lockOf(locks, 'project')))
+  const ofProject = config.layers.find(({ layer }) => layer === 'project')
+  if (project && ofProject) tally.addProjectParts(documentParts(ofProject.config, project.workspace, settings.limits))
   if (projectFault !== undefined) {
     // To decline is a decision, not a fault.
     const severity = projectFault.stage === 'trust' ? 'warning' : 'error'

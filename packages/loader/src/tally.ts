@@ -22,7 +22,11 @@ export class Tally {
   }
 
   addProjectPart(name: string, digest: string | null): void {
-    this.#projectParts.push({ name, digest })
+    this.addProjectParts([{ name, digest }])
+  }
+
+  addProjectParts(parts: readonly ProjectPart[]): void {
+    this.#projectParts.push(...parts)
   }
 
   addFolder(located: Located, { proof, digests }: FolderProof): void {

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
+import { lstat, open, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
 import type { DocumentPlace } from './document-entry.ts'
 
@@ -13,6 +13,8 @@ export type DocumentFile =
 /** Contract: never rejects, waits for nobody, reads no more than it may. */
 export async function readDocumentFile({ path, within }: DocumentPlace): Promise<DocumentFile> {
   try {
+    // Trust in a project is bound to what the file itself holds.
+    if (within !== undefined && (await lstat(path)).isSymbolicLink()) return refused('is a link; name the file that it leads to')
     const real = await realpath(path)
     if (within !== undefined && !isInside(real, within)) return refused('lies outside of the project')
     // Neither a link that has come since, nor a pipe that nobody writes to.

@@ -82,9 +82,6 @@ it('takes no name from anybody', async () => {
 it('a project names documents of its own folder, once it is trusted, and takes no name of the user’s', async () => {
   const inProject = (openapi: Documents) => ground.configure(openapi, {}, join(ground.folder, '.bulkhead'))
   ground.inFolder(shopDocument())
-  mkdirSync(join(ground.folder, 'api'))
-  symlinkSync(join(ground.home, 'secret.json'), join(ground.folder, 'api/link.json'))
-  ground.inHome(shopDocument(), 'secret.json')
   inProject({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
   expect(namesOf(await ground.open({ trust: 'declined' }))).toEqual([])
   const trusted = await ground.open({ trust: 'once' })
@@ -97,6 +94,9 @@ it('a project names documents of its own folder, once it is trusted, and takes n
   mkdirSync(join(sub, '.bulkhead'), { recursive: true })
   symlinkSync(join(ground.folder, 'shop.json'), join(sub, 'shop.json'))
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } }, {}, join(sub, '.bulkhead'))
+  expect((await ground.open({ workspace: sub, trust: 'once' })).diagnostics).toMatchObject([{ message: expect.stringContaining('is a link') }])
+  symlinkSync(ground.folder, join(sub, 'up'))
+  ground.configure({ shop: { document: 'up/shop.json', baseUrl: ground.shop.url } }, {}, join(sub, '.bulkhead'))
   expect((await ground.open({ workspace: sub, trust: 'once' })).diagnostics).toMatchObject([{ message: expect.stringContaining('lies outside of the project') }])
   // What the user names is never looked for in a workspace.
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })

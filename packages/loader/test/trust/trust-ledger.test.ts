@@ -136,6 +136,21 @@ describe('a trusted project that has changed asks again', () => {
     expect(await home.standing()).toMatchObject({ kind: 'trusted' })
   })
 
+  test('a document that its tools are made of', async () => {
+    using home = new TrustFixture()
+    home.write(home.configAt, { openapi: { shop: { document: 'apis/shop.json' }, none: { document: 'none.json' } } })
+    const at = home.write(join(home.workspace, 'apis/shop.json'), '{}')
+    const { digest } = await home.ledger.decide(home.workspace, 'trusted')
+    const load = async () => (await createLoader(home.options()).load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })).extensions
+    expect([await home.standing(), await load()]).toMatchObject([{ kind: 'trusted' }, [{ id: 'weather' }]])
+    appendFileSync(at, ' ')
+    expect([await home.standing(), await load()]).toMatchObject([{ kind: 'changed' }, []])
+    writeFileSync(at, '{}')
+    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    home.write(join(home.workspace, 'none.json'), '{}')
+    expect(await home.standing()).toMatchObject({ kind: 'changed' })
+  })
+
   test('and what nobody would use may change', async () => {
     using home = new TrustFixture()
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')
