@@ -119,6 +119,11 @@ export interface LoadReport {
   /** Ordered by layer, then id. Several may have one id; a later layer shadows. */
   readonly extensions: readonly ExtensionDescriptor[]
   readonly diagnostics: readonly Diagnostic[]
+  /**
+   * Of the documents that the project names under `openapi`, the lower-case hex sha512 that its trust was judged by; null for one
+   * that could not be read.
+   */
+  readonly projectDocuments?: ReadonlyMap<string, string | null>
   readonly trustRoot?: TrustRootReport
 }
 
