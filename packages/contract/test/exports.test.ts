@@ -17,9 +17,9 @@ describe('what others may import', () => {
       'classifyToolMode', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
-      'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'lockFileSchema',
+      'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
       'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'visibleJson', 'visibleText', 'withCommonConfig',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 
