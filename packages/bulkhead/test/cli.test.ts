@@ -62,6 +62,12 @@ describe('bulkhead call', () => {
     expect(code).toBe(0)
   })
 
+  it('takes a tool and its arguments as other hosts name them', async () => {
+    writeFileSync(join(folder, 'note'), 'ahoy')
+    const { code, stdout } = await bulkhead(['call', 'read_file', '--args', '{"file_path":"note"}', '--json'], folder)
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ data: expect.objectContaining({ content: 'ahoy' }) })])
+  })
+
   it('runs a stranger’s tool of a trusted project', async () => {
     writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
     const { code, stdout } = await bulkhead(['call', 'greet', '--args', '{"name":"you"}', '--trust-project'], folder)

@@ -37,7 +37,7 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/dialects', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
-      'acceptReturn', 'canonicalToolName', 'completeOutcome', 'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
+      'acceptReturn', 'canonicalCall', 'canonicalToolName', 'completeOutcome', 'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
       'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome', 'noteOfCut', 'phiErrorText',
       'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfContent', 'textOfData', 'toGrida', 'toMcp', 'toMorphix', 'toPhi',
       'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud', 'toStudEvent',

@@ -5,7 +5,7 @@ import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
 import { canAsk, COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
-import { nameOfTool } from './tool-name.ts'
+import { meantCall } from './meant-call.ts'
 import { UsageError } from './usage-error.ts'
 
 export const call: Command = {
@@ -26,7 +26,7 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
 
     const host = await openHost(values, true)
     try {
-      const outcome = await callOnce(host, { ...request, name: await nameOfTool(host, name, true) })
+      const outcome = await callOnce(host, await meantCall(host, request, true))
       print(outcome, values.json === true)
       if (outcome.type === 'output') return 0
       tellFaults(outcome.error.code, host.diagnostics)
