@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
-import { forms, requireOptions, type InteractionResponse, type Interactor, type OptionForms } from '@bulkhead/contract'
+import type { InteractionResponse, Interactor } from '@bulkhead/contract'
+import { forms, requireOptions, type OptionForms } from '@bulkhead/contract/plain'
 
 export interface TerminalStreams {
   readonly input: Readable
