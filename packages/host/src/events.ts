@@ -34,13 +34,14 @@ export class EventBus {
     return this.#hearersOf(type).length > 0
   }
 
-  /** The body is stamped and frozen as it is: nobody else may have it. Contract: must not throw, whatever the listeners do. */
+  /** The body is stamped as it is: nobody else may have it. Contract: must not throw, whatever the listeners do. */
   emit(body: EventBody): void {
     const hearers = this.#hearersOf(body.type)
     if (hearers.length === 0) return
     const event = body as EventBody & { at: string }
     event.at = this.#time()
-    Object.freeze(event)
+    // What one does with it is nothing the next is told.
+    if (hearers.length > 1) Object.freeze(event)
     for (const { listener } of hearers) this.#tell(listener, event as BulkheadEvent)
   }
 

@@ -44,7 +44,10 @@ export interface Notes {
 }
 
 export interface Notebook {
-  /** One line. Saved within a moment, also when nobody asks for it. Throws StoreUnavailable. */
+  /**
+   * One line. Saved within a moment, also when nobody asks for it. Throws StoreUnavailable. The numbers are small, and used again once
+   * they were dropped.
+   */
   put(id: number, text: string): void
   /** Idempotent. Saved within a moment; must not throw. */
   drop(id: number): void

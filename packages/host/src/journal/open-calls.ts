@@ -1,11 +1,10 @@
 import {
-  BulkheadError, isJsonObject, parseJson, type Clock, type ErrorOutcome, type Json, type JsonObject, type Notebook, type Notes,
-  type OutcomeOrigin, type Store,
+  BulkheadError, isJsonObject, type Clock, type ErrorOutcome, type Json, type JsonObject, type Notes, type OutcomeOrigin, type Store,
 } from '@bulkhead/contract'
 import type { ResolvedCall } from '../call.ts'
 import type { EventBus } from '../events.ts'
 import { errorBody } from '../calls/outcome.ts'
-import { quoted } from '../encoding/quoted.ts'
+import { callsIn, CallNotes } from './call-notes.ts'
 import { PendingWrites } from './pending-writes.ts'
 
 /** Which process of those that share a store wrote a record. */
@@ -33,9 +32,10 @@ export interface JournalEntry {
 
 /** A call that is noted within its moment, unless it is over by then. */
 interface Note extends JournalEntry {
-  readonly id: number
   readonly call: ResolvedCall
   state: 'new' | 'noted' | 'over'
+  /** Once it is noted. */
+  number: number
 }
 
 export interface JournalSources {
@@ -55,11 +55,9 @@ export class OpenCalls {
   readonly #sources: JournalSources
   readonly #owner: Owner
   readonly #writes: PendingWrites
-  /** Of a tool, as text. */
-  readonly #origins = new WeakMap<OutcomeOrigin, string>()
   /** Opened in this moment. */
   #unsaved: Note[] = []
-  #notebook: Notebook | undefined
+  #notes: CallNotes | undefined
   #isSaving = false
   #count = 0
   #recovering: Promise<readonly InterruptedCall[]> | undefined
@@ -88,13 +86,15 @@ export class OpenCalls {
     if (unsaved.length === 0) return
     this.#unsaved = []
     try {
-      const notebook = this.#notebook ??= this.#sources.store.notes!.open(this.#owner.id)
+      const { store, clock } = this.#sources
+      const notes = this.#notes ??= new CallNotes(store.notes!.open(this.#owner.id))
+      const startedAt = clock.now()
       for (const note of unsaved) {
         if (note.state === 'over') continue
-        notebook.put(note.id, this.#textOf(note.call))
+        note.number = notes.put(note.call, startedAt)
         note.state = 'noted'
       }
-      notebook.save()
+      notes.save()
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
@@ -113,7 +113,7 @@ export class OpenCalls {
   }
 
   #note(call: ResolvedCall): Note {
-    const note: Note = { id: ++this.#count, call, state: 'new', close: () => this.#drop(note) }
+    const note: Note = { call, state: 'new', number: 0, close: () => this.#drop(note) }
     this.#unsaved.push(note)
     return note
   }
@@ -126,17 +126,10 @@ export class OpenCalls {
     if (this.#unsaved.at(-1) === note) this.#unsaved.pop()
     if (state !== 'noted') return
     try {
-      this.#notebook?.drop(note.id)
+      this.#notes!.drop(note.number)
     } catch (thrown) {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
-  }
-
-  #textOf({ session, id, name, tool }: ResolvedCall): string {
-    let origin = this.#origins.get(tool.origin)
-    if (origin === undefined) this.#origins.set(tool.origin, origin = JSON.stringify(tool.origin))
-    const startedAt = this.#sources.clock.now()
-    return `{"sessionId":"${session.id}","callId":${quoted(id)},"tool":"${name}","origin":${origin},"startedAt":${startedAt}}`
   }
 
   #write({ session, id, name, tool }: ResolvedCall): JournalEntry {
@@ -163,8 +156,13 @@ export class OpenCalls {
     return this.#recovering
   }
 
-  /** Resolves when everything asked of the store is done. */
+  /** Resolves when everything asked of the store is done, and nothing is noted any more but what is open. */
   settled(): Promise<void> {
+    try {
+      this.#notes?.dropUnused()
+    } catch (thrown) {
+      this.#sources.events.suppressed(JOURNAL, thrown)
+    }
     return this.#writes.settled()
   }
 
@@ -178,9 +176,8 @@ export class OpenCalls {
     const interrupted: InterruptedCall[] = []
     for (const owner of await notes?.owners() ?? []) {
       if (!this.#hasEnded(owner)) continue
-      for (const text of await notes!.left(owner)) {
-        const parsed = parseJson(text)
-        const call = parsed.ok ? this.#close(parsed.value) : undefined
+      for (const record of callsIn(await notes!.left(owner))) {
+        const call = this.#close(record)
         if (call) interrupted.push(call)
       }
       await notes!.discard(owner)

@@ -1,5 +1,6 @@
 import { ERRORS, type BulkheadEvent, type EventOf, type Outcome, type Store } from '@bulkhead/contract'
 import { verifyAudit } from '@bulkhead/store'
+import { callsIn } from '../../src/journal/call-notes.ts'
 import type { ChaosWorld } from './chaos-world.ts'
 
 type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
@@ -72,7 +73,7 @@ async function verifyRecord(world: ChaosWorld, ended: readonly string[]): Promis
 async function openCalls(store: Store): Promise<readonly string[]> {
   const records = (await store.list('call')).map(({ value }) => JSON.stringify(value))
   const notes = await Promise.all((await store.notes!.owners()).map((owner) => store.notes!.left(owner)))
-  return [...records, ...notes.flat()]
+  return [...records, ...notes.flatMap(callsIn).map((call) => JSON.stringify(call))]
 }
 
 const callOf = ({ sessionId, callId }: Pick<EndEvent, 'sessionId' | 'callId'>): string => `${callId} in ${sessionId.slice(0, 8)}`

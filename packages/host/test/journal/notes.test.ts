@@ -57,8 +57,9 @@ test('a call that waits for a person is noted while it waits', async () => {
   const pending = session.call(call(1))
   await asked.promise
   await flush()
-  expect(log).toEqual(['put 1', 'save'])
+  // What it has in common with others of its tool, and itself.
+  expect(log).toEqual(['put 1', 'put 2', 'save'])
   answer.resolve({ decision: 'once' })
   expect(verdictOf(await pending)).toBe('output')
-  expect(log).toEqual(['put 1', 'save', 'drop 1'])
+  expect(log).toEqual(['put 1', 'put 2', 'save', 'drop 2'])
 })

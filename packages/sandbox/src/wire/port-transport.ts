@@ -1,6 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import { isHandover, TravellingRooms, type Handover } from './travelling-rooms.ts'
 import type { Packet, Transport, TransportReceiver } from './transport.ts'
+import { Turn } from './turn.ts'
+
+/** Of this thread, and so of all its ports. */
+const turn = new Turn()
 
 /**
  * Between threads of one process: short packets are posted as they are, long ones in rooms that are handed over. The queue of a port
@@ -8,6 +12,7 @@ import type { Packet, Transport, TransportReceiver } from './transport.ts'
  */
 export function portTransport(port: MessagePort): Transport {
   const rooms = new TravellingRooms()
+  let isClosed = false
   /** Contract: throws FrameFault. */
   const unpack = (handover: Handover): Packet => {
     const packet = rooms.unpack(handover)
@@ -33,11 +38,25 @@ export function portTransport(port: MessagePort): Transport {
       else port.postMessage(handover, [handover[0]])
     },
     listen(receiver) {
-      port.on('message', (message: unknown) => typeof message === 'string' ? receiver.packet(message) : hear(message, receiver))
+      const take = (message: unknown): void => {
+        if (typeof message === 'string') receiver.packet(message)
+        else hear(message, receiver)
+        if (!turn.isLong() || isClosed) return
+        // A port that nobody listens to keeps what comes.
+        port.off('message', take)
+        turn.inTheNext(() => {
+          if (!isClosed) port.on('message', take)
+        })
+      }
+      port.on('message', take)
       port.on('messageerror', (error: Error) => receiver.closed(error))
-      port.once('close', () => receiver.closed())
+      port.once('close', () => {
+        isClosed = true
+        receiver.closed()
+      })
     },
     close() {
+      isClosed = true
       port.close()
     },
   }

@@ -81,7 +81,8 @@ const GATHERING_MS = 20
 
 class NoteFile implements Notebook {
   readonly #file: string
-  readonly #standing = new Map<number, string>()
+  /** By number. No map: one that many notes pass through is made anew again and again, and each old one keeps them alive for a while. */
+  readonly #standing: (string | undefined)[] = []
   /** Made by the first note: most processes have none to make. */
   #descriptor: number | undefined
   #number = 0
@@ -99,12 +100,14 @@ class NoteFile implements Notebook {
 
   put(id: number, text: string): void {
     if (this.#closed) throw closedFault()
-    this.#standing.set(id, text)
+    this.#standing[id] = text
     this.#add(`+${id} ${text}\n`)
   }
 
   drop(id: number): void {
-    if (this.#standing.delete(id) && !this.#closed) this.#add(`-${id}\n`)
+    if (this.#standing[id] === undefined) return
+    this.#standing[id] = undefined
+    if (!this.#closed) this.#add(`-${id}\n`)
   }
 
   save(): void {
@@ -126,7 +129,7 @@ class NoteFile implements Notebook {
     this.#closed = true
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)
-    if (this.#standing.size === 0) rmSync(numbered(this.#file, this.#number), { force: true })
+    if (this.#standing.every((text) => text === undefined)) rmSync(numbered(this.#file, this.#number), { force: true })
   }
 
   #add(line: string): void {
@@ -177,7 +180,7 @@ class NoteFile implements Notebook {
   }
 
   #whole(): string {
-    return [...this.#standing].map(([id, text]) => `+${id} ${text}\n`).join('')
+    return this.#standing.map((text, id) => text === undefined ? '' : `+${id} ${text}\n`).join('')
   }
 }
 

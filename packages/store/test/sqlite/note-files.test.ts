@@ -10,6 +10,21 @@ afterEach(() => folder[Symbol.asyncDispose]())
 
 const files = () => readdirSync(dirname(folder.file)).filter((name) => name.includes('-notes-'))
 
+it('a number that is used again stands for what was put under it last', async () => {
+  const notebook = new NoteFiles(folder.file).open('me')
+  notebook.put(1, 'first')
+  notebook.put(2, 'second')
+  notebook.save()
+  notebook.drop(1)
+  notebook.put(1, 'third')
+  notebook.save()
+  const next = new NoteFiles(folder.file)
+  expect((await next.left('me')).toSorted()).toEqual(['second', 'third'])
+  notebook.drop(1)
+  notebook.save()
+  expect(await next.left('me')).toEqual(['second'])
+})
+
 it('what was put, saved and not dropped is there for whoever comes next', async () => {
   const notebook = new NoteFiles(folder.file).open('a/b 1')
   notebook.put(1, '{"one":1}')

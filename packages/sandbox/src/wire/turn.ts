@@ -1,0 +1,43 @@
+import { performance } from 'node:perf_hooks'
+import { setImmediate } from 'node:timers'
+
+/** For how long messages may be taken within one turn, in ms. */
+const LONGEST_MS = 5
+/** So few are taken without a look at the time. */
+const FEW = 8
+
+/** Taken now: what runs later in this thread may have put something else in its place. */
+const now = performance.now.bind(performance)
+
+/**
+ * One turn of a thread's loop. A port hands over up to a thousand messages in one, also those that come only meanwhile: two sides that
+ * answer each other quickly would keep each other in it for half a second, and no timer, no socket and no other port would get its turn.
+ */
+export class Turn {
+  #taken = 0
+  #since: number | undefined
+  #next: (() => void)[] = []
+
+  /** Whether whoever takes messages should wait for the next turn with the rest. Asked after each. */
+  isLong(): boolean {
+    if (++this.#taken < FEW) return false
+    if (this.#since !== undefined) return now() - this.#since > LONGEST_MS
+    this.#since = now()
+    setImmediate(this.#end)
+    return false
+  }
+
+  /** Contract: must not throw, and only after this turn was found long. */
+  inTheNext(run: () => void): void {
+    this.#next.push(run)
+  }
+
+  readonly #end = (): void => {
+    this.#taken = 0
+    this.#since = undefined
+    const next = this.#next
+    if (next.length === 0) return
+    this.#next = []
+    for (const run of next) run()
+  }
+}
