@@ -14,9 +14,7 @@ export interface ModelToolMessage {
   readonly content: string
 }
 
-/**
- * Arguments that are not a JSON object are passed on as they are, so that the host refuses them with its own message.
- */
+/** Arguments that are not a JSON object are passed on as they are, so that the host refuses them with its own message. */
 export function fromToolCall(call: ModelToolCall, { strict = false, tools = [] }: ToolCallOptions = {}): HostCall {
   const text = call.function.arguments
   const parsed = parseJson(text === '' ? '{}' : text)
