@@ -21,8 +21,10 @@ const MOST_TOGETHER = 4_096
 const MOST_UNANSWERED = 8
 /** Characters that wait for a store that does not keep up, about 200,000 calls; what happens beyond that is lost, and counted. */
 const MOST_WAITING = 2 ** 26
-/** When so many have happened they are made into records, so that not all of it is left to do when they are written. */
+/** When so many have happened they are made into records in the next turn, so that not all of it is left to do when they are written. */
 const AT_A_TIME = 32
+/** So many are not kept waiting for it: what they hold is at hand now, and soon no longer. */
+const AT_ONCE = 128
 
 /**
  * Writes down what happens, in its order, without holding anything up: what happens within a moment is made into records, and
@@ -50,8 +52,10 @@ export class AuditTrail {
   readonly hear = (event: BulkheadEvent): void => {
     // Whoever's secrets it may hold may be gone by the time it is written.
     this.#options.redaction()
+    const waiting = this.#heard.push(event)
     // The next turn comes when this call is on its way to its tool, and there is time while it runs.
-    if (this.#heard.push(event) === AT_A_TIME) setImmediate(this.#prepare)
+    if (waiting === AT_A_TIME) setImmediate(this.#prepare)
+    else if (waiting >= AT_ONCE) this.#prepare()
     // Not the host's clock: how much is gathered is nothing that happens.
     this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
   }
