@@ -29,7 +29,7 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'JSON_LIMITS', 'SCHEMA_FORMATS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject',
+      'BulkheadError', 'ERRORS', 'JSON_LIMITS', 'SCHEMA_FORMATS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
       'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })
