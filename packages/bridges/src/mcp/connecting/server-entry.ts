@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
-  canonicalJson, ERRORS, layerRank, type Diagnostic, type ErrorCode, type Json, type Layer, type LayerConfig, type McpServerConfig,
-  type ResolvedConfig,
+  canonicalJson, ERRORS, isThisMachine, layerRank, type Diagnostic, type ErrorCode, type Json, type Layer, type LayerConfig,
+  type McpServerConfig, type ResolvedConfig,
 } from '@bulkhead/contract'
 
 /** A server of the configuration that may be used. */
@@ -87,13 +87,12 @@ function tightened(earlier: ServerEntry, { enabled, timeoutMs }: McpServerConfig
 /** A secret in a header is for the server alone: on an open line others would read it. */
 function findSecretFault(config: McpServerConfig): string | undefined {
   if (config.type === 'local') return undefined
-  const { protocol, hostname, username, password } = new URL(config.url)
+  const url = new URL(config.url)
+  const { protocol, username, password } = url
   if (username !== '' || password !== '') return 'has a name or a password in its URL; name a variable in "headers" instead'
-  const isOpen = protocol === 'http:' && !LOOPBACK.test(hostname)
+  const isOpen = protocol === 'http:' && !isThisMachine(url)
   return isOpen && Object.keys(config.headers ?? {}).length > 0 ? 'would be sent secrets over http; use https' : undefined
 }
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 export const sha512 = (text: string): string => createHash('sha512').update(text).digest('hex')
 
