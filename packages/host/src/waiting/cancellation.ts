@@ -1,5 +1,3 @@
-export { untilAborted } from '@bulkhead/contract'
-
 /** Runs `cancel` once when the signal is aborted, at once if it already is. Returns its disposer. */
 export function onAbort(signal: AbortSignal, cancel: () => void): () => void {
   if (signal.aborted) {
