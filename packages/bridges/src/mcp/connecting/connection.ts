@@ -1,4 +1,4 @@
-import { BulkheadError, messageOf, visibleText, type Interact, type JsonObject, type Log } from '@bulkhead/contract'
+import { BulkheadError, messageOf, untilAborted, visibleText, type Interact, type JsonObject, type Log } from '@bulkhead/contract'
 import { callFault, isLineFault, unavailable } from './call-fault.ts'
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
 import type { LiveClient } from './transport/client.ts'
@@ -230,14 +230,4 @@ export class Connection {
     const data = { server: name, ...(retryAfterMs !== undefined && { retryAfterMs: Math.ceil(retryAfterMs) }) }
     return new BulkheadError('ServerUnavailable', `${text}.`.replace(/\.\.$/, '.'), { data })
   }
-}
-
-/** Settles as the work does, unless the signal is aborted before; the work goes on then. */
-function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const give = () => reject(signal.reason as Error)
-    if (signal.aborted) give()
-    signal.addEventListener('abort', give, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give))
-  })
 }
