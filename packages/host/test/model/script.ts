@@ -112,7 +112,7 @@ export async function play(steps: readonly Step[], model: Model, subject: Subjec
   const ending = steps.findIndex(({ do: what }) => what === 'close')
   for (const taken of ending === -1 ? steps : steps.slice(0, ending)) {
     await perform(model, subject, taken)
-    await subject.eventually(() => expect(subject.alive).toBe(model.running))
+    await subject.eventually(() => expect([subject.alive, subject.starting]).toEqual([model.running, []]))
   }
   await close(model, subject)
   subject.letGo()
