@@ -3,6 +3,7 @@ import {
   visibleText, type BulkheadEvent, type EventListener, type EventType, type Interactor, type Outcome, type ToolDefinition,
 } from '@bulkhead/contract'
 import { BoundedTransport } from './bounded-transport.ts'
+import { versionFault } from './claimed-version.ts'
 import type { Era } from './client-request.ts'
 import { OpenCalls } from './open-calls.ts'
 import { personBehind } from './person.ts'
@@ -84,7 +85,11 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
     calls.end()
     resolve(session.close().catch((error: Error) => onFault?.(error)))
   }
-  const transport = new BoundedTransport(options.transport ?? new StdioServerTransport(), maxOpen, end)
+  const transport = new BoundedTransport(options.transport ?? new StdioServerTransport(), {
+    maxOpen,
+    faultOf: (request) => versionFault(request, spoken === 'modern' ? server?.getNegotiatedProtocolVersion() : undefined),
+    closed: end,
+  })
   const handle = serveStdio(({ era }) => {
     spoken = era
     server = new sdk.Server(info, { capabilities: { tools: { listChanged: true } }, instructions })
