@@ -1,4 +1,6 @@
-import { BulkheadError, isJsonObject, visibleText, type Interact, type InteractionOption, type Json, type JsonObject } from '@bulkhead/contract'
+import {
+  BulkheadError, isJsonObject, visibleText, type Interact, type InteractionOption, type Json, type JsonObject,
+} from '@bulkhead/contract'
 
 export type FieldValue = string | number | boolean | string[]
 
@@ -17,8 +19,9 @@ export function fieldsOf(requestedSchema: unknown): readonly Field[] | undefined
   if (!isJsonObject(requestedSchema as Json)) return undefined
   const { properties = {}, required } = requestedSchema as JsonObject
   if (!isJsonObject(properties) || Object.keys(properties).length > MOST_FIELDS) return undefined
-  const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
-  const fields = Object.entries(properties).map(([name, schema]) => isJsonObject(schema) ? fieldOf(name, schema, isRequired(name)) : undefined)
+  const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required : [])
+  const fields = Object.entries(properties).map(([name, schema]) =>
+    isJsonObject(schema) ? fieldOf(name, schema, needed.has(name)) : undefined)
   return fields.every((field) => field !== undefined) ? fields : undefined
 }
 

@@ -1,4 +1,6 @@
-import type { JSONRPCMessage, JSONRPCRequest, MessageExtraInfo, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server'
+import type {
+  JSONRPCMessage, JSONRPCRequest, MessageExtraInfo, RequestId, Transport, TransportSendOptions,
+} from '@modelcontextprotocol/server'
 import { ClientFault } from './client-fault.ts'
 
 export interface TransportBounds {

@@ -34,7 +34,8 @@ export function readCatalog(version: string, listed: readonly unknown[], sendsHe
   for (const [index, one] of listed.entries()) {
     const fault = findJsonFault(one, DEFINITION)
     const name = isNamed(one) ? one.name : undefined
-    const header = sendsHeaders && name !== undefined && fault === undefined ? headerFault((one as JsonObject)['inputSchema']) : undefined
+    const isRead = name !== undefined && fault === undefined
+    const header = isRead && sendsHeaders ? headerFault((one as JsonObject)['inputSchema']) : undefined
     if (name === undefined) faults.push(`entry ${index} of its list has no name of 1 to ${NAME_CHARS} characters`)
     else if (fault !== undefined) faults.push(`the definition of "${name}" ${fault.message}`)
     else if (tools.has(name)) faults.push(`"${name}" is listed twice; the first counts`)
