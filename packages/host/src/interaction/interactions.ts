@@ -63,10 +63,12 @@ export class Interactions {
     return this.#inTurn(signal, () => this.#decideGrant(request, signal).catch(failed))
   }
 
-  #inTurn<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
+  async #inTurn<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
     const { approver, interactors } = this.#sources
     const takesMany = approver === undefined && interactors.every((interactor) => interactor.takesMany === true)
-    return takesMany ? untilAborted(run(), signal) : this.queue.pass(signal, run)
+    if (!takesMany) return this.queue.pass(signal, run)
+    signal.throwIfAborted()
+    return untilAborted(run(), signal)
   }
 
   async #decideGrant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
