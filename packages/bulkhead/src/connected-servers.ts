@@ -84,7 +84,7 @@ export class ConnectedServers {
     const { workspace, home, cache } = this.#options
     const { OpenapiDocuments: Documents } = await import('@bulkhead/bridges/openapi')
     this.#documents ??= new Documents({ workspace, home, cache: join(cache, 'openapi') })
-    return [await this.#documents.offer(found.config)]
+    return [await this.#documents.offer(found.config, found.projectDocuments)]
   }
 
   async #make(): Promise<McpServers> {

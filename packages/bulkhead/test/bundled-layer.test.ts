@@ -54,6 +54,22 @@ describe('the tools that ship with the host', () => {
     expect(verdict(await call(session, 'web_search', { query: 'x' }))).toBe('CapabilityUnavailable')
   })
 
+  it('tell a model that reaches too far what it can ask for instead, never what to declare', async () => {
+    const { host, session } = await open()
+    const said = async (where: Session, name: string, args: object) => {
+      const outcome = await call(where, name, args)
+      return outcome.type === 'error' ? [outcome.error.code, outcome.error_text] : 'output'
+    }
+    expect(await said(session, 'read', { path: '/etc/passwd' }))
+      .toEqual(['CapabilityDenied', '"/etc/passwd" lies outside what the tool may read. Name a path inside the workspace that is not in a folder of the host.'])
+    expect(await said(session, 'web_fetch', { url: 'http://localhost/' })).toEqual(['CapabilityDenied',
+      'The host localhost:80 has an address that is not public (loopback). Use a host that is public, or ask the operator to allow this very address with its port.'])
+    const narrow = await host.openSession({ mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**'] } } })
+    expect(await said(narrow, 'write', { path: 'x', content: '' })).toEqual(['CapabilityDenied', expect.stringMatching(
+      /beyond the ceiling of the session: write .*\. Call a tool that can do less, or ask the operator to raise the ceiling\.$/,
+    )])
+  })
+
   it('put what is beyond the model’s share into a file that goes with the session', async () => {
     const { session } = await open()
     mkdirSync(join(folder, 'many'))

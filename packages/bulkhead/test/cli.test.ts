@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { COMMANDS } from '../src/cli/commands.ts'
 import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -62,6 +63,12 @@ describe('bulkhead call', () => {
     expect(code).toBe(0)
   })
 
+  it('takes a tool and its arguments as other hosts name them', async () => {
+    writeFileSync(join(folder, 'note'), 'ahoy')
+    const { code, stdout } = await bulkhead(['call', 'read_file', '--args', '{"file_path":"note"}', '--json'], folder)
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ data: expect.objectContaining({ content: 'ahoy' }) })])
+  })
+
   it('runs a stranger’s tool of a trusted project', async () => {
     writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
     const { code, stdout } = await bulkhead(['call', 'greet', '--args', '{"name":"you"}', '--trust-project'], folder)
@@ -111,6 +118,12 @@ describe('wrong usage exits with 2 and does nothing', () => {
     ['poisoned arguments', ['call', 'read', '--args', '{"__proto__":1}'], /--args at \/__proto__/],
     ['an unknown mode', ['call', 'read', '--mode', 'wild'], /ask, allowlist, yolo/],
     ['a time that is none', ['call', 'read', '--timeout', 'soon'], /whole number/],
+    ['a time that is too long', ['call', 'read', '--timeout', '9999999999'], /from 1 to 3600000/],
+    ['an option of other commands', ['new', 'x', '--workspace', 'y'], /--workspace/],
+    ['a registry to take something away from', ['uninstall', 'x', '--registry', 'https://example.com'], /--registry/],
+    ['an option of another audit', ['audit', 'tail', '--anchor', '1:a'], /--anchor does not go with "audit tail"/],
+    ['an option of another list', ['approvals', 'show', 'abcd', '--tool', 'x'], /--tool does not go with "approvals show"/],
+    ['help on what is not there', ['help', 'fly'], /no command "fly"/],
   ])('%s', async (_, args, message) => {
     const { code, stdout, stderr } = await inside(args, folder)
     expect(code).toBe(2)
@@ -138,16 +151,44 @@ describe('wrong usage exits with 2 and does nothing', () => {
     expect(asJson.code).toBe(1)
   })
 
+  it('also where everything that is installed is proven', async () => {
+    const { code, stdout, stderr } = await inside(['verify', '--json', '--workspace', join(folder, 'nowhere')], folder)
+    expect([code, JSON.parse(stdout), stderr]).toEqual([1, { error: expect.objectContaining({ code: 'ProjectPathInvalid' }) }, ''])
+  })
+
   it('a folder that is none cannot be packed', async () => {
     expect(await inside(['pack', 'nowhere'], folder))
       .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "nowhere" is not a folder/) })
   })
 
-  it('every command tells its exit codes', async () => {
+  it('every command tells its exit codes, and of each option what it is for', async () => {
     const { stdout } = await bulkhead(['--help'], folder)
     const commands = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name!)
     expect(commands).toContain('trust-root')
-    for (const name of commands) expect((await inside([name, '--help'], folder)).stdout, name).toContain('Exit code')
+    for (const name of commands) {
+      const { stdout: told } = await inside(['help', name], folder)
+      expect(told, name).toMatch(/Exit code: 0 .*1 .*2 for wrong usage/)
+      const [usage, details] = [told.slice(0, told.indexOf('\n\n')), told.slice(told.indexOf('\n\n'))]
+      const shown = new Set(usage.match(/--[a-z-]+/g))
+      expect(new Set(details.match(/(?<=^ {2})--[a-z-]+/gm)), name).toEqual(shown)
+    }
+  })
+
+  it('no command takes an option that its usage does not show', async () => {
+    for (const [name, entry] of COMMANDS) {
+      const { usage } = await entry.load()
+      for (const option of ['--workspace=x', '--home=x', '--trust-project', '--registry=x', '--project', '--mode=ask'] as const) {
+        const [flag] = option.split('=')
+        if (usage.includes(flag!) || (flag === '--workspace' && ['trust', 'approvals'].includes(name))) continue
+        const { code, stderr } = await inside([name, option], folder)
+        expect([code, stderr], `${name} ${option}`).toEqual([2, expect.stringContaining(flag!)])
+      }
+    }
+  })
+
+  it('what fails by itself is told to programs as JSON too', async () => {
+    const { code, stdout, stderr } = await inside(['audit', 'verify', 'a\0b', '--json'], folder)
+    expect([code, stderr, JSON.parse(stdout)]).toEqual([1, '', { error: { code: 'InternalError', message: expect.stringContaining('null bytes'), cure: expect.any(String) } }])
   })
 })
 

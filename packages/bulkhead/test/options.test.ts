@@ -1,11 +1,14 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { conform } from '@bulkhead/conformance'
 import { createHost as createCore } from '@bulkhead/host'
 import { createLoader, Installer } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createHost, openSqliteStore, type Host } from '../src/index.ts'
+import {
+  createCommandClassifier, createHeadlessInteractor, createHost, createProgrammaticInteractor, createTerminalInteractor, openSqliteStore, type Host,
+} from '../src/index.ts'
 
 /** For those who do not compile: every one of these is refused by its type. */
 type Wrong = readonly [options: unknown, path: string]
@@ -69,6 +72,8 @@ describe('openSession', () => {
   })
 })
 
+const DESCRIPTOR = { id: 'x', manifest: { tools: [] }, code: {} }
+
 describe('the parts', () => {
   it.each<readonly [name: string, make: (options: never) => unknown, ...Wrong]>([
     ['openSqliteStore', openSqliteStore, undefined, ''], ['openSqliteStore', openSqliteStore, {}, '/file'],
@@ -83,8 +88,40 @@ describe('the parts', () => {
     ['createSandbox', createSandbox, { workspace: '/x', most: 5 }, '/most'], ['createSandbox', createSandbox, { workspace: '/x', os: true }, '/os'],
     ['createSandbox', createSandbox, { workspace: '/x', operator: { path: '/bin' } }, '/operator/path'],
     ['createHost of the core', createCore, {}, '/report'],
+    ['conform', conform, undefined, ''], ['conform', conform, { extension: DESCRIPTOR }, '/sandbox'],
+    ['conform', conform, { extension: { ...DESCRIPTOR, manifest: {} }, sandbox: { open: () => {} } }, '/extension/manifest/tools'],
+    ['conform', conform, { extension: DESCRIPTOR, sandbox: { open: () => {} }, config: 'x' }, '/config'],
+    ['createHeadlessInteractor', createHeadlessInteractor, {}, '/report'], ['createHeadlessInteractor', createHeadlessInteractor, null, '/report'],
+    ['createTerminalInteractor', createTerminalInteractor, null, ''], ['createTerminalInteractor', createTerminalInteractor, {}, '/input'],
+    ['createTerminalInteractor', createTerminalInteractor, { input: process.stdin, output: 'stderr' }, '/output'],
+    ['createCommandClassifier', createCommandClassifier, 'rm', '/patterns'], ['createCommandClassifier', createCommandClassifier, [/rm/], '/patterns/0/id'],
+    ['createCommandClassifier', createCommandClassifier, [{ id: 'x', pattern: /rm/, severity: 'critical' }], '/patterns/0/pattern'],
+    ['createCommandClassifier', createCommandClassifier, [{ id: 'x', pattern: 'rm', severity: 'bad' }], '/patterns/0/severity'],
   ])('%s with %4$s', async (_, make, options, path) => {
     await isRefusedAt(make, options, path)
+  })
+
+  it('addHooks wants an object of functions, and adds nothing else', async () => {
+    const session = await host.openSession()
+    const add = (hooks: never) => session.addHooks(hooks)
+    await isRefusedAt(add, undefined, '/hooks')
+    await isRefusedAt(add, [{}], '/hooks')
+    await isRefusedAt(add, { beforeToolExecution: false }, '/hooks/beforeToolExecution')
+    session.addHooks({ beforeToolExecution: () => true })()
+    await session.close()
+  })
+
+  it('a program that answers for a person gives what an answer is, and the question waits until it does', async () => {
+    const person = createProgrammaticInteractor()
+    await isRefusedAt((listener) => person.onQuestion(listener), undefined, '/listener')
+    const request = { kind: 'Ask', prompt: '?' } as const
+    const answer = person.interact({ correlationId: 'a', issuedAt: '', source: 'host', request }, new AbortController().signal)
+    await isRefusedAt((response) => person.answer('a', response), undefined, '/response')
+    await isRefusedAt((response) => person.answer('a', response), 'yes', '/response')
+    await isRefusedAt((response) => person.answer('a', response), { value: 'yes' }, '/response/status')
+    await isRefusedAt((id) => person.answer(id, { status: 'rejected' }), 5, '/correlationId')
+    person.answer('a', { status: 'accepted', value: 'yes' })
+    expect(await answer).toEqual({ status: 'accepted', value: 'yes' })
   })
 
   it('runWorkflow wants work, and limits that are numbers', () => {

@@ -1,6 +1,6 @@
 import {
-  BulkheadError, DEFAULT_LIMITS, LIFECYCLE_PHASES, NO_GRANT, messageOf,
-  type CompartmentSession, type ExtensionDescriptor, type JsonObject, type Sandbox,
+  BulkheadError, DEFAULT_LIMITS, forms, LIFECYCLE_PHASES, messageOf, NO_GRANT, requireOptions,
+  type CompartmentSession, type ExtensionDescriptor, type JsonObject, type OptionForms, type Sandbox,
 } from '@bulkhead/contract'
 import { REQUIREMENTS, type ConformanceResult, type RequirementId } from './requirements.ts'
 import { worstArguments } from './worst-arguments.ts'
@@ -10,6 +10,11 @@ export interface ConformanceTarget {
   readonly sandbox: Sandbox
   /** Configuration to start it with. It must satisfy the configSchema. */
   readonly config?: JsonObject
+}
+
+const TARGET: OptionForms<ConformanceTarget> = {
+  extension: forms.whole({ id: forms.text, manifest: forms.whole({ tools: forms.list(forms.object) }), code: forms.object }),
+  sandbox: forms.having('open'), config: forms.object,
 }
 
 const ANSWER_MS = 5_000
@@ -53,9 +58,10 @@ const CHECKS: Readonly<Record<RequirementId, Check>> = {
 
 /**
  * Runs every check, each in a compartment of its own without any power, and reports. Contract: never throws for what the
- * extension does, and leaves no compartment behind.
+ * extension does, and leaves no compartment behind. Rejects with ConfigInvalid for a target that is none.
  */
 export async function conform(target: ConformanceTarget): Promise<readonly ConformanceResult[]> {
+  requireOptions('conform', target, TARGET, 'extension', 'sandbox')
   const results: ConformanceResult[] = []
   for (const requirement of Object.keys(REQUIREMENTS) as RequirementId[]) {
     results.push(await prove(requirement, target))

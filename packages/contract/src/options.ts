@@ -38,6 +38,10 @@ const partwise = <Whole>(
   },
 })
 type Part = readonly [name: string | number, value: unknown, expected: OptionForm]
+type Fields = Readonly<Record<string, OptionForm>>
+
+const fieldWords = (fields: Fields): string =>
+  `an object with ${Object.entries(fields).map(([name, { words }]) => `${name} (${words})`).join(' and ')}`
 
 /** What options are made of. */
 export const forms = Object.freeze({
@@ -58,9 +62,12 @@ export const forms = Object.freeze({
       isObject(value) && names.every((name) => typeof value[name] === 'function')),
   object: form('an object', isObject),
   /** An object with these, each of which may be left out. */
-  fields: (fields: Readonly<Record<string, OptionForm>>): OptionForm =>
-    partwise(`an object with ${Object.entries(fields).map(([name, { words }]) => `${name} (${words})`).join(' and ')}`, isObject,
-      (value) => Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)),
+  fields: (fields: Fields): OptionForm =>
+    partwise(fieldWords(fields), isObject, (value) => Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)),
+  /** An object with all of these. */
+  whole: (fields: Fields): OptionForm =>
+    partwise(fieldWords(fields), isObject, (value) =>
+      Object.entries(fields).map(([name, expected]) => [name, value[name] ?? null, expected] as const)),
   /** An object whose values are all of one form. */
   values: (each: OptionForm): OptionForm =>
     partwise(`an object of which each value is ${each.words}`, isObject, (value) =>

@@ -8,6 +8,7 @@ interface Options {
   readonly mode?: 'a' | 'b'
   readonly names?: readonly string[]
   readonly judge?: object
+  readonly shape?: { readonly wide: number }
   readonly limits?: { readonly calls?: number }
   readonly flags?: Readonly<Record<string, boolean>>
   readonly stop?: AbortSignal
@@ -15,6 +16,7 @@ interface Options {
 }
 const FORMS: OptionForms<Options> = {
   folder: forms.text, times: forms.above(0), mode: forms.oneOf('a', 'b'), names: forms.list(forms.text), judge: forms.having('judge'),
+  shape: forms.whole({ wide: forms.number }),
   limits: forms.fields({ calls: forms.number }), flags: forms.values(forms.flag), stop: forms.signal, work: forms.either(forms.method, forms.flag),
 }
 const refusalOf = (options: unknown): BulkheadError | undefined => {
@@ -30,7 +32,7 @@ it('takes what is of its form, and leaves out what is undefined', () => {
   class Judging { judge(): void {} }
   expect(refusalOf({ folder: '' })).toBeUndefined()
   expect(refusalOf({
-    folder: 'x', times: 0.5, mode: 'b', names: ['a'], judge: new Judging(), limits: { calls: undefined }, flags: { one: true },
+    folder: 'x', times: 0.5, mode: 'b', names: ['a'], judge: new Judging(), shape: { wide: 1 }, limits: { calls: undefined }, flags: { one: true },
     stop: new AbortController().signal, work: () => {}, other: 5,
   })).toBeUndefined()
   expect(refusalOf({ folder: 'x', times: undefined, work: true })).toBeUndefined()
@@ -46,6 +48,7 @@ it.each<[unknown, string, string]>([
   [{ folder: 'x', names: ['a', 7] }, '/names/1', 'openIt cannot use the number 7 given as its option "names/1". Let "names" be a list, each of it a text.'],
   [{ folder: 'x', names: [undefined] }, '/names/0', 'openIt cannot use null given as its option "names/0". Let "names" be a list, each of it a text.'],
   [{ folder: 'x', judge: {} }, '/judge', 'openIt cannot use the object given as its option "judge". Let "judge" be an object with the function judge.'],
+  [{ folder: 'x', shape: {} }, '/shape/wide', 'openIt cannot use null given as its option "shape/wide". Let "shape" be an object with wide (a number).'],
   [{ folder: 'x', limits: { calls: 'many' } }, '/limits/calls', 'openIt cannot use the text given as its option "limits/calls". Let "limits" be an object with calls (a number).'],
   [{ folder: 'x', flags: { 'a/b': 'no' } }, '/flags/a~1b', 'openIt cannot use the text given as its option "flags/a~1b". Let "flags" be an object of which each value is true or false.'],
   [{ folder: 'x', stop: {} }, '/stop', 'openIt cannot use the object given as its option "stop". Let "stop" be an AbortSignal.'],

@@ -1,6 +1,5 @@
-import { BulkheadError, type Outcome } from '@bulkhead/contract'
+import { BulkheadError, untilAborted, type Outcome } from '@bulkhead/contract'
 import { eventFields, Refusal, type AuthorizedCall, type ClearedCall, type ExecutedCall, type RawCall } from './call.ts'
-import { untilAborted } from './waiting/cancellation.ts'
 import type { HostContext } from './host-context.ts'
 import { SKIPPED_BY_STEERING } from './calls/outcome.ts'
 import { isResultJudged, runAfterGuards } from './stages/after-guards.ts'

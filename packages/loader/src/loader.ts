@@ -18,7 +18,7 @@ import { SchemaCourt } from './schema/schema-court.ts'
 import { PackageSignatures } from './signature/package-signatures.ts'
 import { reportMaterial } from './signature/trust-material.ts'
 import { Tally } from './tally.ts'
-import { documentParts } from './trust/project-documents.ts'
+import { documentParts, readDocuments } from './trust/project-documents.ts'
 import { createTrustLedger } from './trust/trust-ledger.ts'
 import { PackageIndex } from './warm/package-index.ts'
 import { watchLayers } from './watch/watch.ts'
@@ -81,7 +81,8 @@ async function gather(
   tally.addProjectPart(CONFIG_FILE, projectFileDigest)
   tally.addProjectPart(LOCK_FILE, lockDigest(lockOf(locks, 'project')))
   const ofProject = config.layers.find(({ layer }) => layer === 'project')
-  if (project && ofProject) tally.addProjectParts(documentParts(ofProject.config, project.workspace, settings.limits))
+  const documents = project && ofProject ? readDocuments(ofProject.config, project.workspace, settings.limits) : new Map()
+  tally.addProjectParts(documentParts(documents))
   if (projectFault !== undefined) {
     // To decline is a decision, not a fault.
     const severity = projectFault.stage === 'trust' ? 'warning' : 'error'
@@ -98,7 +99,7 @@ async function gather(
   const extensions = admitted.map(({ descriptor }) => descriptor)
   const report = Object.freeze({
     config, extensions: Object.freeze(extensions), diagnostics: Object.freeze([...withFallbacks(tally.diagnostics, extensions)]),
-    trustRoot: reportMaterial(settings.trustRoot),
+    projectDocuments: documents, trustRoot: reportMaterial(settings.trustRoot),
   })
   return { report, projectDigest: tally.projectDigest }
 }

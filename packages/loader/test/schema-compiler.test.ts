@@ -1,3 +1,4 @@
+import { SCHEMA_FORMATS } from '@bulkhead/contract/plain'
 import { describe, expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../src/limits.ts'
 import { SchemaCompiler } from '../src/schema/schema-compiler.ts'
@@ -61,6 +62,7 @@ describe('idioms of honest schemas compile', () => {
         },
       },
     ],
+    ['every format that is known', { type: 'object', $defs: Object.fromEntries(SCHEMA_FORMATS.map((format) => [format, { format }])) }],
   ])('%s', (_, schema) => {
     expect(compiler.compile(schema as never)).toMatchObject({ ok: true })
     expect(compiler.inspect(schema as never)).toMatchObject({ ok: true })

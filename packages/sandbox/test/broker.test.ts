@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { BrokerMethod, CompartmentServices, Json, LogEntry } from '@bulkhead/contract'
+import type { BrokerMethod, BulkheadError, CompartmentServices, Json, Layer, LogEntry } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { Broker } from '../src/main/broker/broker.ts'
 import { toolOf } from './fixture.ts'
@@ -32,6 +32,31 @@ describe('the broker', () => {
     for (const method of ['fs.write', 'env.get', 'state.read', 'interact', 'tools.call', 'net.fetch', 'shell.run'] as const) {
       expect(await ask(broker, method, 'b', 'x'), method).toBe('CapabilityDenied')
     }
+  })
+
+  it('tells an author what to declare, and the caller of a tool that ships with the host what to ask for', async () => {
+    const tool = toolOf('all', { fs: { read: ['docs/**'] }, net: { hosts: ['example.com', 'localhost:1'] }, shell: [{ cmd: 'git', args: ['log'] }] }, '/nowhere')
+    const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>() }
+    const refusals = async (layer: Layer): Promise<readonly string[]> => {
+      const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS, extension: { id: 'x', version: '1.0.0', layer } }, '/nowhere')
+      broker.open({ callId: 'a', tool, signal: new AbortController().signal })
+      return Promise.all([
+        broker.methods['fs.read']('a', '/etc/passwd', 'text', null), broker.methods['net.fetch']('a', 'http://example.com:22/', {}),
+        broker.methods['shell.run']('a', 'rm', []), broker.methods['shell.run']('a', 'git', ['push']),
+      ].map((asked) => asked.then(() => 'granted', ({ code, message }: BulkheadError) => `${code}: ${message}`)))
+    }
+    expect(await refusals('global')).toEqual([
+      'CapabilityDenied: "/etc/passwd" lies outside what the tool may read. Declare it in `requires.fs`, or name a path inside.',
+      'CapabilityDenied: The host example.com:22 is not one the tool may reach. Declare it in `requires.net.hosts`; without a port it means 80 and 443.',
+      'CapabilityDenied: The tool all may not run "rm". Declare it in `requires.shell` by its bare name.',
+      'CapabilityDenied: The tool all may run "git", but not with these arguments. Declare a pattern for each in `requires.shell`.',
+    ])
+    expect(await refusals('bundled')).toEqual([
+      'CapabilityDenied: "/etc/passwd" lies outside what the tool may read. Name a path inside the workspace that is not in a folder of the host.',
+      'CapabilityDenied: The host example.com:22 is not one the tool may reach. Use another host or port, or ask the operator to allow this one.',
+      'CapabilityDenied: The tool all may not run "rm". Run another command, or ask the operator to allow this one.',
+      'CapabilityDenied: The tool all may run "git", but not with these arguments. Run it with other arguments, or ask the operator to allow these.',
+    ])
   })
 
   it('knows no call but those in flight', async () => {

@@ -1,5 +1,5 @@
 import type { Content, Json, JsonObject, Outcome, ToolDefinition } from '@bulkhead/contract'
-import { noteOfCut, textOfData } from '@bulkhead/contract/dialects'
+import { canonicalCall, noteOfCut, textOfData } from '@bulkhead/contract/dialects'
 
 /** A tool as the Messages API wants it. */
 export interface MessagesTool {
@@ -31,9 +31,16 @@ export type ToolResultContent =
 export const toMessagesTools = (tools: readonly ToolDefinition[]): readonly MessagesTool[] =>
   tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }))
 
-/** Whatever the model sends as arguments is passed on as it is: the host refuses it with its own message. */
-export const fromToolUse = ({ id, name, input }: ToolUseBlock): { readonly id: string; readonly name: string; readonly arguments: Json } =>
-  ({ id, name, arguments: input as Json })
+export interface ToolUseOptions {
+  /** Those there are. A model that calls one of them as another agent taught it, such as `read_file` with a `file_path`, is understood. */
+  readonly tools?: readonly ToolDefinition[]
+}
+
+/** What else the model sends as arguments is passed on as it is: the host refuses it with its own message. */
+export const fromToolUse = (
+  { id, name, input }: ToolUseBlock, { tools = [] }: ToolUseOptions = {},
+): { readonly id: string; readonly name: string; readonly arguments: Json } =>
+  canonicalCall({ id, name, arguments: input as Json }, (known) => tools.find((tool) => tool.name === known))
 
 export function toToolResult(outcome: Outcome): ToolResultBlock {
   const head = { type: 'tool_result', tool_use_id: outcome.metadata.call_id } as const

@@ -1,3 +1,4 @@
 import { createHash } from 'node:crypto'
 
-export const sha512 = (text: string): string => createHash('sha512').update(text).digest('hex')
+/** Lower-case hex. */
+export const sha512 = (data: string | Uint8Array): string => createHash('sha512').update(data).digest('hex')

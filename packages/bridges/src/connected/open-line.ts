@@ -1,10 +1,11 @@
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+import { isThisMachine } from '@bulkhead/contract'
 
 /** Why no secret may go to a place, as the end of a sentence: on an open line others would read it. */
-export function findSecretFault(url: string, sendsSecrets: boolean): string | undefined {
-  const { protocol, hostname, username, password } = new URL(url)
+export function findSecretFault(address: string, sendsSecrets: boolean): string | undefined {
+  const url = new URL(address)
+  const { protocol, username, password } = url
   if (username !== '' || password !== '') return 'has a name or a password in its URL; name a variable instead'
-  const isOpen = protocol === 'http:' && !LOOPBACK.test(hostname)
+  const isOpen = protocol === 'http:' && !isThisMachine(url)
   return isOpen && sendsSecrets ? 'would be sent secrets over http; use https' : undefined
 }
 

@@ -1,11 +1,9 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, SCHEMA_FORMATS, type Json, type JsonObject } from '@bulkhead/contract/plain'
 
 /** What says nothing to a validator of 2020-12, or names another dialect: many servers write it, and it can be left out. */
 const SILENT = /^(?:\$schema|\$id|\$anchor|\$vocabulary|nullable|example|discriminator|externalDocs|xml|x-.*)$/
-/** Formats of other worlds, which no validator of ours knows; to JSON Schema they are remarks. */
-const KNOWN_FORMATS: ReadonlySet<string> = new Set([
-  'date-time', 'date', 'time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference', 'uuid', 'json-pointer', 'regex',
-])
+/** To JSON Schema a format is a remark: one that no validator of ours knows is left out. */
+const KNOWN_FORMATS: ReadonlySet<string> = new Set(SCHEMA_FORMATS)
 const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples', 'required', 'type'])
 

@@ -1,5 +1,5 @@
-import { isJsonObject, parseJson, type Json, type JsonObject, type Outcome } from '@bulkhead/contract'
-import { noteOfCut, textOfContent, textOfData } from '@bulkhead/contract/dialects'
+import { isJsonObject, parseJson, type Json, type JsonObject, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { canonicalCall, noteOfCut, textOfContent, textOfData } from '@bulkhead/contract/dialects'
 
 /** One call of a model, as OpenAI-shaped chat APIs send it. */
 export interface ModelToolCall {
@@ -14,15 +14,20 @@ export interface ModelToolMessage {
   readonly content: string
 }
 
-/**
- * Arguments that are not a JSON object are passed on as they are, so that the host refuses them with its own message.
- * `strict` undoes what a strict tool does to optional arguments: a null stands for one that was left out.
- */
-export function fromToolCall(call: ModelToolCall, options: { readonly strict?: boolean } = {}): HostCall {
+/** Arguments that are not a JSON object are passed on as they are, so that the host refuses them with its own message. */
+export function fromToolCall(call: ModelToolCall, { strict = false, tools = [] }: ToolCallOptions = {}): HostCall {
   const text = call.function.arguments
   const parsed = parseJson(text === '' ? '{}' : text)
   const args = parsed.ok ? parsed.value : text
-  return { id: call.id, name: call.function.name, arguments: options.strict && isJsonObject(args) ? withoutNulls(args) : args }
+  const read = { id: call.id, name: call.function.name, arguments: strict && isJsonObject(args) ? withoutNulls(args) : args }
+  return canonicalCall(read, (name) => tools.find((tool) => tool.name === name))
+}
+
+export interface ToolCallOptions {
+  /** Undoes what a strict tool does to optional arguments: a null stands for one that was left out. */
+  readonly strict?: boolean
+  /** Those there are. A model that calls one of them as another agent taught it, such as `read_file` with a `file_path`, is understood. */
+  readonly tools?: readonly ToolDefinition[]
 }
 
 export interface HostCall {

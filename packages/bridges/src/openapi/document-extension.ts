@@ -44,6 +44,7 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
     server: {
       kind: 'openapi', name, address: base.href,
       tools: new Map([...byName].map(([tool, { operationId }]) => [tool, operationId])),
+      deeds: new Map([...byName].map(([tool, operation]) => [tool, `${operation.method} ${base.href}${operation.path}`])),
     },
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',

@@ -1,12 +1,13 @@
 import { constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
+import { sha512 } from '../connected/digest.ts'
 import type { DocumentPlace } from './document-entry.ts'
 
 const MOST_BYTES = 16 * 1024 * 1024
 
 export type DocumentFile =
-  | { readonly ok: true; readonly text: string }
+  | { readonly ok: true; readonly text: string; readonly digest: string }
   /** The message is the end of a sentence. */
   | { readonly ok: false; readonly message: string }
 
@@ -24,7 +25,7 @@ export async function readDocumentFile({ path, within }: DocumentPlace): Promise
       if (!stat.isFile()) return refused('is no file')
       const bytes = stat.size > MOST_BYTES ? undefined : await readAtMost(file, MOST_BYTES)
       if (bytes === undefined) return refused(`has more than ${MOST_BYTES} bytes`)
-      return { ok: true, text: bytes.toString('utf8').replace(/^\uFEFF/, '') }
+      return { ok: true, text: bytes.toString('utf8').replace(/^\uFEFF/, ''), digest: sha512(bytes) }
     } finally {
       await file.close()
     }

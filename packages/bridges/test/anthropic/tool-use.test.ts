@@ -17,6 +17,13 @@ it('a call carries its arguments as they are, also those that the host will refu
   expect(fromToolUse({ type: 'tool_use', id: 'c1', name: 'forecast', input: 'Oslo' }).arguments).toBe('Oslo')
 })
 
+it('a call in the words of another agent is understood where the tools are known', () => {
+  const fetched: ToolDefinition = { ...forecast, name: 'weather_forecast' }
+  const block = { type: 'tool_use', id: 'c1', name: 'mcp:weather.forecast', input: { city: 'Oslo' } } as const
+  expect(fromToolUse(block, { tools: [fetched] })).toEqual({ id: 'c1', name: 'weather_forecast', arguments: { city: 'Oslo' } })
+  expect(fromToolUse(block).name).toBe('mcp:weather.forecast')
+})
+
 it('a result answers its call: content before data, data as JSON, images as images', () => {
   expect(toToolResult({ type: 'output', data: 'sunny', metadata })).toEqual({ type: 'tool_result', tool_use_id: 'c1', content: 'sunny' })
   expect(toToolResult({ type: 'output', data: { t: 3 }, metadata }).content).toBe('{"t":3}')

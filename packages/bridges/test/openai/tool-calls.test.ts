@@ -1,4 +1,4 @@
-import type { Outcome } from '@bulkhead/contract'
+import type { JsonObject, Outcome, ToolDefinition } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
 
@@ -20,6 +20,20 @@ describe('calls of a model', () => {
   it('takes null for absent where the tool was strict', () => {
     expect(fromToolCall(call('{"city":"Oslo","days":null}'), { strict: true }).arguments).toEqual({ city: 'Oslo' })
   })
+})
+
+it('a model that words a call as another agent taught it is understood where the tools are known', () => {
+  const read = toolOf('read', { path: { type: 'string' } })
+  const taught = { id: 'c1', type: 'function' as const, function: { name: 'read_file', arguments: '{"file_path":"a","limit":null}' } }
+  expect(fromToolCall(taught, { tools: [read] })).toEqual({ id: 'c1', name: 'read', arguments: { path: 'a', limit: null } })
+  expect(fromToolCall(taught, { tools: [read], strict: true }).arguments).toEqual({ path: 'a' })
+  expect(fromToolCall(taught)).toEqual({ id: 'c1', name: 'read_file', arguments: { file_path: 'a', limit: null } })
+  expect(fromToolCall(taught, { tools: [read, toolOf('read_file', {})] }).name).toBe('read_file')
+})
+
+const toolOf = (name: string, properties: JsonObject): ToolDefinition => ({
+  name, label: name, description: name, requires: {}, mode: 'read', kind: 'read', gated: false, idempotent: true, executor: 'local',
+  inputSchema: { type: 'object', properties },
 })
 
 describe('results for a model', () => {

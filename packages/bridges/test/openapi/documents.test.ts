@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manifestSchema, type ConfigFile, type LayerConfig } from '@bulkhead/contract'
@@ -104,6 +105,20 @@ it.each([
   }],
 ])('says of a document that it %s', async (message, make) => {
   expect(await offer({ shop: { document: make(), baseUrl: BASE } })).toMatchObject({ extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining(message) }] })
+})
+
+it('of a project nothing is used but what was looked at', async () => {
+  documents = new OpenapiDocuments({ workspace: realpathSync(folder), home: join(folder, 'nowhere') })
+  write(PATHS)
+  const digest = hash('sha512', readFileSync(join(folder, 'a.json')))
+  const ofProject = (trusted?: ReadonlyMap<string, string | null>) => documents.offer({
+    merged: {}, layers: [{ layer: 'project', location: 'project.json', config: { openapi: { shop: { document: 'a.json', baseUrl: BASE } } } }],
+  }, trusted)
+  expect((await ofProject(new Map([['shop', digest]]))).extensions).toMatchObject([{ layer: 'project' }])
+  const changed = { extensions: [], diagnostics: [{ code: 'ConfigInvalid', message: expect.stringContaining('has changed since') }] }
+  for (const other of [undefined, new Map(), new Map([['shop', null]]), new Map([['other', digest]])]) expect(await ofProject(other)).toMatchObject(changed)
+  writeFileSync(join(folder, 'a.json'), ' ', { flag: 'a' })
+  expect(await ofProject(new Map([['shop', digest]]))).toMatchObject(changed)
 })
 
 it('lets a project switch off what the user has, and nothing else', async () => {

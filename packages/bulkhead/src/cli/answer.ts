@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { BulkheadError, ERRORS, givesAdvice, messageOf, visibleJson, visibleText } from '@bulkhead/contract/plain'
+import { BulkheadError, ERRORS, givesAdvice, visibleJson, visibleText } from '@bulkhead/contract/plain'
 import { UsageError } from './usage-error.ts'
 
 /** JSON for programs, and no less readable for people: nothing in it hides or repaints. */
@@ -16,17 +16,19 @@ export async function answering(json: boolean | undefined, work: () => Promise<n
     return await work()
   } catch (error) {
     if (error instanceof UsageError) throw error
-    if (!BulkheadError.is(error)) {
-      process.stderr.write(`InternalError ${messageOf(error)}\n`)
-      return 1
-    }
-    const { code, message, data } = error
-    const { cure } = ERRORS[code]
-    if (json) printJson({ error: { code, message, cure, ...(data !== undefined && { data }) } })
-    else {
-      const said = `${styleText('red', code, { stream: process.stderr })} ${visibleText(message, { keepLines: true })}\n`
-      process.stderr.write(givesAdvice(message) ? said : `${said}  cure: ${cure}\n`)
-    }
+    const fault = BulkheadError.from(error)
+    if (json) printJson({ error: faultJson(fault) })
+    else process.stderr.write(faultText(fault))
     return 1
   }
+}
+
+/** What was refused, and what cures it, for programs. */
+export const faultJson = ({ code, message, data }: BulkheadError): object =>
+  ({ code, message, cure: ERRORS[code].cure, ...(data !== undefined && { data }) })
+
+/** The same for a person, who reads it on standard error. */
+export function faultText({ code, message }: BulkheadError): string {
+  const said = `${styleText('red', code, { stream: process.stderr })} ${visibleText(message, { keepLines: true })}\n`
+  return givesAdvice(message) ? said : `${said}  cure: ${ERRORS[code].cure}\n`
 }

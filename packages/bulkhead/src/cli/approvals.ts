@@ -6,12 +6,15 @@ import { accountName } from '../account-name.ts'
 import { answering, printJson } from './answer.ts'
 import { approvalDetails, approvalTable } from './approval-words.ts'
 import type { Command } from './command.ts'
-import { readOptions } from './host-options.ts'
+import { HOME_OPTIONS, readOptions, refuseForeignOptions } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 import { withStore } from './with-store.ts'
 
 /** Fewer characters of an id are more likely a slip than a choice. */
 const LEAST_ID_CHARS = 4
+const OPTIONS_OF = new Map([
+  ['list', ['project', 'workspace', 'all', 'tool', 'ended']], ['show', []], ['revoke', ['project', 'workspace', 'all', 'tool']],
+])
 
 export const approvals: Command = {
   usage: `bulkhead approvals list [--project DIR | --all] [--tool NAME] [--ended] [--json] [--home DIR]
@@ -22,7 +25,7 @@ bulkhead approvals revoke (ID… | --tool NAME | --all) [--project DIR] [--json]
   revoke          takes them back: a host that runs asks again with its very next call
 
   ID              as the list shows it, or the beginning of it
-  --project DIR   those of this project (default: this folder)
+  --project DIR   those of this project (default: this folder); --workspace DIR is the same
   --all           those of every project; to revoke, all of them
   --tool NAME     those of this tool
   --ended         those that have expired or were revoked too
@@ -35,10 +38,11 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
 
   async run(args) {
     const { values, positionals: [act, ...ids] } = readOptions(args, {
+      ...HOME_OPTIONS, workspace: { type: 'string' },
       project: { type: 'string' }, all: { type: 'boolean' }, tool: { type: 'string' }, ended: { type: 'boolean' },
     })
+    refuseForeignOptions('approvals', act, OPTIONS_OF, values)
     const { json = false, project = values.workspace, all = false, tool, ended = false, home } = values
-    if (values['trust-project']) throw new UsageError('--trust-project is for commands that read the project; approvals are kept elsewhere.')
     if (all && project !== undefined && act === 'list') throw new UsageError('--all and --project contradict each other.')
     const where = async (): Promise<ApprovalFilter> => all && project === undefined ? { everywhere: true } : { workspace: await folder(project) }
     const inBook = (use: (book: ApprovalBook) => Promise<readonly Approval[]>, print: (found: readonly Approval[]) => string) =>

@@ -6,17 +6,18 @@ import { printJson } from './answer.ts'
 import { exportLines, openExport } from './audit-export.ts'
 import { auditTable, latestEntries } from './audit-tail.ts'
 import type { Command } from './command.ts'
-import { readOptions } from './host-options.ts'
+import { HOME_OPTIONS, readOptions, refuseForeignOptions } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 import { withStore } from './with-store.ts'
 
 const LATEST = 20
+const OPTIONS_OF = new Map([['verify', ['anchor']], ['tail', ['count', 'all']], ['show', []], ['export', []]])
 
 export const audit: Command = {
   usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
 bulkhead audit tail [--count N] [--all] [--json] [--home DIR]
-bulkhead audit show POSITION [--home DIR]
-bulkhead audit export [--home DIR]`,
+bulkhead audit show POSITION [--json] [--home DIR]
+bulkhead audit export [--json] [--home DIR]`,
   details: `  verify   finds the first record that was changed, dropped or moved, here or in an exported FILE
   tail     the latest records of calls, people, sessions and faults
   show     one record, whole
@@ -25,17 +26,19 @@ bulkhead audit export [--home DIR]`,
   --anchor POSITION:LINK   a link that was noted before, elsewhere: shows an audit that was made anew as a whole
   --count N                how many records (default: ${LATEST})
   --all                    also how extensions started and stopped
-  --json                   print JSON
+  --json                   print JSON, as show and export do anyway
   --home DIR               the folder of the global layer (default: ~/.bulkhead)
 
 Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals: [act, operand, ...more] } = readOptions(args, {
+      ...HOME_OPTIONS,
       anchor: { type: 'string' }, count: { type: 'string' }, all: { type: 'boolean' },
     })
     if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much.`)
     const json = values.json === true
+    refuseForeignOptions('audit', act, OPTIONS_OF, values)
     switch (act) {
       case 'verify': {
         const anchor = readAnchor(values.anchor)
@@ -63,7 +66,7 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
 }
 
 function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
-  if (json) process.stdout.write(`${JSON.stringify(verdict)}\n`)
+  if (json) printJson(verdict)
   else if (verdict.ok) {
     process.stdout.write(`${styleText('green', 'whole')} ${verdict.records} records. Note this to find a change of all of it later:\n`
       + `  --anchor ${verdict.last}:${verdict.link}\n`)

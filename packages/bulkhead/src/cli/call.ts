@@ -1,24 +1,24 @@
 import { styleText } from 'node:util'
-import { visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import { CALL_LIMITS, visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
 import { printJson } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
-import { canAsk, COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
-import { nameOfTool } from './tool-name.ts'
+import { canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, terminal } from './host-options.ts'
+import { meantCall } from './meant-call.ts'
 import { UsageError } from './usage-error.ts'
 
 export const call: Command = {
   usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       the arguments, a JSON object (default: {})
   --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
-  --timeout MS      deadline of the call
+  --timeout MS      deadline of the call, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: of the configuration, else of the tool)
 ${COMMON_DETAILS}
 
 Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' } })
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' } })
     const [name, ...more] = positionals
     if (name === undefined) throw new UsageError('Which tool? Name it after "call".')
     if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
@@ -26,7 +26,7 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
 
     const host = await openHost(values, true)
     try {
-      const outcome = await callOnce(host, { ...request, name: await nameOfTool(host, name, true) })
+      const outcome = await callOnce(host, await meantCall(host, request, true))
       print(outcome, values.json === true)
       if (outcome.type === 'output') return 0
       tellFaults(outcome.error.code, host.diagnostics)
@@ -86,6 +86,6 @@ function print(outcome: Outcome, json: boolean): void {
 function readTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const ms = Number(text)
-  if (!Number.isInteger(ms) || ms < 1) throw new UsageError(`--timeout must be a whole number of milliseconds, not "${text}".`)
-  return ms
+  if (Number.isInteger(ms) && ms >= 1 && ms <= CALL_LIMITS.maxTimeoutMs) return ms
+  throw new UsageError(`--timeout must be a whole number of milliseconds from 1 to ${CALL_LIMITS.maxTimeoutMs}, not "${text}".`)
 }

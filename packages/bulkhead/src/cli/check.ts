@@ -8,7 +8,7 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
-import { HOME_DETAILS, readOptions } from './host-options.ts'
+import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { extensionLines } from './plan-text.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -24,7 +24,7 @@ against what is asked of every extension. Nothing is written; tools are called w
 Exit code: 0 when it conforms, 1 when it does not, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals: [dir, ...more] } = readOptions(args, { config: { type: 'string' } })
+    const { values, positionals: [dir, ...more] } = readOptions(args, { ...HOME_OPTIONS, config: { type: 'string' } })
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "check".')
     const config = readConfig(values.config)
     const { extension, files, warnings } = await readExtensionFolder(dir, values.home)

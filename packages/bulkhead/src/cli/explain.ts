@@ -5,8 +5,8 @@ import { jsonText } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
-import { COMMON_DETAILS, openHost, readOptions, terminal } from './host-options.ts'
-import { nameOfTool } from './tool-name.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, terminal } from './host-options.ts'
+import { meantCall } from './meant-call.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -22,7 +22,7 @@ Prints the chain that would decide the call, and what would change the answer. N
 Exit code: 0 when it would be allowed, or a person would be asked; 1 when it would be refused; 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals: [name, ...more] } = readOptions(args, { args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' } })
+    const { values, positionals: [name, ...more] } = readOptions(args, { ...COMMON_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' } })
     if (name === undefined) throw new UsageError('Which tool? Name it after "explain".')
     if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
     const call = { id: 'cli', name, arguments: readArguments(values.args) }
@@ -30,9 +30,9 @@ Exit code: 0 when it would be allowed, or a person would be asked; 1 when it wou
     const interactor = terminal()
     const host = await openHost(values, true)
     try {
-      const called = await nameOfTool(host, name, values.connect === true)
+      const meant = await meantCall(host, call, values.connect === true)
       const session = await host.openSession({ ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}) })
-      const explanation = await session.explain({ ...call, name: called })
+      const explanation = await session.explain(meant)
       process.stdout.write(values.json ? jsonText(explanation) : toText(explanation))
       tellFaults(explanation.code, host.diagnostics)
       return explanation.decision === 'deny' ? 1 : 0

@@ -10,14 +10,18 @@ import { createTerminalInteractor } from '../terminal/terminal-interactor.ts'
 import { userCacheFolder } from '../user-cache.ts'
 import { UsageError } from './usage-error.ts'
 
-const COMMON = {
-  'json': { type: 'boolean' },
+/** Of commands that have nothing to do with a project. */
+export const HOME_OPTIONS = {
+  json: { type: 'boolean' },
+  home: { type: 'string' },
+} as const satisfies ParseArgsConfig['options']
+
+export const COMMON_OPTIONS = {
+  ...HOME_OPTIONS,
   'workspace': { type: 'string' },
-  'home': { type: 'string' },
   'trust-project': { type: 'boolean' },
 } as const satisfies ParseArgsConfig['options']
 
-/** Of commands that have nothing to do with a project. */
 export const HOME_DETAILS = `  --json            print JSON
   --home DIR        the folder of the global layer (default: ~/.bulkhead)`
 
@@ -26,14 +30,23 @@ export const COMMON_DETAILS = `  --json            print JSON
   --home DIR        the folder of the global layer (default: ~/.bulkhead)
   --trust-project   read the project's own layer this once, without asking`
 
-/** Reads options the way every command does. Anything it does not know is wrong usage. */
+/** Reads options the way every command does. Anything that the command does not know is wrong usage. */
 export function readOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(args: readonly string[], options: Options) {
   try {
-    return parseArgs({ args: [...args], options: { ...COMMON, ...options }, allowPositionals: true, strict: true })
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
   } catch (error) {
     // What Node says beyond the first sentence is about arguments that begin with a dash.
     throw new UsageError(messageOf(error).replace(/ To specify a positional argument.*$/s, ''))
   }
+}
+
+/** Of a command that does several things, each with options of its own: one that goes with another is not passed over. */
+export function refuseForeignOptions(
+  command: string, act: string | undefined, optionsOf: ReadonlyMap<string, readonly string[]>, values: Readonly<Record<string, unknown>>,
+): void {
+  const own = optionsOf.get(act ?? '')
+  const foreign = own && Object.keys(values).find((name) => !own.includes(name) && !Object.hasOwn(HOME_OPTIONS, name))
+  if (foreign !== undefined) throw new UsageError(`--${foreign} does not go with "${command} ${act}".`)
 }
 
 /** A person can be asked only when both ends are a terminal. */

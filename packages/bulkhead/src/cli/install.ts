@@ -1,7 +1,7 @@
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { agree } from './consent.ts'
-import { COMMON_DETAILS, readOptions, terminal } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal } from './host-options.ts'
 import { acceptor, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { planJson, planText } from './plan-text.ts'
 import { UsageError } from './usage-error.ts'
@@ -22,7 +22,7 @@ ${COMMON_DETAILS}
 Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refused, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
     const [spec, ...more] = positionals
     if (spec === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or package after "install".')
     return answering(values.json, async () => {

@@ -1,13 +1,12 @@
-import { realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { BulkheadError } from '@bulkhead/contract'
 import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
 import { decideTrust } from '../project-trust.ts'
-import { workspaceFault } from '../workspace-fault.ts'
 import { terminal } from './host-options.ts'
 import { createProgress, type Progress } from './progress.ts'
+import { workspaceFolder } from './workspace-folder.ts'
 
 export const INSTALLER_OPTIONS = {
   'project': { type: 'boolean' },
@@ -28,7 +27,7 @@ export interface InstallerValues {
 
 /** Installing into a project reads what is there, so it must be trusted as for anything else. */
 export async function openInstaller(values: InstallerValues): Promise<{ readonly installer: Installer; readonly progress: Progress }> {
-  const workspace = folderOf(values.workspace ?? process.cwd())
+  const workspace = workspaceFolder(values.workspace)
   const loader = loaderOptions(homeFolder(values.home))
   const layer = values.project ? 'project' as const : 'global' as const
   if (layer === 'project' && !values['trust-project'] && !await isTrusted(loader, workspace)) {
@@ -57,13 +56,5 @@ export function acceptor(): string {
   } catch {
     // A user without an entry, as in many containers.
     return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
-}
-
-function folderOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch (error) {
-    throw workspaceFault(path, error)
   }
 }

@@ -9,7 +9,7 @@ import { UsageError } from './usage-error.ts'
  * is told, and never thrown.
  */
 export async function main(argv: readonly string[], beforeLoading?: () => void): Promise<number> {
-  const [name, ...rest] = argv
+  const [name, ...rest] = argv[0] === 'help' && argv.length > 1 ? [...argv.slice(1), '--help'] : argv
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     process.stdout.write(help())
     return name === undefined ? 2 : 0

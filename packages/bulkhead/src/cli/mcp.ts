@@ -5,7 +5,7 @@ import { CORE_VERSION } from '../version.ts'
 import { readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
-import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
 export const mcp: Command = {
@@ -24,7 +24,7 @@ error. Whoever starts the command may use the tools: there is no other sign-in.
 Exit code: 0 when the client has gone, 1 when the host could not be opened, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' } })
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' } })
     if (positionals.length > 0) throw new UsageError(`"mcp" takes no further words, but got "${positionals.join(' ')}".`)
     if (values.json) throw new UsageError('"mcp" has nothing to print: standard output is the protocol.')
     const mode = readMode(values.mode)

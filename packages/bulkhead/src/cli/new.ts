@@ -15,7 +15,7 @@ export const newExtension: Command = {
 Writes a manifest and a module that work: a tool that counts the words of a file. Change both as you need.`,
 
   async run(args) {
-    const { values, positionals: [dir, ...more] } = readOptions(args, {})
+    const { values, positionals: [dir, ...more] } = readOptions(args, { json: { type: 'boolean' } })
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "new".')
     const folder = resolve(dir)
     const id = basename(folder)

@@ -2,7 +2,7 @@ import type { LockEntry } from '@bulkhead/contract'
 import type { Installer, NewerVersion } from '@bulkhead/loader'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
@@ -12,10 +12,10 @@ export const outdated: Command = {
   details: `${INSTALLER_DETAILS}
 ${COMMON_DETAILS}
 
-Exit code: 0 when nothing is outdated, 1 when something is.`,
+Exit code: 0 when nothing is outdated, 1 when something is, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, INSTALLER_OPTIONS)
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS })
     if (positionals.length > 0) throw new UsageError(`"outdated" takes no further words, but got "${positionals.join(' ')}".`)
     return answering(values.json, async () => {
       const { installer } = await openInstaller(values)

@@ -5,7 +5,7 @@ import { BulkheadError, messageOf } from '@bulkhead/contract'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
-import { HOME_DETAILS, readOptions } from './host-options.ts'
+import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { UsageError } from './usage-error.ts'
@@ -21,7 +21,7 @@ earlier tarballs are left out, and what "files" of package.json does not name; w
 module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead.sigstore.json beside it, pack again.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { out: { type: 'string' } })
+    const { values, positionals } = readOptions(args, { ...HOME_OPTIONS, out: { type: 'string' } })
     const [dir, ...more] = positionals
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "pack".')
     return answering(values.json, async () => {

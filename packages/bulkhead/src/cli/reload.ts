@@ -1,10 +1,10 @@
 import { styleText } from 'node:util'
 import { visibleText, type Diagnostic } from '@bulkhead/contract'
 import type { ExtensionStatus, ReloadChange } from '@bulkhead/host'
-import { jsonText } from './answer.ts'
+import { faultJson, jsonText } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
-import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
 import { table } from './table.ts'
 
 export const reload: Command = {
@@ -19,7 +19,7 @@ itself when it watches, or when its embedder calls reload(); this command does n
 Exit code: 0 when all stand, 1 when one does not, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, {})
+    const { values, positionals } = readOptions(args, COMMON_OPTIONS)
     const host = await openHost(values)
     try {
       const loaded = host.extensions().filter(({ standing }) => standing === 'offered')
@@ -41,7 +41,7 @@ Exit code: 0 when all stand, 1 when one does not, 2 for wrong usage.`,
 
 function toJson(changes: readonly ReloadChange[], diagnostics: readonly Diagnostic[]): string {
   const plain = changes.map(({ extension, layer, error }) =>
-    ({ extension, layer, stands: error === undefined, ...(error ? { error: { code: error.code, message: error.message } } : {}) }))
+    ({ extension, layer, stands: error === undefined, ...(error ? { error: faultJson(error) } : {}) }))
   return jsonText({ extensions: plain, diagnostics })
 }
 

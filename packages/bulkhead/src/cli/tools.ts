@@ -2,7 +2,7 @@ import type { ToolListing } from '@bulkhead/contract'
 import { jsonText } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
-import { COMMON_DETAILS, openHost, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
 import { requirementWords } from './requirement-words.ts'
 import { serverJson, serverTable } from './server-rows.ts'
 import { table } from './table.ts'
@@ -17,7 +17,7 @@ LAYER is where a tool comes from, MODE what it does at most, GATED whether each 
 manifest says no), INTEGRITY what vouches for its bytes, SHADOWS which others of the name it hides, MAY what it can reach.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { connect: { type: 'boolean' } })
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, connect: { type: 'boolean' } })
     if (positionals.length > 0) throw new UsageError(`"tools" takes no further words, but got "${positionals.join(' ')}".`)
     const host = await openHost(values)
     try {

@@ -6,13 +6,14 @@ import { homeFolder } from '../home-folder.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../loader-options.ts'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { HOME_DETAILS, readOptions } from './host-options.ts'
+import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
 export const trustRoot: Command = {
   usage: 'bulkhead trust-root [--refresh [--mirror URL --tuf-root FILE]] [--use FILE] [--reset] [--json] [--home DIR]',
   details: `  --refresh         fetch the newest root from a TUF repository, by default that of the public sigstore instance
-  --mirror URL      another repository, with --tuf-root FILE: the root metadata to begin with
+  --mirror URL      another repository
+  --tuf-root FILE   the root metadata to begin with there
   --use FILE        a root of one's own, such as that of a private sigstore instance
   --reset           the root that ships with Bulkhead again
 ${HOME_DETAILS}
@@ -21,10 +22,12 @@ The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the roo
 
   async run(args) {
     const { values, positionals } = readOptions(args, {
+      ...HOME_OPTIONS,
       'refresh': { type: 'boolean' }, 'mirror': { type: 'string' }, 'tuf-root': { type: 'string' }, 'use': { type: 'string' }, 'reset': { type: 'boolean' },
     })
     const asked = [values.refresh, values.use !== undefined, values.reset].filter((is) => is === true)
-    if (positionals.length > 0 || asked.length > 1) throw new UsageError('Name at most one of --refresh, --use and --reset.')
+    if (asked.length > 1) throw new UsageError('Name at most one of --refresh, --use and --reset.')
+    if (positionals.length > 0) throw new UsageError(`"trust-root" takes no further words, but got "${positionals.join(' ')}".`)
     if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) throw new UsageError('--mirror and --tuf-root go with --refresh.')
     const home = homeFolder(values.home)
     const path = join(home, TRUST_ROOT_FILE)
@@ -52,7 +55,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new BulkheadError('InstallSourceInvalid', `"${path}" cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new BulkheadError('InstallSourceInvalid', `"${path}" cannot be read: ${messageOf(error)}. Name a file with a trusted root of sigstore, as JSON.`, { cause: error })
   }
 }
 

@@ -6,7 +6,7 @@ import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
 import { jsonText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { readOptions } from './host-options.ts'
+import { HOME_OPTIONS, readOptions } from './host-options.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -14,7 +14,7 @@ const DECISIONS = { decline: 'declined', once: 'once', revoke: 'revoked' } as co
 
 export const trust: Command = {
   usage: 'bulkhead trust [PATH] [--decline | --once | --revoke | --list] [--json] [--home DIR]',
-  details: `  PATH        the project (default: this folder)
+  details: `  PATH        the project (default: this folder); --workspace PATH is the same
   --decline   its own tools and settings are never read
   --once      they are used by the next start, and by no other
   --revoke    takes back whatever was said
@@ -26,16 +26,17 @@ Without one of these the project is trusted as it is now: when its tools or sett
 
   async run(args) {
     const { values, positionals } = readOptions(args, {
+      ...HOME_OPTIONS, workspace: { type: 'string' },
       decline: { type: 'boolean' }, once: { type: 'boolean' }, revoke: { type: 'boolean' }, list: { type: 'boolean' },
     })
     const asked = (['decline', 'once', 'revoke', 'list'] as const).filter((name) => values[name])
     if (asked.length > 1) throw new UsageError(`One thing at a time: ${asked.map((name) => `--${name}`).join(' and ')} contradict each other.`)
-    if (values['trust-project']) throw new UsageError('--trust-project is for commands that read the project; this one says whether they may.')
-    if (positionals.length > 1) throw new UsageError(`One project at a time: "${positionals.slice(1).join(' ')}" is too much.`)
+    const paths = [...positionals, ...(values.workspace === undefined ? [] : [values.workspace])]
+    if (paths.length > 1) throw new UsageError(`One project at a time: "${paths.slice(1).join(' ')}" is too much.`)
     const loader = createLoader(loaderOptions(homeFolder(values.home)))
     const [what] = asked
     if (what === 'list') return list(loader, values.json === true)
-    const path = resolve(positionals[0] ?? values.workspace ?? '.')
+    const path = resolve(paths[0] ?? '.')
     const record = await loader.trust.decide(path, what === undefined ? 'trusted' : DECISIONS[what])
     process.stdout.write(values.json ? jsonText(record) : `${sentence(record)}\n`)
     return 0

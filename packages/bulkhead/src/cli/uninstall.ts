@@ -1,7 +1,7 @@
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
-import { INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
+import { openInstaller } from './installer-options.ts'
 import { UsageError } from './usage-error.ts'
 
 export const uninstall: Command = {
@@ -11,7 +11,7 @@ export const uninstall: Command = {
 ${COMMON_DETAILS}`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, INSTALLER_OPTIONS)
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, project: { type: 'boolean' } })
     const [id, ...more] = positionals
     if (id === undefined || more.length > 0) throw new UsageError('Name one extension after "uninstall".')
     return answering(values.json, async () => {

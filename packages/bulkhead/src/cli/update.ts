@@ -1,25 +1,25 @@
 import { BulkheadError } from '@bulkhead/contract'
-import { answering, printJson } from './answer.ts'
+import { answering, faultJson, faultText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { agree } from './consent.ts'
-import { COMMON_DETAILS, readOptions, terminal } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal } from './host-options.ts'
 import { CONSENT_DETAILS, CONSENT_OPTIONS } from './install.ts'
 import { acceptor, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { newerVersions } from './outdated.ts'
 import { planJson, planText } from './plan-text.ts'
 
 export const update: Command = {
-  usage: 'bulkhead update [ID …] [--dry-run] [--accept DIGEST] [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead update [ID…] [--yes] [--accept DIGEST] [--dry-run] [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  ID                only these; without one, everything that came from a registry
 ${CONSENT_DETAILS}
 ${INSTALLER_DETAILS}
 ${COMMON_DETAILS}
 
 What may do no more than before, and is by the same signer, is taken as it is. More powers need a person, and by
-default a new major version. Exit code: 0 when all is up to date, 1 when something was refused.`,
+default a new major version. Exit code: 0 when all is up to date, 1 when something was refused, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
     return answering(values.json, async () => {
       const { installer, progress } = await openInstaller(values)
       const accepted = installer.accepted()
@@ -41,10 +41,10 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
           results.push({ updated: !values['dry-run'], from: newer.current, ...planJson(plan) })
         } catch (error) {
           // One that is refused does not keep the others.
-          const { code, message } = BulkheadError.from(error)
+          const fault = BulkheadError.from(error)
           refused++
-          results.push({ updated: false, id: newer.id, from: newer.current, version: newer.latest, error: { code, message } })
-          if (!values.json) process.stderr.write(`${code} ${message}\n`)
+          results.push({ updated: false, id: newer.id, from: newer.current, version: newer.latest, error: faultJson(fault) })
+          if (!values.json) process.stderr.write(faultText(fault))
         }
       }
       if (values.json) printJson({ updates: results })

@@ -1,11 +1,11 @@
 import { createLoader, inspectPackage } from '@bulkhead/loader'
-import { realpathSync } from 'node:fs'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
+import { workspaceFolder } from './workspace-folder.ts'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
-import { COMMON_DETAILS, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { table } from './table.ts'
@@ -16,10 +16,10 @@ export const verify: Command = {
   details: `  DIR|TGZ           a folder or a tarball; without one, everything that is installed here
 ${COMMON_DETAILS}
 
-Exit code: 0 when all of it is what it should be, 1 when something is not.`,
+Exit code: 0 when all of it is what it should be, 1 when something is not, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, {})
+    const { values, positionals } = readOptions(args, COMMON_OPTIONS)
     const [path, ...more] = positionals
     if (more.length > 0) throw new UsageError('Name one folder or tarball after "verify", or nothing.')
     // What is remembered of earlier starts is what is being verified.
@@ -37,7 +37,7 @@ Exit code: 0 when all of it is what it should be, 1 when something is not.`,
 
 async function verifyInstalled(values: { readonly 'workspace'?: string | undefined; readonly 'trust-project'?: boolean | undefined; readonly 'json'?: boolean | undefined }, loader: ReturnType<typeof createLoader>): Promise<number> {
   const { extensions, diagnostics, trustRoot } = await loader.load({
-    workspace: realpathSync(values.workspace ?? process.cwd()), trust: values['trust-project'] ? 'once' : 'declined',
+    workspace: workspaceFolder(values.workspace), trust: values['trust-project'] ? 'once' : 'declined',
   })
   const strangers = extensions.filter(({ layer }) => layer !== 'bundled')
   if (values.json) {

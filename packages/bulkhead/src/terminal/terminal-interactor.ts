@@ -1,18 +1,23 @@
 import type { Readable, Writable } from 'node:stream'
 import type { InteractionResponse, Interactor } from '@bulkhead/contract'
+import { forms, requireOptions, type OptionForms } from '@bulkhead/contract/plain'
 
 export interface TerminalStreams {
   readonly input: Readable
   readonly output: Writable
 }
 
+const STREAMS: OptionForms<TerminalStreams> = { input: forms.having('read', 'on'), output: forms.having('write', 'on') }
+
 /**
  * A person at a terminal. Asks on standard error and reads standard input, so that standard output stays the answer. There
- * is one terminal: questions of several sessions come one after the other.
+ * is one terminal: questions of several sessions come one after the other. Throws ConfigInvalid.
  */
 export function createTerminalInteractor(
-  { input, output }: TerminalStreams = { input: process.stdin, output: process.stderr },
+  streams: TerminalStreams = { input: process.stdin, output: process.stderr },
 ): Interactor {
+  requireOptions('createTerminalInteractor', streams, STREAMS, 'input', 'output')
+  const { input, output } = streams
   let last: Promise<unknown> = Promise.resolve()
   return {
     interact({ request, source }, signal): Promise<InteractionResponse> {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { configFileSchema } from '@bulkhead/contract'
+import { configFileSchema, type JsonObject } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
@@ -82,6 +82,19 @@ it('starts a server with the first session, offers its tools, and asks before ea
   expect(await call('ship_ask')).toMatchObject({ data: '{"action":"accept","content":{"port":"said","sure":true}}' })
   const large = await call('ship_large', { bytes: 300_000 })
   expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
+})
+
+it('a tool whose arguments are marked with a format of another world is offered all the same', async () => {
+  const inputSchema = { type: 'object', properties: { what: { type: 'string', format: 'regex' }, count: { type: 'integer', format: 'int32' } } }
+  writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools: [{ name: 'find', inputSchema }] }))
+  const server = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.ts')
+  configure({ mcp: { ship: { type: 'local', command: [process.execPath, server, join(folder, 'script.json')] } } })
+  const host = await open()
+  const session = await host.openSession({ mode: 'yolo' })
+  expect(host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship')).toEqual([])
+  const call = (args: JsonObject) => session.call({ id: 'a', name: 'ship_find', arguments: args })
+  expect(await call({ what: '(' })).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
+  expect(await call({ count: 2 ** 40 })).toMatchObject({ error: { code: 'InputInvalid' } })
 })
 
 it('asks again in the middle of a session when a server describes its tool in other words', async () => {

@@ -29,7 +29,7 @@ it('offers each operation as a tool, asks before it is called, and gives the ans
     content: [{ type: 'text', text: `GET ${ground.shop.url}/v1/orders/7 → 200\n\n{"method":"GET","url":"/v1/orders/7"}` }],
     details: { status: 200, method: 'GET', url: `${ground.shop.url}/v1/orders/7` },
   })
-  expect(shown).toMatchObject([{ request: { approval: { origin: `OpenAPI document shop of the global configuration: ${ground.shop.url}/v1` } } }])
+  expect(shown).toMatchObject([{ request: { approval: { origin: `OpenAPI document shop of the global configuration: GET ${ground.shop.url}/v1/orders/{id}` } } }])
   await call('getOrder', { id: '8' })
   expect(shown).toHaveLength(1)
   expect(await call('createOrder', { body: { item: 'rope', note: null, parts: [{ item: 'thread' }] } })).toMatchObject({ data: { status: 200 } })

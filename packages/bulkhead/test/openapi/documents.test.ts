@@ -56,6 +56,31 @@ it('a host that watches takes a changed document over by itself', async () => {
   await vi.waitUntil(() => namesOf(host).join() === 'newest', { timeout: 60_000 })
 })
 
+it('what cannot be judged is left out with its reason, and the rest is offered', async () => {
+  const taking = (operationId: string, schema: object, description = 'x') =>
+    ({ post: { operationId, description, requestBody: { content: { 'application/json': { schema } } } } })
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+  ground.inHome(shopDocument({
+    paths: {
+      '/loop': taking('loop', ref('Loop')), '/each': taking('each', ref('One')), '/slow': taking('slow', { type: 'string', pattern: '(a+)+\\1$' }),
+      '/odd': taking('odd', { type: 'file' }), '/tree': taking('tree', ref('Tree')), '/hidden': taking('hidden', {}, 'Reads\u202e \u200bit.'),
+      '/outside': taking('outside', { $ref: 'https://evil.example/schema.json' }),
+    },
+    components: { schemas: {
+      Loop: { allOf: [ref('Loop')] }, One: { anyOf: [ref('Other')] }, Other: { anyOf: [ref('One')] }, Tree: { type: 'object', properties: { of: ref('Tree') } },
+    } },
+  }))
+  ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
+  const host = await ground.open()
+  expect(namesOf(host)).toEqual(['hidden', 'tree'])
+  expect(host.tool('hidden')!.description).toMatch(/^Reads[\x20-\x7e]+it\.$/)
+  const reasons = host.diagnostics.map(({ severity, code, path }) => `${severity} ${code} ${path.split('/').slice(0, 3).join('/')}`)
+  expect(reasons.toSorted()).toEqual([
+    'error ConfigSchemaInvalid /tools/each', 'error ConfigSchemaInvalid /tools/loop', 'error ConfigSchemaInvalid /tools/odd', 'error ConfigSchemaInvalid /tools/slow',
+    'error ShapeInvalid /openapi/shop', 'warning TextSuspicious /tools/hidden',
+  ])
+})
+
 it('rules name an operation by where it comes from', async () => {
   ground.inHome(shopDocument())
   const rule = (operation: string, action: 'allow' | 'deny') => ({ permission: `openapi:shop:${operation}`, pattern: '*', action })

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import type { LockedTool } from '../names.ts'
+import type { ToolDefinition } from '../tool-definition.ts'
 
 /** Names that other agents taught models, and what they are here. They lead to a tool and are never registered. */
 const TOOL_ALIASES: ReadonlyMap<string, LockedTool> = new Map<string, LockedTool>([
@@ -66,4 +67,13 @@ export function renameArguments(args: JsonObject, inputSchema: JsonObject): Json
     return [ours, value]
   })
   return renamed.every(([name]) => Object.hasOwn(args, name)) ? args : Object.fromEntries(renamed)
+}
+
+/** A call in the words of other agents, in ours: of a tool that is there, with arguments under the names it knows. */
+export function canonicalCall<Call extends { readonly name: string; readonly arguments: Json }>(
+  call: Call, toolNamed: (name: string) => Pick<ToolDefinition, 'inputSchema'> | undefined,
+): Call {
+  const name = canonicalToolName(call.name, (known) => toolNamed(known) !== undefined)
+  const tool = toolNamed(name)
+  return { ...call, name, arguments: tool && isJsonObject(call.arguments) ? renameArguments(call.arguments, tool.inputSchema) : call.arguments }
 }

@@ -32,6 +32,8 @@ export interface ConnectedServer {
   readonly address: string
   /** What the server or the document calls each tool, by the name it has here. */
   readonly tools: ReadonlyMap<string, string>
+  /** What a call of each tool really does, for people, where that is known: names and words are the stranger's own. */
+  readonly deeds?: ReadonlyMap<string, string>
 }
 
 /**
@@ -119,6 +121,11 @@ export interface LoadReport {
   /** Ordered by layer, then id. Several may have one id; a later layer shadows. */
   readonly extensions: readonly ExtensionDescriptor[]
   readonly diagnostics: readonly Diagnostic[]
+  /**
+   * Of the documents that the project names under `openapi`, the lower-case hex sha512 that its trust was judged by; null for one
+   * that could not be read.
+   */
+  readonly projectDocuments?: ReadonlyMap<string, string | null>
   readonly trustRoot?: TrustRootReport
 }
 

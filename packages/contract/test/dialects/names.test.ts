@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canonicalToolName, renameArguments } from '../../src/dialects/names.ts'
+import { canonicalCall, canonicalToolName, renameArguments } from '../../src/dialects/names.ts'
 import { LOCKED_TOOLS } from '../../src/names.ts'
 
 const registry = (...names: string[]) => (name: string) => new Set<string>([...LOCKED_TOOLS, ...names]).has(name)
@@ -60,5 +60,17 @@ describe('arguments under the names a tool knows', () => {
 
   it('never become one: of two foreign names for one, the second is left for the validation', () => {
     expect(renameArguments({ file_path: 'a', filepath: 'b' }, edit)).toStrictEqual({ path: 'a', filepath: 'b' })
+  })
+})
+
+describe('a call in the words of another agent', () => {
+  const schemas = new Map([['read', { type: 'object', properties: { path: {} } }], ['git_log', { type: 'object', properties: { file_path: {} } }]])
+  const toolNamed = (name: string) => schemas.has(name) ? { inputSchema: schemas.get(name)! } : undefined
+
+  it('is of the tool that is meant, with the arguments it knows, and is else the same', () => {
+    expect(canonicalCall({ id: 'c', name: 'read_file', arguments: { file_path: 'a' } }, toolNamed)).toEqual({ id: 'c', name: 'read', arguments: { path: 'a' } })
+    expect(canonicalCall({ name: 'mcp:git.log', arguments: { file_path: 'a' } }, toolNamed)).toEqual({ name: 'git_log', arguments: { file_path: 'a' } })
+    expect(canonicalCall({ name: 'read', arguments: 'a' }, toolNamed)).toEqual({ name: 'read', arguments: 'a' })
+    expect(canonicalCall({ name: 'write_file', arguments: { file_path: 'a' } }, toolNamed)).toEqual({ name: 'write_file', arguments: { file_path: 'a' } })
   })
 })

@@ -1,7 +1,6 @@
 import {
-  BulkheadError, CALL_LIMITS, type Clock, type ErrorCode, type OutcomeError, type ToolDefinition,
+  BulkheadError, CALL_LIMITS, untilAborted, type Clock, type ErrorCode, type OutcomeError, type ToolDefinition,
 } from '@bulkhead/contract'
-import { untilAborted } from '../waiting/cancellation.ts'
 import { failsFast, type FailureReport } from './fast-fail.ts'
 
 /** The time of the call is over, or trying again at once would meet the same fault, or ask a person twice; the next call may. */

@@ -1,5 +1,6 @@
 import {
-  BulkheadError, messageOf, type CommandClassification, type CommandSafetyPattern, type CommandSeverity,
+  BulkheadError, COMMAND_SEVERITIES, forms, messageOf, requireOptions,
+  type CommandClassification, type CommandSafetyPattern, type CommandSeverity,
 } from '@bulkhead/contract'
 import type { RE2JS } from 're2js'
 import { re2js } from '../schema/late-libraries.ts'
@@ -15,11 +16,16 @@ export type CommandClassifier = (text: string) => CommandClassification
 
 const SAFE: CommandClassification = Object.freeze({ severity: 'safe', matchedRules: Object.freeze([]) })
 
+const OPTIONS = {
+  patterns: forms.list(forms.whole({ id: forms.text, pattern: forms.text, severity: forms.oneOf(...COMMAND_SEVERITIES) })),
+}
+
 /**
  * In time linear in the text, whatever it holds: neither a command nor a pattern can hold up the host. Throws ConfigInvalid
- * for a pattern that cannot be compiled.
+ * for what is no list of patterns, and for a pattern that cannot be compiled.
  */
 export function createCommandClassifier(patterns: readonly CommandSafetyPattern[] = COMMAND_SAFETY_PATTERNS): CommandClassifier {
+  requireOptions('createCommandClassifier', { patterns }, OPTIONS)
   const rules = patterns.map((rule) => ({ rule, found: compile(rule) }))
   // One look for all of them: most commands match none. A flag that a pattern sets ends with its group.
   const any = re2js().RE2JS.compile(patterns.map(({ pattern }) => `(?:${pattern})`).join('|') || NEVER)

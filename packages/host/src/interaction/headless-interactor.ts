@@ -1,4 +1,4 @@
-import { BulkheadError, type InteractionKind, type Interactor } from '@bulkhead/contract'
+import { BulkheadError, forms, requireOptions, type InteractionKind, type Interactor } from '@bulkhead/contract'
 
 /** What a run without a person would have needed one for. */
 export interface PermissionRequired {
@@ -10,9 +10,10 @@ export interface PermissionRequired {
 
 /**
  * Nobody, and says so: every question fails at once with InteractionUnavailable, so that beside others it leaves the answer
- * to them. `report` hears of each, for whoever runs it to know which rule or approval to give beforehand.
+ * to them. `report` hears of each, for whoever runs it to know which rule or approval to give beforehand. Throws ConfigInvalid.
  */
 export function createHeadlessInteractor(report: (required: PermissionRequired) => void = () => {}): Interactor {
+  requireOptions('createHeadlessInteractor', { report }, { report: forms.method })
   return {
     async interact({ correlationId, request }) {
       const before = request.kind === 'Approve' ? `, or allow "${request.approval.tool}" by a rule or the allowlist` : ''

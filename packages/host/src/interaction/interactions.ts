@@ -1,9 +1,8 @@
 import {
-  BulkheadError, messageOf, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest,
-  type InteractionResponse, type Interactor,
+  BulkheadError, messageOf, untilAborted, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock,
+  type InteractionRequest, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
-import { untilAborted } from '../waiting/cancellation.ts'
 import { readApproval } from './answers.ts'
 import { raceInteractors } from './race.ts'
 import { Turnstile } from './turnstile.ts'

@@ -1,13 +1,16 @@
-import { BulkheadError, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
+import { BulkheadError, forms, requireOptions, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
 import { onAbort } from '../waiting/cancellation.ts'
 
 /** A person who is reached by a program: a window, a chat, a queue. */
 export interface ProgrammaticInteractor extends Interactor {
   /** Questions nobody has answered, oldest first. */
   readonly pending: readonly InteractionEnvelope[]
-  /** Hears each question as it comes. Returns what ends the subscription. */
+  /** Hears each question as it comes. Returns what ends the subscription. Throws ConfigInvalid. */
   onQuestion(listener: (envelope: InteractionEnvelope) => void): () => void
-  /** Throws InteractionAlreadyAnswered for a question that is not pending: answered, taken back, or too late. */
+  /**
+   * Throws InteractionAlreadyAnswered for a question that is not pending: answered, taken back, or too late; and ConfigInvalid for
+   * what is no response, after which the question is pending as before.
+   */
   answer(correlationId: string, response: InteractionResponse): void
 }
 
@@ -15,6 +18,9 @@ interface Pending {
   readonly envelope: InteractionEnvelope
   readonly settle: (response: InteractionResponse) => void
 }
+
+const LISTENING = { listener: forms.method }
+const ANSWER = { correlationId: forms.text, response: forms.whole({ status: forms.oneOf('accepted', 'rejected', 'timeout') }) }
 
 export function createProgrammaticInteractor(): ProgrammaticInteractor {
   const pending = new Map<string, Pending>()
@@ -24,6 +30,7 @@ export function createProgrammaticInteractor(): ProgrammaticInteractor {
       return [...pending.values()].map(({ envelope }) => envelope)
     },
     onQuestion(listener) {
+      requireOptions('onQuestion', { listener }, LISTENING, 'listener')
       const subscription = { listener }
       listeners.add(subscription)
       return () => listeners.delete(subscription)
@@ -42,6 +49,7 @@ export function createProgrammaticInteractor(): ProgrammaticInteractor {
       }
     },
     answer(correlationId, response) {
+      requireOptions('answer', { correlationId, response }, ANSWER, 'correlationId', 'response')
       const question = pending.get(correlationId)
       if (!question) {
         const message = `The question ${correlationId} is not pending: it was answered, taken back, or its time is over.`

@@ -1,4 +1,4 @@
-import { untilAborted } from '../waiting/cancellation.ts'
+import { untilAborted } from '@bulkhead/contract'
 
 /** Lets one through at a time, strictly in the order of arrival. Who gives up while waiting leaves no gap. */
 export class Turnstile {

@@ -1,6 +1,6 @@
-import { BulkheadError, checkApprovalKey, messageOf, type Clock, type CompartmentSession } from '@bulkhead/contract'
+import { BulkheadError, checkApprovalKey, messageOf, untilAborted, type Clock, type CompartmentSession } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
-import { onAbort, untilAborted } from '../waiting/cancellation.ts'
+import { onAbort } from '../waiting/cancellation.ts'
 
 /** Deriving a key is a look at the arguments; what takes longer is doing something else. */
 const DERIVATION_MS = 1_000

@@ -16,7 +16,7 @@ export function approvalRequest(
     tool: definition.name,
     label: visibleText(definition.label),
     origin: server
-      ? visibleText(`${SOURCES[server.kind]} ${server.name} of the ${origin.layer} configuration: ${server.address}`)
+      ? visibleText(`${SOURCES[server.kind]} ${server.name} of the ${origin.layer} configuration: ${whereTo(server, definition.name)}`)
       : `${origin.layer} extension ${origin.extension} ${origin.version}`,
     approvalKey: visibleText(approvalKey),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
@@ -25,3 +25,5 @@ export function approvalRequest(
     reasons: [...new Set(asks.map(({ reason }) => visibleText(reason)))],
   }
 }
+
+const whereTo = ({ deeds, address }: ConnectedServer, tool: string): string => deeds?.get(tool) ?? address

@@ -134,7 +134,8 @@ export class SessionPolicy {
     const beyond = outside(tool.grant, this.#ceiling)
     if (beyond.length === 0) return undefined
     const reason = `it may reach beyond the ceiling of the session: ${beyond.join('; ')}`
-    return deny('capability', 'CapabilityDenied', 'ceiling of the session', reason)
+    const cure = 'Call a tool that can do less, or ask the operator to raise the ceiling.'
+    return { ...deny('capability', 'CapabilityDenied', 'ceiling of the session', reason), cure }
   }
 
   #role(tool: ToolEntry): Verdict | undefined {

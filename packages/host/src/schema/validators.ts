@@ -1,5 +1,5 @@
 import type { Ajv2020, ErrorObject, Options } from 'ajv/dist/2020.js'
-import { BulkheadError, canonicalJson, messageOf, type Json, type JsonObject } from '@bulkhead/contract'
+import { BulkheadError, canonicalJson, messageOf, SCHEMA_FORMATS, type Json, type JsonObject } from '@bulkhead/contract'
 import { withinTime } from './bounded-work.ts'
 import { isWithin, quickChars } from './check-cost.ts'
 import { ajv, ajvFormats } from './late-libraries.ts'
@@ -23,12 +23,6 @@ export type SchemaCheck = (value: Json, chars?: number) => SchemaFault | undefin
 
 const CHECK_MS = 1_000
 const TOO_MUCH: SchemaFault = { path: '', keyword: '', message: `takes longer than ${CHECK_MS} ms to be held against the schema; send less` }
-
-/** Formats whose check is quick for every text. An unknown one is a fault of the schema, never silently ignored. */
-const FORMATS = [
-  'date', 'time', 'date-time', 'duration', 'uri', 'uri-reference', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'json-pointer',
-  'int32', 'int64', 'float', 'double', 'password', 'binary',
-] as const
 
 const OPTIONS: Options = {
   // An unknown keyword or format is a typing error that would let everything pass. The other strictnesses refuse what is valid.
@@ -83,7 +77,7 @@ export class Validators {
 }
 
 const compiler = (): Ajv2020 =>
-  ajvFormats().default(new (ajv().Ajv2020)(OPTIONS), [...FORMATS]).removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS)
+  ajvFormats().default(new (ajv().Ajv2020)(OPTIONS), [...SCHEMA_FORMATS]).removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS)
 
 function attempt<Value>(compile: () => Value): Value {
   try {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, CALL_LIMITS, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import type { Approval } from '../approvals/approval.ts'
 import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
@@ -16,7 +16,7 @@ import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '.
 import type { CallOptions, Proposal, ToolCall } from '../stages/receive.ts'
 import { Budget, jointBudget, type BudgetSource } from './budget.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
-import { checkOptions, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions } from './session-options.ts'
+import { checkOptions, HOOKS_FORM, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions } from './session-options.ts'
 import type { SessionScope } from './session-scope.ts'
 import type { CallAllOptions, Session } from './session.ts'
 import { batchSizeOf, runByStrategy, type StrategyRun } from './strategy.ts'
@@ -115,6 +115,7 @@ export class HostSession implements Session {
   }
 
   addHooks(hooks: Hooks): () => void {
+    requireOptions('addHooks', { hooks }, ADDED, 'hooks')
     return this.#scope.hooks.add(hooks)
   }
 
@@ -270,6 +271,7 @@ export class HostSession implements Session {
 }
 
 const NO_OPTIONS: CallOptions = {}
+const ADDED = { hooks: HOOKS_FORM }
 
 /** Paused again, or ended from outside before it had used its answer. */
 const mustGoOn = (outcome: Outcome): boolean => outcome.type === 'error'

@@ -75,11 +75,13 @@ const STATE_MACHINE: OptionForm = {
 const oneOrSeveral = (one: OptionForm): OptionForm =>
   ({ ...forms.either(forms.list(one), one), words: `${one.words}, or a list of such` })
 
+export const HOOKS_FORM = forms.values(forms.method)
+
 const OPTIONS: OptionForms<SubagentOptions> = {
   mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text, roles: forms.values(forms.flag),
   tools: forms.list(forms.text), interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
   interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
-  budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(forms.values(forms.method)),
+  budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
   background: forms.flag,
 }

@@ -26,7 +26,7 @@ export interface Session {
   approvals(): readonly Approval[]
   /** What would become of a call, by the chain that would decide it. Nobody is asked and nothing runs. Contract: never rejects. */
   explain(call: ToolCall): Promise<Explanation>
-  /** Hangs more hooks onto the calls of this session and of its sub-agents. Returns what takes them away again. */
+  /** Hangs more hooks onto the calls of this session and of its sub-agents. Returns what takes them away again. Throws ConfigInvalid. */
   addHooks(hooks: Hooks): () => void
   /**
    * The calls of one response: everything that needs a person's word is asked first, in their order; then they run by the

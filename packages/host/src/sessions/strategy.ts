@@ -1,5 +1,4 @@
-import { BulkheadError, type Outcome } from '@bulkhead/contract'
-import { untilAborted } from '../waiting/cancellation.ts'
+import { BulkheadError, untilAborted, type Outcome } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { PreparedCall } from '../pipeline.ts'
 import type { CancelScope } from './cancel-scope.ts'

@@ -1,6 +1,5 @@
-import { BulkheadError, copyJson, messageOf, type Json, type OutcomeBody } from '@bulkhead/contract'
+import { BulkheadError, copyJson, messageOf, untilAborted, type Json, type OutcomeBody } from '@bulkhead/contract'
 import { eventFields, Refusal, viewOf, type CallView, type ClearedCall, type ExecutedCall } from '../call.ts'
-import { untilAborted } from '../waiting/cancellation.ts'
 import { freezeDeep } from '../hooks/freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Guard, ResultAnswer } from '../permissions/judges/judge.ts'

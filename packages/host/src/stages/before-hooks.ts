@@ -1,6 +1,5 @@
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError, messageOf, untilAborted } from '@bulkhead/contract'
 import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } from '../call.ts'
-import { untilAborted } from '../waiting/cancellation.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { SKIPPED_BY_HOOK } from '../calls/outcome.ts'
 import { isPromiseLike } from '../waiting/promise-like.ts'

@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, type CompartmentSession, type Json } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, untilAborted, type CompartmentSession, type Json } from '@bulkhead/contract'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { attemptsSpent, backOffMs, mayTryAgain, rest, type Failure } from '../calls/attempts.ts'
@@ -6,7 +6,6 @@ import { RunningCall, type Waiting } from '../calls/running-call.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Departing } from '../journal/departures.ts'
 import { observe } from '../hooks/observe.ts'
-import { untilAborted } from '../waiting/cancellation.ts'
 
 /** Told once what a call came to. Contract: must not throw. */
 export type Done = (ended: ExecutedCall | Refusal) => void

@@ -1,7 +1,6 @@
 import {
-  BulkheadError, findJsonFault, isJsonObject, messageOf, type Clock, type Json, type StateSlot, type StoredState,
+  BulkheadError, findJsonFault, isJsonObject, messageOf, untilAborted, type Clock, type Json, type StateSlot, type StoredState,
 } from '@bulkhead/contract'
-import { untilAborted } from '../waiting/cancellation.ts'
 import type { SchemaCheck } from '../schema/validators.ts'
 
 export interface MigrationSources {

@@ -66,7 +66,7 @@ test.each(['afterToolExecution', 'onBeforeTool', 'onAfterTool', 'afterToolExecut
     const session = await world.host.openSession({ mode: 'yolo' })
     session.addHooks({ [name]: () => { throw new Error('at once') } })
     session.addHooks({ [name]: async () => { throw new Error('late') } })
-    session.addHooks({ get [name](): never { throw new Error('unreadable') } })
+    session.addHooks(Object.create({ get [name](): never { throw new Error('unreadable') } }) as Hooks)
     expect(verdictOf(await session.call(call))).toBe('output')
     await flush()
     expect(world.eventsOf('SuppressedError').map(({ source, message }) => `${source}: ${message}`).toSorted())

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
+import { SCHEMA_FORMATS, type Json, type JsonObject } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { linearRegExp } from '../../src/schema/linear-regexp.ts'
 import { Validators } from '../../src/schema/validators.ts'
@@ -55,6 +55,7 @@ test('schemas cannot reach or disturb each other', () => {
 
 test.each<[string, JsonObject]>([
   ['an unknown keyword', { type: 'object', propertis: {} }],
+  ['a format that only the meta-schema uses', { type: 'string', format: 'regex' }],
   ['an unknown format', { type: 'string', format: 'zip-code' }],
   ['a wrong value', { type: 'objekt' }],
   ['a missing reference', { type: 'object', properties: { a: { $ref: '#/$defs/none' } } }],
@@ -63,6 +64,10 @@ test.each<[string, JsonObject]>([
   ['a check that would answer with a promise', { $async: true, type: 'object' }],
 ])('%s is a fault of the schema', (_, schema) => {
   expect(codeOf(() => new Validators().compile(schema))).toBe('ConfigSchemaInvalid')
+})
+
+test.each(SCHEMA_FORMATS)('%s is a format that is known', (format) => {
+  expect(codeOf(() => new Validators().compile({ format }))).toBe('compiled')
 })
 
 test.each<[string, JsonObject, Json]>([

@@ -1,4 +1,4 @@
-import { BulkheadError, messageOf, visibleText } from '@bulkhead/contract'
+import { BulkheadError, isThisMachine, messageOf, visibleText } from '@bulkhead/contract'
 
 export interface FetchBounds {
   readonly maxBytes: number
@@ -10,12 +10,11 @@ export interface FetchBounds {
 
 /** For one request, from asking to the last byte. */
 const TIMEOUT_MS = 5 * 60_000
-const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
 
 /** Only encrypted, but on this machine. Throws InstallSourceInvalid. */
 export function checkUrl(text: string, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))) return url
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url))) return url
   throw new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it must begin with https://.`)
 }
 

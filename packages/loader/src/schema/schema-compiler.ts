@@ -1,4 +1,4 @@
-import { messageOf, pointerStep, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { messageOf, pointerStep, SCHEMA_FORMATS, type Json, type JsonObject } from '@bulkhead/contract/plain'
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import type { LoaderLimits } from '../limits.ts'
@@ -14,12 +14,7 @@ export type CompiledSchema =
   | { readonly ok: true; readonly subschemas: number; validate(value: Json): SchemaFault | undefined }
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
-/** Formats whose check is quick for every text. An unknown one is a fault of the schema, never silently ignored. */
-const FORMATS = [
-  'date', 'time', 'date-time', 'duration', 'uri', 'uri-reference', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'json-pointer',
-  'int32', 'int64', 'float', 'double', 'password', 'binary',
-] as const
-const formatNames: ReadonlySet<string> = new Set(FORMATS)
+const formatNames: ReadonlySet<string> = new Set(SCHEMA_FORMATS)
 
 const OPTIONS: Options = {
   strict: true,
@@ -78,7 +73,7 @@ export class SchemaCompiler {
 }
 
 function withFormats(ajv: Ajv2020): Ajv2020 {
-  ajvFormats.default(ajv, [...FORMATS])
+  ajvFormats.default(ajv, [...SCHEMA_FORMATS])
   // The meta-schema names it.
   return ajv.addFormat('regex', true)
 }

@@ -9,7 +9,7 @@ import type { Settings } from '../options.ts'
 import { Pace } from '../pace.ts'
 import { locksOf, placesOf, type OpenProject } from '../places.ts'
 import { PackageIndex } from '../warm/package-index.ts'
-import { documentParts } from './project-documents.ts'
+import { documentParts, readDocuments } from './project-documents.ts'
 
 /** One thing of a project that would be used: its configuration, one extension, or one document. */
 export interface ProjectPart {
@@ -35,7 +35,7 @@ export async function measureParts(project: OpenProject, settings: Settings): Pr
   const locks = locksOf(bare, project)
   const parts: ProjectPart[] = [
     { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
-    ...documentParts(config, project.workspace, limits),
+    ...documentParts(readDocuments(config, project.workspace, limits)),
   ]
   const pace = new Pace()
   const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)

@@ -1,4 +1,5 @@
 import type { HullAssignment, HullReport } from '../wire/hull-protocol.ts'
+import { monotonicMs } from '../wire/monotonic-ms.ts'
 
 const POLL_MS = 50
 const CPU_WINDOW_MS = 10_000
@@ -8,11 +9,11 @@ const KB = 1024
 /** Looks at what this process uses until it is too much; tells it each time it looks from then on. */
 export function watchUsage({ memoryMb, cpuMs }: HullAssignment, tooMuch: (report: HullReport) => void): void {
   /** Of the window, the oldest first: when, and how much had been used until then. */
-  const samples: { readonly at: number; readonly cpu: number }[] = [{ at: performance.now(), cpu: cpuUsed() }]
+  const samples: { readonly at: number; readonly cpu: number }[] = [{ at: monotonicMs(), cpu: cpuUsed() }]
   setInterval(() => {
     const memory = residentBytes()
     if (memory > memoryMb * MB) return tooMuch({ type: 'memory', usedMb: Math.round(memory / MB) })
-    const now = { at: performance.now(), cpu: cpuUsed() }
+    const now = { at: monotonicMs(), cpu: cpuUsed() }
     samples.push(now)
     while (samples[1]!.at <= now.at - CPU_WINDOW_MS) samples.shift()
     const used = now.cpu - samples[0]!.cpu

@@ -13,7 +13,7 @@ import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'
 import type { OsLayers } from './os/hull-command.ts'
 import { processEnd } from './os/process-end.ts'
-import { killHull, spawnHull } from './os/spawn-hull.ts'
+import { continueHull, killHull, spawnHull } from './os/spawn-hull.ts'
 
 const FLAGS = [
   // No file, no network, no process; only the one worker thread.
@@ -122,6 +122,8 @@ class ProcessHull implements EmptyHull {
     const { memoryMb, cpuMs, messageBytes } = limits
     this.#limits = limits
     for (const held of this.#held) held.ref()
+    // It may have waited for hours, and whoever needs it now has no time to find out that it was stopped meanwhile.
+    continueHull(this.#child)
     control.write(`${JSON.stringify({ memoryMb, cpuMs } satisfies HullAssignment)}\n`)
     const transport = socketTransport(channel, { maxFrameBytes: messageBytes, readOnlyWhenDrained: true, restsAfterLong: true })
     transport.send(JSON.stringify(termsOf(limits)))

@@ -1,13 +1,10 @@
-import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers'
+import { monotonicMs } from './monotonic-ms.ts'
 
 /** For how long messages may be taken within one turn, in ms. */
 const LONGEST_MS = 5
 /** So few are taken without a look at the time. */
 const FEW = 8
-
-/** Taken now: what runs later in this thread may have put something else in its place. */
-const now = performance.now.bind(performance)
 
 /**
  * One turn of a thread's loop. A port hands over up to a thousand messages in one, also those that come only meanwhile: two sides that
@@ -21,8 +18,8 @@ export class Turn {
   /** Whether whoever takes messages should wait for the next turn with the rest. Asked after each. */
   isLong(): boolean {
     if (++this.#taken < FEW) return false
-    if (this.#since !== undefined) return now() - this.#since > LONGEST_MS
-    this.#since = now()
+    if (this.#since !== undefined) return monotonicMs() - this.#since > LONGEST_MS
+    this.#since = monotonicMs()
     setImmediate(this.#end)
     return false
   }

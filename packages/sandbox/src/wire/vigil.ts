@@ -1,5 +1,5 @@
-import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers'
+import { monotonicMs } from './monotonic-ms.ts'
 
 /** For how long the next word is stayed awake for, in ms. One that comes within this is a quick one. */
 const VIGIL_MS = 0.2
@@ -7,7 +7,6 @@ const VIGIL_MS = 0.2
 const SLOW_WEIGHS = 64
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
-const now = performance.now.bind(performance)
 const { max, min } = Math
 
 /**
@@ -26,7 +25,7 @@ export class Vigil {
   /** Something has come. */
   heard(): void {
     if (this.#saidAt === undefined) return
-    const isQuick = now() - this.#saidAt < VIGIL_MS
+    const isQuick = monotonicMs() - this.#saidAt < VIGIL_MS
     this.#saidAt = undefined
     this.#until = 0
     this.#credit = isQuick ? min(this.#credit + 1, SLOW_WEIGHS) : max(this.#credit - SLOW_WEIGHS, -SLOW_WEIGHS)
@@ -34,7 +33,7 @@ export class Vigil {
 
   /** A single message has left. */
   said(): void {
-    this.#saidAt = now()
+    this.#saidAt = monotonicMs()
     if (this.#credit <= 0) return
     this.#until = this.#saidAt + VIGIL_MS
     if (this.#isKept) return
@@ -43,7 +42,7 @@ export class Vigil {
   }
 
   readonly #keep = (): void => {
-    this.#isKept = now() < this.#until
+    this.#isKept = monotonicMs() < this.#until
     if (this.#isKept) setImmediate(this.#keep)
   }
 }

@@ -24,10 +24,15 @@ export const descendantsOf = (pid: number): readonly number[] =>
   childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)])
 
 /** Gone, or only waiting to be counted by its parent. */
-export function isGone(pid: number): boolean {
+export const isGone = (pid: number): boolean => /[ZX]/.test(stateOf(pid))
+
+export const isStopped = (pid: number): boolean => stateOf(pid) === 'T'
+
+/** In the letter of the system. */
+function stateOf(pid: number): string {
   try {
-    return /^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    return /^\d+ \(.*\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))![1]!
   } catch {
-    return true
+    return 'X'
   }
 }

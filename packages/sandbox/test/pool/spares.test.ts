@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixture.ts'
-import { childrenOf, descendantsOf, isGone, pooled } from './pooled.ts'
+import { childrenOf, descendantsOf, isGone, isStopped, pooled } from './pooled.ts'
 
 describe.each(REMOTE)('spares of the placement %s', (placement) => {
   it('are not there before the first opening, and then one waits', async () => {
@@ -115,6 +115,19 @@ describe('spare hulls', () => {
     await expect.poll(() => childrenOf(process.pid).filter((pid) => !before.has(pid) && pid !== spare).length).toBe(1)
     const session = await sandbox.open(requestOf({ placement: 'process', source: running('return "alive"') }))
     expect(await session.call(invocation())).toBe('alive')
+  })
+
+  it.each(['off', 'auto'] as const)('that were stopped while they waited go on when they are needed, with the walls of the system %s', async (os) => {
+    const before = new Set(childrenOf(process.pid))
+    const sandbox = pooled({ os })
+    await sandbox.warm('process')
+    const spare = childrenOf(process.pid).find((pid) => !before.has(pid))
+    const all = [spare!, ...descendantsOf(spare!)]
+    for (const pid of all) process.kill(pid, 'SIGSTOP')
+    await expect.poll(() => all.every(isStopped)).toBe(true)
+    const session = await sandbox.open(requestOf({ placement: 'process', source: running('return "goes on"') }))
+    expect(await session.call(invocation())).toBe('goes on')
+    expect(all.some((pid) => isGone(pid) || isStopped(pid))).toBe(false)
   })
 
   it('end with their host, however that ends, and do not keep it alive', async () => {

@@ -1,4 +1,4 @@
-import { BulkheadError, messageOf, visibleText, type Interact, type JsonObject, type Log } from '@bulkhead/contract'
+import { BulkheadError, messageOf, untilAborted, visibleText, type Interact, type JsonObject, type Log } from '@bulkhead/contract'
 import { callFault, isLineFault, unavailable } from './call-fault.ts'
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
 import type { LiveClient } from './transport/client.ts'
@@ -234,13 +234,3 @@ export class Connection {
 
 const listed = async (live: LiveClient, signal: AbortSignal): Promise<Catalog> =>
   readCatalog(live.version, await live.list(signal), live.sendsHeaders)
-
-/** Settles as the work does, unless the signal is aborted before; the work goes on then. */
-function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const give = () => reject(signal.reason as Error)
-    if (signal.aborted) give()
-    signal.addEventListener('abort', give, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give))
-  })
-}

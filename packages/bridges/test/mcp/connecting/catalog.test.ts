@@ -73,12 +73,12 @@ it('names tools in letters that every model takes, the long ones by a digest', (
 it('leaves out of a schema what says nothing here, and only in a place of keywords', () => {
   const written: JsonObject = {
     $schema: 'http://json-schema.org/draft-07/schema#', 'x-order': 1,
-    properties: { 'x-order': { type: 'string', format: 'int64', example: 'a' }, $schema: { type: 'string', format: 'uri' } },
+    properties: { 'x-order': { type: 'string', format: 'regex', example: 'a' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
     enum: [{ $schema: 'data' }], items: [{ nullable: true, type: 'string' }],
   }
   expect(toolSchema(written)).toEqual({
     type: 'object', enum: [{ $schema: 'data' }], items: [{ type: 'string' }],
-    properties: { 'x-order': { type: 'string' }, $schema: { type: 'string', format: 'uri' } },
+    properties: { 'x-order': { type: 'string' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
   })
   expect(toolSchema(null)).toEqual({ type: 'object', properties: {} })
 })

@@ -95,7 +95,7 @@ describe('schemas', () => {
   it('of version 3.0 are told in the words of 2020-12', () => {
     const written = {
       type: 'object', properties: {
-        a: { type: 'string', nullable: true, enum: ['x'], example: { nullable: true } }, b: { type: 'number', minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false, format: 'double' },
+        a: { type: 'string', nullable: true, enum: ['x'], example: { nullable: true } }, b: { type: 'number', minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false, format: 'money' },
         c: { allOf: [{ $ref: '#/components/schemas/C', description: 'ignored there' }], nullable: true }, nullable: { type: 'boolean' },
       },
     }

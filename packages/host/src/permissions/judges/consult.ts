@@ -1,6 +1,5 @@
-import { canonicalJson, copyJson, messageOf } from '@bulkhead/contract'
+import { canonicalJson, copyJson, messageOf, untilAborted } from '@bulkhead/contract'
 import { viewOf, type ValidatedCall } from '../../call.ts'
-import { untilAborted } from '../../waiting/cancellation.ts'
 import { isPromiseLike } from '../../waiting/promise-like.ts'
 import { ask, deny, type Verdict } from '../verdict.ts'
 import type { Judge, JudgeAnswer } from './judge.ts'

@@ -3,6 +3,7 @@ import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
 import { CodedError } from '../../wire/remote-error.ts'
 import { powersOf } from '../powers.ts'
 import type { Capabilities, CapabilityUnit, OpenCall } from './capability.ts'
+import { Denial } from './denial.ts'
 import { envCapability } from './env.ts'
 import { fsCapability } from './fs/fs.ts'
 import { askPerson, interactCapability } from './interact.ts'
@@ -24,6 +25,9 @@ export interface BrokerOptions {
   readonly kept?: readonly string[] | undefined
 }
 
+/** What of a compartment its broker must know. */
+export type BrokerRequest = Pick<CompartmentRequest, 'tools' | 'services' | 'limits'> & Partial<Pick<CompartmentRequest, 'extension'>>
+
 /** The phase `init` under way. */
 export interface OpenInit {
   readonly signal: AbortSignal
@@ -42,6 +46,8 @@ export class Broker {
   readonly #capabilities: Capabilities
   /** Those that hold something open, and let go of it when their call or the compartment ends. */
   readonly #units: readonly CapabilityUnit[]
+  /** Whether nobody but the caller of its tools can do something about a refusal. */
+  readonly #isBundled: boolean
   readonly #log: (callId: string | null, args: readonly Json[]) => void
   /** A list, which is short: few calls ask for anything, and to find each by a text would cost all of them. */
   readonly #calls: OpenCall[] = []
@@ -50,10 +56,11 @@ export class Broker {
   #init: OpenInit | undefined
 
   constructor(
-    { tools, services, limits }: Pick<CompartmentRequest, 'tools' | 'services' | 'limits'>, workspace: string,
+    { tools, services, limits, extension }: BrokerRequest, workspace: string,
     { operator, kept }: BrokerOptions = {},
   ) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
+    this.#isBundled = extension?.layer === 'bundled'
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets) : undefined
@@ -143,7 +150,7 @@ export class Broker {
       }
       return await capability(call, args)
     } catch (error) {
-      throw told(error)
+      throw told(this.#isBundled && error instanceof Denial ? error.toCaller() : error)
     }
   }
 

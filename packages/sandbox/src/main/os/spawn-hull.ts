@@ -37,13 +37,22 @@ export function spawnHull(
 
 /** Ends all of it at once, whatever stands between the host and Node. Idempotent. */
 export function killHull(child: ChildProcess): void {
-  if (child.exitCode === null && child.signalCode === null) killGroup(child)
+  if (isThere(child)) killGroup(child)
 }
 
-function killGroup({ pid }: ChildProcess): void {
+/** Lets all of it go on that somebody has stopped. */
+export function continueHull(child: ChildProcess): void {
+  if (isThere(child)) signalGroup(child, 'SIGCONT')
+}
+
+const isThere = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null
+
+const killGroup = (child: ChildProcess): void => signalGroup(child, 'SIGKILL')
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return
   try {
-    process.kill(-pid, 'SIGKILL')
+    process.kill(-pid, signal)
   } catch {
     // Nothing of it is left.
   }

@@ -9,7 +9,7 @@ const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = ne
   ['ENAMETOOLONG', ['InputInvalid', 'has a name that is too long']],
   ['ENXIO', ['InputInvalid', 'is neither a file nor a folder']],
   // The last name is never followed: a link there can only have been put after the path was judged, or leads nowhere.
-  ['ELOOP', ['CapabilityDenied', 'is a link that leads nowhere or in a circle']],
+  ['ELOOP', ['CapabilityDenied', 'is a link that leads nowhere or in a circle. Name another path']],
   ['EACCES', ['ToolExecutionFailed', 'may not be touched by the user the host runs as']],
   ['EPERM', ['ToolExecutionFailed', 'may not be touched by the user the host runs as']],
   ['ENOSPC', ['ToolExecutionFailed', 'finds no room on its disk']],

@@ -1,5 +1,6 @@
 import type { GlobMatch } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import { Denial, type Cures } from '../denial.ts'
 import type { Disk } from './disk.ts'
 import { fileFault } from './file-fault.ts'
 import type { NameFolding } from './name-folding.ts'
@@ -15,6 +16,10 @@ import type { Reach, RootedPattern } from './scope-patterns.ts'
 import { rootPatterns, ScopePatterns } from './scope-patterns.ts'
 
 const PATH_CHARS = 4_096
+const OUTSIDE: Cures = {
+  author: 'Declare it in `requires.fs`, or name a path inside.',
+  caller: 'Name a path inside the workspace that is not in a folder of the host.',
+}
 
 /** One file or folder a tool named: where it really lies, or would. */
 export interface Place {
@@ -116,12 +121,10 @@ export class PathJudge {
   }
 
   denied(given: string, why?: string): BulkheadError {
-    const act = this.#parts.power === 'fs.read' ? 'read' : 'write'
-    return new BulkheadError(
-      'CapabilityDenied',
-      `"${given}" ${why ?? `lies outside what the tool may ${act}. Declare it in \`requires.fs\`, or name a path inside`}.`,
-      { data: { power: this.#parts.power, path: given } },
-    )
+    const { power } = this.#parts
+    const data = { power, path: given }
+    if (why !== undefined) return new BulkheadError('CapabilityDenied', `"${given}" ${why}.`, { data })
+    return new Denial(`"${given}" lies outside what the tool may ${power === 'fs.read' ? 'read' : 'write'}.`, OUTSIDE, data)
   }
 
   /** Most paths have no link below their root, which one question to the system tells. */

@@ -74,7 +74,7 @@ async function keepRights(handle: FileHandle, { uid, gid, mode }: Stats): Promis
 }
 
 const exchanged = (path: string): BulkheadError =>
-  new BulkheadError('CapabilityDenied', `The folder of "${path}" was exchanged for another while it was written to.`)
+  new BulkheadError('CapabilityDenied', `The folder of "${path}" was exchanged for another while it was written to. Look at what is there, and write it again.`)
 
 export const tooLong = (path: string, bytes: number): BulkheadError =>
   new BulkheadError('InputInvalid', `"${path}" would get ${bytes} bytes; at most ${MAX_BYTES} are written at once.`)

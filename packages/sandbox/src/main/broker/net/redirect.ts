@@ -1,4 +1,5 @@
 import { BulkheadError } from '@bulkhead/contract'
+import { Denial, type Cures } from '../denial.ts'
 import { hasHandle } from '../secrets/handle.ts'
 import type { HostScope } from './host-scope.ts'
 import type { Outgoing } from './outgoing.ts'
@@ -38,21 +39,25 @@ function judgeLocation({ url, host }: Target, location: string, scope: HostScope
   const parsed = URL.parse(location, url)
   if (parsed === null) throw new BulkheadError('ToolExecutionFailed', `The host ${host} redirects to what is not a URL.`)
   if (url.protocol === 'https:' && parsed.protocol === 'http:') {
-    const cure = "Fetch with redirect: 'manual' to see where it leads."
-    throw new BulkheadError('CapabilityDenied', `The host ${host} redirects from https to http, which is not followed. ${cure}`, {
-      data: { power: 'net', host },
-    })
+    throw new Denial(`The host ${host} redirects from https to http, which is not followed.`, UNFOLLOWED, { power: 'net', host })
   }
   try {
     return judgeParsed(parsed, scope)
   } catch (error) {
+    const elsewhere = `The host ${host} redirects elsewhere.`
+    if (error instanceof Denial) throw new Denial(`${elsewhere} ${error.what}`, error.cures, error.data ?? null)
     const { code, message, data } = BulkheadError.from(error)
     // The tool did not write this URL.
     const told = code === 'InputInvalid' ? 'ToolExecutionFailed' : code
-    throw new BulkheadError(told, `The host ${host} redirects elsewhere. ${message}`, {
+    throw new BulkheadError(told, `${elsewhere} ${message}`, {
       cause: error, ...(data !== undefined && { data }),
     })
   }
+}
+
+const UNFOLLOWED: Cures = {
+  author: "Fetch with redirect: 'manual' to see where it leads.",
+  caller: 'Use the address it leads to if that is meant.',
 }
 
 const becomesGet = (status: number, method: string): boolean =>

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { BulkheadError } from '@bulkhead/contract'
+import { Denial, type Cures } from '../denial.ts'
 import type { HostScope } from './host-scope.ts'
 
 export const URL_CHARS = 8_192
@@ -48,8 +49,7 @@ export function judgeParsed(parsed: URL, scope: HostScope): Target {
   }
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
   if (!scope.covers(host, port)) {
-    const cure = 'Declare it in `requires.net.hosts`; without a port it means 80 and 443.'
-    throw denied(`The host ${place(host, port)} is not one the tool may reach. ${cure}`, host)
+    throw new Denial(`The host ${place(host, port)} is not one the tool may reach.`, NOT_COVERED, { power: 'net', host })
   }
   if (isIP(host) !== 0) refuseAddress(host, host, port, scope)
   return { url, host, port }
@@ -59,10 +59,18 @@ export function judgeParsed(parsed: URL, scope: HostScope): Target {
 export function refuseAddress(address: string, host: string, port: number, scope: HostScope): void {
   const kind = scope.refuses(address, host, port)
   if (kind === undefined) return
-  if (kind === 'public') throw denied(`The host ${place(host, port)} has an address that is not of this machine.`, host)
+  if (kind === 'public') throw denied(`The host ${place(host, port)} has an address that is not of this machine. Use another host.`, host)
   const what = isIP(host) === 0 ? `The host ${place(host, port)} has an address` : `${place(host, port)} is an address`
-  const cure = 'Declare the very address with its port in `requires.net.hosts` if that is meant.'
-  throw denied(`${what} that is not public (${kind}). ${cure}`, host)
+  throw new Denial(`${what} that is not public (${kind}).`, NOT_PUBLIC, { power: 'net', host })
+}
+
+const NOT_COVERED: Cures = {
+  author: 'Declare it in `requires.net.hosts`; without a port it means 80 and 443.',
+  caller: 'Use another host or port, or ask the operator to allow this one.',
+}
+const NOT_PUBLIC: Cures = {
+  author: 'Declare the very address with its port in `requires.net.hosts` if that is meant.',
+  caller: 'Use a host that is public, or ask the operator to allow this very address with its port.',
 }
 
 const place = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -3,6 +3,7 @@ import { constants, statSync } from 'node:fs'
 import { access, open, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { Denial, type Cures } from '../denial.ts'
 import type { OffLimits } from './off-limits.ts'
 
 /** As in requirements: a name, never a path. */
@@ -72,7 +73,13 @@ export class Executables {
 export function proveUnchanged({ name, path, identity }: Executable): void {
   const file = statSync(path, { bigint: true, throwIfNoEntry: false })
   if (file !== undefined && identityOf(file) === identity) return
-  throw refused(name, 'is no longer the file it was when it was first used. Start the extension again to accept the change')
+  const what = `The command "${name}" is not run: it is no longer the file it was when it was first used.`
+  throw new Denial(what, CHANGED, { power: 'shell', cmd: name })
+}
+
+const CHANGED: Cures = {
+  author: 'Start the extension again to accept the change.',
+  caller: 'Ask the operator to start the host again, which accepts the change.',
 }
 
 // The time of the last change to the file's record cannot be set back, which that of its content can.
@@ -94,4 +101,6 @@ async function startsLikeProgram(path: string): Promise<boolean> {
 }
 
 const refused = (name: string, why: string): BulkheadError =>
-  new BulkheadError('CapabilityDenied', `The command "${name}" is not run: it ${why}.`, { data: { power: 'shell', cmd: name } })
+  new BulkheadError('CapabilityDenied', `The command "${name}" is not run: it ${why}. Run another one.`, {
+    data: { power: 'shell', cmd: name },
+  })

@@ -53,7 +53,7 @@ async function* stations(path: string): AsyncGenerator<string> {
       continue
     }
     if (++links > LINKS) {
-      throw new BulkheadError('CapabilityDenied', 'The command is not run: its path leads over too many links.')
+      throw new BulkheadError('CapabilityDenied', 'The command is not run: its path leads over too many links. Run another command.')
     }
     if (isAbsolute(target)) at = '/'
     ahead = [...target.split('/'), ...ahead]

@@ -1,6 +1,7 @@
 import type { CompartmentTool, Json } from '@bulkhead/contract'
 import { ANY_COMMAND, BulkheadError, isJsonObject, matchArguments } from '@bulkhead/contract'
 import { textArgument } from '../capability.ts'
+import { Denial, type Cures } from '../denial.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 
 /** One argument alone may not be longer on Linux; here all of them together are not. */
@@ -50,13 +51,18 @@ export function judgeRequest(tool: Pick<CompartmentTool, 'name' | 'grant'>, requ
   const [{ name, grant }, { cmd, args }] = [tool, request]
   const allowed = grant.shell.filter((command) => command.cmd === cmd || command.cmd === ANY_COMMAND)
   if (allowed.some((command) => matchArguments(command.args, args))) return
-  throw new BulkheadError(
-    'CapabilityDenied',
-    allowed.length === 0
-      ? `The tool ${name} may not run "${cmd}". Declare it in \`requires.shell\` by its bare name.`
-      : `The tool ${name} may run "${cmd}", but not with these arguments. Declare a pattern for each in \`requires.shell\`.`,
-    { data: { power: 'shell', cmd } },
-  )
+  const data = { power: 'shell', cmd }
+  if (allowed.length === 0) throw new Denial(`The tool ${name} may not run "${cmd}".`, NOT_THIS, data)
+  throw new Denial(`The tool ${name} may run "${cmd}", but not with these arguments.`, NOT_SO, data)
+}
+
+const NOT_THIS: Cures = {
+  author: 'Declare it in `requires.shell` by its bare name.',
+  caller: 'Run another command, or ask the operator to allow this one.',
+}
+const NOT_SO: Cures = {
+  author: 'Declare a pattern for each in `requires.shell`.',
+  caller: 'Run it with other arguments, or ask the operator to allow these.',
 }
 
 /** What is run in the end. Contract: throws CapabilityDenied where a secret is not for this command. */

@@ -66,7 +66,7 @@ export class StreamFiles {
       // What else goes by another name is not the file that was judged.
       if ((await handle.stat()).nlink === 1) return handle
       await handle.close()
-      throw new BulkheadError('CapabilityDenied', `"${path}" is a file of several names, and is not written to by a redirection.`)
+      throw new BulkheadError('CapabilityDenied', `"${path}" is a file of several names, and is not written to by a redirection. Name a file that has no other name.`)
     })
   }
 

@@ -1,0 +1,23 @@
+import type { McpServerStatus } from '@bulkhead/bridges/mcp'
+import type { Json } from '@bulkhead/contract'
+import { canonicalCall } from '@bulkhead/contract/dialects'
+import type { Host } from '../create-host.ts'
+
+/**
+ * The call that a person means who names a tool and its arguments as other hosts do, such as mcp:server.tool. `connecting` starts or
+ * reaches servers it could be of and that nobody has heard of yet.
+ */
+export async function meantCall<Call extends { readonly name: string; readonly arguments: Json }>(
+  host: Pick<Host, 'mcp' | 'tool'>, call: Call, connecting: boolean,
+): Promise<Call> {
+  const meant = connecting ? serversMeant(call.name, host.mcp.servers()) : []
+  if (meant.length > 0) await host.mcp.connect(meant)
+  return canonicalCall(call, (name) => host.tool(name))
+}
+
+function serversMeant(tool: string, servers: readonly McpServerStatus[]): readonly string[] {
+  const flat = (text: string) => text.replaceAll(/[^A-Za-z0-9_]/g, '_')
+  const wanted = flat(tool).replace(/^mcp_+/, '')
+  return servers.filter(({ name, tools, state }) => tools === undefined && state !== 'disabled' && wanted.startsWith(`${flat(name)}_`))
+    .map(({ name }) => name)
+}

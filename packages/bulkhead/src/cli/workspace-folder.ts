@@ -1,0 +1,12 @@
+import { realpathSync } from 'node:fs'
+import { workspaceFault } from '../workspace-fault.ts'
+
+/** The folder that a command works on, without links. Throws ProjectPathInvalid. */
+export function workspaceFolder(given: string | undefined): string {
+  const path = given ?? process.cwd()
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    throw workspaceFault(path, error)
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Settles as `work` does, or rejects with the signal's reason when that comes first. What `work` does afterwards is
+ * ignored, and no listener stays behind.
+ */
+export function untilAborted<Value>(work: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise<Value>((resolve, reject) => {
+    if (signal.aborted) {
+      work.then(undefined, () => {})
+      reject(signal.reason)
+      return
+    }
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(
+      (value) => {
+        signal.removeEventListener('abort', abort)
+        resolve(value)
+      },
+      (thrown: unknown) => {
+        signal.removeEventListener('abort', abort)
+        reject(thrown)
+      },
+    )
+  })
+}

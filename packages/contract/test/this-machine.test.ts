@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest'
+import { isThisMachine } from '../src/this-machine.ts'
+
+it.each(['http://localhost:80', 'http://LOCALHOST', 'http://127.0.0.1', 'http://127.1/', 'http://127.9.8.7:1/x', 'http://[::1]:5/', 'http://0x7f.1/'])(
+  '%s is here', (url) => {
+    expect(isThisMachine(new URL(url))).toBe(true)
+  })
+
+it.each(['http://localhost.example', 'http://127.0.0.1.example', 'http://x.localhost', 'http://10.0.0.1', 'http://0.0.0.0', 'http://[::]/', 'http://a@127.0.0.1.example'])(
+  '%s is elsewhere', (url) => {
+    expect(isThisMachine(new URL(url))).toBe(false)
+  })

@@ -1,0 +1,26 @@
+import { BulkheadError, type Json } from '@bulkhead/contract'
+
+/**
+ * What to do about a power that was not granted, by who can: whoever writes a tool declares more; of one that ships with the host
+ * nobody declares more, and its caller asks for something else.
+ */
+export interface Cures {
+  readonly author: string
+  readonly caller: string
+}
+
+/** A refusal for which its reader can do something. As it is thrown it speaks to the author of the tool. */
+export class Denial extends BulkheadError {
+  readonly what: string
+  readonly cures: Cures
+
+  constructor(what: string, cures: Cures, data: Json) {
+    super('CapabilityDenied', `${what} ${cures.author}`, { data })
+    this.what = what
+    this.cures = cures
+  }
+
+  toCaller(): BulkheadError {
+    return new BulkheadError(this.code, `${this.what} ${this.cures.caller}`, { cause: this, data: this.data ?? null })
+  }
+}
