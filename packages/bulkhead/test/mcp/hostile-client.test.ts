@@ -103,3 +103,19 @@ it('what comes after the end is not heard', async () => {
   await expect(world.transport.send({ jsonrpc: '2.0', ...request(1, 'tools/list') } as JSONRPCMessage)).rejects.toThrow('Not connected')
   expect(world.eventsOf('SessionClosed')).toHaveLength(1)
 })
+
+const modern = (version: string) => ({
+  _meta: { 'io.modelcontextprotocol/protocolVersion': version, 'io.modelcontextprotocol/clientCapabilities': {} },
+})
+
+it('a version that is not spoken is refused with the one that is, however far the conversation is', async () => {
+  const refusal = { code: -32022, data: { supported: ['2026-07-28'], requested: '1999-01-01' } }
+  for (const round of [1, 2]) {
+    const answers = await exchange([
+      ...['tools/list', 'server/discover', 'tools/call'].map((method) => request(`${round} ${method}`, method, modern('1999-01-01'))),
+      request(`${round} good`, 'tools/list', modern('2026-07-28')),
+    ], 4)
+    expect(answers.filter(({ error }) => error)).toMatchObject(Array.from({ length: 3 }, () => ({ error: refusal })))
+    expect(answers.find(({ id }) => id === `${round} good`)?.result).toHaveProperty('tools')
+  }
+})

@@ -2,6 +2,8 @@ import type { ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionR
 
 /** A person, or what stands for one. Aborted when somebody else answered first or the question is void. */
 export interface Interactor {
+  /** Whether several questions may be with it at once, to be answered in any order. Looked at for each. Default: one at a time. */
+  readonly takesMany?: boolean
   interact(envelope: InteractionEnvelope, signal: AbortSignal): Promise<InteractionResponse>
 }
 

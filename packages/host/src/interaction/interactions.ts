@@ -1,6 +1,6 @@
 import {
-  BulkheadError, messageOf, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest,
-  type InteractionResponse, type Interactor,
+  BulkheadError, messageOf, untilAborted, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock,
+  type InteractionRequest, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import { readApproval } from './answers.ts'
@@ -26,7 +26,7 @@ export interface Word extends ApprovalAnswer {
   readonly nobody?: boolean
 }
 
-/** Everything one session asks people, one question at a time, first come first served. */
+/** Everything one session asks people: one question at a time, first come first served, unless all of them take many. */
 export class Interactions {
   readonly queue: Turnstile
   readonly #sources: InteractionSources
@@ -44,7 +44,7 @@ export class Interactions {
   /** Rejects with InteractionUnavailable when nobody is there or those who are there fail. */
   ask(request: InteractionRequest, source: string, signal: AbortSignal, callId?: string): Promise<InteractionResponse> {
     if (this.#sources.interactors.length === 0) return Promise.reject(nobodyThere())
-    return this.queue.pass(signal, () => this.#raise(request, source, signal, callId))
+    return this.#inTurn(signal, () => this.#raise(request, source, signal, callId))
   }
 
   /**
@@ -54,12 +54,20 @@ export class Interactions {
   approve(
     approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
   ): Promise<Word> {
-    return this.queue.pass(signal, async () => await settled() ?? await this.#decide(approval, signal).catch(failed))
+    return this.#inTurn(signal, async () => await settled() ?? await this.#decide(approval, signal).catch(failed))
   }
 
   /** A person's word on one call that a stage does not list. Whoever decides approvals decides this too; it is never kept. */
   grant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
-    return this.queue.pass(signal, () => this.#decideGrant(request, signal).catch(failed))
+    return this.#inTurn(signal, () => this.#decideGrant(request, signal).catch(failed))
+  }
+
+  async #inTurn<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
+    const { approver, interactors } = this.#sources
+    const takesMany = approver === undefined && interactors.every((interactor) => interactor.takesMany === true)
+    if (!takesMany) return this.queue.pass(signal, run)
+    signal.throwIfAborted()
+    return untilAborted(run(), signal)
   }
 
   async #decideGrant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {

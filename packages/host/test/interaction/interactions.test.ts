@@ -1,3 +1,4 @@
+import type { Interactor } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { ScriptedApprover, ScriptedInteractor } from '../twin/people.ts'
@@ -37,6 +38,36 @@ test('an answer for the session settles the same question of those who wait', as
   approver.answer('session')
   expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['output', 'output', 'output'])
   expect(approver.asked).toHaveLength(1)
+})
+
+test('whoever takes many questions is asked at once, and answers in any order; one who does not keeps the line', async () => {
+  const open: { readonly callId: string | undefined; readonly answer: () => void }[] = []
+  const many: Interactor = {
+    takesMany: true,
+    interact: ({ callId }) => new Promise((resolve) => open.push({ callId, answer: () => resolve({ status: 'accepted', value: { decision: 'once' } }) })),
+  }
+  const { host } = createWorld(KEYED)
+  const session = await host.openSession({ interactor: many })
+  const cancel = new AbortController()
+  const call = (id: string, signal?: AbortSignal) => session.call({ id, name: 'echo', arguments: { key: id } }, signal ? { signal } : {})
+  const [first, second, third] = [call('a', cancel.signal), call('b'), call('c')]
+  await flush()
+  expect(open.map(({ callId }) => callId)).toEqual(['a', 'b', 'c'])
+  open[2]!.answer()
+  expect(verdictOf(await third)).toBe('output')
+  cancel.abort()
+  expect(verdictOf(await first)).toBe('ToolCancelled')
+  open[1]!.answer()
+  expect(verdictOf(await second)).toBe('output')
+
+  const single = new ScriptedInteractor(() => new Promise(() => {}))
+  const both = await host.openSession({ interactor: [many, single] })
+  const asked = open.length
+  const outcomes = ['d', 'e'].map((id) => both.call({ id, name: 'echo', arguments: { key: id } }))
+  await flush()
+  expect(open.slice(asked).map(({ callId }) => callId)).toEqual(['d'])
+  await both.close()
+  await Promise.all(outcomes)
 })
 
 test('two sessions do not wait for each other', async () => {

@@ -149,7 +149,7 @@ export class Connection {
         onStderr: (line) => this.#log.add(line),
         onListChanged: () => this.#refresh(),
       })
-      const catalog = readCatalog(opened.version, await opened.list(signal))
+      const catalog = await listed(opened, signal)
       signal.throwIfAborted()
       this.#began(opened, catalog)
       return opened
@@ -186,7 +186,7 @@ export class Connection {
       const live = this.#live
       if (!live) return
       try {
-        this.#take(readCatalog(live.version, await live.list(this.#closing.signal)))
+        this.#take(await listed(live, this.#closing.signal))
       } catch (error) {
         this.#log.add(`Its list of tools could not be read again: ${messageOf(error)}`)
       }
@@ -231,3 +231,6 @@ export class Connection {
     return new BulkheadError('ServerUnavailable', `${text}.`.replace(/\.\.$/, '.'), { data })
   }
 }
+
+const listed = async (live: LiveClient, signal: AbortSignal): Promise<Catalog> =>
+  readCatalog(live.version, await live.list(signal), live.sendsHeaders)

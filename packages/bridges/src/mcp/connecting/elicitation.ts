@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import {
-  BulkheadError, isJsonObject, visibleText, type Interact, type InteractionOption, type Json, type JsonObject,
-} from '@bulkhead/contract'
+import { visibleText, type Interact } from '@bulkhead/contract'
+import { fieldsOf, type FieldValue } from './elicitation-form.ts'
 
 /** What a server asks a person for, and what it is told. */
 export interface ElicitationRequest {
@@ -12,11 +11,10 @@ export interface ElicitationRequest {
 export interface ElicitationResult {
   [key: string]: unknown
   action: 'accept' | 'decline' | 'cancel'
-  content?: Record<string, string | number | boolean | string[]>
+  content?: Record<string, FieldValue>
 }
 
 const DECLINED: ElicitationResult = { action: 'decline' }
-const MOST_FIELDS = 16
 
 /**
  * Whom the questions of a server go to: the person of the call it asks for. Where a server asks past any call, that is the only
@@ -40,57 +38,20 @@ export class Elicitation {
   async answer(server: string, request: ElicitationRequest): Promise<ElicitationResult> {
     const [only, ...others] = this.#running
     const interact = this.#current.getStore() ?? (others.length === 0 ? only?.interact : undefined)
-    const fields = fieldsOf(request)
+    const { mode = 'form', requestedSchema } = request
+    const fields = mode === 'form' ? fieldsOf(requestedSchema) : undefined
     if (interact === undefined || fields === undefined) return DECLINED
     const heading = `The MCP server "${server}" asks: ${visibleText(request.message).slice(0, 2_000)}`
     try {
       if (fields.length === 0) return await interact.confirm(heading) ? { action: 'accept', content: {} } : DECLINED
-      const content: Record<string, string | number | boolean | string[]> = {}
-      for (const field of fields) content[field.name] = await field.ask(interact, `${heading}\n${field.label}`)
-      return { action: 'accept', content }
+      const content = new Map<string, FieldValue>()
+      for (const { name, label, ask } of fields) {
+        const value = await ask(interact, `${heading}\n${label}`)
+        if (value !== undefined) content.set(name, value)
+      }
+      return { action: 'accept', content: Object.fromEntries(content) }
     } catch {
       return DECLINED
     }
   }
-}
-
-interface Field {
-  readonly name: string
-  readonly label: string
-  ask(interact: Interact, prompt: string): Promise<string | number | boolean | string[]>
-}
-
-/** The fields of a form, or undefined for what no form of ours can ask: pages to visit, and what is not flat. */
-function fieldsOf({ mode = 'form', requestedSchema }: ElicitationRequest): readonly Field[] | undefined {
-  if (mode !== 'form' || !isJsonObject(requestedSchema as Json)) return undefined
-  const { properties = {} } = requestedSchema as JsonObject
-  if (!isJsonObject(properties) || Object.keys(properties).length > MOST_FIELDS) return undefined
-  const fields = Object.entries(properties).map(([name, schema]) => isJsonObject(schema) ? fieldOf(name, schema) : undefined)
-  return fields.every((field) => field !== undefined) ? fields : undefined
-}
-
-function fieldOf(name: string, schema: JsonObject): Field | undefined {
-  const words = [schema['title'], schema['description']].filter((text) => typeof text === 'string').join(': ')
-  const label = visibleText(words === '' ? name : `${name} (${words})`).slice(0, 500)
-  const options = optionsOf(schema)
-  if (options !== undefined) return { name, label, ask: (interact, prompt) => interact.select(prompt, options) }
-  switch (schema['type']) {
-    case 'boolean': return { name, label, ask: (interact, prompt) => interact.confirm(prompt) }
-    case 'string': return { name, label, ask: (interact, prompt) => interact.ask(prompt) }
-    case 'number':
-    case 'integer': return { name, label, ask: async (interact, prompt) => numberOf(await interact.ask(prompt)) }
-    default: return undefined
-  }
-}
-
-function optionsOf({ enum: values, oneOf }: JsonObject): readonly InteractionOption[] | undefined {
-  const listed = Array.isArray(oneOf) ? oneOf.map((one) => isJsonObject(one) ? one['const'] : undefined) : values
-  if (!Array.isArray(listed) || listed.length === 0 || !listed.every((value) => typeof value === 'string')) return undefined
-  return listed.map((label) => ({ label }))
-}
-
-function numberOf(answer: string): number {
-  const value = Number(answer.trim())
-  if (answer.trim() === '' || !Number.isFinite(value)) throw new BulkheadError('InputInvalid', 'A number was asked for.')
-  return value
 }

@@ -1,5 +1,15 @@
-import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server'
+import type {
+  JSONRPCMessage, JSONRPCRequest, MessageExtraInfo, RequestId, Transport, TransportSendOptions,
+} from '@modelcontextprotocol/server'
 import { ClientFault } from './client-fault.ts'
+
+export interface TransportBounds {
+  readonly maxOpen: number
+  /** What is wrong with a request before anybody looks at it. Contract: must not throw. */
+  faultOf?(request: JSONRPCRequest): ClientFault | undefined
+  /** Told once nothing comes and goes any more. */
+  closed(): void
+}
 
 /**
  * A transport that a client cannot fill memory through. A request counts until its answer has left, so one that asks and does
@@ -10,22 +20,21 @@ export class BoundedTransport implements Transport {
   onerror?: (error: Error) => void
   onmessage?: Transport['onmessage']
   readonly #inner: Transport
-  readonly #maxOpen: number
+  readonly #bounds: TransportBounds
   readonly #open = new Set<RequestId>()
   /** Answers that have not left. */
   #leaving = 0
   #refusals = 0
 
-  /** `closed` is told once nothing comes and goes any more. */
-  constructor(inner: Transport, maxOpen: number, closed: () => void) {
+  constructor(inner: Transport, bounds: TransportBounds) {
     this.#inner = inner
-    this.#maxOpen = maxOpen
+    this.#bounds = bounds
     const listeners: Pick<Transport, 'onmessage' | 'onerror' | 'onclose'> = {
       onmessage: (message, extra) => this.#receive(message, extra),
       onerror: (error) => this.onerror?.(error),
       onclose: () => {
         this.onclose?.()
-        closed()
+        bounds.closed()
       },
     }
     Object.assign(inner, listeners)
@@ -68,10 +77,13 @@ export class BoundedTransport implements Transport {
       return this.onmessage?.(message, extra)
     }
     const { id } = message
+    const { maxOpen, faultOf } = this.#bounds
     if (this.#open.has(id)) return this.#refuse(id, new ClientFault('InvalidRequest', 'A request with this id is open.'))
-    if (this.#open.size + this.#leaving >= this.#maxOpen) {
-      return this.#refuse(id, new ClientFault('ServerBusy', `${this.#maxOpen} requests are open. Wait for some of them.`))
+    if (this.#open.size + this.#leaving >= maxOpen) {
+      return this.#refuse(id, new ClientFault('ServerBusy', `${maxOpen} requests are open. Wait for some of them.`))
     }
+    const fault = faultOf?.(message)
+    if (fault) return this.#refuse(id, fault)
     this.#open.add(id)
     this.onmessage?.(message, extra)
   }
@@ -83,10 +95,10 @@ export class BoundedTransport implements Transport {
     this.#open.delete(requestId as RequestId)
   }
 
-  #refuse(id: RequestId, { code, message }: ClientFault): void {
+  #refuse(id: RequestId, { code, message, data }: ClientFault): void {
     this.onerror?.(new Error(`A request was refused: ${message}`))
-    if (++this.#refusals > this.#maxOpen) return void this.close().catch((error: Error) => this.onerror?.(error))
-    const refusal = { jsonrpc: '2.0', id, error: { code, message } } as const
+    if (++this.#refusals > this.#bounds.maxOpen) return void this.close().catch((error: Error) => this.onerror?.(error))
+    const refusal = { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } } as const
     this.#inner.send(refusal).catch((error: Error) => this.onerror?.(error)).finally(() => { this.#refusals -= 1 })
   }
 }

@@ -1,13 +1,20 @@
 import {
   BulkheadError, messageOf, visibleText, type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
+import type { Era } from './client-request.ts'
 import type { OpenCall } from './open-call.ts'
 import type { OpenCalls } from './open-calls.ts'
 import { questionForm, readReply, type QuestionForm } from './question-form.ts'
 
-/** The person behind a client, where the client can ask one. */
-export function personBehind(calls: OpenCalls, answerWithinMs: number): Interactor {
+/**
+ * The person behind a client, where the client can ask one. `era` is known once the client has spoken. In the modern one nobody
+ * is told that a client has let go of a question, so none waits for another there.
+ */
+export function personBehind(calls: OpenCalls, answerWithinMs: number, era: () => Era | undefined): Interactor {
   return {
+    get takesMany() {
+      return era() === 'modern'
+    },
     async interact(envelope, signal): Promise<InteractionResponse> {
       const call = calls.askedFor(envelope.callId)
       const form = questionForm(envelope)

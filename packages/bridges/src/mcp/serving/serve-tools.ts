@@ -3,6 +3,8 @@ import {
   visibleText, type BulkheadEvent, type EventListener, type EventType, type Interactor, type Outcome, type ToolDefinition,
 } from '@bulkhead/contract'
 import { BoundedTransport } from './bounded-transport.ts'
+import { versionFault } from './claimed-version.ts'
+import type { Era } from './client-request.ts'
 import { OpenCalls } from './open-calls.ts'
 import { personBehind } from './person.ts'
 import { ShownList } from './shown-list.ts'
@@ -64,7 +66,8 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
     import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio'),
   ])
   const calls: OpenCalls = new OpenCalls({ run: (call, signal) => session.call(call, { signal }), answerWithinMs, maxOpen })
-  const session = await options.openSession(personBehind(calls, answerWithinMs))
+  let spoken: Era | undefined
+  const session = await options.openSession(personBehind(calls, answerWithinMs, () => spoken))
   const list = new ShownList(() => host.offeredTools?.(session) ?? session.tools())
 
   let server: Server | undefined
@@ -82,8 +85,13 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
     calls.end()
     resolve(session.close().catch((error: Error) => onFault?.(error)))
   }
-  const transport = new BoundedTransport(options.transport ?? new StdioServerTransport(), maxOpen, end)
+  const transport = new BoundedTransport(options.transport ?? new StdioServerTransport(), {
+    maxOpen,
+    faultOf: (request) => versionFault(request, spoken === 'modern' ? server?.getNegotiatedProtocolVersion() : undefined),
+    closed: end,
+  })
   const handle = serveStdio(({ era }) => {
+    spoken = era
     server = new sdk.Server(info, { capabilities: { tools: { listChanged: true } }, instructions })
     serveToolsOn(server, era, { calls, list, called: () => tellIf(list.hasOtherNames()) })
     return server

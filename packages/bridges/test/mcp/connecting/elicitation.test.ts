@@ -24,10 +24,38 @@ it('asks for each field by its kind', async () => {
   expect(await ask(form({}))).toEqual({ action: 'accept', content: {} })
 })
 
+it('lets choose among what a server offers, in each of the ways it can', async () => {
+  const offered: unknown[] = []
+  const chooses: Interact = {
+    ...person,
+    select: async (_prompt, options) => (offered.push(options), options[0]!.label),
+    selectMany: async (_prompt, options) => (offered.push(options), options.map(({ label }) => label)),
+  }
+  const titled = [{ const: 'n', title: 'North' }, { const: 's', title: 's' }]
+  expect(await ask(form({
+    one: { type: 'string', oneOf: titled }, old: { type: 'string', enum: ['a', 'b'], enumNames: ['A'] },
+    many: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } }, more: { type: 'array', items: { anyOf: titled } },
+  }), chooses)).toEqual({ action: 'accept', content: { one: 'n', old: 'a', many: ['a', 'b'], more: ['n', 's'] } })
+  const directions = [{ label: 'n', description: 'North' }, { label: 's' }]
+  expect(offered).toEqual([directions, [{ label: 'a', description: 'A' }, { label: 'b' }], [{ label: 'a' }, { label: 'b' }], directions])
+})
+
+it('takes what is suggested where nothing is said, and leaves open what may be', async () => {
+  const prompts: string[] = []
+  const silent: Interact = { ...person, ask: async (prompt) => (prompts.push(prompt.split('\n')[1]!), '') }
+  const asked = { name: { type: 'string', default: 'Ada' }, age: { type: 'integer', default: 42 }, nick: { type: 'string' }, size: { type: 'number' } }
+  expect(await ask(form(asked), silent)).toEqual({ action: 'accept', content: { name: 'Ada', age: 42 } })
+  expect(prompts).toEqual(['name; suggested: Ada', 'age; suggested: 42', 'nick', 'size'])
+  const must = (name: string) => ask({ message: 'Who?', requestedSchema: { type: 'object', properties: asked, required: [name] } }, silent)
+  expect(await must('nick')).toEqual({ action: 'accept', content: { name: 'Ada', age: 42, nick: '' } })
+  expect(await must('size')).toEqual({ action: 'decline' })
+})
+
 it.each<[string, ElicitationRequest]>([
   ['a page to visit', { ...form({}), mode: 'url' }],
   ['no form', { message: 'Who?' }],
   ['what is not flat', form({ who: { type: 'object' } })],
+  ['a list of anything', form({ who: { type: 'array', items: { type: 'string' } } })],
   ['more than anybody answers', form(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`f${index}`, { type: 'string' }])))],
 ])('declines %s', async (_what, request) => {
   expect(await ask(request)).toEqual({ action: 'decline' })
@@ -37,6 +65,7 @@ it('declines for a person who says no, who cannot be asked, or who gives no numb
   const refuses = { ...person, ask: () => Promise.reject(new BulkheadError('ApprovalDenied', 'no')) }
   expect(await ask(form({ name: { type: 'string' } }), refuses)).toEqual({ action: 'decline' })
   expect(await ask(form({ name: { type: 'number' } }))).toEqual({ action: 'decline' })
+  expect(await ask(form({ size: { type: 'integer' } }), { ...person, ask: async () => '3.5' })).toEqual({ action: 'decline' })
   const elicitation = new Elicitation()
   expect(await elicitation.answer('ship', form({}))).toEqual({ action: 'decline' })
 })

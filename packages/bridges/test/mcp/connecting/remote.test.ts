@@ -86,6 +86,27 @@ it.each(['stateless', 'reject'] as const)('reaches a server over HTTP with its s
   expect(await call(extension!, 'harbour_list')).toMatchObject({ structuredContent: { result: [1, 2, 3] } })
 })
 
+it('sends parameters as headers where a tool says so, and does without one that says it wrongly', async () => {
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'harbour', version: '2.0.0' })
+    for (const [name, header] of [['moor', 'Berth'], ['sail', 'two words']] as const) {
+      const properties = { berth: { type: 'string' as const, 'x-mcp-header': header } }
+      server.registerTool(name, { description: 'Does.', inputSchema: fromJsonSchema({ type: 'object', properties }) }, () => text(name))
+    }
+    return server
+  })
+  const seen: IncomingMessage['headers'][] = []
+  const { extension, servers } = await connected(await listen((request, response) => {
+    seen.push(request.headers)
+    void respond(handler.fetch, request, response)
+  }))
+  expect([...extension!.definitions.keys()]).toEqual(['harbour_moor'])
+  expect(servers.offer(resolved({ harbour: { type: 'remote', url: extension!.server.address } })).diagnostics)
+    .toMatchObject([{ code: 'ShapeInvalid', message: expect.stringContaining('"sail" wants a parameter sent as a header') }])
+  expect(await call(extension!, 'harbour_moor', { berth: 'north' })).toMatchObject({ content: [{ text: 'moor' }] })
+  expect(seen.at(-1)).toMatchObject({ 'mcp-param-berth': 'north' })
+})
+
 it('asks the person of the very call that a far server has a question for', async () => {
   const { extension } = await connected(await listen(library()))
   const berths = ['north', 'south']

@@ -13,9 +13,12 @@ async function wire(maxOpen: number) {
   const pass = inner.send.bind(inner)
   near.send = (message) => state.stuck ? new Promise(() => {}) : pass(message)
   const closed = Promise.withResolvers<void>()
-  const bounded = new BoundedTransport(near, maxOpen, () => {
-    state.closed += 1
-    closed.resolve()
+  const bounded = new BoundedTransport(near, {
+    maxOpen,
+    closed() {
+      state.closed += 1
+      closed.resolve()
+    },
   })
   Object.assign(bounded, {
     onmessage: (message: JSONRPCMessage) => state.received.push(message), onerror: () => { state.faults += 1 },

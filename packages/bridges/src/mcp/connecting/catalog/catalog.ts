@@ -1,5 +1,6 @@
 import { canonicalJson, findJsonFault, isJsonObject, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
 import { sha512 } from '../../../connected/digest.ts'
+import { headerFault } from './header-parameters.ts'
 
 /** One tool as its server describes it, word for word. */
 export interface CatalogTool {
@@ -23,16 +24,22 @@ const FIELDS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', '
 const NAME_CHARS = 128
 const DEFINITION = { maxDepth: 48, maxNodes: 20_000, maxChars: 256 * 1024 }
 
-/** Reads what a server has listed. Contract: never throws; whatever is not of the form is left out. */
-export function readCatalog(version: string, listed: readonly unknown[]): Catalog {
+/**
+ * Reads what a server has listed. Contract: never throws; whatever is not of the form is left out, and with `sendsHeaders` also
+ * what wants parameters sent as headers that cannot be.
+ */
+export function readCatalog(version: string, listed: readonly unknown[], sendsHeaders = false): Catalog {
   const faults: string[] = []
   const tools = new Map<string, CatalogTool>()
   for (const [index, one] of listed.entries()) {
     const fault = findJsonFault(one, DEFINITION)
     const name = isNamed(one) ? one.name : undefined
+    const isRead = name !== undefined && fault === undefined
+    const header = isRead && sendsHeaders ? headerFault((one as JsonObject)['inputSchema']) : undefined
     if (name === undefined) faults.push(`entry ${index} of its list has no name of 1 to ${NAME_CHARS} characters`)
     else if (fault !== undefined) faults.push(`the definition of "${name}" ${fault.message}`)
     else if (tools.has(name)) faults.push(`"${name}" is listed twice; the first counts`)
+    else if (header !== undefined) faults.push(`"${name}" ${header}`)
     else if (tools.size >= MANIFEST_LIMITS.tools) faults.push(`"${name}" is one more than ${MANIFEST_LIMITS.tools} tools`)
     else tools.set(name, catalogTool(one as JsonObject, name))
   }

@@ -32,6 +32,8 @@ export interface CallRequest {
 export interface LiveClient {
   /** What the server says its version is. */
   readonly version: string
+  /** Whether parameters are sent as headers too, where a tool says so. */
+  readonly sendsHeaders: boolean
   /** What it lists, as it says it. Rejects when there is no end to it. */
   list(signal: AbortSignal): Promise<readonly unknown[]>
   call(request: CallRequest): Promise<unknown>
@@ -101,6 +103,7 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
   }
   return {
     version: client.getServerVersion()?.version ?? '',
+    sendsHeaders: options.target.type === 'remote' && client.getProtocolEra() === 'modern',
     ended: ended.promise,
     close,
     list: (within) => listAll(client, within),

@@ -1,0 +1,43 @@
+import type { JsonObject } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'
+import { headerFault } from '../../../src/mcp/connecting/catalog/header-parameters.ts'
+
+const header = (name: unknown, more: object = { type: 'string' }) => ({ ...more, 'x-mcp-header': name }) as JsonObject
+const taking = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more }) as JsonObject
+
+it.each<[string, JsonObject]>([
+  ['none', taking({ a: { type: 'string' } })],
+  ['primitive values', taking({ a: header('Region'), b: header('X-Count', { type: 'integer' }), c: header('dry_run', { type: 'boolean' }) })],
+  ['one within another', taking({ deep: taking({ a: header('Region') }) })],
+  ['what only looks like one', taking({ a: { type: 'string', default: { 'x-mcp-header': '' } } })],
+  ['a parameter of that name', taking({ 'x-mcp-header': { type: 'string' } })],
+])('lets %s be', (_, schema) => {
+  expect(headerFault(schema)).toBeUndefined()
+})
+
+it.each<[string, JsonObject]>([
+  ['no name', taking({ a: header('') })],
+  ['a name that is no text', taking({ a: header(5) })],
+  ['a name with a space', taking({ a: header('two words') })],
+  ['a name with the end of a line', taking({ a: header('A\r\nEvil') })],
+  ['a name beyond ASCII', taking({ a: header('Région') })],
+  ['a number', taking({ a: header('A', { type: 'number' }) })],
+  ['an object', taking({ a: header('A', { type: 'object' }) })],
+  ['a value of any type', taking({ a: header('A', {}) })],
+  ['the same name twice', taking({ a: header('Region'), b: taking({ c: header('region') }) })],
+  ['the whole of the arguments', taking({}, header('A', {}))],
+  ['an element of a list', taking({ a: { type: 'array', items: header('A') } })],
+  ['what is one of several', taking({ a: { anyOf: [header('A')] } })],
+  ['what is defined elsewhere', taking({}, { $defs: { a: taking({ b: header('A') }) } })],
+])('finds fault with %s', (_, schema) => {
+  expect(headerFault(schema)).toMatch(/^wants /)
+})
+
+it('leaves out the tool, and no other, where headers are sent', () => {
+  const listed = [{ name: 'good', inputSchema: taking({ a: header('A') }) }, { name: 'bad', inputSchema: taking({ a: header('') }) }, { name: 'none' }, null]
+  const { tools, faults } = readCatalog('1', listed, true)
+  expect(tools.map(({ name }) => name)).toEqual(['good', 'none'])
+  expect(faults[0]).toMatch(/^"bad" wants a parameter sent as a header/)
+  expect(readCatalog('1', listed).tools).toHaveLength(3)
+})
