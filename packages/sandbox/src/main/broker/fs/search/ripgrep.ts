@@ -55,6 +55,7 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   const stop = (): void => void child.kill('SIGKILL')
   let enough = false
   let complaint = ''
+  let taking: Promise<unknown> | undefined
   signal.addEventListener('abort', stop, { once: true })
   const goOn = (more: boolean): void => {
     if (more) return
@@ -71,7 +72,7 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
       const more = take(bytes)
       if (typeof more === 'boolean') return goOn(more)
       child.stdout?.pause()
-      void more.then(goOn, fail).then(() => child.stdout?.resume())
+      taking = more.then(goOn, fail).then(() => child.stdout?.resume())
     } catch (error) {
       fail(error)
     }
@@ -81,7 +82,9 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   })
   child.on('error', (cause) => reject(new BulkheadError('ToolExecutionFailed', 'ripgrep could not be started.', { cause })))
   // 0: found, 1: nothing found, 2: something could not be read, or not understood if it says so.
-  child.on('close', (code, killed) => {
+  child.on('close', async (code, killed) => {
+    // A stream that is paused ends all the same where nothing of it is left to read: what was read last may still be looked through.
+    await taking
     if (enough || code === 0 || code === 1 || (code === 2 && complaint === '')) resolve()
     else if (code === 2) reject(new BulkheadError('InputInvalid', cleaned(complaint)))
     else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended early (${killed ?? code}). ${cleaned(complaint)}`.trim()))
