@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { McpServers, McpServerStatus } from '@bulkhead/bridges/mcp'
-import type { OpenapiDocuments } from '@bulkhead/bridges/openapi'
-import type { ConnectedExtension, Diagnostic, Loader, LoadReport } from '@bulkhead/contract'
+import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
+import type { Loader, LoadReport } from '@bulkhead/contract'
 import type { OperatorSurroundings } from '@bulkhead/sandbox'
 import { CORE_VERSION } from './version.ts'
 
@@ -106,11 +106,6 @@ export class ConnectedServers {
       // It is only ever refused by a host that closes.
     }).catch(() => undefined)
   }
-}
-
-interface Offered {
-  readonly extensions: readonly ConnectedExtension[]
-  readonly diagnostics: readonly Diagnostic[]
 }
 
 const isNamed = ({ config: { layers } }: LoadReport, key: 'mcp' | 'openapi'): boolean =>

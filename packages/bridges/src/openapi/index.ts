@@ -1,1 +1,2 @@
+export type { Offered } from '../connected/offered.ts'
 export { OpenapiDocuments, type OpenapiDocumentsOptions } from './documents.ts'
