@@ -5,6 +5,7 @@
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
 export { ERRORS, givesAdvice, type ErrorCode } from './errors.ts'
 export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep, type Json, type JsonObject } from './json.ts'
+export { HEADER_NAME_PATTERN } from './names.ts'
 export { forms, requireOptions, type OptionForms } from './options.ts'
 export { auditRecord } from './ports/audit-group.ts'
 export { SCHEMA_FORMATS } from './schema-formats.ts'
