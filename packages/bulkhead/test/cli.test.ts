@@ -111,7 +111,11 @@ describe('wrong usage exits with 2 and does nothing', () => {
   it.each([
     ['nothing at all', [], /Commands/],
     ['an unknown command', ['fly'], /no command "fly"/],
+    ['a command that is nearly one', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nbulkhead --help lists/],
     ['an unknown option', ['tools', '--fast'], /--fast/],
+    ['an option that is nearly one', ['tools', '--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],
+    ['a part of a command that is nearly one', ['audit', 'vrify'], /no "audit vrify"\. Did you mean "verify"\?/],
+    ['another of these', ['approvals', 'lst'], /no "approvals lst"\. Did you mean "list"\?/],
     ['a word too many', ['tools', 'all'], /takes no further words/],
     ['no tool', ['call'], /Which tool/],
     ['arguments that are not JSON', ['call', 'read', '--args', '{'], /--args is not JSON/],

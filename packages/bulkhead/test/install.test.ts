@@ -105,6 +105,8 @@ describe('bulkhead update and outdated', () => {
     expect(await run('update', 'greeter', '--accept', digest, ...from)).toMatchObject({ code: 0, stdout: 'Updated greeter from 1.0.1 to 2.0.0.\n' })
     expect(await json('verify')).toMatchObject({ code: 0, extensions: [{ id: 'greeter', version: '2.0.0' }], diagnostics: [] })
 
+    expect((await run('uninstall', 'greter')).stderr).toBe('ExtensionNotFound "greter" is not installed in the global layer. Did you mean "greeter"?\n')
+    expect((await run('update', 'greter')).stderr).toBe('ExtensionNotFound "greter" is not installed. Did you mean "greeter"?\n')
     expect(await run('uninstall', 'greeter')).toMatchObject({ code: 0, stdout: 'Uninstalled greeter 2.0.0.\n' })
     expect(await run('outdated')).toMatchObject({ code: 0, stdout: 'Nothing is installed.\n' })
   }, 120_000)

@@ -9,6 +9,7 @@ export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-typ
 export type { ArgumentsReader, ArgumentsReading, CallSubject, ReaderContext } from './arguments-reader.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
+export { closeNames, meantNames } from './close-names.ts'
 export { COMMAND_SEVERITIES, commandSafetyPatternSchema } from './command-safety.ts'
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, CommandSeverity } from './command-safety.ts'
 export { contractCompatible, CONTRACT_VERSION, coreSatisfies } from './compatibility.ts'
@@ -29,6 +30,7 @@ export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './json-schema.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecyclePhase, type LifecycleSignal, type LifecycleState } from './lifecycle.ts'
 export { LOCK_FILE, LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type LockEntry, type LockFile } from './lock.ts'
 export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits, type LimitRow } from './limits.ts'
+export { makeFolder, type FolderDisk } from './make-folder.ts'
 export { MANIFEST_FILE, manifestSchema, type Manifest, type ManifestInput, type StateSlot, type ToolManifest } from './manifest.ts'
 export {
   ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN, type Layer,

@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { basename, join, relative, resolve } from 'node:path'
-import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, MANIFEST_FILE, messageOf } from '@bulkhead/contract'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, makeFolder, MANIFEST_FILE, messageOf } from '@bulkhead/contract'
 import { CORE_VERSION } from '../version.ts'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
@@ -40,7 +40,7 @@ Writes a manifest and a module that work: a tool that counts the words of a file
 
 function write(folder: string, files: Readonly<Record<string, string>>): void {
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder, { mkdirSync, statSync, dirname })
     const [found] = readdirSync(folder)
     if (found !== undefined) throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it has ${found}. Name another folder.`)
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { flag: 'wx' })

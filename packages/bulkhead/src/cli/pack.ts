@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { INTEGRITY_FILE } from '@bulkhead/loader'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
@@ -30,7 +30,7 @@ module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead
       const out = resolve(values.out ?? '.')
       const tarball = join(out, `${id}-${version}.tgz`)
       write(() => {
-        mkdirSync(out, { recursive: true })
+        makeFolder(out, { mkdirSync, statSync, dirname })
         writeFileSync(join(folder, INTEGRITY_FILE), packed.integrityFile)
         writeFileSync(tarball, packed.tarball)
       })

@@ -17,6 +17,12 @@ export function closeNames(wanted: string, names: Iterable<string>): readonly st
     .map(({ name }) => name)
 }
 
+/** The same as a question that goes on after a sentence; empty where none is close. */
+export function meantNames(wanted: string, names: Iterable<string>): string {
+  const close = closeNames(wanted, names)
+  return close.length === 0 ? '' : ` Did you mean ${close.map((name) => `"${name}"`).join(' or ')}?`
+}
+
 /** Levenshtein's. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
