@@ -53,7 +53,7 @@ export const ERRORS = Object.freeze({
   InstallSourceUnavailable: row('Session', 'host', again, 'The registry, or what it names, cannot be reached or answers with an error.', 'Check the address of the registry and the network, and try again.'),
   InstallBusy: row('Session', 'caller', again, 'Another process is installing into the same layer.', 'Wait for it to end.'),
   InstallFailed: row('Session', 'host', again, 'The layer could not be written; what was there before is untouched.', 'Check the disk and the permissions of the folder named in the message.'),
-  ProjectTrustRequired: row('Session', 'person', once, 'The project has a layer of its own that nobody has trusted; nothing in it was read.', 'Look at the folder, then trust it.'),
+  ProjectTrustRequired: row('Session', 'person', once, 'The project has a layer of its own that nobody has trusted; nothing in it was read.', 'Look at the folder, then trust it: `bulkhead trust` there, or `trust` of `createHost`.'),
   ProjectPathInvalid: row('Validation', 'caller', once, 'The workspace is not a folder that can be opened.', 'Pass the path of an existing folder.'),
   TrustStoreUnavailable: row('Session', 'host', again, 'The record of trusted projects cannot be read or written.', 'Check the permissions of the folder named in the message.'),
   TrustEntryInvalid: row('Validation', 'host', once, 'An entry in the record of trusted projects is malformed and was not honoured.', 'Remove the entry and decide again.'),

@@ -8,7 +8,7 @@ const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDis
 /** Where a call was refused for lack of something, what could not be loaded: for a person, beside whatever a program reads. */
 export function tellFaults(refusedWith: ErrorCode | undefined, found: readonly Diagnostic[]): void {
   if (refusedWith === undefined || !UNLOADED.has(refusedWith)) return
-  const faults = found.filter(({ severity }) => severity === 'error')
+  const faults = found.filter(({ severity, code }) => severity === 'error' || code === 'ProjectTrustRequired')
   process.stderr.write(faults.map((fault) => diagnosticText(fault, process.stderr)).join(''))
 }
 

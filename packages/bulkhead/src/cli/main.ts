@@ -29,7 +29,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     const command = await entry.load()
     usage = command.usage
     if (rest.includes('--help') || rest.includes('-h')) {
-      process.stdout.write(`${command.usage}\n\n${command.details}${command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`}\n`)
+      process.stdout.write(`${command.usage}\n\nbulkhead ${name} ${entry.summary}.\n\n${command.details}${command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`}\n`)
       return 0
     }
     const { answering } = await import('./answer.ts')
