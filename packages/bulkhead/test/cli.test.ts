@@ -101,6 +101,13 @@ describe('bulkhead call', () => {
     expect(asJson.stderr).toMatch(/error ConfigInvalid .*\n.*config\.json/)
   })
 
+  it('says of the name of an extension which tools it offers, and of a project that nobody has trusted that it may have more', async () => {
+    writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }, { name: 'wave' }] }, '')
+    expect((await inside(['call', 'greeter'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n"greeter" is an extension\. It offers greet, wave\.\n$/)
+    writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, '')
+    expect((await inside(['call', 'own'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n\nwarning ProjectTrustRequired [\s\S]*cure: .*`bulkhead trust`/)
+  })
+
   it('makes escape sequences of a tool visible', async () => {
     writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
     expect((await inside(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
