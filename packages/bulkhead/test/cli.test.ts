@@ -108,6 +108,14 @@ describe('bulkhead call', () => {
     expect((await inside(['call', 'own'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n\nwarning ProjectTrustRequired [\s\S]*cure: .*`bulkhead trust`/)
   })
 
+  it('says what is wrong with the server whose tool it should be', async () => {
+    mkdirSync(global(), { recursive: true })
+    const mcp = { gone: { type: 'local', command: ['bulkhead-there-is-no-such-server'] }, other: { type: 'local', command: ['nor-this'] } }
+    writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp }))
+    const { code, stderr } = await inside(['call', 'gone_look'], folder)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/) })
+  })
+
   it('makes escape sequences of a tool visible', async () => {
     writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
     expect((await inside(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')

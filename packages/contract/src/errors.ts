@@ -45,7 +45,7 @@ export const ERRORS = Object.freeze({
   DuplicateJsonKey: row('Validation', 'extension', once, 'A JSON file names one key twice in one object.', 'Remove one of them.'),
   UsageInvalid: row('Validation', 'caller', once, 'The command line itself is wrong; nothing was done.', 'Correct it as the usage says; `--help` tells more.'),
   ExtensionNotFound: row('Validation', 'caller', once, 'No extension of that id is loaded.', 'List what is loaded with `bulkhead tools`.'),
-  InstallSourceInvalid: row('Validation', 'caller', once, 'What should be installed is neither a folder, a tarball nor a package name with a version.', 'Name one of these.'),
+  InstallSourceInvalid: row('Validation', 'caller', once, 'What should be installed is neither a folder, a tarball nor a package name with a version.', 'Name a folder such as ./weather, a tarball such as weather-1.4.0.tgz, or a package that the registry has.'),
   ConsentRequired: row('Validation', 'person', once, 'A version wants more powers, or has another signer, than what was accepted.', 'Look at the difference and accept it.'),
   LockInvalid: row('Validation', 'caller', once, 'bulkhead.lock cannot be read, so that it is not known what was accepted; nothing of its layer is loaded.', 'Restore the file, or remove it and install again.'),
   LockMismatch: row('Validation', 'extension', once, 'What is there is not what was accepted, or what was accepted is not there.', 'Install the accepted version again, or look at this one and accept it with `bulkhead install`.'),

@@ -7,6 +7,8 @@ test.each([
   ['forcast', ['forecast', 'forecasts']],
   ['Read', ['read']],
   ['fetch', ['web_fetch']],
+  ['raed', ['read']],
+  ['web_serach', ['web_search']],
   ['zzzzzz', []],
   ['', []],
 ])('%s', (wanted, close) => {

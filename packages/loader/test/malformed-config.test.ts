@@ -125,7 +125,7 @@ const malformed: readonly Malformed[] = [
   },
   {
     name: 'one wrong server of two', config: { mcp: { a: { type: 'pigeon' }, b: { type: 'local', command: ['x'] } } },
-    path: '/mcp/a/type', message: /none of the allowed forms/, kept: { mcp: { b: { type: 'local', command: ['x'] } } },
+    path: '/mcp/a/type', message: /must be "local" or "remote"\.$/, kept: { mcp: { b: { type: 'local', command: ['x'] } } },
   },
   {
     name: 'a secret written down', config: {

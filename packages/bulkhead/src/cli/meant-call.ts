@@ -15,9 +15,11 @@ export async function meantCall<Call extends { readonly name: string; readonly a
   return canonicalCall(call, (name) => host.tool(name))
 }
 
-function serversMeant(tool: string, servers: readonly McpServerStatus[]): readonly string[] {
+const serversMeant = (tool: string, servers: readonly McpServerStatus[]): readonly string[] =>
+  servers.filter((server) => server.tools === undefined && server.state !== 'disabled' && serverMeant(tool, server)).map(({ name }) => name)
+
+/** Whether the name of a tool is one that this server could have given it. */
+export function serverMeant(tool: string, { name }: Pick<McpServerStatus, 'name'>): boolean {
   const flat = (text: string) => text.replaceAll(/[^A-Za-z0-9_]/g, '_')
-  const wanted = flat(tool).replace(/^mcp_+/, '')
-  return servers.filter(({ name, tools, state }) => tools === undefined && state !== 'disabled' && wanted.startsWith(`${flat(name)}_`))
-    .map(({ name }) => name)
+  return flat(tool).replace(/^mcp_+/, '').startsWith(`${flat(name)}_`)
 }

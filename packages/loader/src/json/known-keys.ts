@@ -11,6 +11,11 @@ export function knownKeys(schema: Described, path: readonly PropertyKey[]): read
   return placesAt([schema], path).flatMap((place) => Object.keys(definition(place)['shape'] ?? {}))
 }
 
+/** The texts that may stand at this place of a value, where there are few. */
+export function knownValues(schema: Described, path: readonly PropertyKey[]): readonly string[] {
+  return placesAt([schema], path).flatMap((place) => (definition(place)['values'] ?? []) as readonly unknown[]).filter((value) => typeof value === 'string')
+}
+
 function placesAt(schemas: readonly Described[], path: readonly PropertyKey[]): readonly Described[] {
   const here = schemas.flatMap(branches)
   const [step, ...rest] = path

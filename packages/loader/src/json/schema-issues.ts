@@ -1,5 +1,5 @@
 import { meantNames, pointerStep, type manifestSchema } from '@bulkhead/contract'
-import { knownKeys, type Described } from './known-keys.ts'
+import { knownKeys, knownValues, type Described } from './known-keys.ts'
 
 /** What a schema of the contract reports, by the path and the words it gives. */
 export type SchemaIssue = NonNullable<ReturnType<typeof manifestSchema.safeParse>['error']>['issues'][number]
@@ -50,5 +50,8 @@ function placeUnion(
   const meant = branches.find((issues) => issues.length > 0 && issues.every(isInside))
   if (meant !== undefined) return placeIssues(meant, schema, steps)
   const expectations = branches.flatMap((issues) => issues.map(({ message }) => message))
+  // What tells the branches apart is none of theirs.
+  const values = branches.length === 0 ? knownValues(schema, steps) : []
+  if (values.length > 0) return [{ steps, message: `must be ${values.map((value) => `"${value}"`).join(' or ')}` }]
   return [{ steps, message: ['fits none of the allowed forms', ...expectations].join('; ') }]
 }
