@@ -17,8 +17,7 @@ export { isTerminalResult, type CompletionHint } from './completion.ts'
 export { CONFIG_FILE, configFileSchema, SECURITY_MODES, type ConfigFile, type ExtensionConfig, type McpServerConfig, type OpenapiConfig, type SecurityMode, type ToolConfig } from './config.ts'
 export { VALIDATION_STAGES, type Diagnostic, type ValidationStage } from './diagnostic.ts'
 export { ERRORS, givesAdvice, isErrorCode, type ErrorClass, type ErrorCode, type ErrorFault, type ErrorRow } from './errors.ts'
-export { EVENT_TYPES } from './events.ts'
-export type { BulkheadEvent, EventBody, EventListener, EventOf, EventType } from './events.ts'
+export { EVENT_TYPES, type BulkheadEvent, type EventBody, type EventListener, type EventOf, type EventType } from './events.ts'
 export { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegments, type GlobMatch, type GlobOptions } from './glob.ts'
 export { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS } from './interaction.ts'
 export type {
@@ -33,10 +32,8 @@ export { LOCK_FILE, LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, typ
 export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, type CompartmentLimits, type LimitRow } from './limits.ts'
 export { makeFolder, type FolderDisk } from './make-folder.ts'
 export { MANIFEST_FILE, manifestSchema, type Manifest, type ManifestInput, type StateSlot, type ToolManifest } from './manifest.ts'
-export {
-  ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN, type Layer,
-  type LockedTool,
-} from './names.ts'
+export { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN } from './names.ts'
+export { isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, type Layer, type LockedTool } from './names.ts'
 export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './outcome.ts'
 export { forms, requireOptions, type OptionForm, type OptionForms } from './options.ts'
 export { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from './requirement-order.ts'
