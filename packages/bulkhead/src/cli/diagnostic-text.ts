@@ -2,8 +2,7 @@ import { styleText } from 'node:util'
 import type { Diagnostic, ErrorCode } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/contract/plain'
 import type { Host } from '../create-host.ts'
-import { serverMeant } from './meant-call.ts'
-import { serverFaults } from './server-rows.ts'
+import { serverFaults, serverMeant } from './server-rows.ts'
 
 /** What a call meets when something that should be there could not be loaded. */
 const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDisabled'])

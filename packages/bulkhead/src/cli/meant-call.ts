@@ -2,6 +2,7 @@ import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import type { Json } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import type { Host } from '../create-host.ts'
+import { serverMeant } from './server-rows.ts'
 
 /**
  * The call that a person means who names a tool and its arguments as other hosts do, such as mcp:server.tool. `connecting` starts or
@@ -17,9 +18,3 @@ export async function meantCall<Call extends { readonly name: string; readonly a
 
 const serversMeant = (tool: string, servers: readonly McpServerStatus[]): readonly string[] =>
   servers.filter((server) => server.tools === undefined && server.state !== 'disabled' && serverMeant(tool, server)).map(({ name }) => name)
-
-/** Whether the name of a tool is one that this server could have given it. */
-export function serverMeant(tool: string, { name }: Pick<McpServerStatus, 'name'>): boolean {
-  const flat = (text: string) => text.replaceAll(/[^A-Za-z0-9_]/g, '_')
-  return flat(tool).replace(/^mcp_+/, '').startsWith(`${flat(name)}_`)
-}

@@ -21,3 +21,9 @@ export const serverFaults = (servers: readonly McpServerStatus[]): string =>
 /** For scripts: an error as its code and words. */
 export const serverJson = (servers: readonly McpServerStatus[]) =>
   servers.map(({ error, ...status }) => ({ ...status, ...(error && { error: { code: error.code, message: error.message } }) }))
+
+/** Whether the name of a tool is one that this server could have given it. */
+export function serverMeant(tool: string, { name }: Pick<McpServerStatus, 'name'>): boolean {
+  const flat = (text: string) => text.replaceAll(/[^A-Za-z0-9_]/g, '_')
+  return flat(tool).replace(/^mcp_+/, '').startsWith(`${flat(name)}_`)
+}
