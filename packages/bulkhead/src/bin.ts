@@ -8,7 +8,7 @@ if (major < 26) {
   // Whoever reads no further, as `head` does, has had enough: that is no fault of the command. What is lost to a full disk is.
   let lost: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') lost ??= error
+    if (error.code !== 'EPIPE' && lost === undefined) lost = error
   })
   process.stderr.on('error', () => {})
   process.on('exit', () => {
