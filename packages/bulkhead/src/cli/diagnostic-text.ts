@@ -7,8 +7,10 @@ import { serverFaults, serverMeant } from './server-rows.ts'
 /** What a call meets when something that should be there could not be loaded. */
 const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
 
-/** Where a call was refused for lack of something, what could not be loaded: for a person, beside whatever a program reads. */
-export function tellFaults(refusedWith: ErrorCode | undefined, name: string, { diagnostics: found, tools, mcp }: Pick<Host, 'diagnostics' | 'tools' | 'mcp'>): void {
+/** Where a call of `name` was refused for lack of something, what may be the reason: for a person, beside whatever a program reads. */
+export function tellFaults(
+  refusedWith: ErrorCode | undefined, name: string, { diagnostics: found, tools, mcp }: Pick<Host, 'diagnostics' | 'tools' | 'mcp'>,
+): void {
   if (refusedWith === undefined || !UNLOADED.has(refusedWith)) return
   const offered = tools().filter(({ extension }) => extension === name).map((tool) => tool.name)
   if (offered.length > 0) process.stderr.write(`"${visibleText(name)}" is an extension. It offers ${offered.join(', ')}.\n`)

@@ -57,17 +57,22 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
   const { extension, warnings } = await proveCandidate(
     { source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [] }, settings, 'global', null)
   return {
-    extension, files, bundled, integrityFile, warnings: [...warnings, ...otherVersion(files.get('package.json'), extension.version)], tarball: await writeTarball(files),
+    extension, files, bundled, integrityFile, tarball: await writeTarball(files),
+    warnings: [...warnings, ...packageWarnings(files.get('package.json'), extension.version, skipped)],
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
   }
 }
 
-/** From a registry such a package is refused, since nobody could tell which of both it is. */
-function otherVersion(packageJson: Uint8Array | undefined, version: string): readonly string[] {
+/** What npm is told that does not go with the rest. */
+function packageWarnings(packageJson: Uint8Array | undefined, version: string, skipped: readonly string[]): readonly string[] {
   const parsed = packageJson && parseStrictJson(packageJson)
-  const said = parsed?.ok && isJsonObject(parsed.value) ? parsed.value['version'] : undefined
-  if (typeof said !== 'string' || said === version) return []
-  return [`package.json says ${visibleText(said)} and ${MANIFEST_FILE} ${version}: a package from a registry is installed only where both say the same`]
+  const { version: said = version, dependencies = {} } = parsed?.ok && isJsonObject(parsed.value) ? parsed.value : {}
+  const isOther = typeof said === 'string' && said !== version
+  const lacks = isJsonObject(dependencies) && Object.keys(dependencies).length > 0 && !skipped.includes('node_modules')
+  return [
+    ...(isOther ? [`package.json says ${visibleText(said)} and ${MANIFEST_FILE} ${version}: a package from a registry is installed only where both say the same`] : []),
+    ...(lacks ? ['package.json names dependencies, and there is no node_modules to bundle them from: if the code uses them, install them and pack again'] : []),
+  ]
 }
 
 const contentsOf = (files: ReadonlyMap<string, Uint8Array>): PackageContents =>

@@ -47,6 +47,13 @@ describe('packing a folder', () => {
       .toEqual([`package.json says 9.9.9 and bulkhead.json ${version}: a package from a registry is installed only where both say the same`])
   })
 
+  test('warns where dependencies are named and none is installed', async () => {
+    using home = new HomeFixture()
+    const named = { 'package.json': { name: 'weather', dependencies: { dep: '^1.0.0' } } }
+    expect((await pack(home, { ...packageFiles(), ...named })).warnings).toEqual([expect.stringMatching(/^package\.json names dependencies, .* pack again$/)])
+    expect((await pack(home, { 'node_modules/dep/index.js': 'module.exports = 1' })).warnings).toEqual([])
+  })
+
   test('bundles where dependencies are used, links among them or not', async () => {
     using home = new HomeFixture()
     const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }

@@ -11,7 +11,7 @@ const busy: Explanation = {
   reason: 'busy', what: 'is held by another process', cure: 'Try again, or end the process that keeps it',
 }
 const location: Explanation = {
-  reason: 'location', what: 'cannot be opened for writing', cure: 'Check the permissions of the file and of its folder',
+  reason: 'location', what: 'cannot be opened for writing', cure: 'Check the permissions of the file and of its folder; to look at one on a disk that is read-only, copy it with the files beside it',
 }
 const corrupt: Explanation = {
   reason: 'corrupt', what: 'is damaged or not a store at all',
