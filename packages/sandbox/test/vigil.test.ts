@@ -19,15 +19,30 @@ function inFullSwing(): Vigil {
   return vigil
 }
 
-test('nobody stays awake for the first words, nor where one of many takes its time', () => {
+test('nobody stays awake for the first words, nor where what is won is lost again', () => {
   const vigil = new Vigil()
   const before = awake()
   for (let count = 0; count < 640; count++) {
     vigil.said()
-    if (count > 0 && count % 60 === 0) pass(0.3)
+    if (count > 0 && count % 16 === 0) pass(0.3)
     vigil.heard()
     expect(awake()).toBe(before)
   }
+})
+
+test('a long conversation is not put to sleep by one slow word', async () => {
+  const before = awake()
+  const vigil = inFullSwing()
+  for (let count = 0; count < 1_000; count++) {
+    vigil.heard()
+    vigil.said()
+  }
+  pass(0.3)
+  await turn()
+  expect(awake()).toBeLessThanOrEqual(before)
+  vigil.heard()
+  vigil.said()
+  expect(awake()).toBe(before + 1)
 })
 
 test('in full swing a side stays awake for the next word, and for a moment only', async () => {
