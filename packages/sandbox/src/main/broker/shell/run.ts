@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { ShellResult } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import { isNoRoom } from '../../os/no-room.ts'
 import type { RedactingStream } from '../secrets/redacting-stream.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import { BoundedOutput } from './bounded-output.ts'
@@ -221,10 +222,10 @@ function start(parts: RunParts): ChildProcess {
   }
 }
 
-function startFault(error: unknown): BulkheadError {
+export function startFault(error: unknown): BulkheadError {
   const { code } = error as { readonly code?: unknown }
   const why = typeof code === 'string' ? ` (${code})` : ''
-  if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM') {
+  if (isNoRoom(error)) {
     return new BulkheadError('ResourceBusy', `The system has no room for a process${why}. Try again later.`, { cause: error })
   }
   return new BulkheadError('ToolExecutionFailed', `The command could not be started${why}.`, { cause: error })
