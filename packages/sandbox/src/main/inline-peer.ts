@@ -48,6 +48,7 @@ export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: 
       for (const question of questions) question.failed(over)
     },
     killable: false,
+    ready: Promise.resolve(true),
     ended: ended.promise,
     gone: ended.promise.then(() => undefined),
     kill: () => ended.resolve(undefined),

@@ -50,6 +50,7 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     ask: (method, args, question) => remote.ask(method, args, question),
     endAll: (error) => remote.end(error),
     killable: true,
+    ready: hull.ready,
     ended: ended.promise,
     gone,
     kill() {
