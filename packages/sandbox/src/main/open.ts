@@ -22,6 +22,8 @@ export async function openCompartment(
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace, options)
   const peer = await place(request, broker, pools).catch((error: unknown) => {
+    // In line for a place it is given up with the reason as it was given.
+    if (request.signal.aborted) throw BulkheadError.from(request.signal.reason, 'ToolCancelled')
     throw BulkheadError.is(error) ? error : notStarted(request, error)
   })
   try {
