@@ -14,6 +14,7 @@ export type HullExit =
 /** The place of one compartment. */
 export interface Hull {
   readonly transport: Transport
+  readonly ready: Promise<boolean>
   /** Settles once, never rejects, when no process and no thread of it is left. */
   readonly exited: Promise<HullExit>
   /** Idempotent. */

@@ -34,7 +34,8 @@ export async function prepare(): Promise<Serve> {
     const { call, broker } = link(transport, messageBytes - PACKET_OVERHEAD_BYTES)
     const ask = brokerClient(broker, rates)
     log = new LogSender(ask)
-    const compartment = new Compartment({ modules, ask, output: { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes } })
+    const output = { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes }
+    const compartment = new Compartment({ modules, ask, output, messageBytes })
     expose(compartment, call, {
       method: 'execute',
       answer: ([callId, tool, args]) => compartment.execute(callId as string, tool as string, args as JsonObject),

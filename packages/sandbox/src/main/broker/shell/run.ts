@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import type { ShellResult } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import type { BulkheadError, ShellResult } from '@bulkhead/contract'
 import type { RedactingStream } from '../secrets/redacting-stream.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import { BoundedOutput } from './bounded-output.ts'
@@ -10,6 +9,7 @@ import type { Leftovers, RunTraces } from './leftovers.ts'
 import { processesOf, signalProcess } from './leftovers.ts'
 import type { LiveOutput, StreamName } from './live-output.ts'
 import { processRow, processTable } from './process-table.ts'
+import { startFault } from './start-fault.ts'
 
 /** How many pauses' worth of output may go on once the command has ended. */
 const DRAIN_PAUSES = 10
@@ -219,15 +219,6 @@ function start(parts: RunParts): ChildProcess {
   } finally {
     if (nothing !== undefined) closeSync(nothing)
   }
-}
-
-function startFault(error: unknown): BulkheadError {
-  const { code } = error as { readonly code?: unknown }
-  const why = typeof code === 'string' ? ` (${code})` : ''
-  if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM') {
-    return new BulkheadError('ResourceBusy', `The system has no room for a process${why}. Try again later.`, { cause: error })
-  }
-  return new BulkheadError('ToolExecutionFailed', `The command could not be started${why}.`, { cause: error })
 }
 
 /** Returns whether the group has members. */
