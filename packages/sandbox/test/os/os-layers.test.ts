@@ -149,7 +149,9 @@ describe('nothing is concluded, and it is tried again, when', () => {
   it('the host has no descriptors left at that moment', async () => {
     const { stdout, stderr } = spawnSync('/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${CROWDED}'`], { encoding: 'utf8' })
     expect(stderr).toBe('')
-    expect(JSON.parse(stdout)).toEqual({ crowded: 'NoPlaceFree', later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active] })
+    expect(JSON.parse(stdout)).toEqual({
+      limits: 'EMFILE', crowded: 'NoPlaceFree', later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active],
+    })
   })
 })
 
