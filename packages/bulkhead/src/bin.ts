@@ -5,9 +5,16 @@ if (major < 26) {
   process.stderr.write(`bulkhead needs Node 26 or newer, because older ones cannot take the network away from a tool. This is ${process.version}.\n`)
   process.exitCode = 2
 } else {
-  // Whoever reads no further, as `head` does, has had enough: that is no fault of the command.
+  // Whoever reads no further, as `head` does, has had enough: that is no fault of the command. What is lost to a full disk is.
+  let lost: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (error.code !== 'EPIPE') lost ??= error
+  })
+  process.stderr.on('error', () => {})
+  process.on('exit', () => {
+    if (lost === undefined) return
+    process.stderr.write(`What was to be printed could not be: ${lost.message}. What the command does is done; only its words are lost.\n`)
+    process.exitCode = 1
   })
   const [{ main }, { keepCompiledCode }] = await Promise.all([import('./cli/main.ts'), import('./cli/compiled-code.ts')])
   process.exitCode = await main(process.argv.slice(2), keepCompiledCode)

@@ -18,10 +18,11 @@ export type {
   CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer, Observers, ResultAnswer, ResultJudge,
 } from '@bulkhead/host'
 export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
-export type { CallOptions, ExplainedStep, Explanation, ToolCall, ToolMetrics } from '@bulkhead/host'
+export type { BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics } from '@bulkhead/host'
 export { BulkheadError } from '@bulkhead/contract'
 export type {
-  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, ConfigFile, Diagnostic, ErrorCode,
-  EventType, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor, MachineStage, Outcome, Rule, SecurityMode,
-  StateMachine, Store, ToolDefinition,
+  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion, ConfigFile, Content,
+  Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, InteractionEnvelope, InteractionRequest, InteractionResponse,
+  Interactor, Json, JsonObject, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store,
+  ToolDefinition, ToolListing,
 } from '@bulkhead/contract'

@@ -101,6 +101,21 @@ describe('bulkhead call', () => {
     expect(asJson.stderr).toMatch(/error ConfigInvalid .*\n.*config\.json/)
   })
 
+  it('says of the name of an extension which tools it offers, and of a project that nobody has trusted that it may have more', async () => {
+    writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }, { name: 'wave' }] }, '')
+    expect((await inside(['call', 'greeter'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n"greeter" is an extension\. It offers greet, wave\.\n$/)
+    writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, '')
+    expect((await inside(['call', 'own'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n\nwarning ProjectTrustRequired [\s\S]*cure: .*`bulkhead trust`/)
+  })
+
+  it('says what is wrong with the server whose tool it should be', async () => {
+    mkdirSync(global(), { recursive: true })
+    const mcp = { gone: { type: 'local', command: ['bulkhead-there-is-no-such-server'] }, other: { type: 'local', command: ['nor-this'] } }
+    writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp }))
+    const { code, stderr } = await inside(['call', 'gone_look'], folder)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/) })
+  })
+
   it('makes escape sequences of a tool visible', async () => {
     writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
     expect((await inside(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
@@ -111,7 +126,11 @@ describe('wrong usage exits with 2 and does nothing', () => {
   it.each([
     ['nothing at all', [], /Commands/],
     ['an unknown command', ['fly'], /no command "fly"/],
+    ['a command that is nearly one', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nbulkhead --help lists/],
     ['an unknown option', ['tools', '--fast'], /--fast/],
+    ['an option that is nearly one', ['tools', '--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],
+    ['a part of a command that is nearly one', ['audit', 'vrify'], /no "audit vrify"\. Did you mean "verify"\?/],
+    ['another of these', ['approvals', 'lst'], /no "approvals lst"\. Did you mean "list"\?/],
     ['a word too many', ['tools', 'all'], /takes no further words/],
     ['no tool', ['call'], /Which tool/],
     ['arguments that are not JSON', ['call', 'read', '--args', '{'], /--args is not JSON/],

@@ -76,6 +76,11 @@ describe('bulkhead install', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 1 })
   })
 
+  it('takes a bare name for that of a package, and says how to write a folder that has it', async () => {
+    mkdirSync(join(folder, 'weather'))
+    expect(await run('install', 'weather')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSource.* If the folder is meant that lies here, write \.\/weather\n/) })
+  })
+
   it('says what is wrong with a package and what cures it', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, 'bulkhead.json'), '{}')
@@ -96,7 +101,7 @@ describe('bulkhead update and outdated', () => {
 
     registry.publish('1.1.0', await pack('1.1.0', ['api.example']))
     const refused = await run('update', '--yes', ...from)
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/powers +adds net: api\.example[\s\S]*UpdateRefused .*no new major version/) })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/powers +adds net: api\.example[\s\S]*UpdateRefused .*no new major version.*\n {2}cure: .*policy\.update\.widening/) })
 
     registry.publish('2.0.0', await pack('2.0.0', ['api.example']))
     const asked = await json('update', '--yes', ...from) as unknown as { updates: { error: { code: string; message: string } }[] }
@@ -105,6 +110,8 @@ describe('bulkhead update and outdated', () => {
     expect(await run('update', 'greeter', '--accept', digest, ...from)).toMatchObject({ code: 0, stdout: 'Updated greeter from 1.0.1 to 2.0.0.\n' })
     expect(await json('verify')).toMatchObject({ code: 0, extensions: [{ id: 'greeter', version: '2.0.0' }], diagnostics: [] })
 
+    expect((await run('uninstall', 'greter')).stderr).toBe('ExtensionNotFound "greter" is not installed in the global layer. Did you mean "greeter"?\n')
+    expect((await run('update', 'greter')).stderr).toBe('ExtensionNotFound "greter" is not installed. Did you mean "greeter"?\n')
     expect(await run('uninstall', 'greeter')).toMatchObject({ code: 0, stdout: 'Uninstalled greeter 2.0.0.\n' })
     expect(await run('outdated')).toMatchObject({ code: 0, stdout: 'Nothing is installed.\n' })
   }, 120_000)

@@ -42,5 +42,7 @@ describe('bulkhead reload', () => {
     const broken = await inside(['reload', 'broken'], folder)
     expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('ShapeInvalid (shape) in broken') })
     expect(await inside(['reload', 'nobody'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('ExtensionNotFound') })
+    writeExtension(global(), { id: 'well', tools: [{ name: 'well' }] }, WELL)
+    expect((await inside(['reload', 'wel'], folder)).stderr).toContain('none was found. Did you mean "well"?\n')
   })
 })

@@ -27,9 +27,13 @@ const packageOf = (url: string): string =>
 const AT_ONCE = ['bin.ts', 'cli/commands.ts', 'cli/compiled-code.ts', 'cli/main.ts', 'cli/usage-error.ts', 'home-folder.ts', 'user-cache.ts', 'version.ts']
 
 it.each<[string[], number]>([
-  [['--version'], 0], [['--help'], 0], [['fly'], 2], [[], 2],
+  [['--version'], 0], [['--help'], 0], [[], 2],
 ])('%j is answered with what is at hand', async (args, code) => {
   expect(await loadsOf(args, code)).toEqual(AT_ONCE)
+})
+
+it('a name that no command has is compared with those that there are, and nothing more', async () => {
+  expect(await loadsOf(['fly'], 2)).toEqual([...AT_ONCE, 'contract'].toSorted())
 })
 
 it('what a command is for is told without what it does', async () => {

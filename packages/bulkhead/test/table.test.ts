@@ -37,3 +37,15 @@ it('puts the last cell below its row where there is no room beside it', () => {
     'NAME         SHADOWS', '    MAY', 'a-long-name  global other@1', 'read         -', '    reads {workspace}',
   ])
 })
+
+it('puts as many cells below their row as have no room in it', () => {
+  const narrow = stripVTControlCharacters(table(['NAME', 'LAYER', 'STATE', 'MAY'], [
+    ['read', 'bundled', 'validated', 'reads {workspace}'], ['tool_search', 'bundled', 'active', '-'],
+  ], 24)).trimEnd().split('\n')
+  expect(narrow).toEqual([
+    'NAME         LAYER', '    STATE  MAY',
+    'read         bundled', '    validated  reads', '    {workspace}',
+    'tool_search  bundled', '    active',
+  ])
+  expect(Math.max(...narrow.map(({ length }) => length))).toBeLessThanOrEqual(24)
+})

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { commandSafetyConfigSchema } from './command-safety.ts'
 import { COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
-import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
+import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
 import { requirementSet } from './requirements.ts'
 import { ruleSchema } from './rules.ts'
@@ -16,6 +16,7 @@ const placement = z.enum(PLACEMENTS)
 const strangerPlacement = z.enum(['thread', 'process'])
 const toolName = z.string().regex(TOOL_NAME_PATTERN, 'a letter, then up to 63 letters, digits, _ or -')
 const envName = z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')
+const headerName = z.string().regex(HEADER_NAME_PATTERN, 'the name of a header')
 const secretName = envName.describe('Name of an environment variable. Values are never written here.')
 const packageName = z.string().max(214)
   .regex(/^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/, 'the name of an npm package, such as weather or @acme/weather')
@@ -94,7 +95,7 @@ const mcpServer = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('remote').describe('A server that is reached over HTTP.'),
     url: webUrl.describe('Where it is.'),
-    headers: z.record(z.string(), z.strictObject({ secret: secretName })).optional().describe('Headers with secrets for values.'),
+    headers: z.record(headerName, z.strictObject({ secret: secretName })).optional().describe('Headers with secrets for values.'),
     ...remoteCall,
   }),
 ])
@@ -103,7 +104,7 @@ const openapiAuth = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('bearer').describe('In the header Authorization, after Bearer.'), secret: secretName }),
   z.strictObject({
     type: z.literal('apiKey').describe('In a header of its own.'),
-    header: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'the name of a header').describe('Its name, such as X-Api-Key.'),
+    header: headerName.describe('Its name, such as X-Api-Key.'),
     secret: secretName,
   }),
 ])

@@ -61,6 +61,17 @@ interface Stamped {
 }
 
 export type EventType = BulkheadEvent['type']
+const TYPES: Readonly<Record<EventType, true>> = {
+  ToolInvocationProposed: true, ToolInvocationDecided: true, ToolInvocationChanged: true, ToolInvocationStarted: true,
+  ToolInvocationProgress: true, ToolInvocationUpdated: true, ToolInvocationSucceeded: true, ToolInvocationFailed: true,
+  ToolInvocationCancelled: true, LifecyclePhaseStart: true, LifecyclePhaseEnd: true, LifecycleStateChanged: true,
+  CompartmentEnded: true, ExtensionReloaded: true, ExtensionReloadRefused: true, ExtensionReloadFailed: true,
+  ToolsChanged: true, WorkspaceSwitched: true, ExtensionLog: true, InteractionRaised: true, InteractionAnswered: true,
+  ApprovalGranted: true, ApprovalExpired: true, ApprovalRevoked: true, TrustDecision: true, StateSlotDrift: true,
+  SessionOpened: true, SessionClosed: true, TurnBegan: true, TurnEnded: true, SuppressedError: true,
+}
+/** Each of them, for who can be asked for one by its name. */
+export const EVENT_TYPES = Object.freeze(Object.keys(TYPES)) as readonly EventType[]
 export type EventOf<Type extends EventType> = Extract<BulkheadEvent, { readonly type: Type }>
 type WithoutStamp<Event> = Event extends unknown ? Omit<Event, 'at'> : never
 /** An event before the host has stamped it. */

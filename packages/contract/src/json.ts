@@ -67,7 +67,7 @@ class Walk {
       case 'object':
         return value === null ? undefined : this.#container(value, depth)
       default:
-        return this.fault('kind', `a ${typeof value} is not JSON`)
+        return this.fault('kind', `${value === undefined ? '' : 'a '}${typeof value} is not JSON`)
     }
   }
 

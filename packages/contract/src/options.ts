@@ -1,5 +1,7 @@
 import { BulkheadError } from './bulkhead-error.ts'
+import { closeNames } from './close-names.ts'
 import { pointerStep } from './json.ts'
+import { visibleText } from './visible-text.ts'
 
 /** What an option must be, for those whose programs are not compiled against its type. */
 export interface OptionForm {
@@ -81,7 +83,8 @@ export const forms = Object.freeze({
 
 /**
  * Refuses options that are not what `called` takes, before anything is done with them. One that is undefined counts as left out,
- * which those of `needed` may not be. Throws ConfigInvalid, which names the first that is wrong and what it must be.
+ * which those of `needed` may not be. What it does not know is not looked at, but for a slip: a name close to that of an option that is
+ * left out, with a value that would do for it. Throws ConfigInvalid, which names the first that is wrong and what it must be.
  */
 export function requireOptions<Options extends object>(
   called: string, options: Options, table: OptionForms<Options>, ...needed: readonly (keyof Options & string)[]
@@ -97,6 +100,12 @@ export function requireOptions<Options extends object>(
     if (!wrong) continue
     const { at, found } = wrong
     throw refusal(`${path}${at}`, `${called} cannot use ${inWords(found)} given as its option "${name}${at}". Let "${name}" be ${words}.`)
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || Object.hasOwn(table, name)) continue
+    const meant = closeNames(name, Object.keys(table)).find((known) =>
+      options[known] === undefined && table[known as keyof Options].wrongIn(value) === undefined)
+    if (meant !== undefined) throw refusal(pointerStep(name), `${called} has no option "${visibleText(name)}". Did you mean "${meant}"?`)
   }
 }
 

@@ -3,8 +3,11 @@
  * line, the store of either. The same things as in the whole contract, which takes ten times as long to load.
  */
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
+export { closeNames, meantNames } from './close-names.ts'
 export { ERRORS, givesAdvice, type ErrorCode } from './errors.ts'
 export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep, type Json, type JsonObject } from './json.ts'
+export { makeFolder } from './make-folder.ts'
+export { HEADER_NAME_PATTERN } from './names.ts'
 export { forms, requireOptions, type OptionForms } from './options.ts'
 export { auditRecord } from './ports/audit-group.ts'
 export { SCHEMA_FORMATS } from './schema-formats.ts'

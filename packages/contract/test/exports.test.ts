@@ -9,16 +9,16 @@ describe('what others may import', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
       'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS', 'CAPABILITY_NAMES', 'CHANNELS',
       'COMMAND_SEVERITIES', 'COMMON_CONFIG_PROPERTIES', 'COMPARTMENT_LIMITS', 'COMPARTMENT_METHODS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS',
-      'ENV_NAME_PATTERN', 'ERRORS', 'EXTENSION_ID_PATTERN', 'INTERACTION_KINDS', 'JSON_LIMITS', 'LAYERS', 'LIFECYCLE',
+      'ENV_NAME_PATTERN', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'INTERACTION_KINDS', 'JSON_LIMITS', 'LAYERS', 'LIFECYCLE',
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
       'POWERS', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SCHEMA_FORMATS', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
-      'classifyToolMode', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
+      'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
-      'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'messageOf', 'nextState', 'parseByteSize',
+      'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'meantNames', 'messageOf', 'nextState', 'parseByteSize',
       'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
@@ -29,8 +29,8 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'JSON_LIMITS', 'SCHEMA_FORMATS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
-      'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
+      'BulkheadError', 'ERRORS', 'HEADER_NAME_PATTERN', 'JSON_LIMITS', 'SCHEMA_FORMATS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'closeNames', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
+      'makeFolder', 'meantNames', 'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })
   })

@@ -103,6 +103,8 @@ describe('hostile values', () => {
   it('says what a class is called, within reason', () => {
     const value = Object.create({ constructor: { ...class {}, name: 'x' } }) as object
     expect(findJsonFault(value)?.message).toBe('a value of a class is not JSON')
+    expect(findJsonFault(undefined)?.message).toBe('undefined is not JSON')
+    expect(findJsonFault(() => {})?.message).toBe('a function is not JSON')
     expect(findJsonFault(new Point())?.message).toBe('a Point is not JSON')
     const Long = Object.defineProperty(class {}, 'name', { value: 'L'.repeat(1000) })
     expect(findJsonFault(new Long())?.message).toHaveLength(64 + 'a  is not JSON'.length)

@@ -36,6 +36,8 @@ it('takes what is of its form, and leaves out what is undefined', () => {
     stop: new AbortController().signal, work: () => {}, other: 5,
   })).toBeUndefined()
   expect(refusalOf({ folder: 'x', times: undefined, work: true })).toBeUndefined()
+  // Close to an option, but given beside it, or nothing that it could be.
+  expect(refusalOf({ folder: 'x', folders: 'y', times: 1, time: 2, model: 'm' })).toBeUndefined()
 })
 
 it.each<[unknown, string, string]>([
@@ -53,6 +55,8 @@ it.each<[unknown, string, string]>([
   [{ folder: 'x', flags: { 'a/b': 'no' } }, '/flags/a~1b', 'openIt cannot use the text given as its option "flags/a~1b". Let "flags" be an object of which each value is true or false.'],
   [{ folder: 'x', stop: {} }, '/stop', 'openIt cannot use the object given as its option "stop". Let "stop" be an AbortSignal.'],
   [{ folder: 'x', work: [] }, '/work', 'openIt cannot use the list given as its option "work". Let "work" be a function, or true or false.'],
+  [{ folder: 'x', time: 5 }, '/time', 'openIt has no option "time". Did you mean "times"?'],
+  [{ folder: 'x', Mode: 'a' }, '/Mode', 'openIt has no option "Mode". Did you mean "mode"?'],
   [null, '', 'openIt cannot use null given as its options. Give an object.'],
   ['a secret', '', 'openIt cannot use the text given as its options. Give an object.'],
 ])('refuses %j', (options, path, message) => {

@@ -1,4 +1,7 @@
-import { messageOf, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType } from '@bulkhead/contract'
+import {
+  BulkheadError, EVENT_TYPES, forms, meantNames, messageOf, requireOptions, visibleText, type BulkheadEvent, type Clock, type EventBody,
+  type EventListener, type EventType,
+} from '@bulkhead/contract'
 import { isPromiseLike } from './waiting/promise-like.ts'
 
 interface Subscription {
@@ -85,4 +88,14 @@ export class EventBus {
       fault(thrown)
     }
   }
+}
+
+const LISTENING = { listener: forms.method, types: forms.list(forms.text) }
+
+/** What would never be told anything is refused: a listener that is none, and an event that there is not. Throws ConfigInvalid. */
+export function requireSubscription(listener: EventListener, types: readonly EventType[] | undefined): void {
+  requireOptions('on', { listener, types }, LISTENING, 'listener')
+  const unknown = types?.find((type) => !EVENT_TYPES.includes(type))
+  if (unknown === undefined) return
+  throw new BulkheadError('ConfigInvalid', `There is no event "${visibleText(unknown)}".${meantNames(unknown, EVENT_TYPES)}`)
 }

@@ -85,7 +85,7 @@ export interface Host {
   interruptedCalls(): Promise<readonly InterruptedCall[]>
   /** Resolves when everything that happened so far is in the store. Rejects with StoreUnavailable when the audit of some of it is not. */
   flush(): Promise<void>
-  /** `types`: what it wants to hear of, all unless given; what nobody wants to hear of costs nothing. Returns what ends the subscription. */
+  /** `types`: what it wants to hear of, all unless given; what nobody wants to hear of costs nothing. Returns what ends the subscription. Throws ConfigInvalid. */
   on(listener: EventListener, types?: readonly EventType[]): () => void
   /** What became of the calls so far, by tool. */
   metrics(): readonly ToolMetrics[]

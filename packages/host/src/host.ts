@@ -7,7 +7,7 @@ import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './app
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { settlesWithin } from './waiting/bounded-wait.ts'
-import { EventBus } from './events.ts'
+import { EventBus, requireSubscription } from './events.ts'
 import { statusOf, type ExtensionStatus } from './lifecycle/extension-status.ts'
 import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
 import { MetricsRecorder, type ToolMetrics } from './metrics/tool-metrics.ts'
@@ -93,6 +93,7 @@ class ToolHost implements Host {
   }
 
   on(listener: EventListener, types?: readonly EventType[]): () => void {
+    requireSubscription(listener, types)
     return this.#sources.events.on(listener, types && new Set(types))
   }
 

@@ -1,6 +1,6 @@
 import type { BulkheadEvent, EventListener } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { EventBus } from '../src/events.ts'
+import { EventBus, requireSubscription } from '../src/events.ts'
 import { flush, ManualClock } from './twin/clock.ts'
 
 const opened = (sessionId: string) => ({ type: 'SessionOpened', sessionId }) as const
@@ -96,4 +96,13 @@ test('a listener hears of the types it wants, and what nobody wants to hear of i
   off()
   bus.emit(opened('b'))
   expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SessionClosed', 'SessionOpened'])
+})
+
+test('who would never be told anything is refused', () => {
+  const ask = (listener: unknown, types?: unknown) => () => requireSubscription(listener as EventListener, types as undefined)
+  expect(ask(() => {}, ['SessionOpened', 'ToolsChanged'])).not.toThrow()
+  expect(ask(() => {})).not.toThrow()
+  expect(ask('x')).toThrow('on cannot use the text given as its option "listener". Let "listener" be a function.')
+  expect(ask(() => {}, 'SessionOpened')).toThrow(/option "types"/)
+  expect(ask(() => {}, ['WorkspaceSwitch'])).toThrow('There is no event "WorkspaceSwitch". Did you mean "WorkspaceSwitched"?')
 })

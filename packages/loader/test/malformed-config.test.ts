@@ -28,7 +28,7 @@ const malformed: readonly Malformed[] = [
     kept: { toolsEnabled: false },
   },
   {
-    name: 'an unknown key', config: { mode: 'ask', moode: 'yolo' }, path: '/moode', message: /not a known key/,
+    name: 'an unknown key', config: { mode: 'ask', moode: 'yolo' }, path: '/moode', message: /not a known key; perhaps it is "mode"\.$/,
     kept: { mode: 'ask' },
   },
   {
@@ -125,7 +125,7 @@ const malformed: readonly Malformed[] = [
   },
   {
     name: 'one wrong server of two', config: { mcp: { a: { type: 'pigeon' }, b: { type: 'local', command: ['x'] } } },
-    path: '/mcp/a/type', message: /none of the allowed forms/, kept: { mcp: { b: { type: 'local', command: ['x'] } } },
+    path: '/mcp/a/type', message: /must be "local" or "remote"\.$/, kept: { mcp: { b: { type: 'local', command: ['x'] } } },
   },
   {
     name: 'a secret written down', config: {

@@ -31,6 +31,8 @@ const manifests: readonly MalformedManifest[] = [
     /nested more than/,
   ),
   shape('an unknown key', { ...manifestOf(), lifecycle: {} }, '/lifecycle', /not a known key/),
+  shape('a key that is nearly one', { ...manifestOf(), secretz: [] }, '/secretz', /^\/secretz is not a known key; perhaps it is "secrets"\.$/),
+  shape('a key of a tool that is nearly one', withTool({ aprovalKey: '' }), '/tools/0/aprovalKey', /perhaps it is "approvalKey"\.$/),
   shape('an unknown key of a tool', withTool({ execute: 'rm -rf' }), '/tools/0/execute', /not a known key/),
   shape('another kind', manifestOf({ kind: 'Provider' as never }), '/kind', /expected "Tool"/),
   shape('no id', { ...manifestOf(), id: undefined }, '/id', /^\/id is missing: expected string\.$/),

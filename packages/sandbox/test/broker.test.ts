@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import type { BrokerMethod, BulkheadError, CompartmentServices, Json, Layer, LogEntry } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { Broker } from '../src/main/broker/broker.ts'
+import { Broker, type BrokerRequest } from '../src/main/broker/broker.ts'
 import { toolOf } from './fixture.ts'
 
 function brokerOf(services: Partial<CompartmentServices> = {}): Broker {
@@ -34,11 +34,11 @@ describe('the broker', () => {
     }
   })
 
-  it('tells an author what to declare, and the caller of a tool that ships with the host what to ask for', async () => {
+  it('tells an author what to declare, and the caller of a tool whose code is the host\'s own what to ask for', async () => {
     const tool = toolOf('all', { fs: { read: ['docs/**'] }, net: { hosts: ['example.com', 'localhost:1'] }, shell: [{ cmd: 'git', args: ['log'] }] }, '/nowhere')
     const services = { log: () => undefined, env: new Map(), envDeclared: new Set<string>() }
-    const refusals = async (layer: Layer): Promise<readonly string[]> => {
-      const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS, extension: { id: 'x', version: '1.0.0', layer } }, '/nowhere')
+    const refusals = async (layer: Layer, more: Pick<BrokerRequest, 'code'> = {}): Promise<readonly string[]> => {
+      const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS, extension: { id: 'x', version: '1.0.0', layer }, ...more }, '/nowhere')
       broker.open({ callId: 'a', tool, signal: new AbortController().signal })
       return Promise.all([
         broker.methods['fs.read']('a', '/etc/passwd', 'text', null), broker.methods['net.fetch']('a', 'http://example.com:22/', {}),
@@ -51,12 +51,14 @@ describe('the broker', () => {
       'CapabilityDenied: The tool all may not run "rm". Declare it in `requires.shell` by its bare name.',
       'CapabilityDenied: The tool all may run "git", but not with these arguments. Declare a pattern for each in `requires.shell`.',
     ])
-    expect(await refusals('bundled')).toEqual([
+    const toCallers = await refusals('bundled')
+    expect(toCallers).toEqual([
       'CapabilityDenied: "/etc/passwd" lies outside what the tool may read. Name a path inside the workspace that is not in a folder of the host.',
       'CapabilityDenied: The host example.com:22 is not one the tool may reach. Use another host or port, or ask the operator to allow this one.',
       'CapabilityDenied: The tool all may not run "rm". Run another command, or ask the operator to allow this one.',
       'CapabilityDenied: The tool all may run "git", but not with these arguments. Run it with other arguments, or ask the operator to allow these.',
     ])
+    expect(await refusals('global', { code: { kind: 'module', module: { tools: {} } } })).toEqual(toCallers)
   })
 
   it('knows no call but those in flight', async () => {

@@ -93,7 +93,9 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
       code: 'CompartmentStartFailed', message: './index.js could not be imported: not today (index.js, line 1)',
     })
     expect(await open('throw null')).toMatchObject({ code: 'CompartmentStartFailed' })
-    expect(await open('this is not JavaScript')).toMatchObject({ code: 'CompartmentStartFailed' })
+    expect(await open('this is not JavaScript')).toMatchObject({
+      code: 'CompartmentStartFailed', message: expect.stringMatching(/^\.\/index\.js could not be imported: Unexpected .*\. "node --check" /),
+    })
     expect(await open('process.exit(0)')).toMatchObject({ code: 'CompartmentCrashed' })
     await neighbourAnswers()
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/contract'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isJsonObject, makeFolder, parseJson, type JsonObject } from '@bulkhead/contract'
 
 const MAX_CHARS = 4 * 1024 * 1024
 
@@ -32,7 +32,7 @@ export class RememberedFiles {
     if (this.#folder === undefined || text.length > MAX_CHARS) return
     const own = `${this.#file(identity)}.${randomUUID()}`
     try {
-      mkdirSync(this.#folder, { recursive: true })
+      makeFolder(this.#folder, { mkdirSync, statSync, dirname })
       writeFileSync(own, text, { mode: 0o600 })
       renameSync(own, this.#file(identity))
     } catch {

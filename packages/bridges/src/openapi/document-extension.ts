@@ -54,7 +54,7 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
       tools: [...byName].map(([tool, operation]) => toolManifest(tool, operation, base, config)),
     },
     module: (names) => ({
-      tools: Object.fromEntries(names.map((tool) => [tool, carry(byName.get(tool)!, base.href, config.auth)])),
+      tools: Object.fromEntries(names.map((tool) => [tool, carry(byName.get(tool)!, name, base.href, config.auth)])),
     }),
   }
   return { extension, diagnostics }

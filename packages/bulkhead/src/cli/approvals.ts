@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, meantNames } from '@bulkhead/contract'
 import { openApprovals, type Approval, type ApprovalBook, type ApprovalFilter } from '@bulkhead/host'
 import { accountName } from '../account-name.ts'
 import { answering, printJson } from './answer.ts'
@@ -71,7 +71,7 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
         }, revokedText)
       }
       default:
-        throw new UsageError(act === undefined ? 'What about approvals? list, show or revoke.' : `There is no "approvals ${act}".`)
+        throw new UsageError(act === undefined ? 'What about approvals? list, show or revoke.' : `There is no "approvals ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
 }

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { AuditEntry, Store } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract/plain'
+import { BulkheadError, meantNames } from '@bulkhead/contract/plain'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { printJson } from './answer.ts'
 import { exportLines, openExport } from './audit-export.ts'
@@ -60,7 +60,7 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
           return 0
         })
       default:
-        throw new UsageError(act === undefined ? 'What about the audit? verify, tail, show or export.' : `There is no "audit ${act}".`)
+        throw new UsageError(act === undefined ? 'What about the audit? verify, tail, show or export.' : `There is no "audit ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
 }

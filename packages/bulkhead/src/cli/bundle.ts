@@ -15,7 +15,7 @@ export async function bundleModule(folder: string, main: string): Promise<string
   try {
     [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
   } catch (error) {
-    throw new BulkheadError('ModuleNotFound', 'The code uses dependencies that are installed beside it, and these are bundled with rolldown, which is not there: install it beside bulkhead, or bundle the extension yourself.', { cause: error })
+    throw new BulkheadError('ModuleNotFound', 'The code uses dependencies that are installed beside it, and these are bundled with rolldown, which is not there. Install it where bulkhead is (npm install rolldown), or bundle the extension yourself.', { cause: error })
   }
   try {
     const build = await rolldown.rolldown({

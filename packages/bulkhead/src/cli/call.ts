@@ -29,7 +29,7 @@ Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
       const outcome = await callOnce(host, await meantCall(host, request, true))
       print(outcome, values.json === true)
       if (outcome.type === 'output') return 0
-      tellFaults(outcome.error.code, host.diagnostics)
+      tellFaults(outcome.error.code, name, host)
       if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(NOBODY)
       return 1
     } finally {

@@ -1,6 +1,6 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { enableCompileCache, getCompileCacheDir } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { userCacheFolder } from '../user-cache.ts'
 
 /**
@@ -12,7 +12,8 @@ export function keepCompiledCode(folder = userCacheFolder()): void {
   if (getCompileCacheDir() !== undefined || process.env['NODE_DISABLE_COMPILE_CACHE']) return
   try {
     const code = join(folder, 'code')
-    mkdirSync(code, { recursive: true, mode: 0o700 })
+    // Step by step: where folders cannot be made, as below /proc, Node would try for ever to make all at once.
+    for (const path of [dirname(folder), folder, code]) if (!existsSync(path)) mkdirSync(path, { mode: 0o700 })
     if (isOnlyOurs(folder) && isOnlyOurs(code)) enableCompileCache(code)
   } catch {
     // A user without a home, or one that cannot be written to.

@@ -14,7 +14,7 @@ const DIGEST_CHARS = 12
 /** Whether somebody has agreed to this very plan. Throws UpdateRefused or ConsentRequired where nobody can or did. */
 export async function agree({ extension, verdict }: InstallPlan, { yes, accept, interactor }: ConsentOptions): Promise<void> {
   const { id, version, digests } = extension
-  if (verdict.kind === 'refused') throw new BulkheadError('UpdateRefused', `"${id}" ${version} is refused. ${verdict.message}`)
+  if (verdict.kind === 'refused') throw new BulkheadError('UpdateRefused', `"${id}" ${version} is refused: ${verdict.message.replace(/^It /, 'it ')}`)
   if (verdict.kind !== 'consent') return
   if (accept !== undefined) {
     if (accept.length >= DIGEST_CHARS && digests.package.startsWith(accept)) return

@@ -1,14 +1,20 @@
 import { styleText } from 'node:util'
 import type { Diagnostic, ErrorCode } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/contract/plain'
+import type { Host } from '../create-host.ts'
+import { serverFaults, serverMeant } from './server-rows.ts'
 
 /** What a call meets when something that should be there could not be loaded. */
 const UNLOADED: ReadonlySet<ErrorCode> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
 
 /** Where a call was refused for lack of something, what could not be loaded: for a person, beside whatever a program reads. */
-export function tellFaults(refusedWith: ErrorCode | undefined, found: readonly Diagnostic[]): void {
+export function tellFaults(refusedWith: ErrorCode | undefined, name: string, { diagnostics: found, tools, mcp }: Pick<Host, 'diagnostics' | 'tools' | 'mcp'>): void {
   if (refusedWith === undefined || !UNLOADED.has(refusedWith)) return
-  const faults = found.filter(({ severity }) => severity === 'error')
+  const offered = tools().filter(({ extension }) => extension === name).map((tool) => tool.name)
+  if (offered.length > 0) process.stderr.write(`"${visibleText(name)}" is an extension. It offers ${offered.join(', ')}.\n`)
+  const servers = mcp.servers().filter((server) => serverMeant(name, server))
+  process.stderr.write(serverFaults(servers))
+  const faults = found.filter(({ severity, code }) => severity === 'error' || code === 'ProjectTrustRequired')
   process.stderr.write(faults.map((fault) => diagnosticText(fault, process.stderr)).join(''))
 }
 

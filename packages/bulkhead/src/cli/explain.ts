@@ -34,7 +34,7 @@ Exit code: 0 when it would be allowed, or a person would be asked; 1 when it wou
       const session = await host.openSession({ ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}) })
       const explanation = await session.explain(meant)
       process.stdout.write(values.json ? jsonText(explanation) : toText(explanation))
-      tellFaults(explanation.code, host.diagnostics)
+      tellFaults(explanation.code, name, host)
       return explanation.decision === 'deny' ? 1 : 0
     } finally {
       await host.close()

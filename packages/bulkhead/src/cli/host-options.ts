@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Store } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/contract/plain'
+import { meantNames, messageOf } from '@bulkhead/contract/plain'
 import type { CreateHostOptions } from '../create-host.ts'
 import { homeFolder } from '../home-folder.ts'
 import { storeFile } from '../store-file.ts'
@@ -36,7 +36,9 @@ export function readOptions<const Options extends NonNullable<ParseArgsConfig['o
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
   } catch (error) {
     // What Node says beyond the first sentence is about arguments that begin with a dash.
-    throw new UsageError(messageOf(error).replace(/ To specify a positional argument.*$/s, ''))
+    const message = messageOf(error).replace(/ To specify a positional argument.*$/s, '')
+    const unknown = /^Unknown option '--([^']+)'/.exec(message)?.[1]
+    throw new UsageError(message + (unknown === undefined ? '' : meantNames(unknown, Object.keys(options)).replaceAll(' "', ' "--')))
   }
 }
 

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { BulkheadError } from '@bulkhead/contract'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { agree } from './consent.ts'
@@ -27,7 +29,7 @@ Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refus
     if (spec === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or package after "install".')
     return answering(values.json, async () => {
       const { installer, progress } = await openInstaller(values)
-      const plan = await installer.plan(spec).finally(() => progress.end())
+      const plan = await installer.plan(spec).finally(() => progress.end()).catch((error: unknown) => { throw withFolder(error, spec) })
       const { id, version } = plan.extension
       // The question goes where the answer does not.
       if (!values.json) process.stderr.write(planText(plan))
@@ -42,4 +44,13 @@ Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refus
       return 0
     })
   },
+}
+
+/** A name alone is that of a package, whatever lies here; whoever meant a folder is told how to write it. */
+function withFolder(error: unknown, spec: string): unknown {
+  const fault = BulkheadError.from(error)
+  const isFolder = !/^[./]/.test(spec) && statSync(spec, { throwIfNoEntry: false })?.isDirectory() === true
+  if (!isFolder || !fault.code.startsWith('InstallSource')) return error
+  const message = `${fault.message} If the folder is meant that lies here, write ./${spec}`
+  return new BulkheadError(fault.code, message, { cause: error, ...(fault.data !== undefined && { data: fault.data }) })
 }

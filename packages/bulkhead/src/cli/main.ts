@@ -2,7 +2,7 @@ import { CORE_VERSION } from '../version.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './usage-error.ts'
 
-// Nothing else is imported here: help, the version and a wrong name are answered at once.
+// Nothing else is imported here: help and the version are answered at once.
 
 /**
  * Returns the exit code. `beforeLoading` is called once it is known that a command will be loaded. Contract: whatever is refused
@@ -18,15 +18,18 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     process.stdout.write(`${CORE_VERSION}\n`)
     return 0
   }
-  let usage = help()
+  let usage = 'bulkhead --help lists the commands.'
   try {
     const entry = COMMANDS.get(name)
-    if (!entry) throw new UsageError(`There is no command "${name}".`)
+    if (!entry) {
+      const { meantNames } = await import('@bulkhead/contract/plain')
+      throw new UsageError(`There is no command "${name}".${meantNames(name, COMMANDS.keys())}`)
+    }
     beforeLoading?.()
     const command = await entry.load()
     usage = command.usage
     if (rest.includes('--help') || rest.includes('-h')) {
-      process.stdout.write(`${command.usage}\n\n${command.details}${command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`}\n`)
+      process.stdout.write(`${command.usage}\n\nbulkhead ${name} ${entry.summary}.\n\n${command.details}${command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`}\n`)
       return 0
     }
     const { answering } = await import('./answer.ts')

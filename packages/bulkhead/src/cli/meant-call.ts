@@ -2,6 +2,7 @@ import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import type { Json } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import type { Host } from '../create-host.ts'
+import { serverMeant } from './server-rows.ts'
 
 /**
  * The call that a person means who names a tool and its arguments as other hosts do, such as mcp:server.tool. `connecting` starts or
@@ -15,9 +16,5 @@ export async function meantCall<Call extends { readonly name: string; readonly a
   return canonicalCall(call, (name) => host.tool(name))
 }
 
-function serversMeant(tool: string, servers: readonly McpServerStatus[]): readonly string[] {
-  const flat = (text: string) => text.replaceAll(/[^A-Za-z0-9_]/g, '_')
-  const wanted = flat(tool).replace(/^mcp_+/, '')
-  return servers.filter(({ name, tools, state }) => tools === undefined && state !== 'disabled' && wanted.startsWith(`${flat(name)}_`))
-    .map(({ name }) => name)
-}
+const serversMeant = (tool: string, servers: readonly McpServerStatus[]): readonly string[] =>
+  servers.filter((server) => server.tools === undefined && server.state !== 'disabled' && serverMeant(tool, server)).map(({ name }) => name)

@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { basename, join, relative, resolve } from 'node:path'
-import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, MANIFEST_FILE, messageOf } from '@bulkhead/contract'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, makeFolder, MANIFEST_FILE, messageOf } from '@bulkhead/contract'
 import { CORE_VERSION } from '../version.ts'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
@@ -38,14 +38,20 @@ Writes a manifest and a module that work: a tool that counts the words of a file
   },
 }
 
+/** All of it or nothing. */
 function write(folder: string, files: Readonly<Record<string, string>>): void {
+  const written: string[] = []
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder, { mkdirSync, statSync, dirname })
     const [found] = readdirSync(folder)
     if (found !== undefined) throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it has ${found}. Name another folder.`)
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { flag: 'wx' })
+    for (const [name, text] of Object.entries(files)) {
+      written.push(join(folder, name))
+      writeFileSync(join(folder, name), text, { flag: 'wx' })
+    }
   } catch (error) {
-    throw BulkheadError.is(error) ? error : new BulkheadError('InstallFailed', `The extension could not be written: ${messageOf(error)}`, { cause: error })
+    for (const path of written) rmSync(path, { force: true })
+    throw BulkheadError.is(error) ? error : new BulkheadError('InstallFailed', `"${folder}" could not be written: ${messageOf(error)}`, { cause: error })
   }
 }
 

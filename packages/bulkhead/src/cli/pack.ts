@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { INTEGRITY_FILE } from '@bulkhead/loader'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
@@ -29,11 +29,9 @@ module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead
       const { id, version } = packed.extension
       const out = resolve(values.out ?? '.')
       const tarball = join(out, `${id}-${version}.tgz`)
-      write(() => {
-        mkdirSync(out, { recursive: true })
-        writeFileSync(join(folder, INTEGRITY_FILE), packed.integrityFile)
-        writeFileSync(tarball, packed.tarball)
-      })
+      write(() => makeFolder(out, { mkdirSync, statSync, dirname }), out)
+      write(() => replaceFile(join(folder, INTEGRITY_FILE), packed.integrityFile), join(folder, INTEGRITY_FILE))
+      write(() => replaceFile(tarball, packed.tarball), tarball)
       const { leftOut, bundled, warnings, files } = packed
       if (values.json) printJson({ packed: true, tarball, bytes: packed.tarball.length, files: [...files.keys()], leftOut, bundled, warnings, ...extensionJson(packed.extension) })
       else process.stdout.write([
@@ -45,10 +43,22 @@ module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead
   },
 }
 
-function write(work: () => void): void {
+/** A full disk must not leave half a package under its name. */
+function replaceFile(path: string, content: string | Uint8Array): void {
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`
+  try {
+    writeFileSync(temporary, content, { flag: 'wx' })
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+}
+
+function write(work: () => void, path: string): void {
   try {
     work()
   } catch (error) {
-    throw new BulkheadError('InstallFailed', `The package could not be written: ${messageOf(error)}`, { cause: error })
+    throw new BulkheadError('InstallFailed', `"${path}" could not be written: ${messageOf(error)}`, { cause: error })
   }
 }

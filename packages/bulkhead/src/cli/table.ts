@@ -8,7 +8,7 @@ const NOTHING = '-'
 
 /**
  * Columns as wide as they need to be; the last takes what is left. Text of strangers is made visible first. On a terminal that is
- * too narrow, columns that say nothing are left out and the last cell of a row goes on below it, so that the terminal breaks nothing
+ * too narrow, columns that say nothing are left out and the last cells of a row go on below it, so that the terminal breaks nothing
  * by itself; for whoever reads a pipe a row stays one line.
  */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[], columns: number | undefined = process.stdout.columns): string {
@@ -20,14 +20,25 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 
 function layOut(rows: readonly (readonly string[])[], columns: number | undefined): readonly string[] {
   const widths = rows[0]!.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
-  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0)
+  const beside = columnsBeside(widths, columns)
+  const before = widths.slice(0, beside).reduce((sum, width) => sum + width + GAP.length, 0)
   return rows.map((cells) => {
-    const start = cells.slice(0, -1).map((cell, index) => cell.padEnd(widths[index]!) + GAP).join('')
-    const last = cells.at(-1) ?? ''
-    if (columns === undefined || before + last.length <= columns) return start + last
-    if (columns - before >= LEAST_LAST) return start + words(last, columns - before).join(`\n${' '.repeat(before)}`)
-    return [start.trimEnd(), ...(last === NOTHING ? [] : words(last, columns - 4).map((text) => `    ${text}`))].join('\n')
+    const start = cells.slice(0, beside).map((cell, index) => cell.padEnd(widths[index]!) + GAP).join('')
+    const rest = cells.slice(beside, cells.at(-1) === NOTHING ? -1 : undefined).join(GAP)
+    if (beside === cells.length - 1) {
+      const last = cells.at(-1) ?? ''
+      if (columns === undefined || before + last.length <= columns) return start + last
+      if (columns - before >= LEAST_LAST) return start + words(last, columns - before).join(`\n${' '.repeat(before)}`)
+    }
+    return [start.trimEnd(), ...(rest === '' ? [] : words(rest, columns! - 4).map((text) => `    ${text}`))].join('\n')
   })
+}
+
+/** How many of the first columns stand in the row itself: all but the last, where there is room for them; one in any case. */
+function columnsBeside(widths: readonly number[], columns = Number.POSITIVE_INFINITY): number {
+  let room = columns
+  const full = widths.findIndex((width) => (room -= width + GAP.length) + GAP.length < 0)
+  return Math.max(1, Math.min(full < 0 ? widths.length : full, widths.length - 1))
 }
 
 /** Without the columns in which no row says anything. */

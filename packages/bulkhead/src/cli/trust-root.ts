@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { BulkheadError, messageOf, type Json } from '@bulkhead/contract'
+import { BulkheadError, makeFolder, messageOf, type Json } from '@bulkhead/contract'
 import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../loader-options.ts'
@@ -62,7 +62,7 @@ function read(path: string): string {
 function replace(path: string, root: Json): void {
   const temporary = `${path}.${crypto.randomUUID()}.tmp`
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path), { mkdirSync, statSync, dirname })
     writeFileSync(temporary, JSON.stringify(root, null, 2) + '\n', { flag: 'wx' })
     renameSync(temporary, path)
   } catch (error) {

@@ -1,4 +1,4 @@
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, meantNames } from '@bulkhead/contract'
 import { answering, faultJson, faultText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { agree } from './consent.ts'
@@ -24,7 +24,7 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
       const { installer, progress } = await openInstaller(values)
       const accepted = installer.accepted()
       const missing = positionals.find((id) => !accepted.has(id))
-      if (missing !== undefined) throw new BulkheadError('ExtensionNotFound', `"${missing}" is not installed.`)
+      if (missing !== undefined) throw new BulkheadError('ExtensionNotFound', `"${missing}" is not installed.${meantNames(missing, accepted.keys())}`)
       const wanted = [...accepted].filter(([id]) => positionals.length === 0 || positionals.includes(id))
       const results: object[] = []
       let refused = 0

@@ -115,7 +115,10 @@ it('follows a redirect inside the place and none out of it, and reaches no addre
     ground.answer = ({ url }, response) => url === '/moved' ? response.end('here') : response.writeHead(302, { location: '/moved' }).end()
     expect(await call('listOrders')).toMatchObject({ data: { body: 'here' }, details: { url: `${ground.shop.url}/moved` } })
     ground.answer = (_, response) => response.writeHead(302, { location: elsewhere.url }).end()
-    expect(await call('listOrders')).toMatchObject({ error: { code: 'CapabilityDenied' } })
+    expect(await call('listOrders')).toMatchObject({
+      error: { code: 'CapabilityDenied' },
+      error_text: expect.stringMatching(/redirects elsewhere\. .* or ask the operator to allow this one\. The one place .* `baseUrl` of "shop" in the configuration\.$/),
+    })
     expect(elsewhere.seen).toEqual([])
   } finally {
     await elsewhere.close()

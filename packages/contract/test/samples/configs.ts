@@ -55,6 +55,7 @@ export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
   ['a local server with a URL', { mcp: { a: { type: 'local', command: ['x'], url: 'https://x.test' } } }, 'mcp/a'],
   ['a remote server without a URL', { mcp: { a: { type: 'remote' } } }, 'mcp/a/url'],
   ['a URL of another scheme', { mcp: { a: { type: 'remote', url: 'file:///etc/passwd' } } }, 'mcp/a/url'],
+  ['a header with a colon in its name', { mcp: { a: { type: 'remote', url: 'https://x.test', headers: { 'Authorization:': { secret: 'T' } } } } }, 'mcp/a/headers/Authorization:'],
   ['a secret that is written out', { mcp: { a: { type: 'remote', url: 'https://x.test',
     headers: { Authorization: 'Bearer x' } } } }, 'mcp/a/headers/Authorization'],
   ['a secret that is no name', { openapi: { a: { document: 'x', auth: { type: 'bearer', secret: 'sk-live 123' } } } },

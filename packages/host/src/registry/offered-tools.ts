@@ -1,4 +1,4 @@
-import { closeNames } from './close-names.ts'
+import { closeNames } from '@bulkhead/contract'
 import type { Offer } from './composition.ts'
 import type { Settings } from '../configuration/settings.ts'
 import type { ToolEntry } from './tool-entry.ts'

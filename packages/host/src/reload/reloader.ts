@@ -1,5 +1,5 @@
 import {
-  BulkheadError, layerRank, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport,
+  BulkheadError, layerRank, meantNames, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport,
 } from '@bulkhead/contract'
 import { registrationDiagnostic, type Candidate } from '../registry/candidate.ts'
 import type { EventBus } from '../events.ts'
@@ -123,7 +123,7 @@ export class Reloader {
     registry.learnLocked(report.extensions)
     const { candidates: current, unprepared, settings: before } = registry
     const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })
-    for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => idOf(change) === id)) throw notFound(id)
+    for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => idOf(change) === id)) throw notFound(id, report)
     const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [] }
     const there = new Set(report.extensions.map(keyOf))
     round.attempt.keepUnprepared((descriptor) => there.has(keyOf(descriptor)))
@@ -248,5 +248,7 @@ const replaced = () => new BulkheadError('ToolCancelled', 'The extension was rep
 
 const idOf = (change: Change): string => (change.kind === 'added' ? change.descriptor : change.old.descriptor).id
 
-const notFound = (id: string) =>
-  new BulkheadError('ExtensionNotFound', `No extension "${id}" is loaded, and none was found.`, { data: { extension: id } })
+function notFound(id: string, { extensions }: LoadReport): BulkheadError {
+  const meant = meantNames(id, new Set(extensions.filter(({ layer }) => layer !== 'bundled').map((extension) => extension.id)))
+  return new BulkheadError('ExtensionNotFound', `No extension "${id}" is loaded, and none was found.${meant}`, { data: { extension: id } })
+}

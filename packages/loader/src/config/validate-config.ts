@@ -32,7 +32,7 @@ export function validateConfig(written: JsonObject): ValidConfig {
   let remaining: Json = written
   for (let round = 0; round < ROUNDS; round++) {
     const parsed = configFileSchema.safeParse(remaining)
-    const issues = parsed.success ? ceilingIssues(parsed.data) : placeIssues(parsed.error.issues)
+    const issues = parsed.success ? ceilingIssues(parsed.data) : placeIssues(parsed.error.issues, configFileSchema)
     if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS) }
     faults.push(...issues.map(faultOf))
     remaining = without(remaining, new Set(issues.map(({ steps }) => pointerOf(partOf(steps)))), '')

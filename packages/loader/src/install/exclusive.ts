@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
 
 /**
  * Keeps other processes out until what it returns is called. The system itself forgets the claim of a process that died, which no file
@@ -10,7 +10,7 @@ import { BulkheadError, messageOf } from '@bulkhead/contract'
 export function claimExclusively(path: string, waitMs = 10_000): () => void {
   let database: DatabaseSync | undefined
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path), { mkdirSync, statSync, dirname })
     database = new DatabaseSync(path, { timeout: waitMs })
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {

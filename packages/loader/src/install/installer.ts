@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { BulkheadError, forms, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest, type OptionForms } from '@bulkhead/contract'
+import { BulkheadError, forms, meantNames, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest, type OptionForms } from '@bulkhead/contract'
 import { gt } from 'semver'
 import { packageDigest } from '../digest.ts'
 import { coveredFiles } from '../files/integrity-file.ts'
@@ -82,8 +82,11 @@ export class Installer {
 
   /** Takes an extension out of the lock; its folder goes with the next change. Resolves with what was accepted. */
   async uninstall(id: string): Promise<LockEntry> {
-    const before = this.#files.lock().get(id)
-    if (before === undefined) throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed in the ${this.#options.layer} layer.`)
+    const accepted = this.#files.lock()
+    const before = accepted.get(id)
+    if (before === undefined) {
+      throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed in the ${this.#options.layer} layer.${meantNames(id, accepted.keys())}`)
+    }
     await this.#apply({ id, before, after: null })
     return before
   }

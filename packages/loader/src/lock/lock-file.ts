@@ -18,7 +18,7 @@ export function parseLock(bytes: Uint8Array): ParsedLock {
   if (!json.ok) return { ok: false, path: json.path, message: json.message }
   const parsed = lockFileSchema.safeParse(json.value)
   if (!parsed.success) {
-    const [first = { steps: [], message: 'is wrong' }] = placeIssues(parsed.error.issues)
+    const [first = { steps: [], message: 'is wrong' }] = placeIssues(parsed.error.issues, lockFileSchema)
     return fault(pointerOf(first.steps), first.message)
   }
   const entries = Object.entries(parsed.data.extensions)

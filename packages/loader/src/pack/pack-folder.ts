@@ -1,9 +1,10 @@
-import { BulkheadError, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject, MANIFEST_FILE, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
 import { sha512 } from '../digest.ts'
 import { faultError } from '../fault-error.ts'
 import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
 import { proveCandidate } from '../install/prove-candidate.ts'
 import { settle, type LoaderOptions } from '../options.ts'
 import { Pace } from '../pace.ts'
@@ -56,9 +57,17 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
   const { extension, warnings } = await proveCandidate(
     { source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [] }, settings, 'global', null)
   return {
-    extension, files, bundled, integrityFile, warnings, tarball: await writeTarball(files),
+    extension, files, bundled, integrityFile, warnings: [...warnings, ...otherVersion(files.get('package.json'), extension.version)], tarball: await writeTarball(files),
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
   }
+}
+
+/** From a registry such a package is refused, since nobody could tell which of both it is. */
+function otherVersion(packageJson: Uint8Array | undefined, version: string): readonly string[] {
+  const parsed = packageJson && parseStrictJson(packageJson)
+  const said = parsed?.ok && isJsonObject(parsed.value) ? parsed.value['version'] : undefined
+  if (typeof said !== 'string' || said === version) return []
+  return [`package.json says ${visibleText(said)} and ${MANIFEST_FILE} ${version}: a package from a registry is installed only where both say the same`]
 }
 
 const contentsOf = (files: ReadonlyMap<string, Uint8Array>): PackageContents =>

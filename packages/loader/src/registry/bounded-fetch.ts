@@ -1,4 +1,4 @@
-import { BulkheadError, isThisMachine, messageOf, visibleText } from '@bulkhead/contract'
+import { BulkheadError, isThisMachine, messageOf, visibleText, type JsonObject } from '@bulkhead/contract'
 
 export interface FetchBounds {
   readonly maxBytes: number
@@ -15,7 +15,7 @@ const TIMEOUT_MS = 5 * 60_000
 export function checkUrl(text: string, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url))) return url
-  throw new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it must begin with https://.`)
+  throw new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it must begin with https://. Correct it, or leave it out.`)
 }
 
 /** The body of a good answer. Rejects with InstallSourceUnavailable for anything else, and for one that is too long. */
@@ -26,7 +26,7 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
     const response = await fetch(url, { headers, signal: signal ? AbortSignal.any([signal, deadline]) : deadline })
     if (!response.ok || response.body === null) {
       await response.body?.cancel()
-      throw unavailable(url, `answers with ${response.status}`)
+      throw unavailable(url, `answers with ${response.status}`, { status: response.status })
     }
     const announced = Number(response.headers.get('content-length') ?? Number.NaN)
     const total = Number.isSafeInteger(announced) && !response.headers.has('content-encoding') ? announced : undefined
@@ -46,5 +46,5 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
   }
 }
 
-const unavailable = (url: URL, what: string) =>
-  new BulkheadError('InstallSourceUnavailable', `${url.origin}${visibleText(url.pathname)} ${visibleText(what)}.`)
+const unavailable = (url: URL, what: string, data?: JsonObject) =>
+  new BulkheadError('InstallSourceUnavailable', `${url.origin}${visibleText(url.pathname)} ${visibleText(what)}.`, data && { data })

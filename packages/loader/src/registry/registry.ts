@@ -65,7 +65,11 @@ export class Registry {
   async #document(name: string): Promise<JsonObject> {
     const url = new URL(name.replace('/', '%2f'), this.#base)
     const accept = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8'
-    const document = jsonOf(await this.#fetch(url, MAX_DOCUMENT_BYTES, { accept }), url)
+    const bytes = await this.#fetch(url, MAX_DOCUMENT_BYTES, { accept }).catch((error: unknown) => {
+      const isUnknown = (BulkheadError.from(error).data as { readonly status?: Json } | undefined)?.status === 404
+      throw isUnknown ? new BulkheadError('InstallSourceInvalid', `The registry has no package "${visibleText(name)}".`, { cause: error }) : error
+    })
+    const document = jsonOf(bytes, url)
     if (!isJsonObject(document) || document['name'] !== name) throw malformed(`describes something else than ${visibleText(name)}`)
     return document
   }

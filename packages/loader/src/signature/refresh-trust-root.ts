@@ -1,4 +1,6 @@
-import { BulkheadError, messageOf, parseJson, visibleText, type Json } from '@bulkhead/contract'
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { BulkheadError, makeFolder, messageOf, parseJson, visibleText, type Json } from '@bulkhead/contract'
 import { checkUrl } from '../registry/bounded-fetch.ts'
 
 export interface RefreshOptions {
@@ -12,6 +14,7 @@ export interface RefreshOptions {
 
 const TARGET = 'trusted_root.json'
 const TIMEOUT_MS = 30_000
+const WANTED = 'Name a trusted root of sigstore, as JSON.'
 
 /**
  * The newest trusted root that a TUF repository has: signed by whom the last one named, not older than the last one, and not
@@ -22,6 +25,7 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
   const tuf = await import('@sigstore/tuf')
   let text: string
   try {
+    makeFolder(cacheFolder, { mkdirSync, statSync, dirname })
     const client = await tuf.initTUF({
       cachePath: cacheFolder, timeout: TIMEOUT_MS, retry: 1,
       ...(mirror !== undefined && { mirrorURL: checkUrl(mirror, 'the TUF repository').href.replace(/\/$/, '') }),
@@ -41,8 +45,8 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
 export async function parseTrustRoot(text: string): Promise<Json> {
   const { BundleVerifier } = await import('./sigstore.ts')
   const parsed = parseJson(text)
-  if (!parsed.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${parsed.fault.message}.`)
+  if (!parsed.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${parsed.fault.message}. ${WANTED}`)
   const opened = BundleVerifier.open(parsed.value)
-  if (!opened.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${opened.fault.message}.`)
+  if (!opened.ok) throw new BulkheadError('SignatureInvalid', `The trust root ${opened.fault.message}. ${WANTED}`)
   return parsed.value
 }

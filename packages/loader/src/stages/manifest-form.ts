@@ -17,7 +17,7 @@ export function manifestForm(written: Written): StageResult<Shaped> {
   const { manifestAt: { file, pointer }, origin } = rest
   return {
     ok: false,
-    faults: placeIssues(parsed.error.issues).slice(0, MAX_FAULTS).map(({ steps, message }) => ({
+    faults: placeIssues(parsed.error.issues, manifestSchema).slice(0, MAX_FAULTS).map(({ steps, message }) => ({
       stage: 'shape', code: 'ShapeInvalid', path: pointer + pointerOf(steps),
       message: `${visibleText(pointerOf(steps)) || 'The manifest'} ${message}.`,
       ...(origin.kind === 'files' && { file }), ...(newer !== undefined && { cure: newer }),

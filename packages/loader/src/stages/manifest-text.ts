@@ -23,11 +23,11 @@ export function manifestText(located: Located, contents: PackageContents): Stage
 /** npm knows the version already, so the member need not repeat it. */
 function manifestInPackageFile(located: Located, contents: PackageContents): StageResult<Written> {
   const bytes = contents.bytes.get(PACKAGE_FILE)
-  if (bytes === undefined) return none(`The folder has no ${MANIFEST_FILE}.`)
+  if (bytes === undefined) return none(`This is no extension: there is no ${MANIFEST_FILE}.`)
   const parsed = parseStrictJson(bytes)
   if (!parsed.ok) return unreadable(PACKAGE_FILE, parsed)
   const member = isJsonObject(parsed.value) ? parsed.value[PACKAGE_KEY] : undefined
-  if (member === undefined) return none(`The folder has no ${MANIFEST_FILE}, and its ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
+  if (member === undefined) return none(`This is no extension: there is no ${MANIFEST_FILE}, and ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
   const { version } = parsed.value as { readonly version?: Json }
   const json = isJsonObject(member) && version !== undefined ? { version, ...member } : member
   return written(located, contents, IN_PACKAGE_FILE, json)

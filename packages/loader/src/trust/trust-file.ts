@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync, type Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, statSync, writeSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
 import { findForeignHand } from '../files/foreign-hand.ts'
 import { readDescriptor } from '../files/read-file.ts'
 import { parseEntry, writeEntry, type TrustEntry } from './trust-entry.ts'
@@ -48,7 +48,7 @@ export function readTrustFile(file: string): TrustLines {
 /** Adds one line, whole or not at all as far as any reader can tell. Throws TrustStoreUnavailable. */
 export function appendTrustEntry(file: string, entry: TrustEntry): void {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file), { mkdirSync, statSync, dirname }, 0o700)
     const descriptor = openSync(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
     try {
       const stat = fstatSync(descriptor)

@@ -180,7 +180,7 @@ describe('a registry that lies', () => {
     registry.publish('weather', '1.0.1', { tarball: await tarballOf(packageFiles('1.0.0')) })
     expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('weather@1.0.1'))).toBe('PackageUnsafe')
     expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('weather@9.9.9'))).toBe('InstallSourceInvalid')
-    expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('nothing'))).toBe('InstallSourceUnavailable')
+    expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('nothing'))).toBe('InstallSourceInvalid')
     expect(await codeOf(installerFor(home, { registry: { url: 'http://registry.example' } }).plan('weather'))).toBe('InstallSourceInvalid')
   })
 })

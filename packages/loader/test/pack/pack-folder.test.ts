@@ -39,6 +39,14 @@ describe('packing a folder', () => {
       ['README.md', 'assets/a/b.txt', 'bulkhead.integrity.json', 'bulkhead.json', 'index.js', 'lib/more.js', 'package.json'])
   })
 
+  test('warns where package.json is of another version, which no registry could deliver', async () => {
+    using home = new HomeFixture()
+    const { version } = (await pack(home, { ...packageFiles(), 'package.json': { name: 'weather' } })).extension
+    expect((await pack(home, { 'package.json': { name: 'weather', version } })).warnings).toEqual([])
+    expect((await pack(home, { 'package.json': { name: 'weather', version: '9.9.9' } })).warnings)
+      .toEqual([`package.json says 9.9.9 and bulkhead.json ${version}: a package from a registry is installed only where both say the same`])
+  })
+
   test('bundles where dependencies are used, links among them or not', async () => {
     using home = new HomeFixture()
     const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }

@@ -84,8 +84,10 @@ function isOurs(error: unknown): boolean {
   }
 }
 
-/** With where it happened, which V8 tells of all but faults of syntax. */
-function describeImport({ message, stack = '' }: WireError): string {
+/** With where it happened, which V8 tells of all but faults of syntax: of these its own command does. */
+function describeImport({ name, message, stack = '' }: WireError): string {
   const [, file, line] = /\n {4}at .*?tool:\/\/[^/\s]+\/([^\s:]+):(\d+):\d+/.exec(stack) ?? []
-  return file === undefined ? message : `${message} (${file}, line ${line})`
+  if (file !== undefined) return `${message} (${file}, line ${line})`
+  const isSyntax = name === 'SyntaxError' && !/\bexport\b.* named\b/.test(message)
+  return isSyntax ? `${message}. "node --check" with the name of the file says in which line` : message
 }

@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, type Stats } from 'node:fs'
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '@bulkhead/contract/plain'
 import { storeFault } from '../store-fault.ts'
 import { isSystemError } from './sqlite-fault.ts'
 
@@ -14,7 +15,7 @@ const OTHERS = 0o077
  * this process holds on it (https://sqlite.org/howtocorrupt.html, 2.2).
  */
 export function prepareLocation(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: OWNER_ONLY_FOLDER })
+  makeFolder(dirname(file), { mkdirSync, statSync, dirname }, OWNER_ONLY_FOLDER)
   for (const path of filesOf(file)) refuseAllButPlainFiles(path)
   if (!statusOf(file)) createEmpty(file)
 }

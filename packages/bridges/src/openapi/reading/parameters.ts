@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { HEADER_NAME_PATTERN, isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
 import type { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedParameter } from './described.ts'
 import { followed } from './references.ts'
@@ -46,7 +46,7 @@ function readParameter(
     throw new Unusable('has a parameter without a name or a place')
   }
   if (place === 'header' && NO_PARAMETERS.has(name.toLowerCase())) return undefined
-  if (place === 'header' && !TOKEN.test(name)) throw new Unusable('has a header whose name no header has')
+  if (place === 'header' && !HEADER_NAME_PATTERN.test(name)) throw new Unusable('has a header whose name no header has')
   if (!STYLES.has(place)) {
     if (place !== 'cookie') throw new Unusable(`has a parameter in "${place.slice(0, 32)}", which is no place for one`)
     if (required === true) throw new Unusable('needs a cookie, and cookies are not sent')
@@ -65,8 +65,6 @@ export function withDescription(schema: Json, description: Json | undefined): Js
   const isMissing = isJsonObject(schema) && schema['description'] === undefined
   return isMissing && typeof description === 'string' ? { ...schema, description } : schema
 }
-
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 
 interface WrittenForm extends Pick<DescribedParameter, 'style' | 'explode' | 'json'> {
   readonly schema: Json | undefined

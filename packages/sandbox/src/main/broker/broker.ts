@@ -26,7 +26,7 @@ export interface BrokerOptions {
 }
 
 /** What of a compartment its broker must know. */
-export type BrokerRequest = Pick<CompartmentRequest, 'tools' | 'services' | 'limits'> & Partial<Pick<CompartmentRequest, 'extension'>>
+export type BrokerRequest = Pick<CompartmentRequest, 'tools' | 'services' | 'limits'> & Partial<Pick<CompartmentRequest, 'extension' | 'code'>>
 
 /** The phase `init` under way. */
 export interface OpenInit {
@@ -47,7 +47,7 @@ export class Broker {
   /** Those that hold something open, and let go of it when their call or the compartment ends. */
   readonly #units: readonly CapabilityUnit[]
   /** Whether nobody but the caller of its tools can do something about a refusal. */
-  readonly #isBundled: boolean
+  readonly #isOurs: boolean
   readonly #log: (callId: string | null, args: readonly Json[]) => void
   /** A list, which is short: few calls ask for anything, and to find each by a text would cost all of them. */
   readonly #calls: OpenCall[] = []
@@ -56,11 +56,11 @@ export class Broker {
   #init: OpenInit | undefined
 
   constructor(
-    { tools, services, limits, extension }: BrokerRequest, workspace: string,
+    { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
     { operator, kept }: BrokerOptions = {},
   ) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
-    this.#isBundled = extension?.layer === 'bundled'
+    this.#isOurs = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets) : undefined
@@ -150,7 +150,7 @@ export class Broker {
       }
       return await capability(call, args)
     } catch (error) {
-      throw told(this.#isBundled && error instanceof Denial ? error.toCaller() : error)
+      throw told(this.#isOurs && error instanceof Denial ? error.toCaller() : error)
     }
   }
 

@@ -1,8 +1,8 @@
 import { BulkheadError, type Json } from '@bulkhead/contract'
 
 /**
- * What to do about a power that was not granted, by who can: whoever writes a tool declares more; of one that ships with the host
- * nobody declares more, and its caller asks for something else.
+ * What to do about a power that was not granted, by who can: whoever writes a tool declares more; of one whose code is
+ * the host's own nobody does, and its caller asks for something else.
  */
 export interface Cures {
   readonly author: string

@@ -1,8 +1,7 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { HEADER_NAME_PATTERN, isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
 import { withSubschemas } from '../../../connected/tool-schema.ts'
 
 const KEYWORD = 'x-mcp-header'
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 
 /**
@@ -30,7 +29,7 @@ export function headerFault(inputSchema: Json | undefined): string | undefined {
 
 function declarationFault({ [KEYWORD]: name, type }: JsonObject, isParameter: boolean, names: Set<string>): string | undefined {
   if (!isParameter) return 'wants something sent as a header that is not one of its parameters'
-  if (typeof name !== 'string' || !TOKEN.test(name)) return 'wants a parameter sent as a header whose name is none'
+  if (typeof name !== 'string' || !HEADER_NAME_PATTERN.test(name)) return 'wants a parameter sent as a header whose name is none'
   if (!TYPES.has(type)) return `wants a parameter sent as the header "${name}" that is no string, integer or boolean`
   if (names.has(name.toLowerCase())) return `wants two parameters sent as the header "${name}"`
   names.add(name.toLowerCase())

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+import { BulkheadError, HEADER_NAME_PATTERN, isJsonObject } from '@bulkhead/contract'
 
 /** A request that may be sent: nothing in it decides where it goes or where it ends. */
 export interface Outgoing {
@@ -19,7 +19,6 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   'host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect',
   'http2-settings', 'via',
 ])
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const HEADERS = 64
 const HEADER_CHARS = 16 * 1024
@@ -70,7 +69,7 @@ function readHeaders(given: Json | undefined, body: Body | undefined): ReadonlyM
   let chars = 0
   for (const [name, value] of Object.entries(given ?? ({} satisfies JsonObject))) {
     const key = name.toLowerCase()
-    if (!TOKEN.test(name)) throw invalid('a header has a name that is not a token')
+    if (!HEADER_NAME_PATTERN.test(name)) throw invalid('a header has a name that is not a token')
     if (FORBIDDEN.has(key) || key.startsWith('proxy-')) throw invalid(`the header ${key} is not a tool's to set; leave it out`)
     if (headers.has(key)) throw invalid(`the header ${key} is given twice`)
     if (typeof value !== 'string' || !VALUE.test(value)) throw invalid(`the header ${key} is not a text of characters up to ÿ`)

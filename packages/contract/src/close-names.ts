@@ -8,23 +8,35 @@ export function closeNames(wanted: string, names: Iterable<string>): readonly st
   const lower = wanted.toLowerCase()
   const allowed = Math.max(1, Math.floor(wanted.length / 3))
   const contains = (name: string) => lower.length >= 3 && name.toLowerCase().includes(lower)
-  return [...names]
+  const close = [...names]
     .filter((name) => Math.abs(name.length - wanted.length) <= allowed || contains(name))
     .map((name) => ({ name, distance: distance(lower, name.toLowerCase()) }))
     .filter(({ name, distance: steps }) => steps <= allowed || contains(name))
     .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
+  // Beside one that is a single slip away, those that are several would only distract.
+  return close.filter(({ name, distance: steps }) => steps <= close[0]!.distance + 1 || contains(name))
     .slice(0, SUGGESTIONS)
     .map(({ name }) => name)
 }
 
-/** Levenshtein's. */
+/** The same as a question that goes on after a sentence; empty where none is close. */
+export function meantNames(wanted: string, names: Iterable<string>): string {
+  const close = closeNames(wanted, names)
+  return close.length === 0 ? '' : ` Did you mean ${close.map((name) => `"${name}"`).join(' or ')}?`
+}
+
+/** Levenshtein's, where two letters that have changed places are one step. */
 function distance(from: string, to: string): number {
+  let before: readonly number[] = []
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 1; i <= from.length; i++) {
     const next = [i]
     for (let j = 1; j <= to.length; j++) {
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1)))
+      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
+      next.push(Math.min(
+        row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1), isSwapped ? before[j - 2]! + 1 : Number.POSITIVE_INFINITY))
     }
+    before = row
     row = next
   }
   return row[to.length]!

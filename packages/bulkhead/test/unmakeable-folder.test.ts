@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PUBLIC_GOOD_ROOT } from '@bulkhead/loader'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { bulkhead } from './command.ts'
+import { inside } from './command-inside.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-unmakeable-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** Where nobody can make a folder; on Linux the system says there that it does not exist, whoever asks. */
+const NOWHERE = '/proc/bulkhead-nowhere/deep'
+
+it('is told by each command that would need it, and none waits for it', async () => {
+  expect((await inside(['new', 'greeter'], folder)).code).toBe(0)
+  const refused = async (args: readonly string[], message: RegExp) => {
+    const { code, stderr } = await inside(args, folder)
+    expect({ code, stderr }, args.join(' ')).toEqual({ code: 1, stderr: expect.stringMatching(message) })
+  }
+  await refused(['new', `${NOWHERE}/x`], /^InstallFailed .*\/proc\/bulkhead-nowhere/)
+  await refused(['pack', 'greeter', '--out', NOWHERE], /^InstallFailed .*\/proc\/bulkhead-nowhere/)
+  await refused(['install', './greeter', '--yes', '--home', NOWHERE], /InstallFailed .*\/proc\/bulkhead-nowhere/)
+  await refused(['trust', '--decline', '--home', NOWHERE], /^TrustStoreUnavailable .*\/proc\/bulkhead-nowhere/)
+  writeFileSync(join(folder, 'root.json'), JSON.stringify(PUBLIC_GOOD_ROOT.json))
+  await refused(['trust-root', '--refresh', '--home', NOWHERE], /^InstallSourceUnavailable .*\/proc\/bulkhead-nowhere/)
+  await refused(['trust-root', '--use', 'root.json', '--home', NOWHERE], /^InstallFailed .*\/proc\/bulkhead-nowhere/)
+})
+
+it('costs a call its memory alone', async () => {
+  const { code, stderr } = await bulkhead(['call', 'glob', '--args', '{"pattern":"*"}', '--mode', 'yolo', '--home', NOWHERE], folder, {
+    XDG_CACHE_HOME: NOWHERE, NODE_COMPILE_CACHE: undefined,
+  })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Nothing of this is remembered: .*\n$/) })
+})
