@@ -30,6 +30,7 @@ export interface CallScope {
 
 /** A tool that calls a tool: the called one may have no power that the caller lacks. */
 export interface ParentCall {
+  readonly callId: string
   readonly tool: ToolEntry
   readonly depth: number
   /** Stops the time of every call that waits for this one. Returns what lets it go on. */

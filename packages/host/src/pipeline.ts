@@ -100,7 +100,8 @@ function judge(call: RawCall, host: HostContext): Decided | Promise<Decided> {
   const validated = validate(resolved)
   if (validated instanceof Refusal) return validated
   if (host.events.hears('ToolInvocationProposed')) {
-    host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args: validated.args })
+    const { args, parent } = validated
+    host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args, ...(parent && { parentCallId: parent.callId }) })
   }
   call.journal = host.journal.open(validated)
 
