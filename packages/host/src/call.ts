@@ -1,6 +1,7 @@
 import type { BulkheadError, JsonObject, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Resumption } from './interaction/paused-calls.ts'
+import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { JournalEntry } from './journal/open-calls.ts'
 import type { OfferedTools } from './registry/offered-tools.ts'
 import type { Decision } from './permissions/verdict.ts'
@@ -65,6 +66,8 @@ export class RawCall {
   /** About the length of the arguments as JSON. */
   argsChars = 0
   decision: Decision | undefined = undefined
+  /** What was approved before and lets it through. */
+  approvals: readonly KeptApproval[] | undefined = undefined
   reservation: Reservation | undefined = undefined
   cleared = false
   reading: Reading | undefined = undefined
@@ -121,6 +124,11 @@ export class RawCall {
 
   permit(decision: Decision): AuthorizedCall {
     this.decision = decision
+  relyOn(approvals: readonly KeptApproval[]): void {
+    this.approvals = approvals
+    this.session.approvals.use(approvals)
+  }
+
     return this as AuthorizedCall
   }
 

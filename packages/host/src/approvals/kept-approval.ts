@@ -28,6 +28,11 @@ export class KeptApproval {
     return now < this.#endsAt
   }
 
+  /** Somebody took it back; that its time is over is another matter. */
+  get isRevoked(): boolean {
+    return this.#end?.how === 'revoked'
+  }
+
   use(now: number): void {
     this.#unsavedUses++
     this.#lastUsedAt = now

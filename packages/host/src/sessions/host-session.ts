@@ -12,7 +12,7 @@ import { Interactions } from '../interaction/interactions.ts'
 import type { Resumption } from '../interaction/paused-calls.ts'
 import type { OfferedTools } from '../registry/offered-tools.ts'
 import { OpenWork } from '../waiting/open-work.ts'
-import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../pipeline.ts'
+import { finishInTurn, prepareCall, runCall, skipCall, type PreparedCall } from '../pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../stages/receive.ts'
 import { Budget, jointBudget, type BudgetSource } from './budget.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
@@ -258,7 +258,7 @@ export class HostSession implements Session {
     // One after the other, so that questions come in the order of the calls whatever it takes to know what to ask.
     for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
     return runByStrategy(prepared, {
-      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
+      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishInTurn(call, host), skip: (call) => skipCall(call, host),
     })
   }
 

@@ -25,7 +25,7 @@ function carryOut(call: ValidatedCall, ruling: SettledRuling, host: HostContext)
   for (const change of changes) {
     host.events.emit({ type: 'ToolInvocationChanged', ...eventFields(call), subject: 'arguments', ...change })
   }
-  if (approvals) call.session.approvals.use(approvals)
+  if (approvals) call.relyOn(approvals)
   if (verdict.action !== 'ask') return conclude(call, host, verdict, ruling)
   return askPerson(call, ruling).then((answered) => conclude(call, host, answered, ruling))
 }
