@@ -1,4 +1,4 @@
-import type { Outcome, OutcomeBody, OutcomeMetadata } from '@bulkhead/contract'
+import { WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
 import { freezeDeep } from '../hooks/freeze-deep.ts'
@@ -59,7 +59,9 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
     attempt,
   }
   if (attempt > 0 && reservation) metadata.tokens_used = claimed.tokens_used ?? reservation.tokens
-  if (claimed.child_loop_id !== undefined) metadata.child_loop_id = claimed.child_loop_id
+  const { child_loop_id: loop } = claimed
+  // Half of an id is none.
+  if (loop !== undefined && loop.length <= WIRE_LIMITS.idChars) metadata.child_loop_id = loop
   return metadata
 }
 
