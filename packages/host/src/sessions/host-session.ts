@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, CALL_LIMITS, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, isJsonObject, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import type { Approval } from '../approvals/approval.ts'
 import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
@@ -273,8 +273,12 @@ export class HostSession implements Session {
 const NO_OPTIONS: CallOptions = {}
 const ADDED = { hooks: HOOKS_FORM }
 
-/** Paused again, or ended from outside before it had used its answer. */
-const mustGoOn = (outcome: Outcome): boolean => outcome.type === 'error'
-  && (['ClarificationNeeded', 'HostClosed'].includes(outcome.error.code) || outcome.error.class === 'Cancellation')
+/** Paused again, ended from outside, or refused by anything but a person before it had used its answer. */
+function mustGoOn(outcome: Outcome): boolean {
+  if (outcome.type === 'output') return false
+  const { error: { code, class: errorClass, data }, metadata: { attempt } } = outcome
+  if (attempt === 0) return !(isJsonObject(data) && data['source'] === 'person')
+  return code === 'ClarificationNeeded' || code === 'HostClosed' || errorClass === 'Cancellation'
+}
 
 const turnInvalid = (message: string) => new BulkheadError('TurnInvalid', message)
