@@ -73,6 +73,8 @@ export class RawCall {
   reading: Reading | undefined = undefined
   /** How far it came: 0 until the tool is run. */
   attempt = 0
+  /** For how long people were asked on its behalf, which is nobody else's time. */
+  askedMs = 0
   /** Lets go of the extension the call is bound to. */
   release: (() => void) | undefined = undefined
   journal: JournalEntry | undefined = undefined
@@ -122,13 +124,13 @@ export class RawCall {
     return this as ValidatedCall
   }
 
-  permit(decision: Decision): AuthorizedCall {
-    this.decision = decision
   relyOn(approvals: readonly KeptApproval[]): void {
     this.approvals = approvals
     this.session.approvals.use(approvals)
   }
 
+  permit(decision: Decision): AuthorizedCall {
+    this.decision = decision
     return this as AuthorizedCall
   }
 

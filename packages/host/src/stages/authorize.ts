@@ -27,7 +27,11 @@ function carryOut(call: ValidatedCall, ruling: SettledRuling, host: HostContext)
   }
   if (approvals) call.relyOn(approvals)
   if (verdict.action !== 'ask') return conclude(call, host, verdict, ruling)
-  return askPerson(call, ruling).then((answered) => conclude(call, host, answered, ruling))
+  const asked = host.clock.monotonic()
+  return askPerson(call, ruling).then((answered) => {
+    call.askedMs += host.clock.monotonic() - asked
+    return conclude(call, host, answered, ruling)
+  })
 }
 
 const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): Authorized =>

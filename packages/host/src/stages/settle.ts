@@ -67,7 +67,7 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
 
 function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, host: HostContext): Outcome {
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
-  if (call.tool) host.metrics.count(call.tool, outcome)
+  if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
   announce(call, outcome, host)
   if (call.attempt > 0 && call.session.hooks.all.length > 0) tellAfterHooks(call as BudgetedCall, outcome, host)
   return outcome
