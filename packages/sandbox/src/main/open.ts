@@ -1,5 +1,6 @@
 import type { CompartmentRequest, ErrorCode } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import { AwakeDeadline } from './awake-deadline.ts'
 import { Broker, type BrokerOptions } from './broker/broker.ts'
 import { inlinePeer } from './inline-peer.ts'
 import { judgeError, LOAD_CODES } from './judged-error.ts'
@@ -39,10 +40,10 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
   const stop = Promise.withResolvers<never>()
   stop.promise.catch(() => undefined)
   const abort = (): void => stop.reject(BulkheadError.from(signal?.reason, 'ToolCancelled'))
-  const late = setTimeout(() => {
+  const deadline = new AwakeDeadline(limits.startMs, () => {
     const why = `The code of ${extension.id} was not imported within ${limits.startMs} ms.`
     stop.reject(new BulkheadError('CompartmentStartTimeout', why, { data: { limit: 'startMs' } }))
-  }, limits.startMs)
+  })
   signal?.addEventListener('abort', abort, { once: true })
   if (signal?.aborted === true) abort()
   const died = peer.ended.then((error): never => {
@@ -60,7 +61,7 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
     const judged = judgeError(error, 'CompartmentStartFailed', LOAD_CODES)
     throw isReady || !WITHOUT_CODE.has(judged.code) ? judged : notStarted(request, judged)
   } finally {
-    clearTimeout(late)
+    deadline.stop()
     signal?.removeEventListener('abort', abort)
   }
 }
