@@ -9,7 +9,9 @@ export async function traceWherePresent(host: EventSource): Promise<() => void> 
   const nowhere = new api.ProxyTracerProvider()
   // The API alone makes spans that go nowhere, and they are not free.
   if (kindOf(api.trace.getTracerProvider()) === kindOf(nowhere)) return () => undefined
-  return traceTools(host, { tracer: api.trace.getTracer('bulkhead', CORE_VERSION) })
+  return traceTools(host, {
+    tracer: api.trace.getTracer('bulkhead', CORE_VERSION), within: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
+  })
 }
 
 /** Where the API keeps what a program has set up, so that all copies of one major version share it. Absent: nothing was. */

@@ -6,6 +6,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost } from '../src/index.ts'
 import { traceWherePresent } from '../src/tracing.ts'
+import { writeExtension } from './extension-folder.ts'
 
 const exporter = new InMemorySpanExporter()
 let folder: string
@@ -29,6 +30,21 @@ it('a program that has OpenTelemetry gets a span for each call, without asking',
     { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c1', 'bulkhead.layer': 'bundled' } },
     { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c2', 'error.type': 'NotFound' } },
   ])
+})
+
+it('a call that a tool makes is below that of the tool', async () => {
+  const home = join(folder, 'home')
+  const requires = { capabilities: ['tools.call' as const] }
+  writeExtension(home, { id: 'asker', tools: [{ name: 'asks', requires }] }, 'export default { tools: { asks: { execute: (_, { tools }) => tools.call("answers", {}) } } }')
+  writeExtension(home, { id: 'answerer', tools: [{ name: 'answers' }] }, 'export default { tools: { answers: { execute: () => 42 } } }')
+  const host = await createHost({ workspace: folder, home })
+  const session = await host.openSession({ mode: 'yolo' })
+  exporter.reset()
+  for (const id of ['c1', 'c2']) expect(await session.call({ id, name: 'asks', arguments: {} })).toMatchObject({ data: 42 })
+  await host.close()
+  const spans = exporter.getFinishedSpans()
+  expect(spans.map(({ name }) => name)).toEqual(['execute_tool answers', 'execute_tool asks', 'execute_tool answers', 'execute_tool asks'])
+  for (const at of [0, 2]) expect(spans[at]!.parentSpanContext?.spanId).toBe(spans[at + 1]!.spanContext().spanId)
 })
 
 it('a program that has only the interface of OpenTelemetry is not burdened with spans that go nowhere', async () => {

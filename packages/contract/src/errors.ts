@@ -104,7 +104,7 @@ export const ERRORS = Object.freeze({
   // Compartments and the boundary.
   CompartmentStartFailed: row('ExtensionHost', 'extension', again, 'The code of the extension could not be imported.', 'Read the message; `node --check` on each file shows where its syntax is wrong.'),
   CompartmentStartTimeout: row('ExtensionHost', 'extension', again, 'The code of the extension was not imported in time.', 'Do less while it is imported, or raise startMs for this extension.'),
-  NoPlaceFree: row('ExtensionHost', 'host', again, 'As many compartments run as the host may have, and none of them ended in time.', 'Try again later, or allow the host more of them.'),
+  NoPlaceFree: row('ExtensionHost', 'host', again, 'There is no place for one more compartment: as many run as the host may have, or the system has no room for another.', 'Try again later, allow the host more of them, or give it more processes, descriptors and memory.'),
   CompartmentCrashed: row('ExtensionHost', 'extension', again, 'The compartment ended by itself while it was needed.', 'The next call starts it again; tell the publisher if it goes on.'),
   CompartmentKilled: row('ExtensionHost', 'extension', again, 'The compartment was ended because another call in it broke a limit.', 'Call again.'),
   CompartmentOutOfHeap: row('ExtensionHost', 'extension', once, 'The objects of the extension needed more heap than its thread may have.', 'Ask for less, or raise heapMb for this extension.'),

@@ -20,7 +20,8 @@ interface ApprovalEvent {
 
 /** Everything that happens, as one flat union. Dialects rename it; nothing else is emitted. */
 export type BulkheadEvent = Stamped & (
-  | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json } & CallEvent)
+  /** `parentCallId`: of the call whose tool makes this one. */
+  | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json; readonly parentCallId?: string } & CallEvent)
   | ({ readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string; readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json } & CallEvent)
   /** Who may change a call has: `before` and `after` are the digests of its arguments, or of its result. */
   | ({ readonly type: 'ToolInvocationChanged'; readonly subject: 'arguments' | 'result'; readonly stage: string; readonly source: string; readonly reason: string; readonly before: string; readonly after: string } & CallEvent)

@@ -1,6 +1,7 @@
 import type { BulkheadError, JsonObject, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Resumption } from './interaction/paused-calls.ts'
+import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { JournalEntry } from './journal/open-calls.ts'
 import type { OfferedTools } from './registry/offered-tools.ts'
 import type { Decision } from './permissions/verdict.ts'
@@ -30,6 +31,7 @@ export interface CallScope {
 
 /** A tool that calls a tool: the called one may have no power that the caller lacks. */
 export interface ParentCall {
+  readonly callId: string
   readonly tool: ToolEntry
   readonly depth: number
   /** Stops the time of every call that waits for this one. Returns what lets it go on. */
@@ -64,11 +66,15 @@ export class RawCall {
   /** About the length of the arguments as JSON. */
   argsChars = 0
   decision: Decision | undefined = undefined
+  /** What was approved before and lets it through. */
+  approvals: readonly KeptApproval[] | undefined = undefined
   reservation: Reservation | undefined = undefined
   cleared = false
   reading: Reading | undefined = undefined
   /** How far it came: 0 until the tool is run. */
   attempt = 0
+  /** For how long people were asked on its behalf, which is nobody else's time. */
+  askedMs = 0
   /** Lets go of the extension the call is bound to. */
   release: (() => void) | undefined = undefined
   journal: JournalEntry | undefined = undefined
@@ -116,6 +122,11 @@ export class RawCall {
     this.args = args
     this.argsChars = argsChars
     return this as ValidatedCall
+  }
+
+  relyOn(approvals: readonly KeptApproval[]): void {
+    this.approvals = approvals
+    this.session.approvals.use(approvals)
   }
 
   permit(decision: Decision): AuthorizedCall {

@@ -8,7 +8,7 @@ import { runBeforeHooks } from './stages/before-hooks.ts'
 import { reserve } from './stages/budget.ts'
 import { Execution, type Done } from './stages/execute.ts'
 import { propose, receive, type Proposal } from './stages/receive.ts'
-import { redeemPermits } from './stages/redeem.ts'
+import { redeemApprovals, redeemPermits } from './stages/redeem.ts'
 import { resolve } from './stages/resolve.ts'
 import { settle } from './stages/settle.ts'
 import { validate } from './stages/validate.ts'
@@ -37,6 +37,13 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
   const decided = decide(call, host)
   host.journal.saveSoon()
   return { call, decided: await decided }
+}
+
+/** For a call that others have run before since it was decided on. Contract: never rejects. */
+export async function finishInTurn(prepared: PreparedCall, host: HostContext): Promise<Outcome> {
+  const { call, decided } = prepared
+  const revoked = decided instanceof Refusal || !decided.approvals ? undefined : await redeemApprovals(decided, host)
+  return finishCall(revoked ? { call, decided: revoked } : prepared, host)
 }
 
 /** Contract: never rejects. */
@@ -100,7 +107,8 @@ function judge(call: RawCall, host: HostContext): Decided | Promise<Decided> {
   const validated = validate(resolved)
   if (validated instanceof Refusal) return validated
   if (host.events.hears('ToolInvocationProposed')) {
-    host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args: validated.args })
+    const { args, parent } = validated
+    host.events.emit({ type: 'ToolInvocationProposed', ...eventFields(validated), args, ...(parent && { parentCallId: parent.callId }) })
   }
   call.journal = host.journal.open(validated)
 

@@ -1,4 +1,5 @@
 import type { CompartmentLimits, ErrorCode, Json, JsonObject, LifecyclePhase } from '@bulkhead/contract'
+import type { HostFate } from './run/verdict.ts'
 
 /** The placements a stranger's code can be given. Inline is for code of ours only. */
 export const PLACEMENTS = ['process', 'thread'] as const
@@ -61,6 +62,10 @@ export interface Attack {
   readonly meanwhile: 'nothing' | 'swaps a link' | 'calls the tool that asks' | 'frees secrets'
   /** Whether it succeeds in a thread is luck: it counts as not contained there, whatever is seen. */
   readonly lucky: boolean
+  /** In a process: the share of its time for which the host may be kept busy. */
+  readonly busyShare: number
+  /** Where it need not be contained, and chance decides what becomes of the host: each that may. */
+  readonly fates: readonly HostFate['kind'][]
   /** Where it need not be contained: how long the host is watched before it is taken for stuck or blocked, in ms. */
   readonly patienceMs: number
   /**
@@ -87,6 +92,8 @@ const DEFAULTS = {
   workspace: 'work',
   meanwhile: 'nothing',
   lucky: false,
+  busyShare: 1,
+  fates: [],
   patienceMs: 10_000,
   control: 'reaches',
 } as const satisfies AttackOptions

@@ -32,6 +32,8 @@ export interface Aftermath {
   readonly neighbour: string
   /** The longest time the host's event loop did not turn, in ms. */
   readonly lagMs: number
+  /** The share of its time for which it was not idle, while it was attacked. */
+  readonly busyShare: number
   /** What is no longer as it was in the host's own realm and process. */
   readonly changed: readonly string[]
   /** Whether the secret was in a log line, a progress text, an update or a message of an error. */

@@ -33,7 +33,7 @@ const PROVOKED: Readonly<Record<Name, () => Provoked>> = {
     const source = 'export default { tools: { run: { execute() {} } }, init: () => new Promise(() => undefined) }'
     return refusal((await newSandbox().open(stranger(source, { phaseMs: 100 }))).lifecycle('init'))
   },
-  startMs: () => refusal(newSandbox().open(stranger('for (;;);', { startMs: 1_000 }))),
+  startMs: () => refusal(newSandbox().open(stranger('for (;;);', { startMs: 3_000 }))),
   async graceMs() {
     const session = await newSandbox().open(stranger(running('for (;;);'), { graceMs: 20 }))
     const given = new AbortController()

@@ -3,12 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { PLACEMENTS, SECTIONS } from '../corpus/case.ts'
 import type { Attack } from '../corpus/case.ts'
 import { ATTACKS, ATTACKS_HERE, attackOf } from '../corpus/cases/index.ts'
+import { ALL_LAYERS } from '../corpus/layers.ts'
 import { ON_PACKAGES } from '../corpus/on-packages.ts'
 import { readRecord, readSection } from '../corpus/record.ts'
 import type { Record } from '../corpus/run/measure.ts'
-import { CONFINED, REACHING, runControls, WITHOUT } from '../corpus/run/measure.ts'
+import { CONFINED, fateOf, REACHING, runControls, WITHOUT } from '../corpus/run/measure.ts'
 import { runAttacks } from '../corpus/run/run.ts'
-import type { Observation } from '../corpus/run/verdict.ts'
+import type { HostFate, Observation } from '../corpus/run/verdict.ts'
 import { faultsOf, reached } from '../corpus/run/verdict.ts'
 import { renderSection } from '../corpus/section.ts'
 
@@ -107,6 +108,19 @@ describe('a layer by itself', () => {
       expect(reaching).toEqual(record[recorded].thread.filter((id) => ids.has(id)))
     }, RUN_MS,
   )
+})
+
+describe('what becomes of the host', () => {
+  const seen = (id: number, fate: HostFate): Observation =>
+    ({ id, placement: 'thread', layers: ALL_LAYERS, seen: [], fate, touched: [], tookMs: 1 })
+
+  it('by chance is told as all that may, and nothing else is', () => {
+    expect(ATTACKS.filter(({ fates, placements }) => fates.length > 0 && placements.includes('thread'))).toEqual([])
+    const [swollen, stuck, died] = [{ kind: 'swollen', megabytes: 1_000 }, { kind: 'stuck' }, { kind: 'died', how: '' }] as const
+    const either = 'takes memory of the host or cannot be ended'
+    expect([swollen, stuck, died].map((fate) => fateOf(seen(206, fate)))).toEqual([either, either, 'ends the host'])
+    expect([swollen, stuck].map((fate) => fateOf(seen(215, fate)))).toEqual(['takes memory of the host', 'cannot be ended'])
+  })
 })
 
 describe('the security page', () => {

@@ -49,7 +49,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     const sandbox = newSandbox()
     const neighbourAnswers = await neighbourOf(sandbox, placement)
     expect(
-      await codeOf(sandbox.open(requestOf({ placement, source: 'for (;;);', limits: { startMs: 600 } }))),
+      await codeOf(sandbox.open(requestOf({ placement, source: 'for (;;);', limits: { startMs: 3_000 } }))),
     ).toBe('CompartmentStartTimeout')
     await neighbourAnswers()
   })

@@ -37,6 +37,19 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     })
   })
 
+  it('takes as many bytes as a file may have, and bounds what is returned by itself', async () => {
+    const workspace = await temporaryFolder()
+    const bytes = 8 * 1024 * 1024
+    const source = running(`
+      const { bytes } = await runtime.fs.write('all', new Uint8Array(args.bytes).fill(200))
+      const read = await runtime.fs.read('all')
+      return [bytes, read.length, read.at(-1)]
+    `)
+    const tools = [toolOf('run', { fs: { read: ['**'], write: ['**'] } }, workspace)]
+    const session = await newSandbox(workspace).open(await requestIn({ placement, source, tools, limits: { outputBytes: 100 } }))
+    expect(await session.call(invocation({ bytes }))).toEqual([bytes, bytes, 200])
+  })
+
   it('says what to declare for a part of the runtime that is not there', async () => {
     const parts = ['fs', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session']
     const session = await newSandbox().open(await requestIn({ placement, source: running('return runtime[args.part].anything()') }))

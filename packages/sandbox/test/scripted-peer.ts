@@ -41,6 +41,7 @@ export class ScriptedPeer {
     })
     this.hull = {
       transport: portTransport(theirs),
+      ready: Promise.resolve(true),
       exited: this.#exited.promise,
       kill: () => {
         this.killed = true

@@ -1,4 +1,12 @@
+import { MessageChannel } from 'node:worker_threads'
+import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
+import { termsOf } from '../src/main/hull.ts'
+import { expose } from '../src/wire/comlink.ts'
+import { Link, TRUSTING } from '../src/wire/link.ts'
+import { portTransport } from '../src/wire/port-transport.ts'
+import { Remote } from '../src/wire/remote.ts'
+import type { Transport } from '../src/wire/transport.ts'
 import { Vigil } from '../src/wire/vigil.ts'
 
 const awake = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Immediate').length
@@ -19,15 +27,30 @@ function inFullSwing(): Vigil {
   return vigil
 }
 
-test('nobody stays awake for the first words, nor where one of many takes its time', () => {
+test('nobody stays awake for the first words, nor where what is won is lost again', () => {
   const vigil = new Vigil()
   const before = awake()
   for (let count = 0; count < 640; count++) {
     vigil.said()
-    if (count > 0 && count % 60 === 0) pass(0.3)
+    if (count > 0 && count % 16 === 0) pass(0.3)
     vigil.heard()
     expect(awake()).toBe(before)
   }
+})
+
+test('a long conversation is not put to sleep by one slow word', async () => {
+  const before = awake()
+  const vigil = inFullSwing()
+  for (let count = 0; count < 1_000; count++) {
+    vigil.heard()
+    vigil.said()
+  }
+  pass(0.3)
+  await turn()
+  expect(awake()).toBeLessThanOrEqual(before)
+  vigil.heard()
+  vigil.said()
+  expect(awake()).toBe(before + 1)
 })
 
 test('in full swing a side stays awake for the next word, and for a moment only', async () => {
@@ -49,4 +72,25 @@ test('nobody stays awake for what has come', async () => {
   vigil.heard()
   await turn()
   expect(awake()).toBeLessThanOrEqual(before)
+})
+
+test.each([true, false])('a side of a link that may stay awake: %s', async (staysAwake) => {
+  const { port1, port2 } = new MessageChannel()
+  const link = (transport: Transport, may: boolean): Link =>
+    new Link(transport, { inspector: TRUSTING, maxMessageBytes: 1_000, maxQueuedBytes: Infinity, staysAwake: may, closed: () => undefined })
+  const asking = new Remote(link(portTransport(port1), false).call)
+  expose({ ping: () => 'pong' }, link(portTransport(port2), staysAwake).call)
+  // A port keeps the loop going too, now and then and for one turn.
+  let inARow = 0
+  for (let count = 0; inARow < 20 && count < (staysAwake ? 100_000 : 2_000); count++) {
+    await asking.call('ping')
+    inARow = awake() > 0 ? inARow + 1 : 0
+  }
+  expect(inARow === 20).toBe(staysAwake)
+  port1.close()
+})
+
+test('a compartment with less processor time than is usual does not spend it on waiting', () => {
+  expect(termsOf(DEFAULT_LIMITS).staysAwake).toBe(true)
+  expect(termsOf({ ...DEFAULT_LIMITS, cpuMs: DEFAULT_LIMITS.cpuMs - 1 }).staysAwake).toBe(false)
 })

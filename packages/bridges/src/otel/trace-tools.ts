@@ -1,4 +1,4 @@
-import type { Span, Tracer } from '@opentelemetry/api'
+import type { Context, Span, Tracer } from '@opentelemetry/api'
 import type { BulkheadEvent, EventListener, EventOf } from '@bulkhead/contract'
 import { callAttributes, endAttributes } from './attributes.ts'
 
@@ -10,6 +10,11 @@ export interface EventSource {
 export interface TraceOptions {
   /** Of `@opentelemetry/api`, of whichever version the program uses: `trace.getTracer('bulkhead')`. */
   readonly tracer: Tracer
+  /**
+   * What a span is put into so that others begin below it: `(span) => trace.setSpan(ROOT_CONTEXT, span)`. Without it a call that a
+   * tool makes is a trace of its own with a link to the call of that tool.
+   */
+  readonly within?: (span: Span) => Context
   /** Whether arguments become an attribute. They may hold what nobody should see in a trace. */
   readonly arguments?: boolean
 }
@@ -22,16 +27,24 @@ type CallEvent = EventOf<'ToolInvocationProposed' | 'ToolInvocationDecided' | 'T
 type EndEvent = EventOf<'ToolInvocationSucceeded'> | EventOf<'ToolInvocationFailed'> | EventOf<'ToolInvocationCancelled'>
 
 /**
- * One span for each call, from its proposal to its end, below whatever span is active where the call is made. Returns what
- * ends the tracing; spans that are open then are ended as they are.
+ * One span for each call, from its proposal to its end, below whatever span is active where the call is made; of a call that a tool
+ * makes, below the call of that tool. Returns what ends the tracing; spans that are open then are ended as they are.
  */
-export function traceTools(source: EventSource, { tracer, arguments: withArguments = false }: TraceOptions): () => void {
+export function traceTools(source: EventSource, { tracer, within, arguments: withArguments = false }: TraceOptions): () => void {
   const spans = new Map<string, Span>()
   const begin = (event: EventOf<'ToolInvocationProposed'>): void => {
     // A second call under the same id would otherwise keep the first span open for ever.
     spans.get(keyOf(event))?.end()
-    const attributes = callAttributes(event, withArguments)
-    spans.set(keyOf(event), tracer.startSpan(`execute_tool ${event.tool}`, { kind: INTERNAL, attributes }))
+    spans.set(keyOf(event), start(event))
+  }
+  const start = (event: EventOf<'ToolInvocationProposed'>): Span => {
+    const { tool, parentCallId } = event
+    const [name, options] = [`execute_tool ${tool}`, { kind: INTERNAL, attributes: callAttributes(event, withArguments) }]
+    if (parentCallId === undefined) return tracer.startSpan(name, options)
+    const parent = spans.get(keyOf({ ...event, callId: parentCallId }))
+    if (parent && within) return tracer.startSpan(name, options, within(parent))
+    // What is active here is whatever was when the compartment of that tool was opened, by anybody.
+    return tracer.startSpan(name, { ...options, root: true, links: parent ? [{ context: parent.spanContext() }] : [] })
   }
   const end = (event: EndEvent): void => {
     const span = spans.get(keyOf(event))

@@ -1,4 +1,4 @@
-import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Span } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BulkheadEvent, EventBody, EventListener } from '@bulkhead/contract'
@@ -52,6 +52,24 @@ it('a call is one span below the active one, named and described by the conventi
   })
   expect(span!.parentSpanContext?.spanId).toBe(outer.spanContext().spanId)
   expect(span!.attributes).not.toHaveProperty('gen_ai.tool.call.arguments')
+})
+
+it('a call that a tool makes is below the call of that tool, whatever is active there, or linked to it', () => {
+  for (const options of [{ within: (span: Span) => trace.setSpan(ROOT_CONTEXT, span) }, {}]) {
+    exporter.reset()
+    const host = source()
+    traceTools(host, { tracer, ...options })
+    host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+    context.with(trace.setSpan(context.active(), tracer.startSpan('somebody else')), () => {
+      host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c1.1', parentCallId: 'c1', args: {} })
+    })
+    host.emit({ type: 'ToolInvocationSucceeded', ...call, callId: 'c1.1', durationMs: 5 })
+    host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
+    const [inner, outer] = exporter.getFinishedSpans()
+    const told = 'within' in options ? inner!.parentSpanContext : inner!.links[0]?.context
+    expect(told?.spanId).toBe(outer!.spanContext().spanId)
+    expect(inner!.parentSpanContext === undefined).toBe(!('within' in options))
+  }
 })
 
 it('arguments are there when they are asked for', () => {

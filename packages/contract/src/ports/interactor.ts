@@ -4,6 +4,8 @@ import type { ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionR
 export interface Interactor {
   /** Whether several questions may be with it at once, to be answered in any order. Looked at for each. Default: one at a time. */
   readonly takesMany?: boolean
+  /** Whether it stands for nobody: it hears of each question, and answers none. */
+  readonly isNobody?: boolean
   interact(envelope: InteractionEnvelope, signal: AbortSignal): Promise<InteractionResponse>
 }
 

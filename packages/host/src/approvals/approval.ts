@@ -75,9 +75,19 @@ export const identityOf = ({ tool, origin: { layer, extension }, digests }: Appr
 export const projectPrefix = (workspace: string): string => `${sha256(workspace)}/`
 export const storeKey = (grant: ApprovalGrant): string => `${projectPrefix(grant.workspace)}${grant.id}`
 
+/** Clocks are corrected all the time, by little: that ends nothing. */
+const CORRECTION_MS = 60_000
+
+/** From when until when it counts. A clock that was set back before it was given would make it last longer: then it is over. */
+export function spanOf({ grantedAt, expiresAt }: ApprovalGrant): { readonly from: number; readonly until: number } {
+  if (expiresAt === null) return { from: -Infinity, until: Infinity }
+  return { from: Date.parse(grantedAt) - CORRECTION_MS, until: Date.parse(expiresAt) }
+}
+
 export function viewOf(stored: StoredApproval, now: number): Approval {
-  const { expiresAt } = stored
-  const ended = stored.ended ?? (expiresAt !== null && Date.parse(expiresAt) <= now ? { how: 'expired' as const, at: expiresAt } : null)
+  const { from, until } = spanOf(stored)
+  const isOver = now < from || now >= until
+  const ended = stored.ended ?? (isOver ? { how: 'expired' as const, at: stored.expiresAt ?? '' } : null)
   return { ...stored, ended, status: ended?.how ?? 'standing' }
 }
 

@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '../permissions/verdict.ts'
-import { viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
+import { spanOf, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
 
-/** An approval as calls find it. Whether it stands is one comparison; a use is one addition. */
+/** An approval as calls find it. Whether it stands is told by two comparisons; a use is one addition. */
 export class KeptApproval {
   readonly grant: ApprovalGrant
   /** What it says of a call that it answers. */
@@ -12,6 +12,7 @@ export class KeptApproval {
   #unsavedUses = 0
   #savedUses: number
   #lastUsedAt: number
+  readonly #startsAt: number
   #endsAt: number
   #end: ApprovalEnd | null
 
@@ -21,11 +22,18 @@ export class KeptApproval {
     this.#savedUses = uses
     this.#lastUsedAt = lastUsedAt === null ? Number.NaN : Date.parse(lastUsedAt)
     this.#end = ended
-    this.#endsAt = ended ? -Infinity : grant.expiresAt === null ? Infinity : Date.parse(grant.expiresAt)
+    const { from, until } = spanOf(grant)
+    this.#startsAt = from
+    this.#endsAt = ended ? -Infinity : until
   }
 
   stands(now: number): boolean {
-    return now < this.#endsAt
+    return now < this.#endsAt && now >= this.#startsAt
+  }
+
+  /** Somebody took it back; that its time is over is another matter. */
+  get isRevoked(): boolean {
+    return this.#end?.how === 'revoked'
   }
 
   use(now: number): void {

@@ -3,7 +3,7 @@ import type { EventBus } from '../events.ts'
 import type { Registry } from '../registry/registry.ts'
 import { KEPT } from './audit-record.ts'
 import { AuditTrail } from './audit-trail.ts'
-import { createRedaction, type Redaction } from './redaction.ts'
+import { createRedaction, isSecretName, type Redaction } from './redaction.ts'
 
 export interface AuditSources {
   readonly config: ConfigFile['audit']
@@ -42,7 +42,9 @@ function secretsOf(registry: () => Registry, env: AuditSources['env']): () => Re
     const { view, candidates } = registry()
     if (view === seen) return redaction
     seen = view
-    const names = candidates.flatMap(({ descriptor: { manifest } }) => manifest.secrets.map(({ name }) => name))
+    // A token that is handed over as a plain variable is no less one.
+    const names = candidates.flatMap(({ descriptor: { manifest: { env: variables, secrets } } }) =>
+      [...variables.filter(isSecretName), ...secrets.map(({ name }) => name)])
     for (const name of names) known.add(env(name) ?? '')
     redaction = createRedaction(known)
     return redaction

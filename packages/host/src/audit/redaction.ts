@@ -32,10 +32,19 @@ const REMEMBERED_CHARS = 200
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
 
+/** A value as it is, and as it is written into JSON, an address or a header. */
+const writtenForms = (value: string): readonly string[] => [
+  value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed()),
+  Buffer.from(value).toString('base64').replace(/=+$/, ''), Buffer.from(value).toString('base64url'),
+]
+
+/** Whether whatever is called so is nobody's business. */
+export const isSecretName = (name: string): boolean => SECRET_KEY.test(name)
+
 /** `secretValues`: the values of declared secrets, taken out wherever they stand. */
 export function createRedaction(secretValues: Iterable<string>): Redaction {
-  const values = [...new Set(secretValues)].filter((value) => value.length >= LEAST_SECRET_CHARS)
-    .toSorted((a, b) => b.length - a.length)
+  const secretTexts = [...secretValues].filter((value) => value.length >= LEAST_SECRET_CHARS).flatMap(writtenForms)
+  const values = [...new Set(secretTexts)].toSorted((a, b) => b.length - a.length)
   const pattern = [...values.map(escaped), ...SECRET_FORMS].join('|')
   const [secret, secrets] = [new RegExp(pattern), new RegExp(pattern, 'g')]
   // Most texts hold none, and to find that out costs half of what a replacement does.

@@ -78,7 +78,7 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
 
 function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[], now: number): Explanation {
   const { verdicts, verdict, meaning: { approvalKey }, changes = [] } = ruling
-  const final = verdict.action === 'ask' && !call.session.interactions.canApprove ? headless() : verdict
+  const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const approvals = (ruling.approvals ?? []).map((approval) => approval.view(now))
   chain.push(...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })))
   chain.push(...verdicts.map(stepOf))

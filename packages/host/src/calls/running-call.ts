@@ -112,6 +112,7 @@ export class RunningCall implements ToolInvocation, Cancelled {
     if (waiting === undefined) return undefined
     this.#waiting = undefined
     this.deadline.stop()
+    this.call.askedMs += this.deadline.pausedMs
     this.call.scope.cancel.unwatch(this)
     this.call.tool.extension.running.leave(this)
     return waiting

@@ -1,4 +1,4 @@
-import { isJsonObject, type Content, type Json, type JsonObject, type OutcomeBody } from '@bulkhead/contract'
+import { isJsonObject, type Completion, type Content, type Json, type JsonObject, type OutcomeBody } from '@bulkhead/contract'
 
 /** The body as far as it fits, and the whole as text when something was left out. */
 export interface Truncated {
@@ -27,6 +27,35 @@ function firstEntries(data: Json, maxEntries: number): Json {
 }
 
 function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
+  const proper = truncateProper(body, maxBytes)
+  if (body.type === 'output' && body.details === undefined && body.completion === undefined) return proper
+  const beside = truncateBeside(proper.body, maxBytes)
+  const wholes = [proper.whole, beside.whole].filter((whole) => whole !== undefined)
+  return { body: beside.body, whole: wholes.length === 0 ? undefined : wholes.join('\n') }
+}
+
+/** What stands beside a result, for people and programs, is no way around the limit: projections hand some of it on to models. */
+function truncateBeside(body: OutcomeBody, maxBytes: number): Truncated {
+  const wholes: string[] = []
+  const bounded = (value: Json): Json => {
+    if (fits(value, maxBytes)) return value
+    wholes.push(wholeOf(value, null))
+    return typeof value === 'string' ? headOfText(value, maxBytes) : headOf(value, { left: maxBytes }) ?? null
+  }
+  let cut = body
+  if (body.details !== undefined) cut = { ...cut, details: bounded(body.details) }
+  if (body.completion !== undefined) {
+    const texts = Object.entries(body.completion).map(([key, value]) => [key, typeof value === 'string' ? bounded(value) : value])
+    cut = { ...cut, completion: Object.fromEntries(texts) as Completion }
+  }
+  // Whoever goes on with a paused call needs all of its question, which the host has bounded.
+  if (cut.type === 'error' && cut.error.data !== undefined && cut.error.code !== 'ClarificationNeeded') {
+    cut = { ...cut, error: { ...cut.error, data: bounded(cut.error.data) } }
+  }
+  return wholes.length === 0 ? { body, whole: undefined } : { body: cut, whole: wholes.join('\n') }
+}
+
+function truncateProper(body: OutcomeBody, maxBytes: number): Truncated {
   const main: Json = body.type === 'output' ? body.data : body.error_text
   if (body.content === undefined && fits(main, maxBytes)) return { body, whole: undefined }
   const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []

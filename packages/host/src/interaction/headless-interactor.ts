@@ -15,6 +15,7 @@ export interface PermissionRequired {
 export function createHeadlessInteractor(report: (required: PermissionRequired) => void = () => {}): Interactor {
   requireOptions('createHeadlessInteractor', { report }, { report: forms.method })
   return {
+    isNobody: true,
     async interact({ correlationId, request }) {
       const before = request.kind === 'Approve' ? `, or allow "${request.approval.tool}" by a rule or the allowlist` : ''
       const hint = `Run with a person present${before}.`

@@ -41,6 +41,12 @@ export class Interactions {
     return this.#sources.approver !== undefined || this.#sources.interactors.length > 0
   }
 
+  /** Whether nobody is there who could answer. Those who stand for nobody are told of each question all the same. */
+  get isHeadless(): boolean {
+    const { approver, interactors } = this.#sources
+    return approver === undefined && interactors.every(({ isNobody }) => isNobody === true)
+  }
+
   /** Rejects with InteractionUnavailable when nobody is there or those who are there fail. */
   ask(request: InteractionRequest, source: string, signal: AbortSignal, callId?: string): Promise<InteractionResponse> {
     if (this.#sources.interactors.length === 0) return Promise.reject(nobodyThere())

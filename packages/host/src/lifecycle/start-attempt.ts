@@ -15,7 +15,7 @@ export class StartAttempt {
 
   constructor(clock: Clock, ms: number, extension: string) {
     this.#deadline = new Deadline(clock, ms, () => {
-      const message = `The extension "${extension}" was not ready within ${ms} ms.`
+      const message = `The extension "${extension}" was not ready within ${ms} ms. See what keeps this machine busy, or raise startMs and phaseMs.`
       this.over = new BulkheadError('CompartmentStartFailed', message, { data: { extension } })
       this.#late.reject(this.over)
     })

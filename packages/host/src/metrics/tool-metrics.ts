@@ -12,7 +12,7 @@ export interface ToolMetrics {
   /** Refused before they ran, or stopped. */
   readonly cancelled: number
   readonly byCode: ReadonlyMap<ErrorCode, number>
-  /** Of all that ran to an end, whichever it was. */
+  /** Of all that ran to an end, whichever it was, without the time in which people were asked. */
   readonly durationMs: HistogramSnapshot
 }
 
@@ -32,7 +32,7 @@ class Counts {
     this.#names = { tool: name, extension, layer }
   }
 
-  count(outcome: Outcome): void {
+  count(outcome: Outcome, askedMs: number): void {
     if (outcome.type === 'output') this.#succeeded++
     else {
       const { error: { code } } = outcome
@@ -43,7 +43,7 @@ class Counts {
       }
       this.#failed++
     }
-    this.#durations.record(outcome.metadata.duration_ms)
+    this.#durations.record(Math.max(0, Math.round(outcome.metadata.duration_ms - askedMs)))
   }
 
   snapshot(): ToolMetrics {
@@ -58,9 +58,10 @@ export class MetricsRecorder {
   /** The same by the tool itself, which a reload makes anew. */
   readonly #known = new WeakMap<ToolEntry, Counts>()
 
-  count(tool: ToolEntry, outcome: Outcome): void {
+  /** `askedMs`: for how long people were asked. */
+  count(tool: ToolEntry, outcome: Outcome, askedMs: number): void {
     const counts = this.#known.get(tool) ?? this.#find(tool)
-    counts.count(outcome)
+    counts.count(outcome, askedMs)
   }
 
   snapshot(): readonly ToolMetrics[] {

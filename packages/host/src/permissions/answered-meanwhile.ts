@@ -42,7 +42,7 @@ export class AnsweredMeanwhile {
 
   #take(approvals: readonly KeptApproval[] | undefined): boolean {
     if (!approvals || this.#verdict) return this.#verdict !== undefined
-    this.#call.session.approvals.use(approvals)
+    this.#call.relyOn(approvals)
     this.#verdict = approvals[0]?.verdict
     return true
   }

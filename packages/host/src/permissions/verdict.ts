@@ -59,6 +59,6 @@ export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
 }
 
 export function refusalOf({ code, reason, cure, stage, source }: Verdict, tool: string): BulkheadError {
-  const message = `The call of "${tool}" was refused: ${reason}.`
+  const message = `The call of "${tool}" was refused: ${reason.replace(/\.$/, '')}.`
   return new BulkheadError(code, cure === undefined ? message : `${message} ${cure}`, { data: { stage, source } })
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, CALL_LIMITS, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, isJsonObject, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import type { Approval } from '../approvals/approval.ts'
 import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
@@ -12,7 +12,7 @@ import { Interactions } from '../interaction/interactions.ts'
 import type { Resumption } from '../interaction/paused-calls.ts'
 import type { OfferedTools } from '../registry/offered-tools.ts'
 import { OpenWork } from '../waiting/open-work.ts'
-import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../pipeline.ts'
+import { finishInTurn, prepareCall, runCall, skipCall, type PreparedCall } from '../pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../stages/receive.ts'
 import { Budget, jointBudget, type BudgetSource } from './budget.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
@@ -258,7 +258,7 @@ export class HostSession implements Session {
     // One after the other, so that questions come in the order of the calls whatever it takes to know what to ask.
     for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
     return runByStrategy(prepared, {
-      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
+      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishInTurn(call, host), skip: (call) => skipCall(call, host),
     })
   }
 
@@ -273,8 +273,12 @@ export class HostSession implements Session {
 const NO_OPTIONS: CallOptions = {}
 const ADDED = { hooks: HOOKS_FORM }
 
-/** Paused again, or ended from outside before it had used its answer. */
-const mustGoOn = (outcome: Outcome): boolean => outcome.type === 'error'
-  && (['ClarificationNeeded', 'HostClosed'].includes(outcome.error.code) || outcome.error.class === 'Cancellation')
+/** Paused again, ended from outside, or refused by anything but a person before it had used its answer. */
+function mustGoOn(outcome: Outcome): boolean {
+  if (outcome.type === 'output') return false
+  const { error: { code, class: errorClass, data }, metadata: { attempt } } = outcome
+  if (attempt === 0) return !(isJsonObject(data) && data['source'] === 'person')
+  return code === 'ClarificationNeeded' || code === 'HostClosed' || errorClass === 'Cancellation'
+}
 
 const turnInvalid = (message: string) => new BulkheadError('TurnInvalid', message)

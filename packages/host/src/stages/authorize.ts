@@ -25,9 +25,13 @@ function carryOut(call: ValidatedCall, ruling: SettledRuling, host: HostContext)
   for (const change of changes) {
     host.events.emit({ type: 'ToolInvocationChanged', ...eventFields(call), subject: 'arguments', ...change })
   }
-  if (approvals) call.session.approvals.use(approvals)
+  if (approvals) call.relyOn(approvals)
   if (verdict.action !== 'ask') return conclude(call, host, verdict, ruling)
-  return askPerson(call, ruling).then((answered) => conclude(call, host, answered, ruling))
+  const asked = host.clock.monotonic()
+  return askPerson(call, ruling).then((answered) => {
+    call.askedMs += host.clock.monotonic() - asked
+    return conclude(call, host, answered, ruling)
+  })
 }
 
 const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): Authorized =>

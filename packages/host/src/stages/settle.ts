@@ -1,4 +1,4 @@
-import type { Outcome, OutcomeBody, OutcomeMetadata } from '@bulkhead/contract'
+import { WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
 import { freezeDeep } from '../hooks/freeze-deep.ts'
@@ -59,13 +59,15 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
     attempt,
   }
   if (attempt > 0 && reservation) metadata.tokens_used = claimed.tokens_used ?? reservation.tokens
-  if (claimed.child_loop_id !== undefined) metadata.child_loop_id = claimed.child_loop_id
+  const { child_loop_id: loop } = claimed
+  // Half of an id is none.
+  if (loop !== undefined && loop.length <= WIRE_LIMITS.idChars) metadata.child_loop_id = loop
   return metadata
 }
 
 function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, host: HostContext): Outcome {
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
-  if (call.tool) host.metrics.count(call.tool, outcome)
+  if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
   announce(call, outcome, host)
   if (call.attempt > 0 && call.session.hooks.all.length > 0) tellAfterHooks(call as BudgetedCall, outcome, host)
   return outcome

@@ -7,6 +7,8 @@ export class Deadline {
   #leftMs: number
   #since = 0
   #pauses = 0
+  #pausedAt = 0
+  #pausedMs = 0
   #stopTimer: (() => void) | undefined
   #over = false
 
@@ -22,17 +24,27 @@ export class Deadline {
     return this.#pauses > 0 ? this.#leftMs : this.#leftMs - (this.#clock.monotonic() - this.#since)
   }
 
+  /** How long it has stood still. */
+  get pausedMs(): number {
+    return this.#pausedMs + (this.#pauses > 0 ? this.#clock.monotonic() - this.#pausedAt : 0)
+  }
+
   /** Pauses overlap: time goes on when each was resumed. Returns what resumes it; doing so twice is once. */
   pause(): () => void {
-    if (this.#pauses++ === 0 && !this.#over) {
-      this.#stopTimer?.()
-      this.#leftMs -= this.#clock.monotonic() - this.#since
+    if (this.#pauses++ === 0) {
+      this.#pausedAt = this.#clock.monotonic()
+      if (!this.#over) {
+        this.#stopTimer?.()
+        this.#leftMs -= this.#pausedAt - this.#since
+      }
     }
     let paused = true
     return () => {
       if (!paused) return
       paused = false
-      if (--this.#pauses === 0 && !this.#over) this.#run()
+      if (--this.#pauses > 0) return
+      this.#pausedMs += this.#clock.monotonic() - this.#pausedAt
+      if (!this.#over) this.#run()
     }
   }
 

@@ -37,7 +37,7 @@ describe('an approval', () => {
     const { session: second } = await opened(setting, 'project')
     await call(second)
     await call(second, 'Oslo', 'other')
-    const elsewhere = createWorld({ extensions: EXTENSIONS, store: setting.store, workspace: '/elsewhere' })
+    const elsewhere = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store, workspace: '/elsewhere' })
     await call((await opened({ world: elsewhere }, 'project')).session)
     const count = async (...filter: Parameters<typeof setting.approvals.list>) => (await setting.approvals.list(...filter)).length
     expect(await count()).toBe(3)

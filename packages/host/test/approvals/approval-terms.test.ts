@@ -1,6 +1,6 @@
 import type { ConfigFile, LayerConfig } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { flush } from '../twin/clock.ts'
+import { flush, ManualClock } from '../twin/clock.ts'
 import { createWorld } from '../twin/world.ts'
 import { call, createSetting, DAY_MS, EXTENSIONS, opened } from './setting.ts'
 
@@ -61,6 +61,27 @@ test('for a session, after as many minutes as are configured', async () => {
   await call(session)
   expect(asked()).toBe(2)
   expect(setting.world.eventsOf('ApprovalExpired')).toMatchObject([{ scope: 'session' }])
+})
+
+test.each(['session', 'project'] as const)('one for the %s does not last longer because a clock was set back', async (scope) => {
+  const clock = new class extends ManualClock {
+    setBackMs = 0
+    override now(): number {
+      return super.now() - this.setBackMs
+    }
+  }()
+  const setting = createSetting({ clock, layers: [layer('global', { sessionMinutes: 10 })] })
+  const { session, asked } = await opened(setting, scope)
+  await call(session)
+  clock.setBackMs = 5_000
+  await call(session)
+  expect(asked()).toBe(1)
+  clock.setBackMs = DAY_MS
+  expect(await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })).toMatchObject({ decision: 'ask' })
+  await call(session)
+  expect(asked()).toBe(2)
+  await call(session)
+  expect(asked()).toBe(2)
 })
 
 test('what ended long ago is forgotten', async () => {

@@ -60,6 +60,13 @@ test('a secret is not kept by half where a text is cut', async () => {
   expect(JSON.stringify(records)).not.toContain('corr')
 })
 
+test('the value of a plain variable that is called a token is not kept either', async () => {
+  const execute = (): never => { throw new Error('refused: correct horse battery in Oslo') }
+  const env = (name: string) => name === 'WEATHER_TOKEN' ? 'correct horse battery' : name === 'CITY' ? 'in Oslo' : undefined
+  const records = ofCalls(await keptOf({ env, extensions: [{ env: ['WEATHER_TOKEN', 'CITY'], tools: { echo: { execute } } }] }, callEcho({})))
+  expect(records.find(({ type }) => type === 'ToolInvocationFailed')).toMatchObject({ message: 'refused: [redacted] in Oslo' })
+})
+
 test('a refused call leaves who refused it', async () => {
   const sketch: WorldSketch = { config: { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] } }
   const [decided, ended] = ofCalls(await keptOf(sketch, callEcho({})))

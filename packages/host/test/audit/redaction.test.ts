@@ -18,6 +18,13 @@ test.each([
   for (let time = 0; time < 3; time++) expect(redaction.repeated(text)).toBe(kept)
 })
 
+test('a declared value is known in each form that it is written in', () => {
+  const value = 'pa"ss/wörd +\n'
+  const { text } = createRedaction([value])
+  const encoded = [JSON.stringify(value).slice(1, -1), encodeURIComponent(value), Buffer.from(value).toString('base64'), Buffer.from(value).toString('base64url')]
+  for (const form of [value, ...encoded]) expect(text(`<${form}>`)).toMatch(/^<\[redacted\]=*>$/)
+})
+
 test('words that come again are redacted alike, however many and however long they are', () => {
   for (let index = 0; index < 2_000; index++) {
     expect(redaction.repeated(`${index} hunter-2.[x]`)).toBe(`${index} [redacted]`)

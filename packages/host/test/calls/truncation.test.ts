@@ -54,6 +54,23 @@ test('content and error texts are cut too, images are left alone', () => {
   ).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
 })
 
+test('what stands beside the result is cut too, but for what a program must know whole', () => {
+  const long = 'x'.repeat(300)
+  const said = { ...output(1), details: { raw: long, n: 1 }, completion: { needsFollowup: true, message: long } }
+  expect(truncate(said, 100)).toEqual({
+    body: {
+      ...output(1), details: { raw: expect.stringMatching(/^x{50,100}$/), n: 1 }, completion: { needsFollowup: true, message: 'x'.repeat(100) },
+    },
+    whole: `${JSON.stringify(said.details, null, 2)}\n${long}`,
+  })
+  const error = { code: 'NotFound', class: 'ToolTerminal', retryable: false, data: { raw: long } } as const
+  const { body, whole } = truncate({ type: 'error', error_text: 'e'.repeat(200), error, completion: { terminal: true } }, 100)
+  expect(body).toMatchObject({ error_text: 'e'.repeat(100), error: { code: 'NotFound', data: { raw: expect.stringMatching(/^x{50,100}$/) } }, completion: { terminal: true } })
+  expect(whole).toBe(`${'e'.repeat(200)}\n${JSON.stringify(error.data, null, 2)}`)
+  const paused = { type: 'error', error_text: 'wait', error: { ...error, code: 'ClarificationNeeded' } } as const
+  expect(truncate(paused, 100).body).toBe(paused)
+})
+
 test('the whole of one long text in an object is that text; of more than that it is everything', () => {
   const [out, err] = ['one\ntwo\n'.repeat(50), 'x'.repeat(300)]
   const { body, whole } = truncate(output({ stdout: out, stderr: 'a warning', exit: 0, more: { a: [1] } }), 200)

@@ -29,6 +29,14 @@ test('stud: every kind is refused, and whoever runs it hears what would have bee
   ])
 })
 
+test('it is foretold that nobody answers, and the refusal says so in one sentence', async () => {
+  const session = await createWorld(ASKING).host.openSession({ interactor: createHeadlessInteractor() })
+  expect(await session.explain(call('echo'))).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
+  const outcome = await session.call(call('echo'))
+  expect(outcome).toMatchObject({ error_text: expect.stringContaining('Nobody is there to be asked.') })
+  expect(JSON.stringify(outcome)).not.toContain('..')
+})
+
 test.each(['echo', 'ask'])('stud: a session may halt its turn instead, for %s', async (name) => {
   const session = await createWorld(ASKING).host.openSession({ interactor: createHeadlessInteractor(), headless: 'halt' })
   const turn = session.beginTurn()

@@ -3,6 +3,7 @@ import { toMorphix } from '@bulkhead/contract/dialects'
 import { describe, expect, test } from 'vitest'
 import { createProgrammaticInteractor, type SessionOptions } from '../../src/index.ts'
 import { flush, ManualClock } from '../twin/clock.ts'
+import { ScriptedApprover } from '../twin/people.ts'
 import { MemoryStore } from '../twin/store.ts'
 import { createWorld, verdictOf, type ExtensionSketch, type TwinRuntime, type WorldSketch } from '../twin/world.ts'
 
@@ -147,6 +148,21 @@ describe('an answer', () => {
     expect(await third.world.host.pausedCalls()).toMatchObject([{ id, status: 'answered' }])
     await expect(third.session.resume(id, 'Maud')).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
     expect(await third.session.resume(id)).toMatchObject({ data: ['Fram'] })
+  })
+
+  test('is not lost where the call may not go on, unless a person says so', async () => {
+    const store = new MemoryStore()
+    const first = await opened(store, asking([ask('Ship?')]))
+    const id = pausedIn(await first.session.call(CALL))
+    const rule = { permission: 'quiz', pattern: '*' }
+    const denying = await opened(store, asking([ask('Ship?')]), { rules: [{ ...rule, action: 'deny' }] })
+    expect(verdictOf(await denying.session.resume(id, 'Fram'))).toBe('RuleDenied')
+    const alone = await opened(store, asking([ask('Ship?')]), { rules: [{ ...rule, action: 'ask' }] })
+    expect(verdictOf(await alone.session.resume(id))).toBe('ApprovalDenied')
+    expect(await alone.world.host.pausedCalls()).toMatchObject([{ id, status: 'answered' }])
+    const refusing = await opened(store, asking([ask('Ship?')]), { rules: [{ ...rule, action: 'ask' }], approver: new ScriptedApprover('reject') })
+    expect(verdictOf(await refusing.session.resume(id))).toBe('ApprovalDenied')
+    expect(await refusing.world.host.pausedCalls()).toEqual([])
   })
 
   test('is told to the tool that asked, not to another in its place nor to another question', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { agreeable, createWorld } from '../twin/world.ts'
+import { ManualClock } from '../twin/clock.ts'
+import { ScriptedInteractor } from '../twin/people.ts'
+import { agreeable, createWorld, type ToolSketch } from '../twin/world.ts'
 
 test('counts what became of the calls of each tool, and how long they took', async () => {
   const { host } = createWorld({
@@ -19,4 +21,20 @@ test('counts what became of the calls of each tool, and how long they took', asy
   expect(metrics.get('good')!.byCode).toEqual(new Map([['InputInvalid', 1]]))
   expect(metrics.get('bad')).toMatchObject({ succeeded: 0, failed: 1, durationMs: { count: 1 } })
   expect(metrics.get('bad')!.byCode).toEqual(new Map([['ToolExecutionFailed', 1]]))
+})
+
+test('the time of people is not held against a tool, be they asked before it runs or by it', async () => {
+  const clock = new ManualClock()
+  const asks: ToolSketch = {
+    requires: { capabilities: ['interact'] },
+    execute: async (_, { services, callId, signal }) => (await services.interact!(callId, { kind: 'Ask', prompt: '?' }, signal)).status,
+  }
+  const { host } = createWorld({ clock, extensions: [{ tools: { asks } }] })
+  const interactor = new ScriptedInteractor(async ({ request }) => {
+    await clock.advance(60_000)
+    return { status: 'accepted', value: request.kind === 'Approve' ? 'once' : 'Oslo' }
+  })
+  const outcome = await (await host.openSession({ interactor })).call({ id: 'c', name: 'asks', arguments: {} })
+  expect(outcome).toMatchObject({ data: 'accepted', metadata: { duration_ms: 120_000 } })
+  expect(host.metrics()).toMatchObject([{ tool: 'asks', durationMs: { count: 1, max: 0 } }])
 })

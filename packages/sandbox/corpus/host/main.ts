@@ -58,41 +58,44 @@ async function run(job: Job): Promise<void> {
   const { secret, facts } = ground
   const { placement, layers } = job
   if (!neighbours.has(placement)) neighbours.set(placement, await openNeighbour(placement))
-  const performance = new Performance({ job, secret, facts, hear })
-  for (const attack of performance.attacks) {
+  const stage = new Performance({ job, secret, facts, hear })
+  for (const attack of stage.attacks) {
     told = []
     longestMessage = 0
     lag.take()
+    const before = performance.eventLoopUtilization()
     await tell({ type: 'begin', id: attack.id })
-    if (layers.gate) await play(attack, performance)
+    if (layers.gate) await play(attack, stage)
     else await tell({ type: 'step', id: attack.id, seen: ['call', await attackBareHost(attack, facts)] })
-    if (attack === performance.attacks.at(-1)) await performance.close()
-    await finish(attack, placement)
+    const { utilization } = performance.eventLoopUtilization(before)
+    if (attack === stage.attacks.at(-1)) await stage.close()
+    await finish(attack, placement, utilization)
   }
   await tell({ type: 'idle' })
 }
 
-async function play(attack: Attack, performance: Performance): Promise<void> {
+async function play(attack: Attack, stage: Performance): Promise<void> {
   const { id, script } = attack
   const meanwhile = beginMeanwhile(attack, `${ground.facts.work}/own`, ground.secret)
   await meanwhile.beforeStep()
-  if (!performance.isOpen) {
-    const opened = await performance.take('open', attack)
+  if (!stage.isOpen) {
+    const opened = await stage.take('open', attack)
     if ('refused' in opened || script[0]?.[0] === 'open') await tell({ type: 'step', id, seen: ['open', opened] })
   }
   for (const [step] of script) {
-    if (step === 'open' || (step !== 'reopen' && !performance.isOpen)) continue
+    if (step === 'open' || (step !== 'reopen' && !stage.isOpen)) continue
     await meanwhile.beforeStep()
-    await tell({ type: 'step', id, seen: [step, await performance.take(step, attack)] })
+    await tell({ type: 'step', id, seen: [step, await stage.take(step, attack)] })
   }
   meanwhile.end()
 }
 
-async function finish({ id }: Attack, placement: AttackPlacement): Promise<void> {
+async function finish({ id }: Attack, placement: AttackPlacement, busyShare: number): Promise<void> {
   const next = new Promise<void>((resolve) => void (go = resolve))
   const aftermath: Aftermath = {
     neighbour: await neighbours.get(placement)!.answer(),
     lagMs: lag.take(),
+    busyShare,
     changed: [...ground.changed(), ...heardByHost()],
     told,
     longestMessage,

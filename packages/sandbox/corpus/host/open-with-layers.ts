@@ -56,6 +56,7 @@ function startBareThread({ boot, script, author }: Image, limits: CompartmentLim
   worker.on('error', () => undefined)
   return {
     transport: portTransport(ours),
+    ready: Promise.resolve(true),
     exited: new Promise((resolve) => {
       worker.once('exit', (code) => {
         ours.close()

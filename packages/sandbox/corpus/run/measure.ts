@@ -5,7 +5,7 @@ import type { Layers } from '../layers.ts'
 import { ALL_LAYERS } from '../layers.ts'
 import type { RunOptions } from './run.ts'
 import { runAttacks } from './run.ts'
-import type { Observation } from './verdict.ts'
+import type { HostFate, Observation } from './verdict.ts'
 import { faultsOf, reached } from './verdict.ts'
 
 /** What a whole run came to: the part of it that is written down and compared. */
@@ -75,19 +75,20 @@ export function notContainedInThread(observations: readonly Observation[]): Reco
 
 const isLuck = ({ id, placement }: Observation): boolean => placement === 'thread' && attackOf(id).lucky
 
-function fateOf(observation: Observation): string {
+const FATES: { readonly [kind in HostFate['kind']]: string } = {
+  alive: 'reaches its aim',
+  died: 'ends the host',
+  blocked: 'cannot be ended',
+  stuck: 'cannot be ended',
+  swollen: 'takes memory of the host',
+}
+
+/** What may come of it by chance is told whichever of it was seen; anything else is told as it was seen. */
+export function fateOf(observation: Observation): string {
   if (isLuck(observation)) return 'reaches its aim at times'
-  switch (observation.fate.kind) {
-    case 'alive':
-      return 'reaches its aim'
-    case 'died':
-      return 'ends the host'
-    case 'blocked':
-    case 'stuck':
-      return 'cannot be ended'
-    case 'swollen':
-      return 'takes memory of the host'
-  }
+  const { fates } = attackOf(observation.id)
+  const { kind } = observation.fate
+  return fates.includes(kind) ? [...new Set(fates.map((one) => FATES[one]))].join(' or ') : FATES[kind]
 }
 
 const byNumber = (one: number, other: number): number => one - other

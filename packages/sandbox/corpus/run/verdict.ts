@@ -34,8 +34,9 @@ const MAX_LAG_MS = 2_000
 const MAX_MESSAGE_CHARS = 12_000
 
 /** Everything that makes an attack not contained, in sentences; none when it is. */
-export function faultsOf(attack: Attack, { seen, fate, touched }: Observation): readonly string[] {
-  return [...scriptFaults(attack, seen), ...touched, ...fateFaults(fate)]
+export function faultsOf(attack: Attack, observation: Observation): readonly string[] {
+  const { seen, fate, touched } = observation
+  return [...scriptFaults(attack, seen), ...touched, ...fateFaults(fate), ...busyFaults(attack, observation)]
 }
 
 /**
@@ -57,6 +58,12 @@ function scriptFaults({ script }: Attack, seen: readonly Seen[]): readonly strin
   })
   return seen.length > script.length ? [...faults,
     `more was seen than expected: ${JSON.stringify(seen.slice(script.length))}`] : faults
+}
+
+/** By many short delays, none of which is long, a host is held up as well. */
+function busyFaults({ busyShare: most }: Attack, { fate, placement }: Observation): readonly string[] {
+  if (placement !== 'process' || fate.kind !== 'alive' || fate.aftermath.busyShare <= most) return []
+  return [`the host was busy for ${Math.round(100 * fate.aftermath.busyShare)} % of its time`]
 }
 
 function fateFaults(fate: HostFate): readonly string[] {

@@ -17,7 +17,10 @@ export interface ResidentOptions {
   readonly config: JsonObject
   readonly tools: readonly { readonly name: string; readonly powers: readonly Power[] }[]
   readonly ask: Ask
+  /** Of what a tool returns. */
   readonly output: PlainLimits
+  /** Of what else crosses: the arguments of a capability call, each by itself, and what the code says of its tools. */
+  readonly messageBytes: number
 }
 
 const NO_POWERS: ReadonlySet<Power> = new Set()
@@ -46,11 +49,12 @@ export class Resident implements ResidentMethods {
 
   /** Contract: throws ExportsMismatch when the module is not of the form of an extension. */
   constructor(options: ResidentOptions) {
-    const { module, tools, reply } = describeExtension(options.module, options.output)
+    const sent = { ...options.output, maxBytes: options.messageBytes }
+    const { module, tools, reply } = describeExtension(options.module, sent)
     this.reply = reply
     this.#module = module
     this.#options = options
-    this.#ask = askPlainly(options.ask, options.output)
+    this.#ask = askPlainly(options.ask, sent)
     this.#log = new LogSender(this.#ask)
     const powers = new Map(options.tools.map((tool) => [tool.name, new Set(tool.powers)]))
     this.#tools = new Map([...tools].map(([toolName, tool]) => {

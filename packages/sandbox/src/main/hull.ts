@@ -1,5 +1,6 @@
 import type { ResourceLimits } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
+import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import type { HullReport } from '../wire/hull-protocol.ts'
 import type { Transport } from '../wire/transport.ts'
 import type { CompartmentTerms } from '../wire/worker-start.ts'
@@ -14,6 +15,7 @@ export type HullExit =
 /** The place of one compartment. */
 export interface Hull {
   readonly transport: Transport
+  readonly ready: Promise<boolean>
   /** Settles once, never rejects, when no process and no thread of it is left. */
   readonly exited: Promise<HullExit>
   /** Idempotent. */
@@ -65,8 +67,10 @@ export function threadOptions({ heapMb }: Pick<HullShape, 'heapMb'>): ThreadOpti
 }
 
 export function termsOf(limits: CompartmentLimits): CompartmentTerms {
-  const { messageBytes, messagesPerSecond, outputBytes, outstandingRequests } = limits
-  return { messageBytes, messagesPerSecond, outputBytes, outstandingRequests }
+  const { messageBytes, messagesPerSecond, outputBytes, outstandingRequests, cpuMs } = limits
+  // Whoever allows it less time than is usual does not want that spent on waiting.
+  const staysAwake = cpuMs >= DEFAULT_LIMITS.cpuMs
+  return { messageBytes, messagesPerSecond, outputBytes, outstandingRequests, staysAwake }
 }
 
 /** What the end of a thread, or of what it may use, means. */

@@ -28,6 +28,7 @@ export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: 
         tools,
         ask: (method, callId, ...args) => broker.methods[method](callId, ...args as readonly Json[]),
         output: { maxDepth: JSON_LIMITS.maxDepth, maxNodes: JSON_LIMITS.maxNodes, maxBytes: limits.outputBytes },
+        messageBytes: limits.messageBytes,
       })
       return resident.reply as unknown as Json
     },
@@ -48,6 +49,7 @@ export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: 
       for (const question of questions) question.failed(over)
     },
     killable: false,
+    ready: Promise.resolve(true),
     ended: ended.promise,
     gone: ended.promise.then(() => undefined),
     kill: () => ended.resolve(undefined),

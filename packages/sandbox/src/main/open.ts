@@ -1,9 +1,11 @@
-import type { CompartmentRequest } from '@bulkhead/contract'
+import type { CompartmentRequest, ErrorCode } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import { AwakeDeadline } from './awake-deadline.ts'
 import { Broker, type BrokerOptions } from './broker/broker.ts'
 import { inlinePeer } from './inline-peer.ts'
 import { judgeError, LOAD_CODES } from './judged-error.ts'
 import { judgeOffers, loadRequest } from './load.ts'
+import { isNoRoom, noRoom } from './os/no-room.ts'
 import type { Peer } from './peer.ts'
 import type { Pools } from './pool/pools.ts'
 import { refuseUnenforceable } from './powers.ts'
@@ -21,6 +23,8 @@ export async function openCompartment(
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace, options)
   const peer = await place(request, broker, pools).catch((error: unknown) => {
+    // In line for a place it is given up with the reason as it was given.
+    if (request.signal.aborted) throw BulkheadError.from(request.signal.reason, 'ToolCancelled')
     throw BulkheadError.is(error) ? error : notStarted(request, error)
   })
   try {
@@ -36,33 +40,44 @@ export async function startSession(request: CompartmentRequest, broker: Broker, 
   const stop = Promise.withResolvers<never>()
   stop.promise.catch(() => undefined)
   const abort = (): void => stop.reject(BulkheadError.from(signal?.reason, 'ToolCancelled'))
-  const late = setTimeout(() => {
+  const deadline = new AwakeDeadline(limits.startMs, () => {
     const why = `The code of ${extension.id} was not imported within ${limits.startMs} ms.`
     stop.reject(new BulkheadError('CompartmentStartTimeout', why, { data: { limit: 'startMs' } }))
-  }, limits.startMs)
+  })
   signal?.addEventListener('abort', abort, { once: true })
   if (signal?.aborted === true) abort()
   const died = peer.ended.then((error): never => {
     throw error ?? new BulkheadError('CompartmentCrashed', 'The compartment ended before its code was imported.')
   })
   died.catch(() => undefined)
+  let isReady = false
+  void peer.ready.then((ready) => void (isReady = ready))
   try {
     const reply = await Promise.race([peer.load(loadRequest(request)), died, stop.promise])
     return new Session({ request, peer, broker, offers: judgeOffers(reply, request) })
   } catch (error) {
     peer.kill()
     await peer.gone
-    throw judgeError(error, 'CompartmentStartFailed', LOAD_CODES)
+    const judged = judgeError(error, 'CompartmentStartFailed', LOAD_CODES)
+    throw isReady || !WITHOUT_CODE.has(judged.code) ? judged : notStarted(request, judged)
   } finally {
-    clearTimeout(late)
+    deadline.stop()
     signal?.removeEventListener('abort', abort)
   }
 }
 
-/** Node itself refused, as it does to a host that was started with --permission and may start neither threads nor processes. */
-function notStarted({ placement, extension }: OpenRequest, error: unknown): BulkheadError {
-  const why = `No ${placement} could be started for ${extension.id}: ${BulkheadError.from(error).message}`
-  return new BulkheadError('CompartmentStartFailed', why, { cause: error })
+/** How a place ends that has not come as far as the code of an extension. */
+const WITHOUT_CODE: ReadonlySet<ErrorCode> = new Set(['CompartmentCrashed', 'CompartmentStartTimeout'])
+
+/**
+ * Node itself refused, as it does to a host that was started with --permission and may start neither threads nor processes; or
+ * the system had no room, which is no fault of the extension.
+ */
+function notStarted({ placement, extension }: CompartmentRequest, error: unknown): BulkheadError {
+  const what = `No ${placement} could be started for ${extension.id}`
+  const { code, message } = BulkheadError.from(error)
+  if (WITHOUT_CODE.has(code) || isNoRoom(error)) return noRoom(what, message.replace(/\.$/, ''), error)
+  return new BulkheadError('CompartmentStartFailed', `${what}: ${message}`, { cause: error })
 }
 
 async function place(request: OpenRequest, broker: Broker, pools: Pools): Promise<Peer> {

@@ -13,6 +13,8 @@ export interface Peer {
   readonly ended: Promise<BulkheadError | undefined>
   /** Settles once, never rejects, when nothing of it is left. */
   readonly gone: Promise<void>
+  /** Settles once, never rejects: with true when it can take code, with false when it ended before that. */
+  readonly ready: Promise<boolean>
   /** Idempotent. */
   kill(): void
 }

@@ -12,6 +12,7 @@ import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
 import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'
 import type { OsLayers } from './os/hull-command.ts'
+import { noRoom } from './os/no-room.ts'
 import { processEnd } from './os/process-end.ts'
 import { continueHull, killHull, spawnHull } from './os/spawn-hull.ts'
 
@@ -129,6 +130,7 @@ class ProcessHull implements EmptyHull {
     transport.send(JSON.stringify(termsOf(limits)))
     return {
       transport,
+      ready: this.ready,
       exited: this.exited,
       kill: () => this.kill(),
     }
@@ -163,10 +165,7 @@ function streamsOf(child: ChildProcess): HullStreams {
   if (stdout && stderr && control && channel) return { stdout, stderr, control, channel }
   // Without a listener the failure would end the host.
   child.once('error', () => undefined)
-  throw new BulkheadError(
-    'CompartmentStartFailed',
-    'No process could be started for the compartment: the host has no descriptors left.',
-  )
+  throw noRoom('No process could be started for the compartment', 'the host has no descriptors left')
 }
 
 type EndReport = Exclude<HullReport, { readonly type: 'ready' }>

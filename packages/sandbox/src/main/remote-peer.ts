@@ -4,7 +4,7 @@ import { expose } from '../wire/comlink.ts'
 import { FrameTooLarge } from '../wire/frame.ts'
 import { Link } from '../wire/link.ts'
 import { Remote } from '../wire/remote.ts'
-import { boundedWrites } from './bounded-writes.ts'
+import { boundedRequests } from './bounded-requests.ts'
 import type { Broker } from './broker/broker.ts'
 import { Gate } from './gate.ts'
 import type { Hull, HullExit } from './hull.ts'
@@ -43,13 +43,14 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     ended.resolve(exitError(exit))
   })
   // What waits for its turn is held as well.
-  expose(boundedWrites(reads.methods), link.broker)
+  expose(boundedRequests(reads.methods), link.broker)
   const remote = new Remote(link.call)
   return {
     load: (request) => remote.call('load', request),
     ask: (method, args, question) => remote.ask(method, args, question),
     endAll: (error) => remote.end(error),
     killable: true,
+    ready: hull.ready,
     ended: ended.promise,
     gone,
     kill() {

@@ -4,6 +4,7 @@ import type {
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
+import { AwakeDeadline } from './awake-deadline.ts'
 import type { Broker } from './broker/broker.ts'
 import type { Asking, CallerOwner, Judgement } from './caller.ts'
 import { Caller } from './caller.ts'
@@ -11,7 +12,6 @@ import { closedEarly } from './closed-early.ts'
 import { InvokedCall } from './invoked-call.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
-import { PhaseDeadline } from './phase-deadline.ts'
 import type { RestingSession } from './resting-session.ts'
 
 export interface SessionParts {
@@ -75,7 +75,7 @@ export class Session implements RestingSession {
   async lifecycle(phase: LifecyclePhase): Promise<void> {
     if (!this.offers.phases.has(phase)) return
     const { phaseMs } = this.#request.limits
-    const deadline = new PhaseDeadline(phaseMs, () => {
+    const deadline = new AwakeDeadline(phaseMs, () => {
       const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`
       this.#kill(new BulkheadError('LifecycleTimeout', why, { data: { limit: 'phaseMs' } }))
     })

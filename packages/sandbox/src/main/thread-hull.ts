@@ -100,7 +100,7 @@ class ThreadHull implements EmptyHull {
       this.#pool.run({ port: theirs, terms: termsOf(limits) }, { transferList }).catch(() => undefined)
     }
     void this.exited.then(() => ours.close())
-    return { transport: portTransport(ours), exited: this.exited, kill: () => this.kill() }
+    return { transport: portTransport(ours), ready: this.ready, exited: this.exited, kill: () => this.kill() }
   }
 
   kill(): void {

@@ -22,6 +22,8 @@ export interface LinkOptions {
   readonly maxMessageBytes: number
   /** Beyond this the other side is taken for one that does not read any more. */
   readonly maxQueuedBytes: number
+  /** Whether it may stay awake for the next word of a conversation in full swing; unless it is false. */
+  readonly staysAwake?: boolean
   /** Called when the other side has read what it had left. */
   readonly drained?: () => void
   /** Called once: with the reason when this side gave up, without one when the other side is gone. */
@@ -48,7 +50,7 @@ export class Link {
   readonly broker: Conversation
   readonly #transport: Transport
   readonly #options: LinkOptions
-  readonly #vigil = new Vigil()
+  readonly #vigil: Vigil | undefined
   #messages: string[] = []
   #texts: string[] = []
   #chars = 0
@@ -59,6 +61,7 @@ export class Link {
   constructor(transport: Transport, options: LinkOptions) {
     this.#transport = transport
     this.#options = options
+    if (options.staysAwake !== false) this.#vigil = new Vigil()
     // Several messages, each of which may be sent, must not become a packet that the other side refuses.
     this.#packetChars = Math.min(PACKET_CHARS, Math.floor(options.maxMessageBytes / MAX_BYTES_PER_CHAR))
     const post = (message: Message): void => this.#post(message)
@@ -124,7 +127,7 @@ export class Link {
     this.#texts = []
     this.#chars = 0
     this.#transport.send(packet)
-    if (isSingle) this.#vigil.said()
+    if (isSingle) this.#vigil?.said()
     if (this.#transport.queuedBytes > this.#options.maxQueuedBytes) {
       this.#close(new Error(`The other side left ${this.#transport.queuedBytes} bytes unread.`))
     }
@@ -132,7 +135,7 @@ export class Link {
 
   #receive(packet: unknown): void {
     if (this.#closed) return
-    this.#vigil.heard()
+    this.#vigil?.heard()
     let messages: readonly Message[]
     try {
       messages = this.#options.inspector.received(packet)

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import { takeDirectly } from './direct-port.ts'
 import { isHandover, TravellingRooms, type Handover } from './travelling-rooms.ts'
 import type { Packet, Transport, TransportReceiver } from './transport.ts'
 import { Turn } from './turn.ts'
@@ -48,6 +49,7 @@ export function portTransport(port: MessagePort): Transport {
           if (!isClosed) port.on('message', take)
         })
       }
+      takeDirectly(port, take)
       port.on('message', take)
       port.on('messageerror', (error: Error) => receiver.closed(error))
       port.once('close', () => {

@@ -3,8 +3,13 @@ import { monotonicMs } from './monotonic-ms.ts'
 
 /** For how long the next word is stayed awake for, in ms. One that comes within this is a quick one. */
 const VIGIL_MS = 0.2
-/** A slow word weighs as much as this many quick ones: by so much is the time kept small that somebody stays awake in vain. */
-const SLOW_WEIGHS = 64
+/** What a quick word saves whoever stays awake, in ms: to fall asleep and to be woken takes about as long. */
+const WON_MS = 0.015
+/** A slow word costs as much as it was waited for, up to this: what takes a while is not the fault of staying awake. */
+const MOST_LOST_MS = 1
+/** Some 65 quick words are the way out of debt, and two slow ones or a few that are only held up the way into it. */
+const DEBT_MS = 1
+const CREDIT_MS = 2
 
 /** Taken now: what runs later in this thread may have put something else in its place. */
 const { max, min } = Math
@@ -19,22 +24,22 @@ export class Vigil {
   #saidAt: number | undefined
   #until = 0
   #isKept = false
-  /** How well it went. It is worth staying awake while this is above nothing. */
-  #credit = -SLOW_WEIGHS
+  /** What it has won lately, less what it has lost, in ms. It is worth staying awake while this is above nothing. */
+  #balance = -DEBT_MS
 
   /** Something has come. */
   heard(): void {
     if (this.#saidAt === undefined) return
-    const isQuick = monotonicMs() - this.#saidAt < VIGIL_MS
+    const waitedMs = monotonicMs() - this.#saidAt
     this.#saidAt = undefined
     this.#until = 0
-    this.#credit = isQuick ? min(this.#credit + 1, SLOW_WEIGHS) : max(this.#credit - SLOW_WEIGHS, -SLOW_WEIGHS)
+    this.#balance = waitedMs < VIGIL_MS ? min(this.#balance + WON_MS, CREDIT_MS) : max(this.#balance - min(waitedMs, MOST_LOST_MS), -DEBT_MS)
   }
 
   /** A single message has left. */
   said(): void {
     this.#saidAt = monotonicMs()
-    if (this.#credit <= 0) return
+    if (this.#balance <= 0) return
     this.#until = this.#saidAt + VIGIL_MS
     if (this.#isKept) return
     this.#isKept = true

@@ -24,8 +24,11 @@ export interface WorkerStart {
 }
 
 /** What a compartment is told when it becomes that of one extension; over a socket, by the first packet. */
-export type CompartmentTerms =
-  Pick<CompartmentLimits, 'messageBytes' | 'messagesPerSecond' | 'outputBytes' | 'outstandingRequests'>
+export interface CompartmentTerms
+  extends Pick<CompartmentLimits, 'messageBytes' | 'messagesPerSecond' | 'outputBytes' | 'outstandingRequests'> {
+  /** Whether it may use its processor to wait for a word that will come soon. */
+  readonly staysAwake: boolean
+}
 
 /** The one task of a thread: to be a compartment until it ends. */
 export interface CompartmentTask {

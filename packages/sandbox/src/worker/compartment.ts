@@ -9,6 +9,7 @@ export interface CompartmentOptions {
   readonly modules: ModuleMap
   readonly ask: Ask
   readonly output: PlainLimits
+  readonly messageBytes: number
 }
 
 /** What the host may ask of this thread. Every method answers with JSON, because JSON is all that crosses. */
@@ -39,6 +40,7 @@ export class Compartment {
       tools: request.tools,
       ask: this.#options.ask,
       output: this.#options.output,
+      messageBytes: this.#options.messageBytes,
     })
     return this.#resident.reply
   }

@@ -28,13 +28,17 @@ export async function prepare(): Promise<Serve> {
   const { exit } = process
   const { author, spare, readable } = workerData as WorkerStart
   let log: LogSender | undefined
-  const link = (transport: Transport, maxMessageBytes: number): Link =>
-    new Link(transport, { inspector: TRUSTING, maxMessageBytes, maxQueuedBytes: Infinity, closed: () => exit(0) })
-  const serveFrom = (modules: ModuleMap): Serve => (transport, { messageBytes, outputBytes, ...rates }) => {
-    const { call, broker } = link(transport, messageBytes - PACKET_OVERHEAD_BYTES)
+  const link = (transport: Transport, { messageBytes, staysAwake }: CompartmentTerms): Link => {
+    const maxMessageBytes = messageBytes - PACKET_OVERHEAD_BYTES
+    return new Link(transport, { inspector: TRUSTING, maxMessageBytes, maxQueuedBytes: Infinity, staysAwake, closed: () => exit(0) })
+  }
+  const serveFrom = (modules: ModuleMap): Serve => (transport, terms) => {
+    const { messageBytes, outputBytes, ...rates } = terms
+    const { call, broker } = link(transport, terms)
     const ask = brokerClient(broker, rates)
     log = new LogSender(ask)
-    const compartment = new Compartment({ modules, ask, output: { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes } })
+    const output = { maxDepth: 60, maxNodes: 200_000, maxBytes: outputBytes }
+    const compartment = new Compartment({ modules, ask, output, messageBytes })
     expose(compartment, call, {
       method: 'execute',
       answer: ([callId, tool, args]) => compartment.execute(callId as string, tool as string, args as JsonObject),
@@ -48,6 +52,6 @@ export async function prepare(): Promise<Serve> {
     modules.forget()
     return serveFrom(modules)
   } catch (failure) {
-    return (transport, { messageBytes }) => expose({ load: () => Promise.reject(failure) }, link(transport, messageBytes).call)
+    return (transport, terms) => expose({ load: () => Promise.reject(failure) }, link(transport, terms).call)
   }
 }

@@ -6,7 +6,7 @@ import type { Transport, TransportReceiver } from '../wire/transport.ts'
 import type { Serve } from './prepare.ts'
 
 const MAX_BYTES = 65_536
-const TERMS = { messageBytes: MAX_BYTES, messagesPerSecond: 1, outputBytes: MAX_BYTES, outstandingRequests: 1 }
+const TERMS = { messageBytes: MAX_BYTES, messagesPerSecond: 1, outputBytes: MAX_BYTES, outstandingRequests: 1, staysAwake: false }
 const SOURCE = 'export default { tools: { rehearsal: { execute: (args) => args } } }'
 const LOAD: CompartmentLoadRequest = {
   // No extension can have it, and with it the place of this module.

@@ -42,6 +42,15 @@ describe('asking a file system', () => {
     expect(await probe(new FoldingDisk('/Top/ws', tree, folding))).toEqual(folding)
   })
 
+  it('is answered by a folder itself, or not at all while its names cannot be read', async () => {
+    class CrowdedDisk extends FoldingDisk {
+      override async names(): Promise<never> {
+        throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+      }
+    }
+    await expect(probe(new CrowdedDisk('/Top/ws', { 'Name.txt': '' }, EXACT))).rejects.toMatchObject({ code: 'EMFILE' })
+  })
+
   it('is not misled by two files whose names differ in case', async () => {
     expect(await probe(new FoldingDisk('/Top/ws', { name: '', NAME: '' }, EXACT))).toBe(EXACT)
   })

@@ -18,6 +18,7 @@ export class MemoryWire {
     }
     this.hull = {
       transport,
+      ready: Promise.resolve(true),
       exited: this.#exited.promise,
       kill: () => {
         this.killed = true

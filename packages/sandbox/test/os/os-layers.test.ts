@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/main/os/hull-command.ts'
 import type { ProbedMachine } from '../../src/main/os/os-layers.ts'
@@ -10,6 +11,7 @@ import { codeOf, refusal, temporaryFolder } from '../fixture.ts'
 import { isGone } from './under.ts'
 
 const here = await detectOsLayers()
+const CROWDED = fileURLToPath(new URL('./fixtures/crowded-host.ts', import.meta.url))
 const SYSTEM = ['/usr/bin', '/bin']
 const found = (name: string): string | undefined => SYSTEM.map((folder) => join(folder, name)).find((path) => existsSync(path))
 
@@ -121,6 +123,35 @@ describe('a layer counts as absent, with its reason, when', () => {
   it('the calls of the architecture are not known, and only that one', async () => {
     const { rlimits, bubblewrap, seccomp } = await probe({ architecture: 'riscv64' })
     expect([rlimits.active, bubblewrap.active, seccomp.active]).toEqual([here.rlimits.active, here.bubblewrap.active, false])
+  })
+})
+
+describe('nothing is concluded, and it is tried again, when', () => {
+  it('a program says that the system has no room for it now', async () => {
+    const once = join(await temporaryFolder(), 'tried')
+    const folder = await folderOf({
+      bwrap: `[ -e '${once}' ] || { : > '${once}'; echo 'bwrap: Creating new namespace failed: Resource temporarily unavailable' >&2; exit 1; }
+        exec '${found('bwrap')}' "$@"`,
+    })
+    const { code, message } = await refusal(probe({ folders: [folder] }))
+    expect([code, message]).toEqual(['NoPlaceFree', expect.stringContaining('Resource temporarily unavailable')])
+    expect((await probe({ folders: [folder] })).bubblewrap.active).toBe(here.bubblewrap.active)
+  })
+
+  it.each([
+    ['Node does not start, for lack of a thread or of memory', 'kill -ABRT $$'],
+    ['a hull ends without a word, and so does one without walls', `case "$*" in *sharedObjects*) exec '${process.execPath}' "$@";; esac; kill -ABRT $$`],
+  ])('%s', async (_, script) => {
+    const folder = await folderOf({ node: script })
+    expect(await codeOf(probe({ node: join(folder, 'node') }))).toBe('NoPlaceFree')
+  })
+
+  it('the host has no descriptors left at that moment', async () => {
+    const { stdout, stderr } = spawnSync('/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${CROWDED}'`], { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual({
+      limits: 'EMFILE', crowded: 'NoPlaceFree', later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active],
+    })
   })
 })
 

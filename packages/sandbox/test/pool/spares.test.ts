@@ -2,6 +2,10 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { loadImage } from '../../src/main/image.ts'
+import { withoutLayers } from '../../src/main/os/os-layers.ts'
+import { Spares } from '../../src/main/pool/spares.ts'
+import { processStarter } from '../../src/main/process-hull.ts'
 import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixture.ts'
 import { childrenOf, descendantsOf, isGone, isStopped, pooled } from './pooled.ts'
 
@@ -94,6 +98,20 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
 })
 
 describe('spare hulls', () => {
+  it('that hang while they start are ended, and not given to anyone', async () => {
+    const before = new Set(childrenOf(process.pid))
+    const image = { ...await loadImage(), hull: 'setInterval(() => {}, 1000)' }
+    const spares = new Spares({ start: processStarter(image, withoutLayers('off')), most: 2, room: () => true, readyMs: 500 })
+    onTestFinished(() => spares.close())
+    spares.refill(DEFAULT_LIMITS)
+    const hanging = childrenOf(process.pid).filter((pid) => !before.has(pid))
+    expect(hanging).toHaveLength(2)
+    await spares.settled()
+    expect([spares.size, spares.take(DEFAULT_LIMITS)]).toEqual([0, undefined])
+    await spares.close()
+    expect(hanging.filter((pid) => !isGone(pid))).toEqual([])
+  })
+
   it('respect a smaller limit of memory than they were started with', async () => {
     const sandbox = pooled()
     await sandbox.warm('process')

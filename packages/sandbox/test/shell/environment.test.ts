@@ -42,7 +42,9 @@ it('a command has the three standard descriptors and none of the files the host 
   }
 })
 
-it('a descriptor that the host was started with is not passed on', async () => {
+it.each([
+  ['', ''], [', also after there were none left', 'crowded'],
+])('a descriptor that the host was started with is not passed on%s', async (_, crowded) => {
   const secret = join(ground.root, 'secret')
   writeFileSync(secret, 'from whoever started the host')
   const descriptor = openSync(secret, 'r')
@@ -51,7 +53,9 @@ it('a descriptor that the host was started with is not passed on', async () => {
   stdio[1] = 'pipe'
   stdio[2] = 'inherit'
   stdio[40] = descriptor
-  const host = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/descriptor-host.ts'), ground.workspace], { stdio })
+  const fixture = join(import.meta.dirname, 'fixtures/descriptor-host.ts')
+  const script = 'ulimit -n 512; exec "$0" "$@"'
+  const host = spawn('/bin/sh', ['-c', script, process.execPath, fixture, ground.workspace, crowded], { stdio })
   closeSync(descriptor)
   const [held, passedOn] = (await text(host.stdout!)).trim().split('\n')
   expect(held, 'the host has it').toBe(secret)

@@ -67,6 +67,17 @@ describe('rights', () => {
     const executables = new Executables([ground.bin], new OffLimits([]))
     expect((await launcher({ executables }).prepare())(['/bin/true'])).toEqual(['/bin/true'])
   })
+
+  it.each([
+    ['says that there is no room for it', 'echo "setpriv: fork: Resource temporarily unavailable" >&2; exit 1'],
+    ['is ended from outside', 'kill -KILL $$'],
+  ])('one that %s is tried again: nothing runs without it meanwhile', async (_, script) => {
+    const tried = join(ground.root, `tried ${script.length}`)
+    const path = ground.sh('setpriv', `[ -e '${tried}' ] && exit 0; : > '${tried}'; ${script}`)
+    const preparing = launcher({ executables: new Executables([ground.bin], new OffLimits([])) })
+    await expect(preparing.prepare()).rejects.toMatchObject({ code: 'ResourceBusy' })
+    expect((await preparing.prepare())(['/bin/true'])[0]).toBe(path)
+  })
 })
 
 it('a command does not outlive a host that is killed', async () => {

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
 import { processRow } from '../../src/main/broker/shell/process-table.ts'
@@ -152,6 +154,20 @@ describe('a command that ends takes what it started with it', () => {
     expect(isOver(escaped!.pid)).toBe(false)
     process.kill(escaped!.pid, 'SIGKILL')
     await escaped!.died
+  })
+
+  it('also in a host that had no descriptors left when it ended', async () => {
+    ground.node('leaves', `
+      const child = require('node:child_process').spawn('/bin/sleep', ['1000'], { stdio: 'ignore', detached: true })
+      child.unref()
+      process.stdout.write(process.pid + ' ' + child.pid + '\\n')
+      setInterval(() => undefined, 1000)
+    `)
+    const fixture = join(import.meta.dirname, 'fixtures/crowded-leftovers.ts')
+    const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'
+    const args = ['-c', script, process.execPath, fixture, ground.workspace, ground.bin, 'leaves']
+    const { stdout } = await promisify(execFile)('/bin/sh', args)
+    expect(stdout).toBe('gone')
   })
 
   it('and one that goes on talking into the pipes gets a bounded time', async () => {

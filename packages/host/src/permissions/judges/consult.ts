@@ -42,12 +42,14 @@ function read(answer: JudgeAnswer | undefined | void, stage: JudgeStage, source:
   if (answer === undefined) return undefined
   switch (answer?.action) {
     case 'allow': return undefined
-    case 'ask': return ask(stage, source, String(answer.reason), false)
-    case 'deny': return deny(stage, JUDGE_CODES[stage], source, String(answer.reason))
-    case 'change': return readChange(answer.arguments, { stage, source, reason: String(answer.reason) }, call)
+    case 'ask': return ask(stage, source, reasonIn(answer), false)
+    case 'deny': return deny(stage, JUDGE_CODES[stage], source, reasonIn(answer))
+    case 'change': return readChange(answer.arguments, { stage, source, reason: reasonIn(answer) }, call)
     default: return deny(stage, JUDGE_CODES[stage], source, 'its answer was not one of the known ones')
   }
 }
+
+const reasonIn = ({ reason }: { readonly reason: unknown }): string => reason === undefined || reason === '' ? 'it gave no reason' : String(reason)
 
 /** Who wants what is there already has no objection. */
 function readChange(wanted: unknown, by: Omit<ArgumentsChange, 'arguments'>, { args }: ValidatedCall): Said {

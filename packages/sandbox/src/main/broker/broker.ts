@@ -81,13 +81,13 @@ export class Broker {
       ...updateCapability(),
     }
     const mayAsk = anyHas('interact')
-    this.#askInInit = async ({ signal, pause }, [request]) => {
+    this.#askInInit = async (phase, [request]) => {
       if (!mayAsk) {
         throw new BulkheadError('CapabilityDenied', 'init asked a person, and no tool of the extension declares `interact`.')
       }
-      const resume = pause()
+      const resume = phase.pause()
       try {
-        return await askPerson(services, { callId: null, signal }, request)
+        return await askPerson(services, { callId: null, signal: phase.signal, turn: phase }, request)
       } finally {
         resume()
       }

@@ -1,5 +1,5 @@
 import type { CompartmentServices, InteractionOption, InteractionRequest, Json, JsonObject } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject, untilAborted } from '@bulkhead/contract'
 import type { Capabilities } from './capability.ts'
 
 const PROMPT_CHARS = 10_000
@@ -8,7 +8,7 @@ const OPTIONS = 100
 /** Questions to a person, as the few kinds a tool may raise; each is rebuilt from its known fields. */
 export function interactCapability(services: CompartmentServices): Capabilities {
   return {
-    interact: ({ callId, hostCallId, signal }, args) => askPerson(services, { callId: hostCallId ?? callId, signal }, args[0]),
+    interact: (call, args) => askPerson(services, { callId: call.hostCallId ?? call.callId, signal: call.signal, turn: call }, args[0]),
   }
 }
 
@@ -16,9 +16,20 @@ export function interactCapability(services: CompartmentServices): Capabilities 
 interface Asker {
   readonly callId: string | null
   readonly signal: AbortSignal
+  /** Of those that have it in common one is asked for at a time. */
+  readonly turn: object
 }
 
-export async function askPerson(services: CompartmentServices, { callId, signal }: Asker, given: Json | undefined): Promise<Json> {
+/** The question before, of whoever asks. */
+const turns = new WeakMap<object, Promise<unknown>>()
+
+/**
+ * One question at a time for each who asks: people answer slowly, and between the questions of one call those of others, and what
+ * the host itself must know, get their turn.
+ */
+export async function askPerson(
+  services: CompartmentServices, { callId, signal, turn }: Asker, given: Json | undefined,
+): Promise<Json> {
   const request = readRequest(given)
   if (services.interact === undefined) {
     throw new BulkheadError(
@@ -26,7 +37,11 @@ export async function askPerson(services: CompartmentServices, { callId, signal 
       'Nobody is there to be asked. Go on with a best guess, or run with a person present.',
     )
   }
-  return await services.interact(callId, request, signal) as unknown as JsonObject
+  const ask = services.interact.bind(services, callId, request, signal)
+  const before = turns.get(turn)
+  const answer = before === undefined ? ask() : untilAborted(before, signal).then(ask)
+  turns.set(turn, answer.catch(() => undefined))
+  return await answer as unknown as JsonObject
 }
 
 function readRequest(given: Json | undefined): InteractionRequest {

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { OsLayer, OsLayers } from './hull-command.ts'
+import { isNoRoom } from './no-room.ts'
 import type { NodeNeeds } from './node-needs.ts'
 import { nodeInside } from './node-needs.ts'
 import { seccompFilter } from './seccomp-filter.ts'
@@ -58,9 +59,12 @@ async function lookFor(path: string): Promise<'program' | 'nothing' | 'forbidden
   }
 }
 
-/** By the names `prlimit` has for them. What is not limited is not in it. */
+/** By the names `prlimit` has for them. What is not limited is not in it. Rejects when they cannot be read for now. */
 async function hardLimits(): Promise<ReadonlyMap<string, number>> {
-  const text = await readFile('/proc/self/limits', 'latin1').catch(() => '')
+  const text = await readFile('/proc/self/limits', 'latin1').catch((error: unknown) => {
+    if (isNoRoom(error)) throw error
+    return ''
+  })
   const hard = new Map<string, number>()
   for (const [resource, line] of LINES) {
     const limit = new RegExp(`^${line} +\\w+ +(\\d+) `, 'm').exec(text)?.[1]

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { dirname, normalize } from 'node:path'
+import { isNoRoom, noRoom, saysNoRoom } from './no-room.ts'
 import { oneLine } from './one-line.ts'
 
 /** What one build of Node takes to run on this machine. */
@@ -35,7 +36,7 @@ new Worker('setInterval(() => {}, 1000)', { eval: true }).once('online', () => {
   process.exit()
 })`
 
-/** Rejects when Node does not run at all. */
+/** Rejects when Node does not run at all, with NoPlaceFree when it does not for now. */
 export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeNeeds> {
   // Named here, or Node would hand it those of a host that was started with some.
   const rights = ['--permission', '--allow-fs-read=*', '--allow-worker']
@@ -43,8 +44,11 @@ export async function nodeNeeds(node: string, patienceMs: number): Promise<NodeN
   const options = { cwd: '/', env: {}, timeout: patienceMs, killSignal: 'SIGKILL' } as const
   const said = await new Promise<string>((resolve, reject) => {
     execFile(node, args, options, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout)
-      else reject(new Error(`Node itself does not start here: ${oneLine(stderr) || oneLine(error.message)}`))
+      if (error === null) return resolve(stdout)
+      const why = oneLine(stderr) || oneLine(error.message)
+      // Node ends by a signal when it gets no thread or no memory, and is ended by one when it is late.
+      const isPassing = isNoRoom(error) || typeof error.signal === 'string' || saysNoRoom(stderr)
+      reject(isPassing ? noRoom('Node could not be started', why, error) : new Error(`Node itself does not start here: ${why}`))
     })
   })
   const { loaded, memory } = JSON.parse(said) as { readonly loaded: readonly string[]; readonly memory?: NodeMemory }

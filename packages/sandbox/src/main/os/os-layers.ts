@@ -1,8 +1,9 @@
 import { isAbsolute } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, messageOf } from '@bulkhead/contract'
 import type { OsLayer, OsLayers } from './hull-command.ts'
 import type { Machine } from './installed-layers.ts'
 import { inactive, installedLayers } from './installed-layers.ts'
+import { isNoRoom, noRoom } from './no-room.ts'
 import { nodeNeeds } from './node-needs.ts'
 import { tryLayers } from './trial.ts'
 
@@ -25,9 +26,12 @@ const THIS_MACHINE: ProbedMachine = {
 
 let detected: Promise<OsLayers> | undefined
 
-/** What this machine can do, found out once per process by doing it. Never rejects. */
+/** What this machine can do, found out once per process by doing it. Rejects as the probe does, which is then done again. */
 export function detectOsLayers(): Promise<OsLayers> {
-  detected ??= probeOsLayers(THIS_MACHINE)
+  detected ??= probeOsLayers(THIS_MACHINE).catch((error: unknown) => {
+    detected = undefined
+    throw error
+  })
   return detected
 }
 
@@ -43,7 +47,10 @@ export function withoutLayers(reason: string): OsLayers {
   return { rlimits: inactive(reason), bubblewrap: inactive(reason), seccomp: inactive(reason) }
 }
 
-/** Never rejects: whatever fails is a reason. */
+/**
+ * Whatever fails is a reason. Rejects with NoPlaceFree when it fails because the system has no room for now: who took that for
+ * an answer would run strangers without walls from then on.
+ */
 export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
   if (machine.platform !== 'linux') return withoutLayers('it exists on Linux only')
   // Node learns it from /proc, and without that takes the word it was called by for it.
@@ -51,14 +58,25 @@ export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
   try {
     return await provenLayers(machine)
   } catch (error) {
-    return withoutLayers(error instanceof Error ? error.message : String(error))
+    if (BulkheadError.is(error)) throw error
+    if (isNoRoom(error)) throw notTried(messageOf(error), error)
+    return withoutLayers(messageOf(error))
   }
 }
 
 async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   const { node, patienceMs } = machine
+  const none = withoutLayers('it was not tried')
   const offered = await installedLayers(machine, await nodeNeeds(node, patienceMs))
-  const complaintAbout = (layers: OsLayers): Promise<string | undefined> => tryLayers(node, layers, patienceMs)
+  const complaintAbout = async (layers: OsLayers): Promise<string | undefined> => {
+    const complaint = await tryLayers(node, layers, patienceMs)
+    if (complaint === undefined) return undefined
+    const { why, blames } = complaint
+    // A hull without walls tells who is to blame for the silence of one with them.
+    const isSystem = blames === 'unknown' ? await tryLayers(node, none, patienceMs) !== undefined : blames === 'system'
+    if (isSystem) throw notTried(why)
+    return why
+  }
   // Where all of it is installed it mostly works too, and one trial tells.
   if (Object.values(offered).every(({ active }) => active) && await complaintAbout(offered) === undefined) return offered
 
@@ -68,7 +86,6 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
     const complaint = await complaintAbout(within(layer))
     return complaint === undefined ? layer : inactive(complaint)
   }
-  const none = withoutLayers('it was not tried')
   const rlimits = await proven(offered.rlimits, (layer) => ({ ...none, rlimits: layer }))
   const walled = (layer: OsLayers['bubblewrap']): OsLayers => ({ ...none, rlimits, bubblewrap: layer })
   const strict = await proven(offered.bubblewrap, walled)
@@ -81,6 +98,9 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
     : inactive('it is set up by bubblewrap, which does not work here')
   return { rlimits, bubblewrap, seccomp }
 }
+
+const notTried = (why: string, cause?: unknown): BulkheadError =>
+  noRoom('What holds a process here could not be tried', why, cause)
 
 /** The filter of system calls is a further wall behind these two, and not known for every architecture: it is not required. */
 function refuseWithout({ rlimits, bubblewrap }: OsLayers): void {

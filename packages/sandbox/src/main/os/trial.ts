@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { OsLayers } from './hull-command.ts'
+import { saysNoRoom } from './no-room.ts'
 import { oneLine } from './one-line.ts'
 import { processEnd } from './process-end.ts'
 import { killHull, spawnHull } from './spawn-hull.ts'
@@ -17,10 +18,19 @@ const ARGS = ['--input-type=module', '--no-warnings', '--eval', PROVE]
 const MEMORY_MB = 128
 const MAX_CHARS = 16_384
 
-/** Starts a hull that only proves itself under these layers. Returns why they do not work, if so. Never rejects. */
-export async function tryLayers(node: string, layers: OsLayers, patienceMs: number): Promise<string | undefined> {
+export interface Complaint {
+  readonly why: string
+  /** `unknown`: it ended without a word, or not at all. */
+  readonly blames: 'layers' | 'system' | 'unknown'
+}
+
+const inWords = (words: string): Complaint => ({ why: oneLine(words), blames: saysNoRoom(words) ? 'system' : 'layers' })
+const silent = (why: string): Complaint => ({ why, blames: 'unknown' })
+
+/** Starts a hull that only proves itself under these layers. Returns why they do not work, if so. Rejects when it cannot be started. */
+export async function tryLayers(node: string, layers: OsLayers, patienceMs: number): Promise<Complaint | undefined> {
   const child = spawnHull(node, ARGS, layers, { memoryMb: MEMORY_MB })
-  if (child.pid === undefined) return new Promise((resolve) => child.once('error', ({ message }) => resolve(message)))
+  if (child.pid === undefined) return new Promise((resolve) => child.once('error', ({ message }) => resolve(inWords(message))))
   const [, stdout, stderr, control, channel] = child.stdio as unknown as readonly [null, Readable, Readable, Readable, Readable]
   const [proof, complaint] = [control, stderr, stdout, channel].map(collect)
   let late = false
@@ -30,17 +40,19 @@ export async function tryLayers(node: string, layers: OsLayers, patienceMs: numb
   }, patienceMs)
   const end = await new Promise<string>((resolve) => child.once('close', (...how) => resolve(processEnd(...how))))
   clearTimeout(patience)
-  if (late) return `it had not ended after ${patienceMs} ms`
-  return end === 'code 0' ? judge(proof!(), layers) : oneLine(complaint!()) || `it ended with ${end}`
+  if (late) return silent(`it had not ended after ${patienceMs} ms`)
+  if (end === 'code 0') return judge(proof!(), layers)
+  const words = complaint!()
+  return words.trim() === '' ? silent(`it ended with ${end}`) : inWords(words)
 }
 
-function judge(proof: string, { bubblewrap }: OsLayers): string | undefined {
-  if (!/^\[0,.*\]$/.test(proof)) return `it did not do what a hull does: ${oneLine(proof)}`
+function judge(proof: string, { bubblewrap }: OsLayers): Complaint | undefined {
+  if (!/^\[0,.*\]$/.test(proof)) return inWords(`it did not do what a hull does: ${proof}`)
   if (!bubblewrap.active) return undefined
   const [, ...root] = JSON.parse(proof) as [0, ...string[]]
   const ours = new Set([...bubblewrap.files.keys()].map((path) => path.split('/')[1]))
   const others = root.filter((name) => !ours.has(name))
-  return others.length === 0 ? undefined : oneLine(`files of the host can be seen inside: ${others.join(', ')}`)
+  return others.length === 0 ? undefined : inWords(`files of the host can be seen inside: ${others.join(', ')}`)
 }
 
 /** Reads to the end and keeps the beginning. */

@@ -1,12 +1,16 @@
 import type { EmptyHull, HullShape, StartHull } from '../hull.ts'
 
 const ALIVE_MS = 1_000
+/** A start takes a small part of it. One that got too few threads of the system may wait for the others for ever. */
+const READY_MS = 10_000
 
 export interface SparesOptions {
   readonly start: StartHull
   readonly most: number
   /** Whether there may be one more. */
   readonly room: () => boolean
+  /** How long one may take until it is locked down. Ten seconds unless given. */
+  readonly readyMs?: number
 }
 
 /** Places that were started before anyone needs them. None is there before the first `refill`. */
@@ -56,10 +60,7 @@ export class Spares {
   drop(): boolean {
     const [oldest] = this.#waiting
     if (oldest === undefined) return false
-    this.#waiting.delete(oldest)
-    this.#ending.add(oldest)
-    void oldest.exited.then(() => this.#ending.delete(oldest))
-    oldest.kill()
+    this.#end(oldest)
     return true
   }
 
@@ -68,6 +69,13 @@ export class Spares {
     this.#closed = true
     while (this.drop());
     await Promise.all([...this.#ending].map((spare) => spare.exited))
+  }
+
+  #end(spare: EmptyHull): void {
+    this.#waiting.delete(spare)
+    this.#ending.add(spare)
+    void spare.exited.then(() => this.#ending.delete(spare))
+    spare.kill()
   }
 
   #start(shape: HullShape): boolean {
@@ -84,7 +92,9 @@ export class Spares {
   }
 
   async #replaceWhenDead(spare: EmptyHull, shape: HullShape): Promise<void> {
+    const late = setTimeout(() => this.#waiting.has(spare) && this.#end(spare), this.#options.readyMs ?? READY_MS).unref()
     const wasReady = await spare.ready
+    clearTimeout(late)
     await spare.exited
     // One that cannot even start would do so for ever.
     if (this.#waiting.delete(spare) && wasReady) this.refill(shape)

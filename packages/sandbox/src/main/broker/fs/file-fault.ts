@@ -18,6 +18,8 @@ const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = ne
   ['EROFS', ['ToolExecutionFailed', 'lies on a disk that cannot be written']],
   ['EBUSY', ['ResourceBusy', 'is busy']],
   ['EMFILE', ['ResourceBusy', 'could not be opened because too many files are']],
+  ['ENFILE', ['ResourceBusy', 'could not be opened because too many files are']],
+  ['ENOMEM', ['ResourceBusy', 'could not be used because the system has no memory left']],
 ])
 
 export const isAbsent = (error: unknown): boolean => (error as { readonly code?: unknown } | undefined)?.code === 'ENOENT'

@@ -1,3 +1,4 @@
+import { isNoRoom } from '../../os/no-room.ts'
 import type { Disk } from './disk.ts'
 import type { PathModel } from './path-model.ts'
 import { joinNames, parentOf } from './path-model.ts'
@@ -48,8 +49,12 @@ export async function probeFolding(
 }
 
 async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<boolean> {
-  // What cannot be listed has no names to ask about.
-  const inside = (await disk.names(folder).catch(() => [])).find((name) => otherCase(name) !== undefined)
+  // What cannot be listed has no names to ask about. What cannot for now is not answered by the folder above, which may fold otherwise.
+  const names = await disk.names(folder).catch((error: unknown) => {
+    if (isNoRoom(error)) throw error
+    return []
+  })
+  const inside = names.find((name) => otherCase(name) !== undefined)
   const asked = inside === undefined ? parentOf(folder, paths) : { folder, name: inside }
   const other = otherCase(asked.name)
   if (other === undefined) return false

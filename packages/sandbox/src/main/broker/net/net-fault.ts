@@ -4,6 +4,8 @@ import { BulkheadError } from '@bulkhead/contract'
 const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = new Map([
   ['ENOTFOUND', ['NotFound', 'has no address. Check its name']],
   ['EAI_AGAIN', ['ResourceBusy', 'could not be looked up just now. Try again a little later']],
+  ['EMFILE', ['ResourceBusy', 'cannot be reached for now: too many files and connections are open here. Try again later']],
+  ['ENFILE', ['ResourceBusy', 'cannot be reached for now: too many files and connections are open here. Try again later']],
   ['ECONNREFUSED', ['ToolExecutionFailed', 'refused the connection. Check that it is up and the port is right']],
   ['EHOSTUNREACH', ['ToolExecutionFailed', 'cannot be reached from here']],
   ['ENETUNREACH', ['ToolExecutionFailed', 'cannot be reached from here']],

@@ -3,7 +3,9 @@ import { constants, statSync } from 'node:fs'
 import { access, open, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { isNoRoom } from '../../os/no-room.ts'
 import { Denial, type Cures } from '../denial.ts'
+import { startFault } from './start-fault.ts'
 import type { OffLimits } from './off-limits.ts'
 
 /** As in requirements: a name, never a path. */
@@ -89,7 +91,9 @@ const identityOf = ({ dev, ino, mode, size, mtimeNs, ctimeNs }: BigIntStats): st
 const isExecutable = (path: string): Promise<boolean> => access(path, constants.X_OK).then(() => true, () => false)
 
 async function startsLikeProgram(path: string): Promise<boolean> {
-  const file = await open(path, constants.O_RDONLY).catch(() => undefined)
+  const file = await open(path, constants.O_RDONLY).catch((error: unknown) => {
+    if (isNoRoom(error)) throw startFault(error)
+  })
   if (file === undefined) return false
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0)

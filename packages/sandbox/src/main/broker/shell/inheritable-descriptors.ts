@@ -1,26 +1,29 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { isAbsent } from '../fs/file-fault.ts'
 
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
  * Descriptors above the three standard ones that a child would get from this process. Node opens none that way, but a
  * host may have been started with some, and on Linux Node closes only the first few of those; on macOS it closes all.
+ * Contract: throws when it cannot be found out for now, as in a host that has no descriptors left.
  */
 export function inheritableDescriptors(): readonly number[] {
   try {
     return readdirSync('/proc/self/fdinfo').map(Number).filter((descriptor) => descriptor > 2 && isInheritable(descriptor))
-  } catch {
-    return []
+  } catch (error) {
+    if (isAbsent(error)) return []
+    throw error
   }
 }
 
-/** Whether a child would get this descriptor as things are now. */
+/** Whether a child would get this descriptor as things are now, or might. */
 export function isInheritable(descriptor: number): boolean {
   try {
     const flags = /^flags:\s+([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
-  } catch {
+  } catch (error) {
     // It is not open, or not any more.
-    return false
+    return !isAbsent(error)
   }
 }

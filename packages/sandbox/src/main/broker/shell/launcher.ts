@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { succeeds } from './attempted-program.ts'
 import type { Executable, Executables } from './executable.ts'
 import { proveUnchanged } from './executable.ts'
 
@@ -58,9 +58,12 @@ export class Launcher {
     this.#options = options
   }
 
-  /** Contract: rejects with CapabilityUnavailable when limits were asked for that cannot be set here. */
+  /** Contract: rejects with CapabilityUnavailable when limits were asked for that cannot be set here, with ResourceBusy for now. */
   async prepare(): Promise<(command: Argv) => Argv> {
-    this.#prefixes ??= this.#find()
+    this.#prefixes ??= this.#find().catch((error: unknown) => {
+      this.#prefixes = undefined
+      throw error
+    })
     const prefixes = await this.#prefixes
     return (command) => {
       const wrapped = this.#options.wrap?.(command) ?? command
@@ -76,7 +79,7 @@ export class Launcher {
 
   async #find(): Promise<readonly Prefix[]> {
     const { executables, rlimits } = this.#options
-    const find = (name: string): Promise<Executable | undefined> => executables.find(name).catch(() => undefined)
+    const find = (name: string): Promise<Executable | undefined> => executables.find(name).catch(unlessBusy)
     const [setpriv, prlimit] = await Promise.all([find('setpriv'), find('prlimit')])
     const limits = await limitOptions(rlimits ?? {})
     if (limits.length > 0 && prlimit === undefined) {
@@ -93,12 +96,11 @@ export class Launcher {
 }
 
 /** There is more than one program of this name, and not all know these options. */
-function canSetpriv({ path }: Executable): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(path, [...SETPRIV, '--', path, '--version'], { cwd: '/', env: {}, stdio: 'ignore' })
-    child.once('error', () => resolve(false))
-    child.once('exit', (code) => resolve(code === 0))
-  })
+const canSetpriv = ({ path }: Executable): Promise<boolean> => succeeds([path, ...SETPRIV, '--', path, '--version'])
+
+/** Only what was found out is held on to: without room nothing is. */
+function unlessBusy(error: unknown): undefined {
+  if (BulkheadError.is(error) && error.code === 'ResourceBusy') throw error
 }
 
 /** A limit that is already lower stays as it is: only root could raise it, and nobody asked for that. */

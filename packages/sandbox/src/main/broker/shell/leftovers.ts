@@ -39,9 +39,10 @@ export class Leftovers {
       this.#waiting = []
       const table = await processTable()
       for (const entry of batch) {
-        const left = await processesOf(entry.traces, table)
-        left.forEach((row) => signalProcess(row, 'SIGKILL'))
-        if (left.length === 0 || ++entry.looks >= LOOKS) entry.done()
+        const left = table && await processesOf(entry.traces, table)
+        left?.forEach((row) => signalProcess(row, 'SIGKILL'))
+        // Who could not look has not seen that nothing is left.
+        if (left?.length === 0 || ++entry.looks >= LOOKS) entry.done()
         else this.#waiting.push(entry)
       }
       if (this.#waiting.length > 0) await delay(PAUSE_MS * Math.min(...this.#waiting.map(({ looks }) => looks)))
@@ -50,21 +51,27 @@ export class Leftovers {
   }
 }
 
-/** The processes of a run among those of a table, the first one included. Contract: never rejects. */
-export async function processesOf(traces: RunTraces, table: readonly ProcessRow[]): Promise<readonly ProcessRow[]> {
+/**
+ * The processes of a run among those of a table, the first one included. Contract: never rejects; undefined when it cannot be
+ * found out for now.
+ */
+export async function processesOf(traces: RunTraces, table: readonly ProcessRow[]): Promise<readonly ProcessRow[] | undefined> {
   const { leader, marker, seen } = traces
   const young = table.filter(({ started }) => started >= leader.started)
   const found = new Set<ProcessRow>()
+  let isWhole = true
   await Promise.all(young.map(async (row) => {
     const known = row.group === leader.pid || row.session === leader.pid || seen.has(nameOf(row))
-    if (known || await carriesMarker(row.pid, marker)) found.add(row)
+    const belongs = known || await carriesMarker(row.pid, marker)
+    if (belongs === true) found.add(row)
+    isWhole &&= belongs !== undefined
   }))
   // A Set grows while it is walked: children of children are reached too.
   for (const parent of found) {
     for (const row of young) if (row.parent === parent.pid) found.add(row)
   }
   for (const row of found) seen.add(nameOf(row))
-  return [...found]
+  return isWhole ? [...found] : undefined
 }
 
 /** Sends a signal to that very process, and not to another one that has got its number since. */

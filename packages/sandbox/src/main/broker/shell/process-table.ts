@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import { isNoRoom } from '../../os/no-room.ts'
 import { RUN_VARIABLE } from './environment.ts'
 
 /** A process as Linux shows it. */
@@ -23,19 +24,26 @@ export function processRow(pid: number): ProcessRow | undefined {
   }
 }
 
-/** Every process that has not ended. Contract: never rejects; empty where there is no /proc. */
-export async function processTable(): Promise<readonly ProcessRow[]> {
-  const names = await readdir('/proc').catch(() => [])
-  const rows = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map(async (name) =>
-    parse(Number(name), await readFile(`/proc/${name}/stat`, 'latin1').catch(() => ''))))
-  return rows.filter((row) => row !== undefined).filter(({ ended }) => !ended)
+/**
+ * Every process that has not ended. Contract: never rejects; empty where there is no /proc, undefined where it cannot be read for
+ * now, as in a host that has no descriptors left.
+ */
+export async function processTable(): Promise<readonly ProcessRow[] | undefined> {
+  const names = await readdir('/proc').catch((error: unknown) => isNoRoom(error) ? undefined : [])
+  const pids = names?.filter((name) => /^\d+$/.test(name)).map(Number)
+  const texts = pids && await Promise.all(pids.map((pid) => textOf(pid, 'stat')))
+  if (texts === undefined || texts.includes(undefined)) return undefined
+  return pids!.map((pid, index) => parse(pid, texts[index]!)).filter((row) => row !== undefined).filter(({ ended }) => !ended)
 }
 
-/** Whether a process was started with the marker of a run in its environment. Contract: never rejects. */
-export async function carriesMarker(pid: number, marker: string): Promise<boolean> {
-  const variables = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')
-  return variables.split('\0').includes(`${RUN_VARIABLE}=${marker}`)
+/** Whether a process was started with the marker of a run in its environment. Contract: never rejects; undefined as above. */
+export async function carriesMarker(pid: number, marker: string): Promise<boolean | undefined> {
+  return (await textOf(pid, 'environ'))?.split('\0').includes(`${RUN_VARIABLE}=${marker}`)
 }
+
+/** Nothing of a process that is gone, or another user's. */
+const textOf = (pid: number, name: 'stat' | 'environ'): Promise<string | undefined> =>
+  readFile(`/proc/${pid}/${name}`, 'latin1').catch((error: unknown) => isNoRoom(error) ? undefined : '')
 
 /** The name of the program stands in brackets and may hold brackets and blanks itself; what follows are plain fields. */
 function parse(pid: number, text: string): ProcessRow | undefined {

@@ -1,15 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import type { ShellResult } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import type { BulkheadError, ShellResult } from '@bulkhead/contract'
 import type { RedactingStream } from '../secrets/redacting-stream.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import { BoundedOutput } from './bounded-output.ts'
 import type { Leftovers, RunTraces } from './leftovers.ts'
 import { processesOf, signalProcess } from './leftovers.ts'
 import type { LiveOutput, StreamName } from './live-output.ts'
+import type { ProcessRow } from './process-table.ts'
 import { processRow, processTable } from './process-table.ts'
+import { startFault } from './start-fault.ts'
 
 /** How many pauses' worth of output may go on once the command has ended. */
 const DRAIN_PAUSES = 10
@@ -17,6 +18,9 @@ const DRAIN_PAUSES = 10
 const LOOK_MS = 100
 /** After SIGKILL a process ends at once, but for one that waits for a dead disk. */
 const GIVE_UP_MS = 5_000
+
+/** Where the first process of a run cannot be looked at, as in a host without descriptors, the others are known by their marker. */
+const NOBODY: ProcessRow = { pid: -1, parent: -1, group: -1, session: -1, started: 0, ended: true }
 
 const STREAMS: readonly StreamName[] = ['stdout', 'stderr']
 
@@ -85,8 +89,8 @@ export class Run {
     this.#outputs = { stdout: new BoundedOutput(parts.outputBytes), stderr: new BoundedOutput(parts.outputBytes) }
     this.#redactions = { stdout: parts.redaction?.stream(), stderr: parts.redaction?.stream() }
     this.#child = start(parts)
-    const leader = this.#child.pid === undefined ? undefined : processRow(this.#child.pid)
-    this.#traces = leader === undefined ? undefined : { leader, marker: parts.marker, seen: new Set() }
+    const { pid } = this.#child
+    this.#traces = pid === undefined ? undefined : { leader: processRow(pid) ?? NOBODY, marker: parts.marker, seen: new Set() }
     this.#listen()
   }
 
@@ -173,7 +177,7 @@ export class Run {
     if (this.#child.pid === undefined) return
     const leader = this.#child.pid
     const traces = this.#traces
-    const look = traces && processTable().then((table) => processesOf(traces, table))
+    const look = traces && processTable().then((table) => table && processesOf(traces, table))
     const members = look && await within(look, LOOK_MS) || []
     this.#signalGroup('SIGTERM')
     for (const row of members) if (row.group !== leader) signalProcess(row, 'SIGTERM')
@@ -219,15 +223,6 @@ function start(parts: RunParts): ChildProcess {
   } finally {
     if (nothing !== undefined) closeSync(nothing)
   }
-}
-
-function startFault(error: unknown): BulkheadError {
-  const { code } = error as { readonly code?: unknown }
-  const why = typeof code === 'string' ? ` (${code})` : ''
-  if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM') {
-    return new BulkheadError('ResourceBusy', `The system has no room for a process${why}. Try again later.`, { cause: error })
-  }
-  return new BulkheadError('ToolExecutionFailed', `The command could not be started${why}.`, { cause: error })
 }
 
 /** Returns whether the group has members. */

@@ -19,6 +19,7 @@ import type { ShellRequest } from './request.ts'
 import { judgeRequest, readRequest, withSecrets } from './request.ts'
 import type { RunParts } from './run.ts'
 import { Run } from './run.ts'
+import { startFault } from './start-fault.ts'
 import { StreamFiles } from './pipe/stream-files.ts'
 import type { OperatorSurroundings, Surroundings } from './surroundings.ts'
 import { cleanSurroundings, operatorSurroundings, runsAnyCommand } from './surroundings.ts'
@@ -113,7 +114,11 @@ export function shellCapability(options: ShellOptions): ShellCapability {
     const marker = `${compartment}.${run}`
     const update = (stream: StreamName, text: string): void => call.onUpdate?.({ type: 'shell.output', run, stream, text })
     const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
-    masked = (masked ?? inheritableDescriptors()).filter(isInheritable)
+    try {
+      masked = (masked ?? inheritableDescriptors()).filter(isInheritable)
+    } catch (error) {
+      throw startFault(error)
+    }
     return new Run({
       ...parts, cwd, marker, live, leftovers, graceMs, drainMs, masked,
       outputBytes: surroundingsOf(call).outputBytes,

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { succeeds } from './attempted-program.ts'
 import type { Executables } from './executable.ts'
 import type { Argv } from './launcher.ts'
 
@@ -13,7 +14,6 @@ const KEY_STORES = [
 const KEY_FILES = ['.netrc', '.npmrc', '.pypirc', '.git-credentials', '.pgpass', '.bash_history', '.zsh_history']
 /** Who may talk to it, rules the machine. */
 const DOORS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
-const TRIAL_MS = 10_000
 
 export interface WallOptions {
   readonly workspace: string
@@ -32,11 +32,15 @@ export class Wall {
     this.#options = options
   }
 
-  /** What stands before a command; nothing where there is no such sandbox. Never rejects. */
+  /** What stands before a command; nothing where there is no such sandbox. Rejects with ResourceBusy when that is not known for now. */
   prefix(kind: WallKind): Promise<Argv> {
     const known = this.#prefixes.get(kind)
     if (known !== undefined) return known
-    const proven = this.#prove(kind).catch(() => [])
+    const proven = this.#prove(kind).catch((error: unknown): Argv => {
+      if (!BulkheadError.is(error) || error.code !== 'ResourceBusy') return []
+      this.#prefixes.delete(kind)
+      throw error
+    })
     this.#prefixes.set(kind, proven)
     return proven
   }
@@ -60,12 +64,4 @@ export class Wall {
       kind === 'work' ? '--bind' : '--ro-bind', real, real,
     ]
   }
-}
-
-function succeeds([file = '', ...args]: Argv): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(file, args, { cwd: '/', env: {}, stdio: 'ignore', timeout: TRIAL_MS, killSignal: 'SIGKILL' })
-    child.once('error', () => resolve(false))
-    child.once('exit', (code) => resolve(code === 0))
-  })
 }

@@ -1,9 +1,11 @@
+import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { basename, dirname } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Executable } from '../../shell/executable.ts'
 import { Executables, proveUnchanged } from '../../shell/executable.ts'
 import { OffLimits } from '../../shell/off-limits.ts'
+import { startFault } from '../../shell/start-fault.ts'
 
 /** Nothing outside the searched folder decides, but the ignore files above it; nothing is followed, and nothing is asked. */
 const ALWAYS = [
@@ -48,9 +50,7 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   const executable = await findRipgrep()
   if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
   proveUnchanged(executable)
-  const child = spawn(executable.path, [...ALWAYS, ...args, input === undefined ? './' : '-'], {
-    cwd, env: { LANG: 'C.UTF-8' }, stdio: [input ?? 'ignore', 'pipe', 'pipe'],
-  })
+  const child = start(executable.path, [...ALWAYS, ...args, input === undefined ? './' : '-'], cwd, input)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stop = (): void => void child.kill('SIGKILL')
   let enough = false
@@ -80,7 +80,7 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   child.stderr?.on('data', (bytes: Buffer) => {
     if (complaint.length < COMPLAINT_BYTES) complaint += bytes.toString('utf8')
   })
-  child.on('error', (cause) => reject(new BulkheadError('ToolExecutionFailed', 'ripgrep could not be started.', { cause })))
+  child.on('error', (cause) => reject(startFault(cause)))
   // 0: found, 1: nothing found, 2: something could not be read, or not understood if it says so.
   child.on('close', async (code, killed) => {
     // A stream that is paused ends all the same where nothing of it is left to read: what was read last may still be looked through.
@@ -96,6 +96,14 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
     throw error
   } finally {
     signal.removeEventListener('abort', stop)
+  }
+}
+
+function start(file: string, args: readonly string[], cwd: string, input: number | undefined): ChildProcess {
+  try {
+    return spawn(file, args, { cwd, env: { LANG: 'C.UTF-8' }, stdio: [input ?? 'ignore', 'pipe', 'pipe'] })
+  } catch (error) {
+    throw startFault(error)
   }
 }
 

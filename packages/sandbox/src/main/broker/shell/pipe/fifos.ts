@@ -59,9 +59,13 @@ export class Fifos {
 /** An open waits for the other end. The first one does not, and stands in until there are two that read and write as usual. */
 async function openEnds(path: string): Promise<{ readonly read: FileHandle; readonly write: FileHandle }> {
   const standIn = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  let write: FileHandle | undefined
   try {
-    const write = await open(path, constants.O_WRONLY)
+    write = await open(path, constants.O_WRONLY)
     return { write, read: await open(path, constants.O_RDONLY) }
+  } catch (error) {
+    await write?.close()
+    throw error
   } finally {
     await standIn.close()
   }

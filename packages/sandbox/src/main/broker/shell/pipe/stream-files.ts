@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
@@ -62,11 +63,10 @@ export class StreamFiles {
     const place = await scope.locate(this.#fromFolder(path))
     const flags = constants.O_WRONLY | constants.O_CREAT | SAFE | (append ? constants.O_APPEND : 0)
     return scope.inFolder(place, async (folder, name) => {
-      const handle = await proved(await open(folder.at(name), flags, 0o666), path)
       // What else goes by another name is not the file that was judged.
-      if ((await handle.stat()).nlink === 1) return handle
-      await handle.close()
-      throw new BulkheadError('CapabilityDenied', `"${path}" is a file of several names, and is not written to by a redirection. Name a file that has no other name.`)
+      return proved(await open(folder.at(name), flags, 0o666), path, ({ nlink }) => {
+        if (nlink !== 1) throw severalNames(path)
+      })
     })
   }
 
@@ -80,11 +80,21 @@ export class StreamFiles {
   }
 }
 
-async function proved(handle: FileHandle, path: string): Promise<FileHandle> {
-  if ((await handle.stat()).isFile()) return handle
-  await handle.close()
-  throw notRegular(path)
+/** Closed unless it is returned: one that is forgotten ends the host when its memory is given back. */
+async function proved(handle: FileHandle, path: string, judge?: (file: Stats) => void): Promise<FileHandle> {
+  try {
+    const file = await handle.stat()
+    if (!file.isFile()) throw notRegular(path)
+    judge?.(file)
+    return handle
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
 }
+
+const severalNames = (path: string): BulkheadError =>
+  new BulkheadError('CapabilityDenied', `"${path}" is a file of several names, and is not written to by a redirection. Name a file that has no other name.`)
 
 const inputKey = (path: string): string => `< ${path}`
 const outputKey = ({ path, append }: Extract<StageTarget, object>): string => `${append ? '>>' : '>'} ${path}`

@@ -1,6 +1,6 @@
 import type { Json } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { boundedWrites } from '../src/main/bounded-writes.ts'
+import { boundedRequests } from '../src/main/bounded-requests.ts'
 import type { BrokerMethods } from '../src/main/broker/broker.ts'
 
 /** One text, however often it is given. */
@@ -9,13 +9,13 @@ const LONG = 'a'.repeat(60 * 1024 * 1024)
 function ground() {
   const begun: ((value: Json) => void)[] = []
   const write = (): Promise<Json> => new Promise((end) => void begun.push(end))
-  const names = ['fs.write', 'fs.edit', 'state.write', 'session.write', 'shell.run'] as const
+  const names = ['fs.write', 'fs.read', 'state.write', 'interact', 'log'] as const
   const methods = Object.fromEntries(names.map((name) => [name, write])) as unknown as BrokerMethods
-  return { begun, methods: boundedWrites(methods) }
+  return { begun, methods: boundedRequests(methods) }
 }
 
-describe('what a compartment has on its way to be written', () => {
-  it('is held up to a bound, whichever method takes it, and made room for when it is written', async () => {
+describe('what the host holds of a compartment until it has answered', () => {
+  it('is held up to a bound, whichever method takes it, and made room for when it is answered', async () => {
     const { begun, methods } = ground()
     const first = methods['fs.write']('call', 'one', 'text', LONG)
     void methods['state.write']('call', { deep: [LONG] })
@@ -33,9 +33,19 @@ describe('what a compartment has on its way to be written', () => {
     expect(begun.length).toBe(1)
   })
 
-  it('does not count for methods that write nothing', () => {
+  it.each(['fs.read', 'interact'] as const)('is bounded also where only %s waits, with more than it has any use for', async (name) => {
     const { begun, methods } = ground()
-    for (let count = 0; count < 4; count++) void methods['shell.run']('call', LONG)
-    expect(begun.length).toBe(4)
+    void methods[name]('call', 'path', 'text', {}, LONG)
+    void methods[name]('call', { kind: 'Ask', prompt: 'x', more: LONG })
+    await expect(methods[name]('call', LONG)).rejects.toMatchObject({ code: 'ResourceBusy' })
+    expect(begun.length).toBe(2)
+  })
+
+  it('does not count where it is short, or answered at once', () => {
+    const { begun, methods } = ground()
+    for (let count = 0; count < 3; count++) void methods['log']('call', LONG)
+    void methods['fs.write']('call', 'one', 'text', [LONG, LONG])
+    void methods['fs.write']('call', 'two', 'text', 'short')
+    expect(begun.length).toBe(5)
   })
 })
