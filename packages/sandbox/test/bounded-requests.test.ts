@@ -33,7 +33,7 @@ describe('what the host holds of a compartment until it has answered', () => {
     expect(begun.length).toBe(1)
   })
 
-  it.each(['fs.read', 'interact'] as const)('is bounded also where only %s waits, with more than it has any use for', async (name) => {
+  it.each(['fs.read', 'interact'] as const)('is bounded also where %s waits, with more than it has a use for', async (name) => {
     const { begun, methods } = ground()
     void methods[name]('call', 'path', 'text', {}, LONG)
     void methods[name]('call', { kind: 'Ask', prompt: 'x', more: LONG })

@@ -11,8 +11,8 @@ const SHORT_CHARS = 4_096
 type Answer = (callId: unknown, ...args: readonly Json[]) => Promise<Json>
 
 /**
- * The methods of a broker, with a bound on what the host holds of a compartment until it is answered: what is being written, waits
- * for its turn, or for a person. Those without a power answer at once.
+ * The methods of a broker, with a bound on what the host holds of a compartment until it is answered: what is being written, or
+ * waits for its turn, or for a person. Those without a power answer at once.
  */
 export function boundedRequests(methods: BrokerMethods): BrokerMethods {
   let held = 0

@@ -129,10 +129,9 @@ describe('a layer counts as absent, with its reason, when', () => {
 describe('nothing is concluded, and it is tried again, when', () => {
   it('a program says that the system has no room for it now', async () => {
     const once = join(await temporaryFolder(), 'tried')
-    const folder = await folderOf({
-      bwrap: `[ -e '${once}' ] || { : > '${once}'; echo 'bwrap: Creating new namespace failed: Resource temporarily unavailable' >&2; exit 1; }
-        exec '${found('bwrap')}' "$@"`,
-    })
+    const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
+    const fails = `{ : > '${once}'; echo '${words}' >&2; exit 1; }`
+    const folder = await folderOf({ bwrap: `[ -e '${once}' ] || ${fails}; exec '${found('bwrap')}' "$@"` })
     const { code, message } = await refusal(probe({ folders: [folder] }))
     expect([code, message]).toEqual(['NoPlaceFree', expect.stringContaining('Resource temporarily unavailable')])
     expect((await probe({ folders: [folder] })).bubblewrap.active).toBe(here.bubblewrap.active)
@@ -140,14 +139,16 @@ describe('nothing is concluded, and it is tried again, when', () => {
 
   it.each([
     ['Node does not start, for lack of a thread or of memory', 'kill -ABRT $$'],
-    ['a hull ends without a word, and so does one without walls', `case "$*" in *sharedObjects*) exec '${process.execPath}' "$@";; esac; kill -ABRT $$`],
+    ['a hull ends without a word, and so does one without walls',
+      `case "$*" in *sharedObjects*) exec '${process.execPath}' "$@";; esac; kill -ABRT $$`],
   ])('%s', async (_, script) => {
     const folder = await folderOf({ node: script })
     expect(await codeOf(probe({ node: join(folder, 'node') }))).toBe('NoPlaceFree')
   })
 
   it('the host has no descriptors left at that moment', async () => {
-    const { stdout, stderr } = spawnSync('/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${CROWDED}'`], { encoding: 'utf8' })
+    const script = `ulimit -n 512; exec '${process.execPath}' --no-warnings '${CROWDED}'`
+    const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual({
       limits: 'EMFILE', crowded: 'NoPlaceFree', later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active],

@@ -52,6 +52,24 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     expect(await Promise.race([session.ended, Promise.resolve('running')])).toBe('running')
   })
 
+  it('goes on with those it has while there is no place for another', async () => {
+    const sandbox = pooled({ most: { hulls: 2, threads: 2 }, spares: { process: 0, thread: 0 } })
+    const request = spread(2)
+    const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 4_000 } })
+    expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
+    const other = await sandbox.open(requestOf({ placement, source: NUMBERED }))
+    const busy = [session, other].map((one) => codeOf(one.call(invocation({ wait: true }))))
+    expect(typeof await session.call(invocation())).toBe('number')
+    expect(sandbox.census()[placement].inLine).toBe(1)
+    await expect.poll(() => sandbox.census()[placement].inLine, { timeout: 30_000 }).toBe(0)
+    expect(typeof await session.call(invocation())).toBe('number')
+    expect(session.inFlight).toBe(1)
+    await other.close()
+    await expect.poll(async () => new Set(await Promise.all([1, 2, 3].map(() => session.call(invocation())))).size).toBe(2)
+    await session.close()
+    expect(await Promise.all(busy)).toEqual(['CompartmentKilled', 'CompartmentKilled'])
+  })
+
   it('ends when they die one after the other and none answers', async () => {
     const sandbox = pooled()
     const session = await sandbox.open(spread(2))

@@ -7,8 +7,10 @@ import { ShellGround } from './shell-ground.ts'
 
 const ground = new ShellGround()
 afterAll(() => ground.clear())
-const wall = (): Wall =>
-  new Wall({ workspace: ground.workspace, executables: new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([])), home: undefined })
+const wall = (): Wall => {
+  const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
+  return new Wall({ workspace: ground.workspace, executables, home: undefined })
+}
 
 it('that does not work here is none', async () => {
   ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')

@@ -8,7 +8,10 @@ const OPTIONS = 100
 /** Questions to a person, as the few kinds a tool may raise; each is rebuilt from its known fields. */
 export function interactCapability(services: CompartmentServices): Capabilities {
   return {
-    interact: (call, args) => askPerson(services, { callId: call.hostCallId ?? call.callId, signal: call.signal, turn: call }, args[0]),
+    interact(call, args) {
+      const { callId, hostCallId, signal } = call
+      return askPerson(services, { callId: hostCallId ?? callId, signal, turn: call }, args[0])
+    },
   }
 }
 

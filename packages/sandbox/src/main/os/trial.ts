@@ -27,7 +27,7 @@ export interface Complaint {
 const inWords = (words: string): Complaint => ({ why: oneLine(words), blames: saysNoRoom(words) ? 'system' : 'layers' })
 const silent = (why: string): Complaint => ({ why, blames: 'unknown' })
 
-/** Starts a hull that only proves itself under these layers. Returns why they do not work, if so. Rejects when it cannot be started. */
+/** Starts a hull that only proves itself under these layers. Returns why they do not work, if so. Rejects when nothing starts. */
 export async function tryLayers(node: string, layers: OsLayers, patienceMs: number): Promise<Complaint | undefined> {
   const child = spawnHull(node, ARGS, layers, { memoryMb: MEMORY_MB })
   if (child.pid === undefined) return new Promise((resolve) => child.once('error', ({ message }) => resolve(inWords(message))))

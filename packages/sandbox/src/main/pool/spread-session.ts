@@ -18,8 +18,8 @@ interface Member {
 
 /**
  * One extension that keeps nothing between calls, in several compartments. One that dies takes its own calls with it and is
- * replaced by the next call. When as many have died in a row as there are, without a single call answered, all of it ends:
- * whoever owns the session decides about another try.
+ * replaced by the next call that finds a place for it. When as many have died in a row as there are, without a single call
+ * answered, all of it ends: whoever owns the session decides about another try.
  */
 export class SpreadSession implements RestingSession {
   readonly id: string
@@ -135,6 +135,8 @@ export class SpreadSession implements RestingSession {
       this.#over.signal.throwIfAborted()
     } catch (thrown) {
       const error = BulkheadError.from(thrown, 'CompartmentStartFailed')
+      // Those that are there go on with fewer; the next call asks for a place again.
+      if (session === undefined && error.code === 'NoPlaceFree' && this.#members.some((one) => one.session)) throw error
       void this.#finish({ kind: 'failed', error }, error)
       await session?.close(error)
       throw this.#over.signal.reason

@@ -49,7 +49,7 @@ export async function probeFolding(
 }
 
 async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<boolean> {
-  // What cannot be listed has no names to ask about. What cannot for now is not answered by the folder above, which may fold otherwise.
+  // What cannot be listed has no names to ask about. While it cannot, the folder above, which may fold otherwise, is no answer.
   const names = await disk.names(folder).catch((error: unknown) => {
     if (isNoRoom(error)) throw error
     return []

@@ -1,3 +1,4 @@
+import type { ExecFileException } from 'node:child_process'
 import { execFile } from 'node:child_process'
 import { isNoRoom, saysNoRoom } from '../../os/no-room.ts'
 import type { Argv } from './launcher.ts'
@@ -6,12 +7,12 @@ import { startFault } from './start-fault.ts'
 const PATIENCE_MS = 10_000
 
 /**
- * Whether a program does what it is called for, found out by calling it. Rejects with ResourceBusy when the system has no room for
- * it, or no time: then it is not known, and must not be taken for a no.
+ * Whether a program does what it is called for, found out by calling it. Rejects with ResourceBusy when the system has no room
+ * for it, or no time: then it is not known, and must not be taken for a no.
  */
 export function succeeds([file = '', ...args]: Argv): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const answer = (error: Error | null, _stdout: string, stderr: string): void => {
+    const answer = (error: ExecFileException | null, _stdout: string, stderr: string): void => {
       const isUnknown = error !== null && (isNoRoom(error) || saysNoRoom(stderr) || wasEnded(error))
       if (isUnknown) reject(startFault(isNoRoom(error) ? error : { code: 'EAGAIN' }))
       else resolve(error === null)
@@ -24,4 +25,5 @@ export function succeeds([file = '', ...args]: Argv): Promise<boolean> {
   })
 }
 
-const wasEnded = (error: Error): boolean => typeof (error as { readonly signal?: unknown }).signal === 'string'
+/** When it was late or memory was short. Other signals tell that it cannot do here what it is for. */
+const wasEnded = ({ signal }: { readonly signal?: unknown }): boolean => signal === 'SIGKILL' || signal === 'SIGABRT'

@@ -58,7 +58,7 @@ export class Launcher {
     this.#options = options
   }
 
-  /** Contract: rejects with CapabilityUnavailable when limits were asked for that cannot be set here, with ResourceBusy for now. */
+  /** Contract: rejects with CapabilityUnavailable when limits were asked for that cannot be set, with ResourceBusy for now. */
   async prepare(): Promise<(command: Argv) => Argv> {
     this.#prefixes ??= this.#find().catch((error: unknown) => {
       this.#prefixes = undefined

@@ -19,7 +19,7 @@ const LOOK_MS = 100
 /** After SIGKILL a process ends at once, but for one that waits for a dead disk. */
 const GIVE_UP_MS = 5_000
 
-/** Where the first process of a run cannot be looked at, as in a host without descriptors, the others are known by their marker. */
+/** Where the first process of a run cannot be looked at, as without descriptors, the others are known by their marker. */
 const NOBODY: ProcessRow = { pid: -1, parent: -1, group: -1, session: -1, started: 0, ended: true }
 
 const STREAMS: readonly StreamName[] = ['stdout', 'stderr']

@@ -32,7 +32,7 @@ export class Wall {
     this.#options = options
   }
 
-  /** What stands before a command; nothing where there is no such sandbox. Rejects with ResourceBusy when that is not known for now. */
+  /** What stands before a command; nothing where there is no such sandbox. Rejects with ResourceBusy while that is not known. */
   prefix(kind: WallKind): Promise<Argv> {
     const known = this.#prefixes.get(kind)
     if (known !== undefined) return known

@@ -93,8 +93,10 @@ async function proved(handle: FileHandle, path: string, judge?: (file: Stats) =>
   }
 }
 
-const severalNames = (path: string): BulkheadError =>
-  new BulkheadError('CapabilityDenied', `"${path}" is a file of several names, and is not written to by a redirection. Name a file that has no other name.`)
+const severalNames = (path: string): BulkheadError => new BulkheadError(
+  'CapabilityDenied',
+  `"${path}" is a file of several names, and is not written to by a redirection. Name a file that has no other name.`,
+)
 
 const inputKey = (path: string): string => `< ${path}`
 const outputKey = ({ path, append }: Extract<StageTarget, object>): string => `${append ? '>>' : '>'} ${path}`
