@@ -2,6 +2,7 @@ import type {
   ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
 } from '@bulkhead/contract'
 import { ProjectApprovals } from './approvals/project-approvals.ts'
+import { foreignNames } from './configuration/foreign-names.ts'
 import { settlesWithin } from './waiting/bounded-wait.ts'
 import type { EventBus } from './events.ts'
 import type { Starter } from './lifecycle/extension-parts.ts'
@@ -110,7 +111,9 @@ export class Workspace {
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    return [...this.reloader.diagnostics, ...this.context.registry.diagnostics]
+    const { registry } = this.context
+    const foreign = foreignNames(this.settings.layers, (name) => registry.view.listing(name) !== undefined)
+    return [...this.reloader.diagnostics, ...registry.diagnostics, ...foreign]
   }
 
   /** Stops everything that runs here, dependents first. */

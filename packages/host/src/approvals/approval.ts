@@ -34,7 +34,7 @@ export interface ApprovalEnd {
 export interface Approval extends ApprovalGrant {
   readonly status: 'standing' | ApprovalEnd['how']
   readonly ended: ApprovalEnd | null
-  /** Calls that ran because of it. */
+  /** Calls that it let through. */
   readonly uses: number
   readonly lastUsedAt: string | null
 }

@@ -12,7 +12,7 @@ export class Settings {
   /** Rules of every layer, in the order of their scopes. */
   readonly rules: readonly ScopedRule[]
   readonly approvalTerms: ApprovalTerms
-  readonly #layers: readonly LayerConfig[]
+  readonly layers: readonly LayerConfig[]
   #commandSafety: { readonly wanted: CommandSafety | undefined } | undefined
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
@@ -20,7 +20,7 @@ export class Settings {
 
   constructor({ merged, layers }: ResolvedConfig) {
     this.file = merged
-    this.#layers = layers
+    this.layers = layers
     this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
     this.approvalTerms = approvalTerms(layers)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
@@ -30,7 +30,7 @@ export class Settings {
 
   /** Throws ConfigInvalid for a pattern that cannot be compiled. */
   get commandSafety(): CommandSafety | undefined {
-    this.#commandSafety ??= { wanted: commandSafetyOf(this.#layers) }
+    this.#commandSafety ??= { wanted: commandSafetyOf(this.layers) }
     return this.#commandSafety.wanted
   }
 

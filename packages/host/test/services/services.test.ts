@@ -21,12 +21,12 @@ test('what an extension logs becomes an event, with the call it belongs to', asy
 
 test('variables are looked up by declared name alone, when the extension starts', async () => {
   const asked: string[] = []
-  const world = createWorld({ extensions: [{ env: ['TOKEN'] }], env: (name) => { asked.push(name); return 'value' } })
+  const world = createWorld({ extensions: [{ env: ['HARBOUR'] }], env: (name) => { asked.push(name); return 'value' } })
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(asked).toEqual([])
   await session.call({ id: 'c1', name: 'echo', arguments: {} })
-  expect(asked).toEqual(['TOKEN'])
-  expect(world.compartment().request.services.env).toEqual(new Map([['TOKEN', 'value']]))
+  expect(asked).toEqual(['HARBOUR'])
+  expect(world.compartment().request.services.env).toEqual(new Map([['HARBOUR', 'value']]))
 })
 
 test('secrets go to the broker with where they may be used, and nowhere else', async () => {

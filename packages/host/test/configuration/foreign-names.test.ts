@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { createWorld } from '../twin/world.ts'
+
+const TOOLS = { read: { mode: 'read' as const, gated: false }, search: {}, ship_track: {} }
+
+test('a name that others have for a tool is pointed out wherever the configuration uses it', () => {
+  const { host } = createWorld({
+    extensions: [{ layer: 'bundled', tools: TOOLS }],
+    config: {
+      mode: 'allowlist',
+      rules: [{ permission: 'read_file', pattern: '*', action: 'deny' }, { permission: 'mcp:ship.track', pattern: '*', action: 'deny' }],
+      tools: { read_file: { enabled: false } }, allowlist: ['read_file:docs/*'], roles: { allow_read_file: false },
+    },
+  })
+  expect(host.diagnostics.map(({ severity, code, path, cure }) => `${severity} ${code} ${path} ${cure}`)).toEqual([
+    'warning ConfigInvalid /rules/0/permission Name "read".',
+    'warning ConfigInvalid /rules/1/permission Name "ship_track".',
+    'warning ConfigInvalid /tools/read_file Name "read".',
+    'warning ConfigInvalid /allowlist/0 Name "read".',
+    'warning ConfigInvalid /roles/allow_read_file Name "read".',
+  ])
+})
+
+test('names of tools, of capabilities, and of what may come one day are left alone', () => {
+  const { host } = createWorld({
+    extensions: [{ layer: 'bundled', tools: TOOLS }],
+    config: {
+      rules: ['read', 'search', 're*', 'fs.write', '*', 'later', 'mcp:ship.track:mcp:ship.track'].map((permission) => ({ permission, pattern: '*', action: 'ask' as const })),
+      tools: { search: { timeoutMs: 1_000 }, later: {} }, roles: { allow_read: true, allow_read_reviewer: false },
+    },
+  })
+  expect(host.diagnostics).toEqual([])
+})
