@@ -57,6 +57,8 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     const request = spread(2)
     const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 4_000 } })
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
+    // Else it would be asked for the place of the one that is left.
+    await expect.poll(() => sandbox.census()[placement].used).toBe(1)
     const other = await sandbox.open(requestOf({ placement, source: NUMBERED }))
     const busy = [session, other].map((one) => codeOf(one.call(invocation({ wait: true }))))
     expect(typeof await session.call(invocation())).toBe('number')
