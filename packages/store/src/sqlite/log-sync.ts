@@ -1,4 +1,10 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { close, fdatasync, open } from 'node:fs'
+import { promisify } from 'node:util'
+
+// Descriptors: Node ends the process when a FileHandle is collected, as that of a store would be which somebody forgot to close.
+const opened = promisify(open)
+const synced = promisify(fdatasync)
+const closed = promisify(close)
 
 /**
  * Waits for the disk without keeping the thread: SQLite itself would, with each commit. The write-ahead log holds all that was
@@ -7,7 +13,7 @@ import { open, type FileHandle } from 'node:fs/promises'
  */
 export class LogSync {
   readonly #log: string
-  #handle: Promise<FileHandle> | undefined
+  #descriptor: Promise<number> | undefined
 
   constructor(file: string) {
     this.#log = `${file}-wal`
@@ -15,16 +21,17 @@ export class LogSync {
 
   /** Resolves when everything committed so far would survive a loss of power. */
   async sync(): Promise<void> {
-    this.#handle ??= open(this.#log, 'r+')
-    this.#handle.catch(() => {
-      this.#handle = undefined
+    this.#descriptor ??= opened(this.#log, 'r+')
+    this.#descriptor.catch(() => {
+      this.#descriptor = undefined
     })
-    await (await this.#handle).datasync()
+    await synced(await this.#descriptor)
   }
 
+  /** Contract: when no sync is under way. */
   async close(): Promise<void> {
-    const handle = await this.#handle?.catch(() => undefined)
-    this.#handle = undefined
-    await handle?.close()
+    const descriptor = await this.#descriptor?.catch(() => undefined)
+    this.#descriptor = undefined
+    if (descriptor !== undefined) await closed(descriptor)
   }
 }

@@ -1,0 +1,13 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { StoreFolder } from './store-folder.ts'
+
+const FORGETS = fileURLToPath(new URL('./fixtures/forgotten-store.ts', import.meta.url))
+
+it('a store that nobody closed does not end the process when its memory is given back', async () => {
+  await using folder = new StoreFolder()
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', '--no-warnings', FORGETS, folder.file])
+  expect(stdout).toBe('alive')
+})
