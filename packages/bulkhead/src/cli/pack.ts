@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { INTEGRITY_FILE } from '@bulkhead/loader'
 import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
@@ -8,6 +8,7 @@ import { readExtensionFolder } from './extension-folder.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { extensionJson, extensionLines } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
+import { replaceFile } from './replace-file.ts'
 import { UsageError } from './usage-error.ts'
 
 export const pack: Command = {
@@ -41,18 +42,6 @@ module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead
       return 0
     })
   },
-}
-
-/** A full disk must not leave half a package under its name. */
-function replaceFile(path: string, content: string | Uint8Array): void {
-  const temporary = `${path}.${crypto.randomUUID()}.tmp`
-  try {
-    writeFileSync(temporary, content, { flag: 'wx' })
-    renameSync(temporary, path)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw error
-  }
 }
 
 function write(work: () => void, path: string): void {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BulkheadError, makeFolder, messageOf, type Json } from '@bulkhead/contract'
 import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@bulkhead/loader'
@@ -7,6 +7,7 @@ import { loaderOptions, TRUST_ROOT_FILE } from '../loader-options.ts'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
+import { replaceFile } from './replace-file.ts'
 import { UsageError } from './usage-error.ts'
 
 export const trustRoot: Command = {
@@ -60,13 +61,10 @@ function read(path: string): string {
 }
 
 function replace(path: string, root: Json): void {
-  const temporary = `${path}.${crypto.randomUUID()}.tmp`
   try {
     makeFolder(dirname(path), { mkdirSync, statSync, dirname })
-    writeFileSync(temporary, JSON.stringify(root, null, 2) + '\n', { flag: 'wx' })
-    renameSync(temporary, path)
+    replaceFile(path, JSON.stringify(root, null, 2) + '\n')
   } catch (error) {
-    rmSync(temporary, { force: true })
     throw new BulkheadError('InstallFailed', `${path} could not be written: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -1,4 +1,4 @@
-import type { Diagnostic, LayerConfig } from '@bulkhead/contract'
+import { pointerStep, type Diagnostic, type LayerConfig } from '@bulkhead/contract'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
 
 /**
@@ -24,13 +24,11 @@ interface Named {
 function namesIn({ rules = [], tools = {}, allowlist = [], roles = {} }: LayerConfig['config']): readonly Named[] {
   return [
     ...rules.map(({ permission }, index) => ({ name: permission, path: `/rules/${index}/permission` })).filter(({ name }) => !SOURCE.test(name)),
-    ...Object.keys(tools).map((name) => ({ name, path: `/tools/${pointer(name)}` })),
+    ...Object.keys(tools).map((name) => ({ name, path: `/tools${pointerStep(name)}` })),
     ...allowlist.map((entry, index) => ({ name: entry.replace(/:.*$/s, ''), path: `/allowlist/${index}` })),
-    ...Object.keys(roles).map((flag) => ({ name: flag.replace(/^allow_/, ''), path: `/roles/${pointer(flag)}` })),
+    ...Object.keys(roles).map((flag) => ({ name: flag.replace(/^allow_/, ''), path: `/roles${pointerStep(flag)}` })),
   ]
 }
 
 /** A rule may name a tool of a server by where it comes from. */
 const SOURCE = /^(?:mcp|openapi):[^:]+:/
-
-const pointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,11 +1,12 @@
-import { eventFields, Refusal, type AuthorizedCall, type ValidatedCall } from '../call.ts'
+import { eventFields, type AuthorizedCall, type Refusal, type ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Word } from '../interaction/interactions.ts'
 import { AnsweredMeanwhile } from '../permissions/answered-meanwhile.ts'
 import { approvalRequest } from '../permissions/approval-request.ts'
 import type { CallMeaning } from '../permissions/call-meaning.ts'
+import { refuse } from '../permissions/refuse.ts'
 import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
-import { allow, deny, headless, refusalOf, type Verdict } from '../permissions/verdict.ts'
+import { allow, deny, headless, type Verdict } from '../permissions/verdict.ts'
 import { permitsIn, stageGrant } from '../permissions/state-machine/stage-gate.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
 
@@ -92,11 +93,4 @@ function permit(call: ValidatedCall, host: HostContext, verdict: Verdict, ruling
   }
   if (!call.session.policy.isStaged) return call.permit({ stage, source, reason, approvalKey })
   return call.permit({ stage, source, reason, approvalKey, permits: permitsIn(verdicts) })
-}
-
-function refuse(call: ValidatedCall, host: HostContext, verdict: Verdict, approvalKey: string): Refusal {
-  const { stage, source, reason } = verdict
-  const decided = { decision: 'deny', stage, source, reason, approvalKey, args: call.args } as const
-  host.events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), ...decided })
-  return new Refusal(refusalOf(verdict, call.tool.name))
 }

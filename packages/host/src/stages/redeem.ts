@@ -1,12 +1,14 @@
-import { eventFields, Refusal, type AuthorizedCall } from '../call.ts'
+import type { AuthorizedCall, Refusal } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
-import { deny, refusalOf, type Verdict } from '../permissions/verdict.ts'
+import { refuse } from '../permissions/refuse.ts'
+import { deny } from '../permissions/verdict.ts'
 
 /** What a stage of a state machine permitted runs in that stage or not at all: it may have ended since the call was decided. */
 export function redeemPermits(call: AuthorizedCall, host: HostContext): Refusal | undefined {
-  for (const permit of call.decision.permits ?? []) {
+  const { permits = [], approvalKey } = call.decision
+  for (const permit of permits) {
     const why = permit.redeem(call)
-    if (why !== undefined) return refuse(call, host, deny('state-machine', 'ApprovalDenied', `stage ${permit.stage}`, why))
+    if (why !== undefined) return refuse(call, host, deny('state-machine', 'ApprovalDenied', `stage ${permit.stage}`, why), approvalKey)
   }
   return undefined
 }
@@ -16,14 +18,6 @@ export async function redeemApprovals(call: AuthorizedCall, host: HostContext): 
   const { approvals = [], session } = call
   if (session.approvals.isStale(approvals)) await session.approvals.refresh()
   if (!approvals.some(({ isRevoked }) => isRevoked)) return undefined
-  return refuse(call, host, deny('approval', 'ApprovalDenied', 'approval', 'what it was approved by was revoked before it began'))
-}
-
-function refuse(call: AuthorizedCall, host: HostContext, verdict: Verdict): Refusal {
-  const { stage, source, reason } = verdict
-  const { approvalKey } = call.decision
-  host.events.emit({
-    type: 'ToolInvocationDecided', ...eventFields(call), decision: 'deny', stage, source, reason, approvalKey, args: call.args,
-  })
-  return new Refusal(refusalOf(verdict, call.tool.name))
+  const revoked = deny('approval', 'ApprovalDenied', 'approval', 'what it was approved by was revoked before it began')
+  return refuse(call, host, revoked, call.decision.approvalKey)
 }
