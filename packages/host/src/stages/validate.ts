@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, copyJson, isJsonObject, type JsonLimits } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, copyJson, isJsonObject, parseJson, type Json, type JsonLimits } from '@bulkhead/contract'
 import { Refusal, type ResolvedCall, type ValidatedCall } from '../call.ts'
 
 const LIMITS: JsonLimits = {
@@ -11,10 +11,18 @@ export function validate(call: ResolvedCall, input: unknown = call.words.input):
   const copy = copyJson(input, LIMITS)
   if (!copy.ok) return invalid(tool.name, copy.fault.path, copy.fault.message, copy.fault.code)
   const { value: args, chars } = copy
-  if (!isJsonObject(args)) return invalid(tool.name, '', 'must be an object', 'type')
+  if (!isJsonObject(args)) return invalid(tool.name, '', insteadOfObject(args), 'type')
   const violation = tool.check(args, chars)
   if (violation) return invalid(tool.name, violation.path, violation.message, violation.keyword)
   return call.fix(args, chars)
+}
+
+/** A model that breaks off in the middle of its arguments, and a program that hands them on unread, both leave a text. */
+function insteadOfObject(args: Json): string {
+  if (typeof args !== 'string') return 'must be an object'
+  const parsed = parseJson(args)
+  if (!parsed.ok) return `they are a text that ${parsed.fault.message}`
+  return isJsonObject(parsed.value) ? 'they are a text; hand over the object that it is the JSON of' : 'must be an object'
 }
 
 function invalid(tool: string, path: string, message: string, rule: string): Refusal {

@@ -62,6 +62,15 @@ test.each([null, 1, 'text', true, []].map((value) => [value]))('arguments are an
   expect((await callWith(args)).outcome).toMatchObject({ error: { code: 'InputInvalid', data: { rule: 'type' } } })
 })
 
+test.each<[string, RegExp]>([
+  ['{"city":"Os', /are a text that is not JSON: Unterminated string/],
+  ['{"city":"Oslo"}', /are a text; hand over the object that it is the JSON of\./],
+  ['[]', /must be an object\./],
+])('arguments that are a text are told as one: %s', async (args, message) => {
+  const { outcome } = await callWith(args)
+  expect(outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path: '', rule: 'type' } }, error_text: expect.stringMatching(message) })
+})
+
 test('what was judged is what runs: the caller cannot change it afterwards, nor can a judge', async () => {
   const args = { path: ['a'] }
   const world = createWorld()
