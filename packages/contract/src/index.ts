@@ -23,7 +23,7 @@ export { APPROVAL_ANSWERS, INTERACTION_KINDS, TOOL_INTERACTION_KINDS } from './i
 export type {
   ApprovalAnswer, ApprovalRequest, InteractionEnvelope, InteractionKind, InteractionOption, InteractionRequest, InteractionResponse,
 } from './interaction.ts'
-export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep, type Json, type JsonFault, type JsonLimits, type JsonObject, type ParsedJson } from './json.ts'
+export { atPointer, canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep, type Json, type JsonFault, type JsonLimits, type JsonObject, type ParsedJson } from './json.ts'
 export { copyJson, type CopiedJson } from './json-copy.ts'
 export { COMMON_CONFIG_PROPERTIES, withCommonConfig } from './json-schema.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState, type LifecyclePhase, type LifecycleSignal, type LifecycleState } from './lifecycle.ts'

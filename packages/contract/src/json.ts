@@ -26,6 +26,9 @@ export interface JsonFault {
 
 export const pointerStep = (key: string | number): string => '/' + String(key).replaceAll('~', '~0').replaceAll('/', '~1')
 
+/** Where in a value, to stand behind what names it; nothing for the whole of it. */
+export const atPointer = (path: string): string => path === '' ? '' : ` at "${path}"`
+
 /**
  * Why a value is not JSON that may cross a boundary, or undefined when it is. Contract: never throws, reads each
  * property once, runs in time bounded by `limits`, and looks at own properties only.

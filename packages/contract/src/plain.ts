@@ -5,7 +5,7 @@
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
 export { closeNames, meantNames } from './close-names.ts'
 export { ERRORS, givesAdvice, type ErrorCode } from './errors.ts'
-export { canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep, type Json, type JsonObject } from './json.ts'
+export { atPointer, canonicalJson, findJsonFault, isJsonObject, JSON_LIMITS, parseJson, pointerStep, type Json, type JsonObject } from './json.ts'
 export { makeFolder } from './make-folder.ts'
 export { HEADER_NAME_PATTERN } from './names.ts'
 export { forms, requireOptions, type OptionForms } from './options.ts'

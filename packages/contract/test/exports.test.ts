@@ -13,7 +13,7 @@ describe('what others may import', () => {
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
       'POWERS', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SCHEMA_FORMATS', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
-      'VALIDATION_STAGES', 'WIRE_LIMITS', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
+      'VALIDATION_STAGES', 'WIRE_LIMITS', 'atPointer', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
@@ -29,7 +29,7 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'HEADER_NAME_PATTERN', 'JSON_LIMITS', 'SCHEMA_FORMATS', 'STORE_COLLECTIONS', 'auditRecord', 'canonicalJson', 'closeNames', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
+      'BulkheadError', 'ERRORS', 'HEADER_NAME_PATTERN', 'JSON_LIMITS', 'SCHEMA_FORMATS', 'STORE_COLLECTIONS', 'atPointer', 'auditRecord', 'canonicalJson', 'closeNames', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
       'makeFolder', 'meantNames', 'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, findJsonFault, isJsonObject, parseJson, pointerStep, type Json } from '../src/json.ts'
+import { atPointer, canonicalJson, findJsonFault, isJsonObject, parseJson, pointerStep, type Json } from '../src/json.ts'
 import { anyJson } from './samples/json.ts'
 
 const nested = (depth: number): unknown => depth === 0 ? 1 : [nested(depth - 1)]
@@ -180,4 +180,8 @@ describe('canonical text', () => {
 
 it('writes steps of a JSON Pointer', () => {
   expect([pointerStep('a'), pointerStep(3), pointerStep('~/')]).toEqual(['/a', '/3', '/~0~1'])
+})
+
+it('says where in a value something is, and nothing of the whole of it', () => {
+  expect([atPointer('/a/3'), atPointer('')]).toEqual([' at "/a/3"', ''])
 })

@@ -19,7 +19,7 @@ describe('what an extension gives away', () => {
     ['a function', { f: () => 1 }, '"/f" is a function'],
     ['a map', { m: new Map() }, '"/m" is an instance of a class'],
     ['a number that is none', [Number.NaN], '"/0" is NaN'],
-    ['a bigint', 1n, '"" is a bigint'],
+    ['a bigint', 1n, 'The value itself is a bigint'],
     ['a cycle', cycle, '"/self" contains itself'],
     ['a key __proto__', JSON.parse('{"a":{"__proto__":1}}'), '"/a" has the key __proto__'],
     ['an accessor that throws', { get x() { throw new Error('no') } }, 'could not be read'],

@@ -1,10 +1,10 @@
-import { JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type BulkheadError, type Json } from '@bulkhead/contract/plain'
+import { atPointer, JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type BulkheadError, type Json } from '@bulkhead/contract/plain'
 import { storeFault } from './store-fault.ts'
 
 /** A value as it is kept. Contract: what this returns, `readRecord` can read. */
 export function writeRecord(value: Json): string {
   const fault = findJsonFault(value)
-  if (fault) throw refused(`at "${fault.path}", ${fault.message}`)
+  if (fault) throw refused(`what it holds${atPointer(fault.path)} ${fault.message}`)
   return checkLength(canonicalJson(value))
 }
 

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, withCommonConfig, type CompartmentTool,
+  atPointer, BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, withCommonConfig, type CompartmentTool,
   type Diagnostic, type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet,
   type VariableValues,
 } from '@bulkhead/contract'
@@ -81,7 +81,7 @@ function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, co
   const check = located('/configSchema', () => validators.compile(withCommonConfig(configSchema)))
   const fault = check(config)
   if (!fault) return
-  const message = `The configuration of "${id}" at "${fault.path}" ${fault.message}.`
+  const message = `The configuration of "${id}"${atPointer(fault.path)} ${fault.message}.`
   throw new BulkheadError('ConfigSchemaViolation', message, { data: { path: fault.path } })
 }
 

@@ -1,4 +1,4 @@
-import { BulkheadError, findJsonFault, type ExtensionDescriptor, type Json, type SessionAccess } from '@bulkhead/contract'
+import { atPointer, BulkheadError, findJsonFault, type ExtensionDescriptor, type Json, type SessionAccess } from '@bulkhead/contract'
 import type { SessionScope } from '../sessions/session-scope.ts'
 import type { RunningCalls } from '../calls/running-calls.ts'
 
@@ -31,8 +31,8 @@ export function sessionMemory({ descriptor: { id, layer }, running }: MemorySour
       const fault = findJsonFault(data)
       const isTooLong = fault === undefined && JSON.stringify(data).length > MAX_CHARS
       if (fault || isTooLong) {
-        const why = fault ? `at "${fault.path}" ${fault.message}` : `is longer than ${MAX_CHARS} characters`
-        throw new BulkheadError('StateInvalid', `What "${id}" keeps for its session ${why}.`)
+        const why = fault ? `${atPointer(fault.path)} ${fault.message}` : ` is longer than ${MAX_CHARS} characters`
+        throw new BulkheadError('StateInvalid', `What "${id}" keeps for its session${why}.`)
       }
       const memory = kept.get(session) ?? new Map<string, Json>()
       kept.set(session, memory.set(key, structuredClone(data)))

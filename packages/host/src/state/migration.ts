@@ -1,5 +1,5 @@
 import {
-  BulkheadError, findJsonFault, isJsonObject, messageOf, untilAborted, type Clock, type Json, type StateSlot, type StoredState,
+  atPointer, BulkheadError, findJsonFault, isJsonObject, messageOf, untilAborted, type Clock, type Json, type StateSlot, type StoredState,
 } from '@bulkhead/contract'
 import type { SchemaCheck } from '../schema/validators.ts'
 
@@ -33,7 +33,7 @@ export async function migrateSlot(stored: StoredState, sources: MigrationSources
     throw failed('migrateState did not return { slotVersion, data } of that version')
   }
   const fault = findJsonFault(data) ?? check(data)
-  if (fault) throw failed(`at "${fault.path}" it ${fault.message}`)
+  if (fault) throw failed(`what it became${atPointer(fault.path)} ${fault.message}`)
   return { slotVersion, data }
 }
 

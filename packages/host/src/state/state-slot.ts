@@ -1,5 +1,5 @@
 import {
-  BulkheadError, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type Store,
+  atPointer, BulkheadError, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type Store,
   type StoredState,
 } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
@@ -37,7 +37,7 @@ export function openSlot(sources: SlotSources): StateAccess {
       const fault = findJsonFault(data) ?? check(data)
       if (fault) {
         const { path, message } = fault
-        throw new BulkheadError('StateInvalid', `The state of "${id}" at "${path}" ${message}.`, { data: { path } })
+        throw new BulkheadError('StateInvalid', `The state of "${id}"${atPointer(path)} ${message}.`, { data: { path } })
       }
       await order.pass(never, async () => {
         // State that this version rejects, or cannot migrate, is not its to write over.

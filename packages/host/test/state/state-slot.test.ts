@@ -43,6 +43,7 @@ test('what breaks the schema is not written', async () => {
   const { read, write } = await opened(store)
   await write({ n: 1 })
   expect(await write({ n: 'one' })).toMatchObject({ error: { code: 'StateInvalid', data: { path: '/n' } } })
+  expect(await write(7)).toMatchObject({ error_text: expect.stringMatching(/^The state of "[^"]+" must be object\./) })
   expect(await read()).toMatchObject({ data: { n: 1 } })
 })
 
@@ -117,7 +118,7 @@ describe('state of another version', () => {
     ['returns another version', () => ({ slotVersion: '3', data: {} }), 'of that version'],
     ['returns no version', (() => ({ n: 1 })) as never, 'of that version'],
     ['returns nothing', (() => undefined) as never, 'of that version'],
-    ['returns what the schema forbids', () => ({ slotVersion: '2', data: 7 }), 'must be object'],
+    ['returns what the schema forbids', () => ({ slotVersion: '2', data: 7 }), 'what it became must be object.'],
   ])('stud: a migration that %s fails the read and leaves the state as it was', async (_, migrateState, why) => {
     const store = await stored()
     const before = await store.list('state')

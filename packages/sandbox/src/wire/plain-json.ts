@@ -27,7 +27,7 @@ export function toPlainJson(value: unknown, limits: PlainLimits): Plain {
     return { ok: true, value: copy.whole(value) }
   } catch (error) {
     if (error instanceof Refusal) return { ok: false, fault: error.fault, message: error.message }
-    return { ok: false, fault: 'malformed', message: `The value at "${copy.place}" could not be read.` }
+    return { ok: false, fault: 'malformed', message: `${copy.place} could not be read.` }
   }
 }
 
@@ -136,15 +136,16 @@ class Copy {
   }
 
   #malformed(what: string): Refusal {
-    return new Refusal('malformed', `The value at "${this.place}" ${what}; only plain JSON data crosses the boundary.`)
+    return new Refusal('malformed', `${this.place} ${what}; only plain JSON data crosses the boundary.`)
   }
 
   #tooLarge(what: string): Refusal {
-    return new Refusal('too large', `The value at "${this.place}" ${what}.`)
+    return new Refusal('too large', `${this.place} ${what}.`)
   }
 }
 
-const placeOf = (keys: readonly (string | number)[]): string => keys.map((key) => `/${key}`).join('')
+const placeOf = (keys: readonly (string | number)[]): string =>
+  keys.length === 0 ? 'The value itself' : `The value at "${keys.map((key) => `/${key}`).join('')}"`
 
 function textBytes(value: Json): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
