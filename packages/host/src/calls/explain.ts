@@ -11,12 +11,14 @@ import { propose, receive, type Proposal } from '../stages/receive.ts'
 import { resolve } from '../stages/resolve.ts'
 import { validate } from '../stages/validate.ts'
 
+export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage | 'budget'
+
 /**
  * One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. `change`: it put other arguments
- * in place, and what follows speaks of those.
+ * in place, and what follows speaks of those. Hooks before the call are asked when it runs and not before: they are named, not heard.
  */
 export interface ExplainedStep {
-  readonly stage: 'receive' | 'resolve' | 'validate' | DecisionStage | 'budget'
+  readonly stage: DecidingStage | 'before-hooks'
   readonly action: RuleAction | 'pass' | 'change'
   readonly source: string
   readonly reason: string
@@ -48,12 +50,12 @@ export interface Explanation {
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
   const raw = propose(proposal, host.clock)
   const chain: ExplainedStep[] = []
-  const pass = (stage: ExplainedStep['stage'], source: string, reason: string) => chain.push({ stage, action: 'pass', source, reason })
-  const refused = (stage: ExplainedStep['stage'], { code, message }: BulkheadError): Explanation => {
+  const pass = (stage: DecidingStage, source: string, reason: string) => chain.push({ stage, action: 'pass', source, reason })
+  const refused = (stage: DecidingStage, { code, message }: BulkheadError): Explanation => {
     chain.push({ stage, action: 'deny', source: code, reason: message })
     return conclude(raw, { decision: 'deny', code, approvalKey: null, approvals: [], chain, remedies: remedies(stage, code) })
   }
-  let stage: ExplainedStep['stage'] = 'receive'
+  let stage: DecidingStage = 'receive'
   try {
     raw.throwIfCancelled()
     const received = receive(raw)
@@ -95,11 +97,19 @@ function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: Explai
       return conclude(call, { decision: 'deny', code: refusal, approvalKey, approvals, chain, remedies: remedies('budget', refusal) })
     }
   }
+  if (decision !== 'deny') chain.push(...stillToCome(call))
   const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
     .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, approvalKey })))]
   const changed = changes.length === 0 ? {} : { arguments: call.args }
   return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
+}
+
+function stillToCome({ session: { hooks } }: ValidatedCall): readonly ExplainedStep[] {
+  const count = hooks.all.filter(({ beforeToolExecution }) => beforeToolExecution !== undefined).length
+  if (count === 0) return []
+  const reason = `${count === 1 ? 'one is' : `${count} are`} asked when the call is about to run, and may still veto it`
+  return [{ stage: 'before-hooks', action: 'pass', source: 'beforeToolExecution', reason }]
 }
 
 /** What it would cost is taken and given back in one step, so that nobody misses it. */

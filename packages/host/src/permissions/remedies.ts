@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '@bulkhead/contract'
-import type { ExplainedStep } from '../calls/explain.ts'
+import type { DecidingStage } from '../calls/explain.ts'
 
 export interface RemedyContext {
   readonly source: string
@@ -10,7 +10,7 @@ export interface RemedyContext {
 const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
 /** What would change what a stage says, each a thing to do. */
-export function remedies(stage: ExplainedStep['stage'], code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
+export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
   const { source, tool, approvalKey } = context
   switch (stage) {
     case 'receive':

@@ -112,6 +112,22 @@ describe('explain', () => {
     expect(await session.explain(call as typeof CALL)).toMatchObject(expected)
   })
 
+  test.each<[SessionOptions, string]>([
+    [{ mode: 'yolo' }, 'pass before-hooks'],
+    [{ approver: new ScriptedApprover('once') }, 'pass before-hooks'],
+    [{ mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] }, ''],
+  ])('hooks that may still veto are named, and not asked: %#', async (options, named) => {
+    let asked = 0
+    const hook = { beforeToolExecution: () => { asked += 1; return false } }
+    const session = await createWorld({ extensions: [{ tools: { echo: { gated: true } } }] }).host.openSession({ ...options, hooks: [hook, {}] })
+    const { chain } = await session.explain(CALL)
+    expect(chain.filter(({ stage }) => stage === 'before-hooks').map(({ action: said, stage }) => `${said} ${stage}`).join()).toBe(named)
+    if (named !== '') expect(chain.at(-1)!.reason).toBe('one is asked when the call is about to run, and may still veto it')
+    expect(asked).toBe(0)
+    session.addHooks(hook)
+    if (named !== '') expect((await session.explain(CALL)).chain.at(-1)!.reason).toMatch(/^2 are asked /)
+  })
+
   test('nothing runs, nothing is told, and nothing is held', async () => {
     let runs = 0
     const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}', execute: (): JsonObject => ({ runs: ++runs }) } } }] })
