@@ -27,7 +27,7 @@ it('a program that has OpenTelemetry gets a span for each call, without asking',
   await session.call({ id: 'c2', name: 'read', arguments: { path: 'none.txt' } })
   await host.close()
   expect(exporter.getFinishedSpans()).toMatchObject([
-    { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c1', 'bulkhead.layer': 'bundled' } },
+    { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c1', 'bulkhead.layer': 'bundled', 'gen_ai.tool.description': expect.stringMatching(/file/) as string } },
     { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c2', 'error.type': 'NotFound' } },
   ])
 })

@@ -1,10 +1,12 @@
-import type { Context, Span, Tracer } from '@opentelemetry/api'
-import type { BulkheadEvent, EventListener, EventOf } from '@bulkhead/contract'
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
+import type { BulkheadEvent, EventListener, EventOf, ToolListing } from '@bulkhead/contract'
 import { callAttributes, endAttributes } from './attributes.ts'
 
 /** The part of a host that is needed: it tells what happens, in the context of whoever made it happen. */
 export interface EventSource {
   on(listener: EventListener): () => void
+  /** What answers to a name, to tell what the tool says of itself. */
+  tool?(name: string): Pick<ToolListing, 'description' | 'extension' | 'version'> | undefined
 }
 
 export interface TraceOptions {
@@ -39,7 +41,7 @@ export function traceTools(source: EventSource, { tracer, within, arguments: wit
   }
   const start = (event: EventOf<'ToolInvocationProposed'>): Span => {
     const { tool, parentCallId } = event
-    const [name, options] = [`execute_tool ${tool}`, { kind: INTERNAL, attributes: callAttributes(event, withArguments) }]
+    const [name, options] = [`execute_tool ${tool}`, { kind: INTERNAL, attributes: { ...callAttributes(event, withArguments), ...descriptionIn(source, event) } }]
     if (parentCallId === undefined) return tracer.startSpan(name, options)
     const parent = spans.get(keyOf({ ...event, callId: parentCallId }))
     if (parent && within) return tracer.startSpan(name, options, within(parent))
@@ -79,6 +81,13 @@ export function traceTools(source: EventSource, { tracer, within, arguments: wit
     for (const span of spans.values()) span.end()
     spans.clear()
   }
+}
+
+/** Of the very tool that was called: a call of a folder that was left, or of an older turn, may be of another. */
+function descriptionIn(source: EventSource, { tool, origin }: EventOf<'ToolInvocationProposed'>): Attributes {
+  const listing = origin === null ? undefined : source.tool?.(tool)
+  const isMeant = listing?.extension === origin?.extension && listing?.version === origin?.version
+  return listing !== undefined && isMeant ? { 'gen_ai.tool.description': listing.description } : {}
 }
 
 const keyOf = ({ sessionId, callId }: CallEvent): string => `${sessionId} ${callId}`

@@ -54,6 +54,18 @@ it('a call is one span below the active one, named and described by the conventi
   expect(span!.attributes).not.toHaveProperty('gen_ai.tool.call.arguments')
 })
 
+it.each([
+  ['what its tool says of itself', { extension: 'weather', version: '1.2.3' }, 'Tells the weather.'],
+  ['nothing of another tool of its name', { extension: 'weather', version: '2.0.0' }, undefined],
+  ['nothing of a tool that is gone', undefined, undefined],
+])('a span has %s', (_, found, description) => {
+  const host = source()
+  traceTools({ ...host, tool: (name) => found && { ...found, description: name === 'forecast' ? 'Tells the weather.' : '' } }, { tracer })
+  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
+  expect(exporter.getFinishedSpans()[0]!.attributes['gen_ai.tool.description']).toBe(description)
+})
+
 it('a call that a tool makes is below the call of that tool, whatever is active there, or linked to it', () => {
   for (const options of [{ within: (span: Span) => trace.setSpan(ROOT_CONTEXT, span) }, {}]) {
     exporter.reset()
