@@ -5,6 +5,7 @@ const INTRODUCTION = `# Limits
 
 What a compartment, a call and a package may use. This page is written from \`packages/contract/src/limits.ts\` by
 \`pnpm generate\`. Whoever meets a limit is told by an error with a code, and \`data.limit\` is the name of a limit of the compartment.
+Only what a model is shown of a result is cut without one: \`metadata.truncated\` says so, and \`output_path\` where the whole is.
 
 ## Of a compartment
 \`limits\` in the configuration sets them for all extensions, \`extensions.<id>.limits\` for one. Memory and processor time of the whole
@@ -30,7 +31,8 @@ const AFTER = `
 |---|---|---|---|
 `
 
-type Row = readonly [most: number, meaning: string, error: ErrorCode]
+/** No error: what is more is cut, and the outcome says so. */
+type Row = readonly [most: number, meaning: string, error?: ErrorCode]
 
 const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   argumentChars: [CALL_LIMITS.argumentChars, 'Arguments of a call, in characters of JSON.', 'InputInvalid'],
@@ -46,6 +48,8 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   approvalKeyBytes: [CALL_LIMITS.approvalKeyBytes, 'An approval key, in bytes.', 'ApprovalKeyInvalid'],
   argumentChanges: [CALL_LIMITS.argumentChanges, 'How often watchdogs and guards may put other arguments in place.', 'ArgumentsUnsettled'],
   subagentDepth: [CALL_LIMITS.subagentDepth, 'How deep sub-agents are nested.', 'SubagentDepthExceeded'],
+  shownBytes: [CALL_LIMITS.shownBytes, 'What of a result is given to a model where its tool does not say `maxOutput`, in bytes.'],
+  shownImages: [CALL_LIMITS.shownImages, 'Images of a result that are given to a model.'],
 }
 
 const PACKAGE: Readonly<Record<keyof typeof MANIFEST_LIMITS, Row>> = {
@@ -58,7 +62,7 @@ const PACKAGE: Readonly<Record<keyof typeof MANIFEST_LIMITS, Row>> = {
 }
 
 const lines = (rows: Readonly<Record<string, Row>>): string => Object.entries(rows)
-  .map(([name, [most, meaning, error]]) => `| \`${name}\` | ${grouped(most)} | ${meaning} | \`${error}\` |\n`).join('')
+  .map(([name, [most, meaning, error]]) => `| \`${name}\` | ${grouped(most)} | ${meaning} | ${error === undefined ? 'cut: `truncated`' : `\`${error}\``} |\n`).join('')
 
 /** Not by the locale of whoever generates. */
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ' ')

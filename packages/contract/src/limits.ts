@@ -47,6 +47,10 @@ export const CALL_LIMITS = {
   subagentDepth: 5,
   /** How often the arguments of one call may be changed by those who judge it. */
   argumentChanges: 4,
+  /** What of one result a model is shown, unless its tool says otherwise by `maxOutput`. */
+  shownBytes: 200 * 1024,
+  /** Each costs a model as much as a page of text, however few bytes it has. */
+  shownImages: 20,
 } as const
 
 /** What a manifest may hold; beyond it the folder is refused unread. */

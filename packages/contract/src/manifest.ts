@@ -39,7 +39,7 @@ export const toolManifest = z.strictObject({
   timeoutMs: z.int().min(1).max(3_600_000).optional().describe('Deadline of a call, in milliseconds.'),
   maxEntries: z.int().min(1).max(100_000).optional()
     .describe('How many entries of each list in a result are given to the model; the rest goes to a file.'),
-  maxOutput: byteSize.optional().describe('What of a result is given to the model; the rest goes to a file.'),
+  maxOutput: byteSize.optional().describe('What of a result is given to the model, 200KB unless given; the rest goes to a file.'),
 })
 
 const cardinality = z.union([

@@ -10,7 +10,7 @@ it('are these numbers', () => {
   expect(CALL_LIMITS).toEqual({
     argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000,
     argumentChanges: 4, attempts: 3,
-    approvalKeyBytes: 1_024, subagentDepth: 5,
+    approvalKeyBytes: 1_024, subagentDepth: 5, shownBytes: 204_800, shownImages: 20,
   })
   expect(MANIFEST_LIMITS).toEqual({
     manifestBytes: 262_144, tools: 128, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216, packageBytes: 67_108_864,

@@ -1,4 +1,4 @@
-import { isJsonObject, type Completion, type Content, type Json, type JsonObject, type OutcomeBody } from '@bulkhead/contract'
+import { CALL_LIMITS, isJsonObject, type Completion, type Content, type Json, type JsonObject, type OutcomeBody } from '@bulkhead/contract'
 
 /** The body as far as it fits, and the whole as text when something was left out. */
 export interface Truncated {
@@ -8,7 +8,8 @@ export interface Truncated {
 
 /**
  * The head of a result: texts are cut between characters, lists and objects after their last whole member, so what is
- * left is still of the tool's form. Images are left alone: half of one is none.
+ * left is still of the tool's form. Images are kept whole, as many as a model is
+ * shown: half of one is none.
  */
 export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infinity): Truncated {
   const shown = body.type === 'output' && maxEntries !== Infinity ? firstEntries(body.data, maxEntries) : undefined
@@ -60,13 +61,15 @@ function truncateProper(body: OutcomeBody, maxBytes: number): Truncated {
   if (body.content === undefined && fits(main, maxBytes)) return { body, whole: undefined }
   const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
   const textBytes = texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
+  const isMany = (body.content?.length ?? 0) - texts.length > CALL_LIMITS.shownImages
   const isLong = !fits(main, maxBytes)
-  if (!isLong && textBytes <= maxBytes) return { body, whole: undefined }
+  if (!isLong && textBytes <= maxBytes && !isMany) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
   const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null
+  const wholes = isMany ? [JSON.stringify(body.content, null, 2)] : textBytes > maxBytes ? texts : []
   return {
     body: body.type === 'output' ? { ...body, ...content, data: head } : { ...body, ...content, error_text: String(head) },
-    whole: [...(textBytes > maxBytes ? texts : []), ...(isLong ? [wholeOf(main, head)] : [])].join('\n'),
+    whole: [...wholes, ...(isLong ? [wholeOf(main, head)] : [])].join('\n'),
   }
 }
 
@@ -180,8 +183,9 @@ function take(room: Room, bytes: number): boolean {
 
 function headOfContent(content: readonly Content[], maxBytes: number): readonly Content[] {
   const room = { left: maxBytes }
+  let images = 0
   return content.flatMap((part): readonly Content[] => {
-    if (part.type !== 'text') return [part]
+    if (part.type !== 'text') return ++images > CALL_LIMITS.shownImages ? [] : [part]
     if (room.left <= 0) return []
     const text = headOfText(part.text, room.left)
     room.left -= Buffer.byteLength(text)

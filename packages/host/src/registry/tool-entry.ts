@@ -32,7 +32,6 @@ export interface ToolEntry {
   readonly gatedByHost: boolean
 }
 
-const DEFAULT_OUTPUT_BYTES = 200 * 1024
 const LOCKED_TIMEOUTS: ReadonlyMap<string, number> = new Map<LockedTool, number>([['bash', 120_000], ['web_search', 15_000]])
 const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind>([
   ['read', 'read'], ['write', 'edit'], ['edit', 'edit'], ['glob', 'search'], ['grep', 'search'], ['tool_search', 'search'],
@@ -81,7 +80,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     approvalKey: template === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(template)),
     byName: meaningByKey(manifest.name),
     timeoutMs: timeoutOf(manifest, settings),
-    maxOutputBytes: manifest.maxOutput === undefined ? DEFAULT_OUTPUT_BYTES : parseByteSize(manifest.maxOutput),
+    maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : parseByteSize(manifest.maxOutput),
     maxEntries: manifest.maxEntries ?? Infinity,
     gatedByHost,
   })

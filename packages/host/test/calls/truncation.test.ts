@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import { CALL_LIMITS, type Json } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { truncate } from '../../src/calls/truncation.ts'
@@ -52,6 +52,16 @@ test('content and error texts are cut too, images are left alone', () => {
   expect(
     truncate({ type: 'error', error_text: 'e'.repeat(200), error }, 100).body,
   ).toEqual({ type: 'error', error_text: 'e'.repeat(100), error })
+})
+
+test('of many images a model is shown as many as it may, and the rest is kept', () => {
+  const images = Array.from({ length: CALL_LIMITS.shownImages + 1 }, (_, index) => ({ type: 'image', data: `${index}`, mimeType: 'image/png' }) as const)
+  const caption = { type: 'text', text: 'That is all.' } as const
+  const { body, whole } = truncate({ ...output(null), content: [...images, caption] }, 100)
+  expect(body.content).toEqual([...images.slice(0, -1), caption])
+  expect(JSON.parse(whole!)).toEqual([...images, caption])
+  const shown = { ...output(null), content: images.slice(1) }
+  expect(truncate(shown, 100)).toEqual({ body: shown, whole: undefined })
 })
 
 test('what stands beside the result is cut too, but for what a program must know whole', () => {
