@@ -25,7 +25,7 @@ same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
 - A key that is unknown, or a value that is wrong, is reported with its place and left out by itself; \`bulkhead tools\` shows it. A bound
   that cannot be read holds at its strictest, and where the whole file cannot be read tools are off.
 - A tool is named as \`bulkhead tools\` lists it. A name that only other agents have for it, such as \`read_file\`, is a warning: what stands
-  under it has no effect.
+  under it has no effect. So it is with \`rules\` and \`roles\` of \`openSession\`, in \`host.diagnostics\` while the session is open.
 - Lists of rules and allowlists of the layers add up, maps merge by key, servers and ceilings are replaced whole.
 - A project can tighten anything; what it loosens counts once it is trusted with that very content (\`bulkhead trust\`).
 - Secrets are named, never written here.

@@ -43,7 +43,7 @@ export interface Host {
   tool(name: string): ToolListing | undefined
   /** Every extension that is loaded, hidden ones and those that are being let go too. */
   extensions(): readonly ExtensionStatus[]
-  /** The loader's and the registry's own: what is not offered, and why. */
+  /** The loader's and the registry's own: what is not offered, and why; and what a configuration or an open session says of no tool. */
   readonly diagnostics: readonly Diagnostic[]
   /**
    * Offers more extensions, whatever a reload finds. What is wrong with one of them becomes a diagnostic. Rejects, and changes

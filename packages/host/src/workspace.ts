@@ -112,7 +112,8 @@ export class Workspace {
 
   get diagnostics(): readonly Diagnostic[] {
     const { registry } = this.context
-    const foreign = foreignNames(this.settings.layers, (name) => registry.view.listing(name) !== undefined)
+    const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
+    const foreign = foreignNames(namings, (name) => registry.view.listing(name) !== undefined)
     return [...this.reloader.diagnostics, ...registry.diagnostics, ...foreign]
   }
 

@@ -1,12 +1,17 @@
 import { pointerStep, type Diagnostic, type LayerConfig } from '@bulkhead/contract'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
 
+/** Where tools are named, by a configuration or by whoever opens a session. */
+export type ToolNaming = Pick<LayerConfig, 'layer' | 'location'> & {
+  readonly config: Pick<LayerConfig['config'], 'rules' | 'tools' | 'allowlist' | 'roles'>
+}
+
 /**
- * Names in the configuration that other agents have for tools of this host. A model's call under such a name is understood; a rule
+ * Names that other agents have for tools of this host. A model's call under such a name is understood; a rule
  * under it would speak of nothing, and who wrote it believes otherwise. `has`: whether a tool has the name.
  */
-export function foreignNames(layers: readonly LayerConfig[], has: (name: string) => boolean): readonly Diagnostic[] {
-  return layers.flatMap(({ layer, location, config }) => namesIn(config).flatMap(({ name, path }): readonly Diagnostic[] => {
+export function foreignNames(namings: readonly ToolNaming[], has: (name: string) => boolean): readonly Diagnostic[] {
+  return namings.flatMap(({ layer, location, config }) => namesIn(config).flatMap(({ name, path }): readonly Diagnostic[] => {
     const meant = canonicalToolName(name, has)
     if (meant === name) return []
     return [{
@@ -21,7 +26,7 @@ interface Named {
   readonly path: string
 }
 
-function namesIn({ rules = [], tools = {}, allowlist = [], roles = {} }: LayerConfig['config']): readonly Named[] {
+function namesIn({ rules = [], tools = {}, allowlist = [], roles = {} }: ToolNaming['config']): readonly Named[] {
   return [
     ...rules.map(({ permission }, index) => ({ name: permission, path: `/rules/${index}/permission` })).filter(({ name }) => !SOURCE.test(name)),
     ...Object.keys(tools).map((name) => ({ name, path: `/tools${pointerStep(name)}` })),

@@ -4,6 +4,7 @@ import type { Approval } from '../approvals/approval.ts'
 import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
 import { onAbort } from '../waiting/cancellation.ts'
+import type { ToolNaming } from '../configuration/foreign-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain } from '../hooks/hook-chain.ts'
 import type { Hooks } from '../hooks/hooks.ts'
@@ -112,6 +113,13 @@ export class HostSession implements Session {
   /** Its own approvals, and those of its sub-agents. */
   get givenApprovals(): readonly SessionApprovals[] {
     return [this.#scope.approvals, ...[...this.#subagents].flatMap((subagent) => subagent.givenApprovals)]
+  }
+
+  /** What it and its sub-agents were opened with, as far as it names tools. */
+  get namings(): readonly ToolNaming[] {
+    const { rules, roles } = this.#options
+    const own: ToolNaming = { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles } }
+    return [own, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
   }
 
   addHooks(hooks: Hooks): () => void {

@@ -21,6 +21,19 @@ test('a name that others have for a tool is pointed out wherever the configurati
   ])
 })
 
+test('what a session is opened with is looked at too, for as long as it is open', async () => {
+  const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
+  const session = await host.openSession({ rules: [{ permission: 'read_file', pattern: '*', action: 'deny' }], roles: { allow_read_file: false } })
+  const subagent = await session.openSubagent({ rules: [{ permission: 'fs.write', pattern: '*', action: 'deny' }, { permission: 'read_file', pattern: '*', action: 'deny' }] })
+  expect(host.diagnostics.map(({ severity, location, path, cure }) => `${severity} ${location} ${path} ${cure}`)).toEqual([
+    `warning session ${session.id} /rules/0/permission Name "read".`,
+    `warning session ${session.id} /roles/allow_read_file Name "read".`,
+    `warning session ${subagent.id} /rules/1/permission Name "read".`,
+  ])
+  await session.close()
+  expect(host.diagnostics).toEqual([])
+})
+
 test('names of tools, of capabilities, and of what may come one day are left alone', () => {
   const { host } = createWorld({
     extensions: [{ layer: 'bundled', tools: TOOLS }],
