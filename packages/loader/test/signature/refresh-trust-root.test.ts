@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
@@ -47,12 +48,37 @@ describe('refreshing the trust root', () => {
     expect(await outcome(refreshTrustRoot(optionsOf(home, repository)))).toBe(code)
   })
 
+  test('what was begun with and proved nothing is not held on to', async () => {
+    using home = new HomeFixture()
+    await using repository = await TufFixture.start()
+    await using other = await TufFixture.start()
+    repository.serve(root, 1)
+    const options = optionsOf(home, repository)
+    const foreign = home.write(join(home.base, 'foreign.json'), other.initialRoot)
+    expect(await outcome(refreshTrustRoot({ ...options, initialRoot: foreign }))).toBe('InstallSourceUnavailable')
+    expect(readdirSync(options.cacheFolder)).toEqual([])
+    expect(await refreshTrustRoot(options)).toEqual(PUBLIC_GOOD_ROOT.json)
+    // From here on it is known, and what it said counts.
+    expect(await refreshTrustRoot({ ...options, initialRoot: foreign })).toEqual(PUBLIC_GOOD_ROOT.json)
+  })
+
+  test.each([
+    ['that is not there', undefined, 'cannot be read'], ['that is no JSON', 'one two', 'is not JSON'],
+    ['of something else', '{"signed":{"_type":"targets"}}', 'is no root metadata of TUF'],
+  ])('not with a file to begin with %s', async (_, text, why) => {
+    using home = new HomeFixture()
+    const initialRoot = join(home.base, 'begin.json')
+    if (text !== undefined) home.write(initialRoot, text)
+    const work = refreshTrustRoot({ cacheFolder: join(home.base, 'tuf'), mirror: 'https://tuf.example', initialRoot })
+    await expect(work).rejects.toMatchObject({ code: 'InstallSourceInvalid', message: expect.stringMatching(`begin.json" ${why}.*Name the root metadata`) })
+  })
+
   test('not in the open, nor from one that nobody vouched for', async () => {
     using home = new HomeFixture()
     await using repository = await TufFixture.start()
     repository.serve(root, 1)
     const { initialRoot: _, ...unvouched } = optionsOf(home, repository)
-    expect(await outcome(refreshTrustRoot(unvouched))).toBe('InstallSourceUnavailable')
+    expect(await outcome(refreshTrustRoot(unvouched))).toBe('InstallSourceInvalid')
     expect(await outcome(refreshTrustRoot({ ...unvouched, mirror: 'http://tuf.example' }))).toBe('InstallSourceInvalid')
   })
 })
