@@ -128,6 +128,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     ['an unknown command', ['fly'], /no command "fly"/],
     ['a command that is nearly one', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nbulkhead --help lists/],
     ['an unknown option', ['tools', '--fast'], /--fast/],
+    ['an option before the command', ['--home', 'x', 'tools'], /^The command comes first.*"--home"/],
     ['an option that is nearly one', ['tools', '--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],
     ['a part of a command that is nearly one', ['audit', 'vrify'], /no "audit vrify"\. Did you mean "verify"\?/],
     ['another of these', ['approvals', 'lst'], /no "approvals lst"\. Did you mean "list"\?/],
@@ -155,6 +156,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     expect(JSON.parse(stdout)).toEqual({ error: {
       code: 'UsageInvalid', message: 'Which tool? Name it after "call".', cure: expect.any(String), data: { usage: expect.stringContaining('bulkhead call NAME') },
     } })
+    expect(JSON.parse((await inside(['--json', 'tools'], folder)).stdout)).toMatchObject({ error: { code: 'UsageInvalid' } })
   })
 
   it('but help and version exit with 0', async () => {

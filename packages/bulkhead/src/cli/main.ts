@@ -21,6 +21,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
   let usage = 'bulkhead --help lists the commands.'
   try {
     const entry = COMMANDS.get(name)
+    if (name.startsWith('-')) throw new UsageError(`The command comes first, and what says more of it, such as "${name}", after it.`)
     if (!entry) {
       const { meantNames } = await import('@bulkhead/contract/plain')
       throw new UsageError(`There is no command "${name}".${meantNames(name, COMMANDS.keys())}`)
@@ -36,7 +37,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     return await answering(rest.includes('--json'), () => command.run(rest))
   } catch (error) {
     if (error instanceof UsageError) {
-      if (rest.includes('--json')) await printUsageFault(error.message, usage)
+      if (argv.includes('--json')) await printUsageFault(error.message, usage)
       else process.stderr.write(`${error.message}\n\n${usage}\n`)
       return 2
     }
