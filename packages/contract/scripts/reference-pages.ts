@@ -22,8 +22,12 @@ Every key, written from \`packages/contract/src/config.ts\` by \`pnpm generate\`
 \`.bulkhead/\` of a project; what an embedder passes as \`config\` of \`createHost\` goes over both. All keys are optional. For editors the
 same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
 
-- A key that is unknown, or a value that is wrong, is reported with its place and left out by itself; \`bulkhead tools\` shows it. A bound
-  that cannot be read holds at its strictest, and where the whole file cannot be read tools are off.
+- A key that is unknown, or a value that is wrong, is reported with its place and left out by itself; \`bulkhead tools\` shows it, and
+  what holds meanwhile.
+- What forbids or bounds and cannot be read holds at its strictest: a switch is off, a rule that does not say \`allow\` denies or asks
+  whatever its tool does, a policy requires, a budget or a term is the smallest. Where \`rules\`, \`roles\`, \`tools\`, \`extensions\`, \`policy\` or
+  the file cannot be read as a whole, tools are off. Of \`limits\` the default holds
+  ([decision 98](decisions/0098-what-forbids-and-cannot-be-read-forbids-more.md)).
 - A tool is named as \`bulkhead tools\` lists it. A name that only other agents have for it, such as \`read_file\`, is a warning: what stands
   under it has no effect. So it is with \`rules\` and \`roles\` of \`openSession\`, in \`host.diagnostics\` while the session is open.
 - Lists of rules and allowlists of the layers add up, maps merge by key, servers and ceilings are replaced whole.

@@ -14,6 +14,8 @@ interface Malformed {
   readonly message: RegExp
   readonly kept: ConfigFile
   readonly code?: ErrorCode
+  /** A second place that is told. */
+  readonly also?: string
 }
 
 const malformed: readonly Malformed[] = [
@@ -39,16 +41,41 @@ const malformed: readonly Malformed[] = [
   },
   {
     name: 'a mode that is none', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode', message: /expected one of/,
+    kept: { mode: 'ask', toolsEnabled: false },
+  },
+  {
+    name: 'a wrong switch is off', config: { toolsEnabled: 'no', mode: 'ask' }, path: '/toolsEnabled', message: /boolean.*tools are switched off\.$/,
+    kept: { mode: 'ask', toolsEnabled: false },
+  },
+  {
+    name: 'a tool whose switch cannot be read is off', config: { tools: { bash: { enabled: 'no', timeoutMs: 5 }, read: false } },
+    path: '/tools/bash/enabled', also: '/tools/read', message: /boolean.*is taken for false\.$/,
+    kept: { tools: { bash: { enabled: false, timeoutMs: 5 }, read: { enabled: false } } },
+  },
+  {
+    name: 'an extension whose switch cannot be read is off', config: { extensions: { weather: { enabled: 'no' } } },
+    path: '/extensions/weather/enabled', message: /boolean/, kept: { extensions: { weather: { enabled: false } } },
+  },
+  {
+    name: 'a wrong flag of a role is off', config: { roles: { allow_bash: 'no', allow_read: true } }, path: '/roles/allow_bash', message: /boolean/,
+    kept: { roles: { allow_bash: false, allow_read: true } },
+  },
+  {
+    name: 'walls that are wanted in words nobody knows', config: { sandbox: { os: 'required' } }, path: '/sandbox/os', message: /expected one of/,
+    kept: { sandbox: { os: 'require' } },
+  },
+  {
+    name: 'rules of which nothing can be read', config: { rules: { bash: 'deny' } }, path: '/rules', message: /array.*tools are switched off\.$/,
     kept: { toolsEnabled: false },
   },
   {
-    name: 'a wrong flag', config: { toolsEnabled: 'no', mode: 'ask' }, path: '/toolsEnabled', message: /boolean/,
-    kept: { mode: 'ask' },
+    name: 'a policy of which nothing can be read', config: { mode: 'ask', policy: 'require' }, path: '/policy', message: /object.*tools are switched off\.$/,
+    kept: { mode: 'ask', toolsEnabled: false },
   },
   {
     name: 'one wrong rule of two', path: '/rules/0/action', message: /expected one of/,
     config: { rules: [{ permission: 'bash', action: 'denny' }, { permission: 'read', action: 'allow' }] },
-    kept: { rules: [{ permission: 'read', pattern: '*', action: 'allow' }] },
+    kept: { rules: [{ permission: 'bash', pattern: '*', action: 'deny' }, { permission: 'read', pattern: '*', action: 'allow' }] },
   },
   {
     name: 'a rule with a wrong pattern goes as a whole, since without it it would allow more',
@@ -57,7 +84,12 @@ const malformed: readonly Malformed[] = [
   },
   {
     name: 'an unknown key in a rule', config: { rules: [{ permission: 'bash', action: 'ask', role: 'x' }] },
-    path: '/rules/0/role', message: /not a known key/, kept: { rules: [] },
+    path: '/rules/0/role', message: /not a known key.*\/rules\/0 is taken for \{"permission":"bash","action":"ask"\}\.$/,
+    kept: { rules: [{ permission: 'bash', pattern: '*', action: 'ask' }] },
+  },
+  {
+    name: 'a rule that forbids, of what nobody knows', config: { rules: [{ permision: 'bash', permission: 7, action: 'deny' }] },
+    path: '/rules/0/permission', also: '/rules/0/permision', message: /string/, kept: { rules: [{ permission: '*', pattern: '*', action: 'deny' }] },
   },
   {
     name: 'one wrong entry of an allowlist', config: { mode: 'allowlist', allowlist: ['read', 7] }, path: '/allowlist/1',
@@ -79,7 +111,7 @@ const malformed: readonly Malformed[] = [
   },
   {
     name: 'a stranger inline', config: { extensions: { weather: { isolation: 'inline', enabled: false } } },
-    path: '/extensions/weather/isolation', message: /expected one of/, kept: { extensions: { weather: { enabled: false } } },
+    path: '/extensions/weather/isolation', message: /expected one of/, kept: { extensions: { weather: { isolation: 'process', enabled: false } } },
   },
   {
     name: 'one wrong limit of two', config: { extensions: { weather: { limits: { heapMb: -1, memoryMb: 64 } } } },
@@ -139,17 +171,17 @@ const malformed: readonly Malformed[] = [
   },
   {
     name: 'a budget of nothing', config: { budget: { tokens: 0, calls: 5 } }, path: '/budget/tokens', message: /Too small/,
-    kept: { budget: { calls: 5 } },
+    kept: { budget: { tokens: 1, calls: 5 } },
   },
 ]
 
 describe('a configuration that is partly wrong', () => {
-  test.each(malformed)('$name', async ({ config, path, message, kept, code = 'ConfigInvalid' }) => {
+  test.each(malformed)('$name', async ({ config, path, message, kept, code = 'ConfigInvalid', also }) => {
     using home = new HomeFixture()
     const location = home.write(configOf(home.projectRoot), config)
     const report = await home.load()
     const errors = report.diagnostics.filter(({ severity }) => severity === 'error')
-    expect(errors).toHaveLength(1)
+    expect(errors.map((error) => error.path)).toEqual(also === undefined ? [path] : [path, also])
     expect(errors[0]).toMatchObject(
       { severity: 'error', stage: 'configSchema', code, path, layer: 'project', extensionId: null, location },
     )
@@ -167,7 +199,8 @@ describe('a configuration that is partly wrong', () => {
     expect(diagnostics.map(({ path }) => path).toSorted()).toEqual(
       ['/mode', '/rules/0/action', '/rules/0/permission', '/rules/2', '/tools/a/enabled', '/x'],
     )
-    expect(config.merged).toEqual({ rules: [{ permission: 'a', pattern: '*', action: 'ask' }], tools: { a: {} } })
+    const unread = { permission: '*', pattern: '*', action: 'deny' }
+    expect(config.merged).toEqual({ mode: 'ask', rules: [unread, { permission: 'a', pattern: '*', action: 'ask' }, unread], tools: { a: { enabled: false } } })
   })
 
   test('a file that cannot be read', async () => {
@@ -212,6 +245,16 @@ describe('a configuration that is partly wrong', () => {
     expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/surprise', location: 'overrides' }])
     const cyclic: Record<string, unknown> = {}
     cyclic['tools'] = cyclic
-    expect((await home.load({}, 'trusted', cyclic)).diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/tools/tools' }])
+    const refused = await home.load({}, 'trusted', cyclic)
+    expect(refused.diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/tools' }])
+    expect(refused.config.merged).toEqual({ toolsEnabled: false })
+  })
+
+  test('what the embedder leaves undefined inside of something was not passed either', async () => {
+    using home = new HomeFixture()
+    const deny = { permission: 'bash', pattern: undefined, action: 'deny' }
+    const { config, diagnostics } = await home.load({}, 'trusted', { rules: [deny], tools: { read: { enabled: undefined } } } as never)
+    expect(diagnostics).toEqual([])
+    expect(config.merged).toEqual({ rules: [{ permission: 'bash', pattern: '*', action: 'deny' }], tools: { read: {} } })
   })
 })

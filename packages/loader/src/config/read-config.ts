@@ -21,17 +21,17 @@ const UNTIL_THEN = 'Until it can be read its rules are not known, so tools are s
 /** A configuration file as data. One that is not there says nothing. */
 export function readConfigFile(path: string, options: ReadOptions): WrittenConfig {
   const file = readRegularFile(path, options)
-  if (!file.ok) return file.problem === 'missing' ? { value: {}, faults: [], digest: null } : unreadable(null, '', file.message)
+  if (!file.ok) return file.problem === 'missing' ? { value: {}, faults: [], digest: null } : unreadable(CONFIG_FILE, null, '', file.message)
   const digest = sha512(file.bytes)
   const parsed = parseStrictJson(file.bytes)
-  if (!parsed.ok) return unreadable(digest, parsed.path, parsed.message, parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid')
-  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [], digest } : unreadable(digest, '', 'must hold an object')
+  if (!parsed.ok) return unreadable(CONFIG_FILE, digest, parsed.path, parsed.message, parsed.duplicateKey ? 'DuplicateJsonKey' : 'ConfigInvalid')
+  return isJsonObject(parsed.value) ? { value: parsed.value, faults: [], digest } : unreadable(CONFIG_FILE, digest, '', 'must hold an object')
 }
 
-const unreadable = (
-  digest: string | null, path: string, what: string, code: ErrorCode = 'ConfigInvalid',
+export const unreadable = (
+  name: string, digest: string | null, path: string, what: string, code: ErrorCode = 'ConfigInvalid',
 ): WrittenConfig => ({
   value: UNREADABLE,
   digest,
-  faults: [{ stage: 'configSchema', code, path, message: `${CONFIG_FILE} ${what}. ${UNTIL_THEN}` }],
+  faults: [{ stage: 'configSchema', code, path, message: `${name} ${what}. ${UNTIL_THEN}` }],
 })

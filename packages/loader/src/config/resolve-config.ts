@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import {
-  CONFIG_FILE, findJsonFault, type ConfigFile, type Diagnostic, type JsonObject, type Layer, type LayerConfig,
+  CONFIG_FILE, findJsonFault, JSON_LIMITS, type ConfigFile, type Diagnostic, type JsonObject, type Layer, type LayerConfig,
   type ResolvedConfig,
 } from '@bulkhead/contract'
 import { diagnose } from '../diagnose.ts'
@@ -9,7 +9,7 @@ import type { Settings } from '../options.ts'
 import type { Fault } from '../result.ts'
 import { configWarnings } from './config-warnings.ts'
 import { mergeConfigs } from './merge-config.ts'
-import { readConfigFile, type WrittenConfig } from './read-config.ts'
+import { readConfigFile, unreadable, type WrittenConfig } from './read-config.ts'
 import { validateConfig } from './validate-config.ts'
 
 interface Source {
@@ -57,13 +57,22 @@ export function resolveConfig(
   }
 }
 
-/** What a program passes is checked like a file, and an option that is undefined is one that was not passed. */
+/** What a program passes is checked like a file. */
 function given(config: ConfigFile): WrittenConfig {
-  const passed = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
+  const passed = findJsonFault(config)?.code === 'kind' ? withoutUndefined(config) : config
   const fault = findJsonFault(passed)
   if (fault === undefined) return { value: JSON.parse(JSON.stringify(passed)) as JsonObject, faults: [], digest: null }
-  const message = `The configuration has a value that ${fault.message}.`
-  return { value: {}, digest: null, faults: [{ stage: 'configSchema', code: 'ConfigInvalid', path: fault.path, message }] }
+  return unreadable('The configuration', null, fault.path, `has a value that ${fault.message}`)
+}
+
+/** What is undefined was not passed, however deep it stands. What is no plain data, or goes on and on, is left to be refused. */
+function withoutUndefined(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth > JSON_LIMITS.maxDepth) return value
+  if (Array.isArray(value)) return value.map((member) => withoutUndefined(member, depth + 1))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== null && prototype !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(value).flatMap(([key, member]: [string, unknown]) =>
+    member === undefined ? [] : [[key, withoutUndefined(member, depth + 1)]]))
 }
 
 /** A diagnostic has a layer; the embedder stands with the host it ships. */

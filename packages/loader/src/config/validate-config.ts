@@ -3,6 +3,7 @@ import {
 } from '@bulkhead/contract'
 import { placeIssues, pointerOf, type PlacedIssue } from '../json/schema-issues.ts'
 import type { Fault } from '../result.ts'
+import { standIn, switchesOff } from './stand-in.ts'
 
 type Steps = readonly (string | number)[]
 
@@ -20,12 +21,15 @@ const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
 const ROUNDS = 3
 const MAX_FAULTS = 100
 
+/** Of what forbids and cannot be read nobody knows how much: until it can be, no tool is offered at all, which no other layer can undo. */
+const OFF = { toolsEnabled: false }
+
 export interface ValidConfig {
   readonly config: ConfigFile
   readonly faults: readonly Fault[]
 }
 
-/** Reports each unknown key and wrong value, and keeps everything else. */
+/** Reports each unknown key and wrong value, and keeps everything else; what forbids or bounds holds at its strictest. */
 export function validateConfig(written: JsonObject): ValidConfig {
   if (Object.keys(written).length === 0) return { config: {}, faults: [] }
   const faults: Fault[] = []
@@ -34,10 +38,11 @@ export function validateConfig(written: JsonObject): ValidConfig {
     const parsed = configFileSchema.safeParse(remaining)
     const issues = parsed.success ? ceilingIssues(parsed.data) : placeIssues(parsed.error.issues, configFileSchema)
     if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS) }
-    faults.push(...issues.map(faultOf))
-    remaining = without(remaining, new Set(issues.map(({ steps }) => pointerOf(partOf(steps)))), '')
+    faults.push(...issues.map((issue) => faultOf(issue, remaining)))
+    const parts = new Set(issues.map(({ steps }) => pointerOf(partOf(steps))))
+    remaining = { ...without(remaining, parts, '') as JsonObject, ...([...parts].some(switchesOff) && OFF) }
   }
-  return { config: {}, faults: faults.slice(0, MAX_FAULTS) }
+  return { config: OFF, faults: faults.slice(0, MAX_FAULTS) }
 }
 
 /** The patterns of a ceiling follow the rules of requirements, which no schema can say. */
@@ -50,10 +55,21 @@ function ceilingIssues({ policy }: ConfigFile): readonly PlacedIssue[] {
   }
 }
 
-const faultOf = ({ steps, message }: PlacedIssue): Fault => ({
+const faultOf = ({ steps, message }: PlacedIssue, written: Json): Fault => ({
   stage: 'configSchema', code: 'ConfigInvalid', path: pointerOf(steps),
-  message: `${visibleText(pointerOf(steps)) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}`,
+  message: `${visibleText(pointerOf(steps)) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}${meanwhile(partOf(steps), written)}`,
 })
+
+function meanwhile(part: Steps, written: Json): string {
+  const pointer = pointerOf(part)
+  if (switchesOff(pointer)) return ' Until it can be read, tools are switched off.'
+  const instead = standIn(pointer, part.reduce(memberOf, written))
+  return instead === undefined ? '' : ` Until it can be read, ${visibleText(pointer)} is taken for ${visibleText(JSON.stringify(instead))}.`
+}
+
+function memberOf(value: Json, step: string | number): Json {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as JsonObject)[step]! : null
+}
 
 function partOf(steps: Steps): Steps {
   // A ceiling is one part: half of it would be another ceiling.
@@ -61,21 +77,10 @@ function partOf(steps: Steps): Steps {
   return steps.slice(0, PART_DEPTH.get(steps[0] ?? '') ?? 1)
 }
 
-/** What stands in for a bound that cannot be read: the strictest there is. Leaving it out would lift it. */
-function standIn(pointer: string): Json | undefined {
-  if (pointer === '/policy/ceiling' || /^\/policy\/identities\/[^/]*$/.test(pointer)) return {}
-  if (/^\/policy\/(?:integrity|signature|lock)$/.test(pointer)) return { global: 'require', project: 'require' }
-  if (/^\/policy\/scopes\/(?:@[a-z0-9~-][a-z0-9._~-]*|[a-z][a-z0-9-]*\*?)$/.test(pointer)) return { integrity: 'require', signature: 'require', lock: 'require', widening: 'refuse' }
-  if (pointer === '/policy/update/widening') return 'refuse'
-  if (pointer === '/approvals') return { projectDays: 1, sessionMinutes: 1 }
-  if (pointer === '/approvals/projectDays' || pointer === '/approvals/sessionMinutes') return 1
-  return /^\/policy\/(?:integrity|signature|lock)\/(?:bundled|global|project)$/.test(pointer) ? 'require' : undefined
-}
-
 function without(value: Json, parts: ReadonlySet<string>, pointer: string): Json {
   const member = (child: Json, step: string | number): Json | undefined => {
     const at = pointer + pointerOf([step])
-    return parts.has(at) ? standIn(at) : without(child, parts, at)
+    return parts.has(at) ? standIn(at, child) : without(child, parts, at)
   }
   if (Array.isArray(value)) return (value as readonly Json[]).map(member).filter((child) => child !== undefined)
   if (typeof value !== 'object' || value === null) return value
