@@ -12,7 +12,8 @@ export function claimExclusively(path: string, waitMs = 10_000): () => void {
   try {
     makeFolder(dirname(path), { mkdirSync, statSync, dirname })
     database = new DatabaseSync(path, { timeout: waitMs })
-    database.exec('BEGIN EXCLUSIVE')
+    // Without a journal on the disk, which may be full: to take something away must not need room.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database?.close()
     if (/locked|busy/i.test(messageOf(error))) throw new BulkheadError('InstallBusy', `Another process is installing below ${dirname(path)}.`, { cause: error })

@@ -90,11 +90,17 @@ export class LayerFiles {
     if (await this.#holds(folder, contents)) return
     const parent = dirname(folder)
     const staging = mkdtempSync(join(parent, '.new-'))
-    writeFiles(staging, contents)
-    if (!await this.#holds(staging, contents)) throw new BulkheadError('InstallFailed', `${parent} does not hold what was written there.`)
-    // What stands there has the name of these bytes and is something else: it is damaged, and nobody loads it.
-    if (statSync(folder, { throwIfNoEntry: false }) !== undefined) renameSync(folder, join(parent, `.damaged-${crypto.randomUUID()}`))
-    renameSync(staging, folder)
+    try {
+      writeFiles(staging, contents)
+      if (!await this.#holds(staging, contents)) throw new BulkheadError('InstallFailed', `${parent} does not hold what was written there.`)
+      // What stands there has the name of these bytes and is something else: it is damaged, and nobody loads it.
+      if (statSync(folder, { throwIfNoEntry: false }) !== undefined) renameSync(folder, join(parent, `.damaged-${crypto.randomUUID()}`))
+      renameSync(staging, folder)
+    } catch (error) {
+      // A disk that ran full must not stay full of what nobody has.
+      rmSync(staging, { recursive: true, force: true })
+      throw error
+    }
     syncFolder(parent)
   }
 

@@ -123,6 +123,15 @@ describe('what cannot be installed', () => {
     expect(readdirSync(home.base).toSorted()).toEqual(['evil.tgz', 'home', 'work'])
   })
 
+  test('what cannot be written, and nothing of it stays on the disk', async () => {
+    using home = new HomeFixture()
+    const installer = installerFor(home)
+    writeFileSync(join(home.base, 'long.tgz'), await tarballOf({ ...packageFiles(), ['x'.repeat(300)]: '' }))
+    expect(await codeOf(install(installer, './long.tgz'))).toBe('InstallFailed')
+    expect(readdirSync(join(home.globalRoot, 'installed'))).toEqual(['.busy'])
+    expect(existsSync(join(home.globalRoot, 'bulkhead.lock'))).toBe(false)
+  })
+
   test('something that would take the name of another of its layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'storms', manifestOf({ id: 'storms', tools: packageToolsNamed('forecast') }))
