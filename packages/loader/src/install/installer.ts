@@ -75,7 +75,9 @@ export class Installer {
   async install(plan: InstallPlan, by: string): Promise<LockEntry> {
     const { extension, source, signedBy, before, contents, verdict } = plan
     if (verdict.kind === 'refused') throw new BulkheadError('UpdateRefused', verdict.message)
-    const after = lockEntryOf(extension, { source, signedBy, at: new Date(), by: by.slice(0, 256) })
+    const entry = lockEntryOf(extension, { source, signedBy, at: new Date(), by: by.slice(0, 256) })
+    // Nobody was asked, so that who agreed is who agreed before.
+    const after = before !== null && verdict.kind === 'unchanged' ? { ...entry, accepted: before.accepted } : entry
     await this.#apply({ id: extension.id, before, after, ...(isInstalled(after) && { contents }) })
     return after
   }

@@ -73,7 +73,11 @@ describe('installing', () => {
     const installer = installerFor(home)
     const spec = folderOf(home, packageFiles())
     await install(installer, spec)
-    expect((await installer.plan(spec)).verdict).toEqual({ kind: 'unchanged' })
+    const lock = readFileSync(join(home.globalRoot, 'bulkhead.lock'), 'utf8')
+    const again = await installer.plan(spec)
+    expect(again.verdict).toEqual({ kind: 'unchanged' })
+    expect(await installer.install(again, 'bob')).toMatchObject({ accepted: { by: 'ann' } })
+    expect(readFileSync(join(home.globalRoot, 'bulkhead.lock'), 'utf8')).toBe(lock)
     const [extension] = (await home.load()).extensions
     writeFileSync(join(extension!.location, 'index.js'), 'changed')
     expect(await loaded(home)).toEqual([[], ['LockMismatch']])
