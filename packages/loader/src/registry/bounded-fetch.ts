@@ -10,6 +10,8 @@ export interface FetchBounds {
 
 /** For one request, from asking to the last byte. */
 const TIMEOUT_MS = 5 * 60_000
+const MAX_REDIRECTS = 5
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** Only encrypted, but on this machine. Throws InstallSourceInvalid. */
 export function checkUrl(text: string, what: string): URL {
@@ -23,7 +25,7 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
   const { maxBytes, headers = {}, signal, onProgress } = bounds
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
   try {
-    const response = await fetch(url, { headers, signal: signal ? AbortSignal.any([signal, deadline]) : deadline })
+    const response = await followRedirects(url, headers, signal ? AbortSignal.any([signal, deadline]) : deadline)
     if (!response.ok || response.body === null) {
       await response.body?.cancel()
       throw unavailable(url, `answers with ${response.status}`, { status: response.status })
@@ -44,6 +46,22 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
     const { cause } = error as { readonly cause?: unknown }
     throw unavailable(url, `cannot be reached: ${messageOf(cause instanceof Error ? cause : error)}`)
   }
+}
+
+/** By hand: left to itself, `fetch` goes from an encrypted address to one that is not. What is secret stays with whom it was meant for. */
+async function followRedirects(asked: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
+  let url = asked
+  let sent = headers
+  for (let steps = 0; steps <= MAX_REDIRECTS; steps++) {
+    const response = await fetch(url, { headers: sent, signal, redirect: 'manual' })
+    const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null
+    if (location === null) return response
+    await response.body?.cancel()
+    const next = checkUrl(URL.parse(location, url)?.href ?? location, `what ${url.origin} leads to`)
+    if (next.origin !== url.origin) sent = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'authorization'))
+    url = next
+  }
+  throw unavailable(asked, `leads on more than ${MAX_REDIRECTS} times`)
 }
 
 const unavailable = (url: URL, what: string, data?: JsonObject) =>

@@ -198,6 +198,35 @@ describe('a registry that lies', () => {
   })
 })
 
+describe('a registry that leads elsewhere', () => {
+  test('is followed, and the token is not given to others', async () => {
+    using home = new HomeFixture()
+    await using registry = await RegistryFixture.start()
+    await using other = await RegistryFixture.start()
+    for (const each of [registry, other]) each.publish('weather', '1.0.0', { tarball: await tarballOf(packageFiles()) })
+    registry.redirects.set('weather', '/moved').set('moved', `${other.url}weather`)
+    other.redirects.set('tarball|weather|1.0.0', `${registry.url}tarball|weather|1.0.0`)
+    const { extension } = await installerFor(home, { registry: { url: registry.url, token: 'secret' } }).plan('weather')
+    expect(extension.version).toBe('1.0.0')
+    expect(registry.requests.map(({ path, authorization }) => [path, authorization])).toEqual([
+      ['weather', 'Bearer secret'], ['moved', 'Bearer secret'], ['tarball|weather|1.0.0', undefined],
+    ])
+    expect(other.requests.map(({ authorization }) => authorization)).toEqual([undefined, undefined])
+  })
+
+  test.each([
+    ['into the open', 'http://registry.example/weather', 'InstallSourceInvalid'],
+    ['to a file', 'file:///etc/passwd', 'InstallSourceInvalid'],
+    ['nowhere', 'http://[', 'InstallSourceInvalid'],
+    ['in a circle', '/weather', 'InstallSourceUnavailable'],
+  ])('%s is not', async (_, location, code) => {
+    using home = new HomeFixture()
+    await using registry = await RegistryFixture.start()
+    registry.redirects.set('weather', location)
+    expect(await codeOf(installerFor(home, { registry: { url: registry.url } }).plan('weather'))).toBe(code)
+  })
+})
+
 describe('trust in a project', () => {
   test('is bound to its lock and to what is installed there', async () => {
     using home = new HomeFixture()

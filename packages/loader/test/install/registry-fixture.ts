@@ -14,6 +14,8 @@ interface Published {
 /** An npm registry of a test's own, on loopback. Every request is noted. */
 export class RegistryFixture {
   readonly requests: { readonly path: string; readonly authorization: string | undefined }[] = []
+  /** Where a path leads instead. */
+  readonly redirects = new Map<string, string>()
   readonly #packages = new Map<string, Map<string, Published>>()
   readonly #server: Server
   readonly url: string
@@ -40,7 +42,9 @@ export class RegistryFixture {
     this.requests.push({ path, authorization: request.headers.authorization })
     const [kind, name = '', version = ''] = path.split('|')
     const found = this.#packages.get(name)?.get(version)
-    if (kind === 'tarball' && found) response.end(found.tarball)
+    const location = this.redirects.get(path)
+    if (location !== undefined) response.writeHead(302, { location }).end()
+    else if (kind === 'tarball' && found) response.end(found.tarball)
     else if (kind === 'attestations' && found?.attestations !== undefined) response.end(JSON.stringify(found.attestations))
     else if (this.#packages.has(path)) response.end(JSON.stringify(this.#document(path)))
     else response.writeHead(404).end('{}')
