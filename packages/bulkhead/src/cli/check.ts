@@ -27,14 +27,8 @@ Exit code: 0 when it conforms, 1 when it does not, 2 for wrong usage.`,
     const { values, positionals: [dir, ...more] } = readOptions(args, { ...HOME_OPTIONS, config: { type: 'string' } })
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "check".')
     const config = readConfig(values.config)
-    const { extension, files, warnings } = await readExtensionFolder(dir, values.home)
-    // What would be packed, which is not what lies in the folder where dependencies are bundled.
-    const packed: ExtensionDescriptor = {
-      id: extension.id, version: extension.version, layer: extension.layer, location: extension.location,
-      manifest: extension.manifest, digests: extension.digests, integrity: extension.integrity,
-      code: { kind: 'files', readFiles: async () => files },
-    }
-    const results = await conformAlone(packed, config)
+    const { extension, warnings } = await readExtensionFolder(dir, values.home)
+    const results = await conformAlone(extension, config)
     const conforms = results.every(({ ok }) => ok)
     if (values.json) printJson({ conforms, id: extension.id, version: extension.version, results, warnings })
     else {

@@ -2,6 +2,8 @@ import { BulkheadError, MANIFEST_FILE, type ExtensionDescriptor, type Layer } fr
 import { resolveConfig } from '../config/resolve-config.ts'
 import type { Terms } from '../extension.ts'
 import { faultError } from '../fault-error.ts'
+import { isCovered } from '../files/integrity-file.ts'
+import type { PackageContents } from '../files/read-package.ts'
 import type { LayerLock } from '../lock/layer-lock.ts'
 import type { Settings } from '../options.ts'
 import { Pace } from '../pace.ts'
@@ -27,7 +29,13 @@ export async function proveCandidate(candidate: Candidate, settings: Settings, l
   if (version !== null && descriptor.version !== version) {
     throw new BulkheadError('PackageUnsafe', `The package is ${location} and its ${MANIFEST_FILE} says ${descriptor.version}.`)
   }
-  return { extension: descriptor, warnings: [...candidate.warnings, ...warnings.map(({ message }) => message)], terms }
+  return { extension: withCode(descriptor, contents), warnings: [...candidate.warnings, ...warnings.map(({ message }) => message)], terms }
+}
+
+/** It stands nowhere yet, or not like this: its code is what was proven, and not what lies where it came from. */
+function withCode(descriptor: ExtensionDescriptor, { bytes }: PackageContents): ExtensionDescriptor {
+  const files = new Map([...bytes].filter(([path]) => isCovered(path)))
+  return Object.freeze({ ...descriptor, code: Object.freeze({ kind: 'files' as const, readFiles: async () => files }) })
 }
 
 function termsFor(settings: Settings, layer: Layer, projectRoot: string | null, lock: LayerLock): Terms {

@@ -21,6 +21,18 @@ describe('packing a folder', () => {
     expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ files: 4, extension: { integrity: 'verified', digests: packed.extension.digests } })
   })
 
+  test('hands out the code that was packed, from memory and from the tarball alike', async () => {
+    using home = new HomeFixture()
+    const files = { ...packageFiles(), 'lib/more.js': 'import "dep"', 'node_modules/dep/index.js': 'module.exports = 1' }
+    const packed = await pack(home, files, async () => 'export default "bundled"')
+    writeFileSync(join(home.base, 'packed.tgz'), packed.tarball)
+    for (const { extension: { code } } of [packed, await inspectPackage('packed.tgz', home.base, home.options())]) {
+      const handed = code.kind === 'files' ? await code.readFiles() : new Map<string, Uint8Array>()
+      expect([...handed.keys()].toSorted()).toEqual(['bulkhead.json', 'index.js', 'lib/more.js'])
+      expect(Buffer.from(handed.get('index.js')!).toString()).toBe('export default "bundled"')
+    }
+  })
+
   test('gives the same bytes again, also over what it wrote before', async () => {
     using home = new HomeFixture()
     const first = await pack(home, packageFiles())
