@@ -16,13 +16,16 @@ export function compareIntegrity(text: Uint8Array, actual: ReadonlyMap<string, s
 
   const differences = packageDifferences(declared.files, actual)
   if (differences.length > 0) {
-    return differences.slice(0, 20).map((difference) =>
-      failed(difference.path, '', `The package is not what was packed: ${differenceInWords(difference)}.`))
+    return differences.slice(0, 20).map((difference) => ({
+      ...failed(difference.path, '', `The package is not what was packed: ${differenceInWords(difference)}.`), cure: REPACK,
+    }))
   }
   // Equal files make an equal root, unless the file disagrees with itself.
   if (packageDigest(actual) === declared.root) return []
   return [failed(INTEGRITY_FILE, '/root', `${INTEGRITY_FILE}/root is not the digest of its files.`)]
 }
+
+const REPACK = `Get the package again from its publisher. If it is yours and you have changed it, "bulkhead pack" writes ${INTEGRITY_FILE} anew.`
 
 type Declaration = { readonly files: ReadonlyMap<string, string>; readonly root: string }
 

@@ -19,7 +19,7 @@ export const unverified = (step: VerificationStep, message: string): Verificatio
 
 const RESIGN = 'Sign bulkhead.integrity.json again, and put the bundle beside it as the signing tool wrote it.'
 const OTHER_AUTHORITY = 'Check that it was signed with the sigstore instance of the trust root, and that the root is not too old.'
-const OTHER_BYTES = 'Get the package again from its publisher: what was signed is not what is here.'
+const OTHER_BYTES = 'Get the package again from its publisher: what was signed is not what is here. If it is yours and has changed since, take away bulkhead.sigstore.json, pack, sign bulkhead.integrity.json, and pack again.'
 
 /** What helps, by the step that failed. */
 export const CURES: Readonly<Record<VerificationStep, string>> = {

@@ -1,4 +1,4 @@
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
@@ -120,7 +120,21 @@ describe('signing what was packed', () => {
     expect(await inspectPackage('./signed.tgz', home.base, loader)).toMatchObject({ extension: { integrity: 'signed' } })
 
     home.write(join(folder, 'index.js'), 'export default 2')
-    expect(await codeOf(packFolder(folder, { loader }))).toBe('SignatureInvalid')
+    await expect(packFolder(folder, { loader })).rejects.toMatchObject({
+      code: 'SignatureInvalid', message: expect.stringMatching(/take away bulkhead\.sigstore\.json, pack, sign bulkhead\.integrity\.json, and pack again\.$/),
+    })
+    rmSync(join(folder, 'bulkhead.sigstore.json'))
+    home.write(join(folder, 'bulkhead.sigstore.json'), await sigstore.sign((await packFolder(folder, { loader })).integrityFile))
+    expect((await packFolder(folder, { loader })).extension).toMatchObject({ integrity: 'signed' })
+  })
+
+  test('what has changed since it was packed is told with what to do about it', async () => {
+    using home = new HomeFixture()
+    const { integrityFile } = await pack(home, packageFiles())
+    const folder = folderOf(home, { 'bulkhead.integrity.json': integrityFile, 'index.js': 'export default 2' })
+    await expect(inspectPackage(folder, home.base, home.options())).rejects.toMatchObject({
+      code: 'IntegrityFailed', message: expect.stringMatching(/the file "index\.js" has changed\. .*"bulkhead pack" writes bulkhead\.integrity\.json anew\.$/),
+    })
   })
 
   test('any byte of any file, in the folder or in the tarball, is noticed', async () => {
