@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PUBLIC_GOOD_ROOT } from '@bulkhead/loader'
@@ -29,6 +29,11 @@ it('refuses what is no root, and a repository that is not there, and writes noth
   const refresh = await inside(['trust-root', '--refresh', '--mirror', 'http://127.0.0.1:1', '--tuf-root', 'root.json'], folder)
   expect(refresh).toMatchObject({ code: 1, stderr: expect.stringContaining('InstallSourceUnavailable') })
   expect(readdirSync(home())).toEqual(['tuf'])
+})
+
+it('a root that cannot be taken away is told as such', async () => {
+  mkdirSync(join(home(), 'trust-root.json'), { recursive: true })
+  expect(await inside(['trust-root', '--reset'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .*trust-root\.json could not be written: /) })
 })
 
 it('a root that cannot be read is not replaced by another', () => {

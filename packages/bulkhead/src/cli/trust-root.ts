@@ -41,7 +41,7 @@ The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the roo
       } else if (values.use !== undefined) {
         replace(path, await parseTrustRoot(read(values.use)))
       } else if (values.reset) {
-        rmSync(path, { force: true })
+        change(path, () => rmSync(path, { force: true }))
       }
       const { trustRootSource: { source, date } = PUBLIC_GOOD_ROOT } = loaderOptions(home)
       const ageDays = ageInDays({ source, date, json: null })
@@ -61,9 +61,15 @@ function read(path: string): string {
 }
 
 function replace(path: string, root: Json): void {
-  try {
+  change(path, () => {
     makeFolder(dirname(path), { mkdirSync, statSync, dirname })
     replaceFile(path, JSON.stringify(root, null, 2) + '\n')
+  })
+}
+
+function change(path: string, work: () => void): void {
+  try {
+    work()
   } catch (error) {
     throw new BulkheadError('InstallFailed', `${path} could not be written: ${messageOf(error)}`, { cause: error })
   }
