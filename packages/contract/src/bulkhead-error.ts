@@ -1,6 +1,7 @@
 import type { ErrorClass, ErrorCode, ErrorFault } from './errors.ts'
 import { ERRORS, isErrorCode } from './errors.ts'
 import type { Json } from './json.ts'
+import { isQuotaFault } from './quota-fault.ts'
 
 const brand = Symbol.for('bulkhead.error')
 
@@ -49,6 +50,7 @@ export class BulkheadError extends Error {
 /** The text of anything that can be thrown. Contract: never throws; 1 to 10,000 characters, well formed. */
 export function messageOf(thrown: unknown): string {
   try {
+    if (isQuotaFault(thrown)) return 'EDQUOT: disk quota exceeded'
     const text = thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : `threw ${String(thrown)}`
     return typeof text === 'string' && text !== '' ? text.slice(0, 10_000).toWellFormed() : 'threw an error without a message'
   } catch {

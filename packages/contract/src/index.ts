@@ -35,6 +35,7 @@ export { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_
 export { isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, type Layer, type LockedTool } from './names.ts'
 export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './outcome.ts'
 export { forms, requireOptions, type OptionForm, type OptionForms } from './options.ts'
+export { isQuotaFault } from './quota-fault.ts'
 export { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from './requirement-order.ts'
 export {
   ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,

@@ -17,7 +17,7 @@ describe('what others may import', () => {
       'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
-      'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
+      'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isQuotaFault', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
       'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'meantNames', 'messageOf', 'nextState', 'parseByteSize',
       'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, isQuotaFault } from '@bulkhead/contract'
 
 const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = new Map([
   ['ENOENT', ['NotFound', 'does not exist']],
@@ -35,7 +35,7 @@ export async function fileFault<T>(given: string, work: () => Promise<T>): Promi
     return await work()
   } catch (error) {
     if (BulkheadError.is(error)) throw error
-    const { code } = error as { readonly code?: unknown }
+    const code = isQuotaFault(error) ? 'EDQUOT' : (error as { readonly code?: unknown }).code
     const fault = typeof code === 'string' ? FAULTS.get(code) : undefined
     if (fault === undefined) {
       throw new BulkheadError(
