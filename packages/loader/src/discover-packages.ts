@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from 'node:fs'
-import { isAbsolute, join, relative, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { messageOf, pointerStep, visibleText, type Layer, type LayerConfig } from '@bulkhead/contract'
 import type { Discovery } from './discover.ts'
 import type { Located } from './extension.ts'
@@ -29,6 +29,10 @@ export function discoverPackages(layer: Layer, { config, location }: LayerConfig
   }
   return { found, refused, faults: [] }
 }
+
+/** Where the names of these packages stand: node_modules itself, and the folders of scopes. */
+export const shelvesOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
+  folder === null ? [] : [...new Set((config.packages ?? []).map((name) => dirname(join(folder, PACKAGES_FOLDER, name))))]
 
 /** The npm scope of what was found as a package of that name, such as @acme. */
 export const scopeOfPart = (part: string): string | undefined => SCOPED_PART.exec(part)?.[1]

@@ -1,6 +1,6 @@
 import type { Layer, LayerConfig } from '@bulkhead/contract'
 import { discover, type Discovery } from './discover.ts'
-import { discoverPackages, type PackageBase } from './discover-packages.ts'
+import { discoverPackages, shelvesOf, type PackageBase } from './discover-packages.ts'
 import type { Located } from './extension.ts'
 import { discoverInstalled } from './lock/installed-folders.ts'
 import { lockOf, readLayerLock, type LayerLocks } from './lock/layer-lock.ts'
@@ -17,6 +17,8 @@ export interface Place {
   readonly layer: Layer
   /** What stands for the whole of it. */
   readonly root: string
+  /** The folders in which packages that are named come and go. */
+  readonly shelves: readonly string[]
   readonly discovery: Discovery
 }
 
@@ -30,15 +32,15 @@ export function placesOf(
   const bases: Readonly<Record<LayerConfig['layer'], PackageBase>> = {
     bundled: embedders, embedder: embedders, global: own, project: { folder: project?.workspace ?? null, linksLeadOut: false },
   }
-  const packagesOf = (layer: Layer): readonly Discovery[] => configs
-    .filter((config) => layer === (config.layer === 'project' ? 'project' : 'global'))
-    .map((config) => discoverPackages(layer, config, bases[config.layer]))
+  const configsOf = (layer: Layer): readonly LayerConfig[] =>
+    configs.filter((config) => layer === (config.layer === 'project' ? 'project' : 'global'))
   const place = (layer: Layer, root: string | null): Place => ({
     layer,
     root: root ?? '',
+    shelves: configsOf(layer).flatMap((config) => shelvesOf(config, bases[config.layer])),
     discovery: join([
       ...(root === null ? [] : [discover(layer, root, limits.extensions), discoverInstalled(layer, root, lockOf(locks, layer))]),
-      ...packagesOf(layer),
+      ...configsOf(layer).map((config) => discoverPackages(layer, config, bases[config.layer])),
     ]),
   })
   return [

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { CONFIG_FILE, LOCK_FILE, type Layer, type LayerConfig } from '@bulkhead/contract'
 import { resolveConfig } from '../config/resolve-config.ts'
@@ -9,7 +9,7 @@ import { stampOf } from '../files/stamp.ts'
 import type { Settings } from '../options.ts'
 import { locksOf, placesOf, type OpenProject } from '../places.ts'
 
-/** What a layer looks like from outside, and the folders in which a change of it would show. */
+/** What a layer looks like from outside, and the folders in which a change of it would show, there or not. */
 export interface LayerPrint {
   readonly layer: Layer
   readonly print: string
@@ -22,14 +22,14 @@ const MAX_ENTRIES = 100_000
 /** Of everything that a load would read. Opens configuration files and lists folders, and reads nothing else. */
 export function layerPrints(settings: Settings, project: OpenProject | null): readonly LayerPrint[] {
   const { config } = resolveConfig(settings, project?.root ?? null, undefined)
-  return placesOf(settings, project, config.layers, locksOf(settings, project)).filter(({ root }) => root !== '').map(({ layer, root, discovery }) => {
-    const folders = [root]
+  return placesOf(settings, project, config.layers, locksOf(settings, project)).filter(({ root }) => root !== '').map(({ layer, root, shelves, discovery }) => {
+    const folders = [root, ...shelves]
     const lines = [lineOf(join(root, CONFIG_FILE)), lineOf(join(root, LOCK_FILE))]
     const packages = discovery.found.map(({ location }) => location).filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
     for (const tree of [join(root, TOOLS_FOLDER), ...packages]) walk(tree, lines, folders)
     for (const document of documentsOf(config.layers, layer, layer === 'project' ? project!.workspace : root)) {
       lines.push(lineOf(document))
-      if (existsSync(dirname(document))) folders.push(dirname(document))
+      folders.push(dirname(document))
     }
     return { layer, print: sha512(lines.join('\n')), folders }
   })

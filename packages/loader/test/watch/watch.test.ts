@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Layer, ProjectTrust } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
@@ -80,6 +80,76 @@ describe('a change is told, with its layer:', () => {
     expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
     expect(await watching.after(() => writeFileSync(join(home.projectRoot, 'tools/weather/index.js'), 'x'))).toEqual(['project'])
   })
+})
+
+describe('what stands in the place of another is watched as that was:', () => {
+  /** Takes away what is there and puts the same there again, as builds, installers and checkouts do. */
+  const replace = (home: HomeFixture, folder: string, file: string): void => {
+    rmSync(folder, { recursive: true })
+    home.write(file, '2')
+  }
+  const folders: readonly (readonly [string, (home: HomeFixture) => string])[] = [
+    ['a folder of code', ({ globalRoot }) => join(globalRoot, 'tools/weather/dist')],
+    ['an extension', ({ globalRoot }) => join(globalRoot, 'tools/weather')],
+    ['the folder of tools', ({ globalRoot }) => join(globalRoot, 'tools')],
+    ['the whole layer', ({ globalRoot }) => globalRoot],
+  ]
+  test.each(folders)('%s', async (_, folderOf) => {
+    using home = new HomeFixture()
+    const folder = folderOf(home)
+    const file = home.write(join(home.globalRoot, 'tools/weather/dist/a.js'), '1')
+    using watching = new Watching(home)
+    await watching.after(() => replace(home, folder, file))
+    expect(await watching.after(() => appendFileSync(file, '3'))).toEqual(['global'])
+    expect(await watching.after(() => rmSync(folder, { recursive: true }))).toEqual(['global'])
+    expect(await watching.after(() => void home.write(file, '4'))).toEqual(['global'])
+    expect(await watching.after(() => appendFileSync(file, '5'))).toEqual(['global'])
+  })
+
+  test('a folder that is moved there', async () => {
+    using home = new HomeFixture()
+    const at = home.extension(home.globalRoot, 'weather')
+    using watching = new Watching(home)
+    await watching.after(() => {
+      renameSync(at, join(home.base, 'old'))
+      home.extension(home.globalRoot, 'weather')
+    })
+    expect(await watching.after(() => writeFileSync(join(at, 'index.js'), 'x'))).toEqual(['global'])
+  })
+
+  test('the workspace', async () => {
+    using home = new HomeFixture()
+    home.extension(home.projectRoot, 'weather')
+    using watching = new Watching(home)
+    await watching.after(() => renameSync(home.workspace, join(home.base, 'old')))
+    await watching.after(() => void home.extension(home.projectRoot, 'weather'))
+    expect(await watching.after(() => rmSync(home.projectRoot, { recursive: true }))).toEqual(['project'])
+  })
+
+  test('a package that is named, installed, linked elsewhere and removed', async () => {
+    using home = new HomeFixture()
+    home.write(join(home.globalRoot, 'config.json'), { packages: ['@acme/weather'] })
+    const modules = join(home.globalRoot, 'node_modules')
+    const link = join(modules, '@acme/weather')
+    for (const version of ['1', '2']) home.write(join(modules, '.store', version, 'index.js'), version)
+    using watching = new Watching(home)
+    const linkTo = (version: string) => () => {
+      rmSync(link, { force: true })
+      mkdirSync(join(modules, '@acme'), { recursive: true })
+      symlinkSync(`../.store/${version}`, link)
+    }
+    expect(await watching.after(linkTo('1'))).toEqual(['global'])
+    expect(await watching.after(linkTo('2'))).toEqual(['global'])
+    expect(await watching.after(() => rmSync(link))).toEqual(['global'])
+  })
+})
+
+test('a global layer that is not there yet is noticed when it comes', async () => {
+  using home = new HomeFixture()
+  rmSync(join(home.base, 'home'), { recursive: true })
+  using watching = new Watching(home)
+  expect(await watching.after(() => void home.extension(home.globalRoot, 'weather'))).toEqual(['global'])
+  expect(await watching.after(() => writeFileSync(join(home.globalRoot, 'tools/weather/index.js'), 'x'))).toEqual(['global'])
 })
 
 test('a storm is one event', async () => {
