@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, statSync, type Stats } from 'node:fs'
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, rmSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder } from '@bulkhead/contract/plain'
 import { storeFault } from '../store-fault.ts'
+import { markFile } from './audit/audit-mark.ts'
 import { isSystemError } from './sqlite-fault.ts'
 
 const OWNER_ONLY_FOLDER = 0o700
@@ -17,6 +18,7 @@ const OTHERS = 0o077
 export function prepareLocation(file: string): void {
   makeFolder(dirname(file), { mkdirSync, statSync, dirname }, OWNER_ONLY_FOLDER)
   for (const path of filesOf(file)) refuseAllButPlainFiles(path)
+  refuseLogAlone(file)
   if (!statusOf(file)) createEmpty(file)
 }
 
@@ -37,16 +39,26 @@ function refuseAllButPlainFiles(path: string): void {
   throw storeFault('link', message, { data: { path } })
 }
 
+/** SQLite would take the file for a new one and remove the log. No log is written before its file, so the log is looked at first. */
+function refuseLogAlone(file: string): void {
+  const log = `${file}-wal`
+  if (!statusOf(log)?.size || statusOf(file)?.size) return
+  const message = `The store ${file} is empty or gone, and its log is not. It was left as it is: put the file back, or move ${log} away to start anew.`
+  throw storeFault('corrupt', message, { data: { file } })
+}
+
 /** Exclusive, so that it follows no link and empties nothing; whoever was quicker made the same file. */
 function createEmpty(file: string): void {
   try {
     closeSync(openSync(file, 'wx', OWNER_ONLY_FILE))
+    // It speaks of one that was taken away.
+    rmSync(markFile(file), { force: true })
   } catch (error) {
     if (!isSystemError(error) || error.code !== 'EEXIST') throw error
   }
 }
 
-/** The store, and what SQLite keeps beside it. */
-const filesOf = (file: string): readonly string[] => [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]
+/** The store, what SQLite keeps beside it, and how far the audit had come. */
+const filesOf = (file: string): readonly string[] => [file, `${file}-wal`, `${file}-shm`, `${file}-journal`, markFile(file)]
 
 const statusOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })

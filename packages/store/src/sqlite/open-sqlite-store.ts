@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@bulkhead/contract'
 import { BulkheadError, forms, requireOptions, type OptionForms } from '@bulkhead/contract/plain'
+import { refuseLostEnd } from './audit/lost-end.ts'
 import { keepFromOthers, prepareLocation } from './location.ts'
 import { BLOCKING_WAIT_MS, patiently } from './patience.ts'
 import { migrate, refuseStrangers } from './schema.ts'
@@ -40,6 +41,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 /** Contract: leaves nothing open when it throws. */
 function open(file: string, maxBytes: number): Store {
+  refuseLostEnd(file)
   const database = new DatabaseSync(file, { timeout: BLOCKING_WAIT_MS, allowExtension: false, defensive: true })
   try {
     refuseStrangers(database, file)

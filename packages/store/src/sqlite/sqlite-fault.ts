@@ -15,7 +15,7 @@ const location: Explanation = {
 }
 const corrupt: Explanation = {
   reason: 'corrupt', what: 'is damaged or not a store at all',
-  cure: 'It was left as it is: close every host, move it away with its -wal and -shm files, and restore a copy or start anew',
+  cure: 'It was left as it is: close every host, move it away with the files beside it, and restore a copy or start anew',
 }
 const full: Explanation = {
   reason: 'full', what: 'is full: it has reached maxBytes, or its disk has no room left',

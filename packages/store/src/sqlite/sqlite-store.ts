@@ -5,6 +5,7 @@ import { CHAIN_START } from '../audit-chain.ts'
 import { draftGroup } from '../group-text.ts'
 import { readRecord, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
+import { forgetMark } from './audit/audit-mark.ts'
 import { AuditPages } from './audit/audit-pages.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
@@ -142,6 +143,7 @@ export class SqliteStore implements Store {
     }
     try {
       this.#database.close()
+      forgetMark(this.#file)
     } catch (error) {
       throw sqliteFault(error, this.#file)
     }

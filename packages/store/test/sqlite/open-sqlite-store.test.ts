@@ -32,7 +32,7 @@ describe('opening a sqlite store', () => {
     const store = await folder.open({ file })
     await store.append(1)
     expect([dirname(dirname(file)), dirname(file)].map(modeOf)).toEqual([0o700, 0o700])
-    expect([file, `${file}-wal`, `${file}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600])
+    expect([file, `${file}-wal`, `${file}-shm`, `${file}-end`].map(modeOf)).toEqual([0o600, 0o600, 0o600, 0o600])
   })
 
   it('takes a store of its own away from the eyes of others', async () => {
@@ -92,7 +92,7 @@ describe('opening a sqlite store', () => {
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })
 
-  it.each(['', '-wal', '-shm', '-journal'])('refuses a link in place of its file%s', async (suffix) => {
+  it.each(['', '-wal', '-shm', '-journal', '-end'])('refuses a link in place of its file%s', async (suffix) => {
     const target = join(folder.path, 'precious')
     writeFileSync(target, '')
     symlinkSync(target, `${folder.file}${suffix}`)

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { CHAIN_START, linkOf } from '../../audit-chain.ts'
 import { finish, type AuditDraft } from '../../audit-draft.ts'
+import type { ChainEnd } from './audit-mark.ts'
 
 /** The end of the chain, where rows are added. Contract: within a transaction of the caller's. */
 export class AuditEnd {
@@ -17,19 +18,19 @@ export class AuditEnd {
   }
 
   /** Read within the transaction that continues it: another process may have been quicker. */
-  read(): { readonly position: number; readonly link: string } {
+  read(): ChainEnd {
     const row = this.#select.get()
     return row === undefined ? { position: 0, link: CHAIN_START } : { position: Number(row['position']), link: String(row['link']) }
   }
 
-  /** One row, at the position of its first record and under one link. Returns the position of the last. */
-  add(draft: AuditDraft): number {
+  /** One row, at the position of its first record and under one link. Returns the new end. */
+  add(draft: AuditDraft): ChainEnd {
     const end = this.read()
-    const [first, last] = [end.position + 1, end.position + draft.count]
+    const [first, position] = [end.position + 1, end.position + draft.count]
     const text = finish(draft)
     const link = linkOf(end.link, first, text)
     this.#insert.run(first, text, link)
-    this.#move.run(last, link)
-    return last
+    this.#move.run(position, link)
+    return { position, link }
   }
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AuditDraft } from '../../audit-draft.ts'
 import { AuditEnd } from './audit-end.ts'
+import { AuditMark, type ChainEnd } from './audit-mark.ts'
 import { AuditThread } from './audit-thread.ts'
 import type { CommitQueue } from '../commit-queue.ts'
 import { pragmaNumber } from '../schema.ts'
@@ -17,15 +18,19 @@ export class AuditWriter {
   readonly #file: string
   readonly #queue: CommitQueue
   readonly #end: AuditEnd
+  readonly #mark: AuditMark
   #thread: AuditThread | 'none' | undefined
   /** Drafts that this thread has not settled. */
   #here = 0
+  /** The last of them that was given a place. */
+  #latest = 0
 
   constructor(database: DatabaseSync, file: string, queue: CommitQueue) {
     this.#database = database
     this.#file = file
     this.#queue = queue
     this.#end = new AuditEnd(database)
+    this.#mark = new AuditMark(file)
   }
 
   /** Resolves with the position of the last record. */
@@ -35,14 +40,17 @@ export class AuditWriter {
     if (thread && this.#here === 0) return thread.add(draft)
     this.#here++
     try {
-      return await this.#queue.enqueue(() => this.#end.add(draft))
+      const end = await this.#queue.enqueue(() => this.#place(draft))
+      // Of those that share a commit, the last.
+      if (end.position === this.#latest) this.#mark.note(end)
+      return end.position
     } finally {
       this.#here--
     }
   }
 
   /** Where the chain ends. Contract: within a transaction, or when all is settled. */
-  end(): ReturnType<AuditEnd['read']> {
+  end(): ChainEnd {
     return this.#end.read()
   }
 
@@ -58,6 +66,14 @@ export class AuditWriter {
 
   async close(): Promise<void> {
     if (this.#thread !== 'none') await this.#thread?.close()
+    await this.#queue.settled()
+    this.#mark.close()
+  }
+
+  #place(draft: AuditDraft): ChainEnd {
+    const end = this.#end.add(draft)
+    this.#latest = end.position
+    return end
   }
 
   get #ready(): AuditThread | undefined {

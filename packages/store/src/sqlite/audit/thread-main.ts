@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { AuditDraft } from '../../audit-draft.ts'
 import { AuditEnd } from './audit-end.ts'
+import { AuditMark } from './audit-mark.ts'
 import { settingsFor } from '../connection-settings.ts'
 import type { Answer, ThreadStart } from './thread-protocol.ts'
 
@@ -16,14 +17,16 @@ const database = new DatabaseSync(file, { timeout: PATIENCE_MS, allowExtension: 
 // FULL: a commit returns when it would survive a loss of power.
 database.exec(settingsFor(maxPages, 'FULL'))
 const audit = new AuditEnd(database)
+const mark = new AuditMark(file)
 const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
 
 function write(draft: AuditDraft): Answer {
   try {
     begin.run()
-    const position = audit.add(draft)
+    const end = audit.add(draft)
     commit.run()
-    return { position }
+    mark.note(end)
+    return { position: end.position }
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     const { message, errcode } = error as { readonly message: string; readonly errcode?: number }
@@ -34,6 +37,7 @@ function write(draft: AuditDraft): Answer {
 port.on('message', (message: AuditDraft | 'close') => {
   if (message !== 'close') return port.postMessage(write(message))
   database.close()
+  mark.close()
   port.close()
 })
 port.postMessage('ready' satisfies Answer)
