@@ -34,12 +34,12 @@ export class NoteFiles implements Notes {
   async owners(): Promise<readonly string[]> {
     const names = await faulty(this.#folder, () => readdir(this.#folder))
     const ofOwners = names.filter((name) => name.startsWith(this.#prefix) && !name.endsWith(DRAFT))
-    return [...new Set(ofOwners.map((name) => decodeURIComponent(withoutNumber(name.slice(this.#prefix.length)))))]
+    return [...new Set(ofOwners.flatMap((name) => ownerIn(withoutNumber(name.slice(this.#prefix.length)))))]
   }
 
   async left(owner: string): Promise<readonly string[]> {
     const last = (await this.#filesOf(owner)).at(-1)
-    return last === undefined ? [] : [...standing(await faulty(last, () => readFile(last, 'utf8'))).values()]
+    return last === undefined ? [] : [...standing(await faulty(last, () => readFile(last, 'utf8').catch(goneIsEmpty))).values()]
   }
 
   async discard(owner: string): Promise<void> {
@@ -65,6 +65,21 @@ export class NoteFiles implements Notes {
 /** Neither stands in the name of an owner. */
 const DRAFT = '~'
 const NUMBER = /\+\d+$/
+
+/** None where it is no name of ours. */
+function ownerIn(name: string): string[] {
+  try {
+    return [decodeURIComponent(name)]
+  } catch {
+    return []
+  }
+}
+
+/** Of several hosts that look for what one has left, another may have been quicker. */
+function goneIsEmpty(error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+  throw error
+}
 
 const withoutNumber = (name: string): string => name.replace(NUMBER, '')
 const numberOf = (name: string): number => Number(NUMBER.exec(name)?.[0] ?? 0)

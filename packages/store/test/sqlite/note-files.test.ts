@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { NoteFiles } from '../../src/sqlite/note-files.ts'
@@ -103,6 +103,18 @@ it('killed between two files, the last one counts, and is the last to be removed
   expect([await next.owners(), await next.left('me'), await next.left('m')]).toEqual([['me'], ['ten'], []])
   await next.discard('me')
   expect(files()).toEqual([])
+})
+
+it('what somebody else has taken away since it was listed is nothing that was left', async () => {
+  symlinkSync('nowhere', `${folder.file}-notes-me`)
+  const notes = new NoteFiles(folder.file)
+  expect([await notes.owners(), await notes.left('me')]).toEqual([['me'], []])
+})
+
+it('a file that is nobody\'s is passed over', async () => {
+  writeFileSync(`${folder.file}-notes-100%`, '+1 x\n')
+  writeFileSync(`${folder.file}-notes-me`, '+1 y\n')
+  expect(await new NoteFiles(folder.file).owners()).toEqual(['me'])
 })
 
 it('nobody has to ask for it to be saved', async () => {
