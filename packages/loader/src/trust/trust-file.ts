@@ -55,7 +55,8 @@ export function appendTrustEntry(file: string, entry: TrustEntry): void {
       const foreign = findForeignHand(stat)
       if (foreign !== undefined) throw new Error(`it ${foreign}`)
       // One write at the end of the file: others who add at the same time come before or after it, never in between.
-      writeSync(descriptor, (endsInLine(descriptor, stat) ? '' : '\n') + writeEntry(entry))
+      const line = Buffer.from((endsInLine(descriptor, stat) ? '' : '\n') + writeEntry(entry))
+      if (writeSync(descriptor, line) < line.length) throw new Error('there was room for a part of the line only')
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)

@@ -1,0 +1,11 @@
+/** Adds a line to the record it is told, and says what became of it. */
+import { BulkheadError } from '@bulkhead/contract'
+import { appendTrustEntry } from '../../src/trust/trust-file.ts'
+
+const [file = '', path = ''] = process.argv.slice(2)
+try {
+  appendTrustEntry(file, { id: 'one', path, decision: 'revoked', decidedAt: new Date().toISOString(), digest: null })
+  process.stdout.write('kept')
+} catch (error) {
+  process.stdout.write(BulkheadError.from(error).code)
+}

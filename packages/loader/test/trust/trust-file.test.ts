@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { appendTrustEntry, readTrustFile } from '../../src/trust/trust-file.ts'
+import { HomeFixture } from '../home-fixture.ts'
+
+const CHILD = fileURLToPath(new URL('trust-file-child.ts', import.meta.url))
+
+test.skipIf(process.platform === 'win32')('a line that only a part of fits is not kept, says so, and costs the next one nothing', () => {
+  using home = new HomeFixture()
+  const file = join(home.globalRoot, 'trust.jsonl')
+  // No file grows beyond a kilobyte or half of one, as on a disk that is full.
+  const limited = spawnSync('sh', ['-c', 'ulimit -f 1 && exec "$0" "$@"', process.execPath, CHILD, file, `/${'x'.repeat(2_000)}`], { encoding: 'utf8' })
+  expect(limited.stdout).toBe('TrustStoreUnavailable')
+  expect(statSync(file).size).toBeGreaterThan(0)
+  const next = { id: 'two', path: '/work', decision: 'declined', decidedAt: new Date().toISOString(), digest: null } as const
+  appendTrustEntry(file, next)
+  expect(readTrustFile(file).lines).toEqual([{ line: 1, message: expect.stringContaining('JSON') }, next])
+})
