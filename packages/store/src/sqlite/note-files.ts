@@ -44,7 +44,7 @@ export class NoteFiles implements Notes {
 
   async discard(owner: string): Promise<void> {
     // The last at last: none of those before it may come to count.
-    for (const file of await this.#filesOf(owner)) await faulty(file, () => rm(file, { force: true }))
+    for (const file of [`${this.#fileOf(owner)}${DRAFT}`, ...await this.#filesOf(owner)]) await faulty(file, () => rm(file, { force: true }))
   }
 
   /** What still stands in them stays where it is, for whoever comes next. */

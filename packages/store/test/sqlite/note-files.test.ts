@@ -97,6 +97,7 @@ it('killed between two files, the last one counts, and is the last to be removed
   notes.open('me').put(1, 'old')
   notes.close()
   const old = join(dirname(folder.file), files()[0]!)
+  writeFileSync(`${old}~`, '+1 hal')
   writeFileSync(`${old}+9`, '+1 nine\n')
   writeFileSync(`${old}+10`, '+1 ten\n')
   const next = new NoteFiles(folder.file)
