@@ -31,7 +31,7 @@ export interface KeptGroup {
 export function readGroup(text: string, first: number): KeptGroup {
   const lines = text.split(BETWEEN)
   if (!text.startsWith(FORMS)) {
-    return { size: lines.length, formed: false, recordAt: (index) => readRecord(lines[index] ?? '', nameOf(first + index)) }
+    return { size: lines.length, formed: false, recordAt: (index) => readRecord(lines[index] ?? '', nameOf(first + index), CURE) }
   }
   let forms: readonly Json[] | undefined
   return {
@@ -39,19 +39,22 @@ export function readGroup(text: string, first: number): KeptGroup {
     formed: true,
     recordAt(index) {
       const where = nameOf(first + index)
-      forms ??= listIn(readRecord(lines[0]!.slice(FORMS.length), where), where)
-      const row = listIn(readRecord(lines[index + 1] ?? '', where), where)
+      forms ??= listIn(readRecord(lines[0]!.slice(FORMS.length), where, CURE), where)
+      const row = listIn(readRecord(lines[index + 1] ?? '', where, CURE), where)
       const form = typeof row[0] === 'number' ? forms[row[0]] : undefined
-      if (!isForm(form) || row.length !== form.own.length + 1) throw damagedRecord(where, 'has no form')
+      if (!isForm(form) || row.length !== form.own.length + 1) throw damagedRecord(where, 'has no form', CURE)
       return auditRecord(form, row as unknown as AuditRow)
     },
   }
 }
 
+/** Nobody writes one anew, or takes one away. */
+const CURE = 'Restore a copy, or look for it in an export'
+
 const nameOf = (position: number): string => `audit record ${position}`
 
 function listIn(value: Json, where: string): readonly Json[] {
-  if (!Array.isArray(value)) throw damagedRecord(where, 'is no list')
+  if (!Array.isArray(value)) throw damagedRecord(where, 'is no list', CURE)
   return value
 }
 

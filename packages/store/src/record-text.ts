@@ -15,17 +15,15 @@ export function checkLength(text: string): string {
 }
 
 /** `where` names the record in the message, should it not be what was written. */
-export function readRecord(text: string, where: string): Json {
+export function readRecord(text: string, where: string, cure?: string): Json {
   const parsed = parseJson(text)
   if (parsed.ok) return parsed.value
-  throw damagedRecord(where, parsed.fault.message)
+  throw damagedRecord(where, parsed.fault.message, cure)
 }
 
-export function damagedRecord(where: string, what: string): BulkheadError {
+export function damagedRecord(where: string, what: string, cure = 'Remove it or write it anew'): BulkheadError {
   return storeFault(
-    'damaged-record',
-    `The stored ${where} is damaged: it ${what}. Remove it or write it anew; other records are not affected.`,
-    { data: { record: where } },
+    'damaged-record', `The stored ${where} is damaged: it ${what}. ${cure}; other records are not affected.`, { data: { record: where } },
   )
 }
 

@@ -23,9 +23,12 @@ const full: Explanation = {
 }
 const disk: Explanation = { reason: 'disk', what: 'could not be read or written', cure: 'Check the disk, and whether there is room on it' }
 
-/** By the primary result code of SQLite (https://sqlite.org/rescode.html). */
+/**
+ * By the primary result code of SQLite (https://sqlite.org/rescode.html). 1 and 19: what is asked is always the same, so a table that is not
+ * there, or a place that is taken, is a file that has changed.
+ */
 const explanations: ReadonlyMap<number, Explanation> = new Map([
-  [3, location], [5, busy], [6, busy], [8, location], [10, disk], [11, corrupt], [13, full], [14, location], [26, corrupt],
+  [1, corrupt], [3, location], [5, busy], [6, busy], [8, location], [10, disk], [11, corrupt], [13, full], [14, location], [19, corrupt], [26, corrupt],
 ])
 
 /** Whatever went wrong with the file, as StoreUnavailable with its cure. Our own errors pass as they are. */

@@ -71,6 +71,24 @@ describe('opening a sqlite store', () => {
     await expect(store.records()).rejects.toMatchObject(unavailable('corrupt', 'restore a copy'))
   })
 
+  it.each(['DROP TABLE audit_end', 'ALTER TABLE audit RENAME COLUMN link TO lynk'])('refuses a store after %s', async (change) => {
+    await filled()
+    using database = new DatabaseSync(folder.file)
+    database.exec(change)
+    database.close()
+    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('corrupt', 'restore a copy'))
+  })
+
+  it('refuses to write where the end of the audit is not the end', async () => {
+    await filled()
+    using database = new DatabaseSync(folder.file)
+    database.exec('UPDATE audit_end SET position = 7')
+    database.close()
+    const store = await folder.open()
+    await expect(store.append(1)).rejects.toMatchObject(unavailable('corrupt', 'restore a copy'))
+    expect(await store.read('state', 'a')).toBe(1)
+  })
+
   it('refuses the store of a newer version and leaves it as it is', async () => {
     await filled()
     using newer = new DatabaseSync(folder.file)
