@@ -128,9 +128,9 @@ class ToolHost implements Host {
     this.#refuseClosed()
     const old = this.#workspace
     this.#workspace = new Workspace(place, this.#sources)
-    this.#sources.events.emit({ type: 'WorkspaceSwitched', from: old.path, to: place.workspace })
     const unloaded = Promise.withResolvers<StopReport>()
     this.#left.set(old, unloaded)
+    this.#sources.events.emit({ type: 'WorkspaceSwitched', from: old.path, to: place.workspace })
     this.#unloadIfEmpty(old)
     return { sessionsLeft: old.sessions.size, unloaded: unloaded.promise }
   }
@@ -141,19 +141,18 @@ class ToolHost implements Host {
 
   async openSession(options: SessionOptions = {}): Promise<Session> {
     const workspace = await this.#readyWorkspace()
-    const session = new HostSession(options, {
+    return new HostSession(options, {
       host: workspace.context,
       settings: workspace.settings,
       variables: workspace.variables,
       workspace: workspace.path,
       projectApprovals: workspace.projectApprovals,
+      onOpen: (begun) => workspace.sessions.add(begun),
       onClose: (ended) => {
         workspace.sessions.delete(ended)
         this.#unloadIfEmpty(workspace)
       },
     })
-    workspace.sessions.add(session)
-    return session
   }
 
   pausedCalls(): Promise<readonly PausedCall[]> {

@@ -65,6 +65,18 @@ test('closing the host ends the sessions of every workspace', async () => {
   await expect(world.host.switchWorkspace(place('/elsewhere', []))).rejects.toMatchObject({ code: 'HostClosed' })
 })
 
+test('closing the host at the moment of a switch ends the sessions of both', async () => {
+  const world = createWorld({ extensions: [{ layer: 'project' }] })
+  const session = await world.host.openSession(yolo)
+  await session.call(echo)
+  const closed = Promise.withResolvers<unknown>()
+  world.host.on(() => closed.resolve(world.host.close()), ['WorkspaceSwitched'])
+  const { unloaded } = await world.host.switchWorkspace(place('/there', []))
+  expect(await closed.promise).toMatchObject({ stopped: ['sample'], faults: [] })
+  expect(await unloaded).toMatchObject({ stopped: ['sample'] })
+  expect(world.eventsOf('SessionClosed')).toMatchObject([{ sessionId: session.id }])
+})
+
 test('a switch there and back finds what was there', async () => {
   const sketches: readonly ExtensionSketch[] = [{ layer: 'project', tools: { echo: { execute: () => 'here' } } }]
   const world = createWorld({ extensions: sketches })

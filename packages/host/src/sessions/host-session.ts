@@ -26,6 +26,8 @@ import { HostTurn, type Turn } from './turn.ts'
 export interface SessionSources extends OptionSources {
   readonly host: HostContext
   readonly projectApprovals: ProjectApprovals
+  /** Whoever keeps it has it before anybody hears of it, and may close it at once. */
+  readonly onOpen: (session: HostSession) => void
   readonly onClose: (session: HostSession) => void
 }
 
@@ -88,8 +90,9 @@ export class HostSession implements Session {
       hooks: new HookChain(outer?.hooks, [options.hooks ?? []].flat()),
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
-    events.emit({ type: 'SessionOpened', sessionId: this.id, ...(parent ? { parentId: parent.id } : {}) })
     this.#forgetSignal = signal && onAbort(signal, () => this.#cancel.cancel(sessionCancelled('user', signal.reason)))
+    sources.onOpen(this)
+    events.emit({ type: 'SessionOpened', sessionId: this.id, ...(parent ? { parentId: parent.id } : {}) })
   }
 
   tools(): readonly ToolDefinition[] {
@@ -192,11 +195,18 @@ export class HostSession implements Session {
       throw new BulkheadError('SubagentDepthExceeded', message, { data: { depth: this.depth, limit: subagentDepth } })
     }
     if (this.#closing) throw sessionCancelled('parent')
-    const sources = { ...this.#sources, onClose: (ended: HostSession) => this.#subagents.delete(ended) }
-    const subagent = new HostSession(options, sources, this)
-    this.#subagents.add(subagent)
-    if (!options.background) this.#turn?.owns(subagent)
-    return subagent
+    const turn = this.#turn
+    return new HostSession(options, {
+      ...this.#sources,
+      onOpen: (begun) => {
+        this.#subagents.add(begun)
+        if (!options.background) turn?.owns(begun)
+      },
+      onClose: (ended) => {
+        this.#subagents.delete(ended)
+        turn?.disowns(ended)
+      },
+    }, this)
   }
 
   cancel(reason: CancelReason = 'user'): void {
@@ -225,8 +235,12 @@ export class HostSession implements Session {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    if (this.#closing) return this.#closing
+    const { promise, resolve } = Promise.withResolvers<void>()
+    // Before it begins: whoever is told of its end may close it as well.
+    this.#closing = promise
+    resolve(this.#close())
+    return promise
   }
 
   async #close(): Promise<void> {

@@ -51,9 +51,14 @@ export class HostTurn implements Turn {
     this.scope.cancel(turnCancelled(reason))
   }
 
-  /** The sub-agent ends with the turn. */
+  /** The sub-agent ends with the turn. Contract: one that is closed is disowned. */
   owns(subagent: { close(): Promise<void> }): void {
     this.#subagents.add(subagent)
+  }
+
+  /** The sub-agent has ended before it. */
+  disowns(subagent: { close(): Promise<void> }): void {
+    this.#subagents.delete(subagent)
   }
 
   /** Refuses calls to come, and resolves when those it has have settled and its sub-agents are closed. Idempotent. */
@@ -65,7 +70,7 @@ export class HostTurn implements Turn {
   async #end(): Promise<void> {
     this.scope.refuse(new BulkheadError('TurnCancelled', 'The turn is over.', { data: { reason: 'parent' } }))
     while (this.open.size > 0) await this.open.whenNone()
-    await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
+    while (this.#subagents.size > 0) await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
     this.#forgetSignal?.()
     this.scope.end()
   }

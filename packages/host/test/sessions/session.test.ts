@@ -87,3 +87,29 @@ test('what was kept beside is removed when the session closes, and a failure to 
   expect(discarded).toEqual([session.id])
   expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'sidecar', message: 'locked' }])
 })
+
+test('who is told that it is cancelled may close it: it ends once', async () => {
+  const world = createWorld(HANGING)
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const again: Promise<void>[] = []
+  session.beginTurn().signal.addEventListener('abort', () => {
+    again.push(session.close())
+    expect(() => session.beginTurn()).toThrowError()
+  })
+  await session.close()
+  expect(again).toEqual([session.close()])
+  expect(world.eventsOf('SessionClosed')).toHaveLength(1)
+})
+
+test.each(['host', 'parent'] as const)('a session that is told of has its end, also when the %s closes at that very moment', async (who) => {
+  const world = createWorld()
+  const parent = await world.host.openSession({ mode: 'yolo' })
+  const over = Promise.withResolvers<unknown>()
+  world.host.on(() => over.resolve(who === 'host' ? world.host.close() : parent.close()), ['SessionOpened'])
+  const cancel = new AbortController()
+  const options = { mode: 'yolo', signal: cancel.signal } as const
+  const session = who === 'host' ? await world.host.openSession(options) : await parent.openSubagent(options)
+  await over.promise
+  expect(world.eventsOf('SessionClosed').map(({ sessionId }) => sessionId)).toContain(session.id)
+  expect(verdictOf(await session.call({ id: 'a', ...echo }))).toMatch(/HostClosed|SessionCancelled/)
+})

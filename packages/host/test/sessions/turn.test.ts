@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { CancelScope } from '../../src/sessions/cancel-scope.ts'
+import { HostTurn } from '../../src/sessions/turn.ts'
 import { flush } from '../twin/clock.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
@@ -33,6 +35,20 @@ test('a turn ends when its calls have, and takes no more while it does', async (
   await ended
   expect(await running).toMatchObject({ data: 'done' })
   expect(world.eventsOf('TurnEnded')).toHaveLength(1)
+})
+
+test('a turn closes the sub-agents it has when it ends, those that come meanwhile too, and keeps none that has closed', async () => {
+  const turn = new HostTurn({ number: 1, scope: new CancelScope(), offered: undefined as never, signal: undefined })
+  const closed: string[] = []
+  const subagent = (name: string, then = () => {}) => {
+    const it = { close: async () => { closed.push(name); turn.disowns(it); then() } }
+    turn.owns(it)
+    return it
+  }
+  turn.disowns(subagent('earlier'))
+  subagent('first', () => subagent('meanwhile'))
+  await turn.end()
+  expect(closed).toEqual(['first', 'meanwhile'])
 })
 
 describe('cancellation: session > turn > call', () => {
