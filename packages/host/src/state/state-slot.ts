@@ -1,5 +1,5 @@
 import {
-  atPointer, BulkheadError, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type Store,
+  atPointer, BulkheadError, canonicalJson, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type Store,
   type StoredState,
 } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
@@ -15,8 +15,8 @@ export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
 }
 
 /**
- * The own slot of one extension: `{ slotVersion, data }` under a key nobody else has. Reads and writes follow each other, so
- * that none comes between a migration and what it writes.
+ * The own slot of one extension: `{ slotVersion, data }` under a key nobody else has. Reads and writes follow each other. Another
+ * generation of it, or another host, may write at any time: what it wrote is not lost under what was made of the state before.
  */
 export function openSlot(sources: SlotSources): StateAccess {
   const { descriptor: { id }, slot, check, store } = sources
@@ -26,10 +26,24 @@ export function openSlot(sources: SlotSources): StateAccess {
 
   /** What is stored, as the present version wants it. */
   const current = async (): Promise<StoredState | undefined> => {
-    const record = await store.read('state', key)
-    if (record === undefined) return undefined
-    const stored = readRecord(record, id)
-    return stored.slotVersion === slot.slotVersion ? stored : settleDrift(stored, key, sources)
+    for (;;) {
+      const record = await store.read('state', key)
+      if (record === undefined) return undefined
+      const stored = readRecord(record, id)
+      if (isPresent(stored)) return stored
+      const settled = await settleDrift(stored, sources)
+      if (settled === stored || await replace(settled, (now) => now !== undefined && canonicalJson(now) === canonicalJson(record))) return settled
+    }
+  }
+  const isPresent = ({ slotVersion }: StoredState) => slotVersion === slot.slotVersion
+  /** Resolves with whether what was there could be replaced, and was. */
+  const replace = async ({ slotVersion, data }: StoredState, mayGo: (now: Json | undefined) => boolean): Promise<boolean> => {
+    let isReplaced = false
+    await store.update('state', key, (now) => {
+      isReplaced = mayGo(now)
+      return isReplaced ? { slotVersion, data } : now
+    })
+    return isReplaced
   }
   return {
     read: () => order.pass(never, async () => (await current())?.data ?? null),
@@ -40,16 +54,17 @@ export function openSlot(sources: SlotSources): StateAccess {
         throw new BulkheadError('StateInvalid', `The state of "${id}"${atPointer(path)} ${message}.`, { data: { path } })
       }
       await order.pass(never, async () => {
+        const state = { slotVersion: slot.slotVersion, data }
         // State that this version rejects, or cannot migrate, is not its to write over.
-        await current()
-        await store.write('state', key, { slotVersion: slot.slotVersion, data })
+        do await current()
+        while (!await replace(state, (now) => now === undefined || slot.driftPolicy === 'warn' || isPresent(readRecord(now, id))))
       })
     },
   }
 }
 
-async function settleDrift(stored: StoredState, key: string, sources: SlotSources): Promise<StoredState> {
-  const { descriptor: { id: extensionId }, slot, events, store } = sources
+async function settleDrift(stored: StoredState, sources: SlotSources): Promise<StoredState> {
+  const { descriptor: { id: extensionId }, slot, events } = sources
   const { driftPolicy: decision, slotVersion: currentVersion } = slot
   const { slotVersion: storedVersion } = stored
   events.emit({ type: 'StateSlotDrift', extensionId, storedVersion, currentVersion, decision })
@@ -58,9 +73,7 @@ async function settleDrift(stored: StoredState, key: string, sources: SlotSource
     const message = `The stored state of "${extensionId}" is of version ${storedVersion} and the extension has ${currentVersion}.`
     throw new BulkheadError('SlotDriftRejected', message, { data: { extension: extensionId, storedVersion, currentVersion } })
   }
-  const migrated = await migrateSlot(stored, { ...sources, extensionId })
-  await store.write('state', key, { ...migrated })
-  return migrated
+  return migrateSlot(stored, { ...sources, extensionId })
 }
 
 /** A project's extension must not find the state of a global one by taking its id, nor another project's. */

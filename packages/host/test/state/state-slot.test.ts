@@ -143,6 +143,45 @@ describe('state of another version', () => {
   })
 })
 
+describe('state that another generation or host writes at the same time', () => {
+  test('what was written during a migration is migrated, not lost under it', async () => {
+    const store = new MemoryStore()
+    const older = await opened(store, { stateSlot: slot('1', 'reject') })
+    await older.write({ n: 1 })
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const newer = await opened(store, {
+      stateSlot: slot('2', 'migrate'),
+      migrateState: async ({ data }) => {
+        begun.resolve()
+        await gate.promise
+        return { slotVersion: '2', data: { count: (data as { n: number }).n } }
+      },
+    })
+    const reading = newer.read()
+    await begun.promise
+    expect(verdictOf(await older.write({ n: 2 }))).toBe('output')
+    gate.resolve()
+    expect(await reading).toMatchObject({ data: { count: 2 } })
+    expect(verdictOf(await older.write({ n: 3 }))).toBe('SlotDriftRejected')
+    expect(await newer.read()).toMatchObject({ data: { count: 2 } })
+  })
+
+  test('one that is brought to another version before a write is not written over', async () => {
+    const store = new MemoryStore()
+    const older = await opened(store, { stateSlot: slot('1', 'reject') })
+    await older.write({ n: 1 })
+    const [record] = await store.list('state')
+    const read = store.read.bind(store)
+    store.read = async (collection, key) => {
+      const value = await read(collection, key)
+      if (collection === 'state') await store.write(collection, record!.key, { slotVersion: '2', data: { count: 1 } })
+      return value
+    }
+    expect(verdictOf(await older.write({ n: 2 }))).toBe('SlotDriftRejected')
+    expect(await store.list('state')).toMatchObject([{ value: { slotVersion: '2', data: { count: 1 } } }])
+  })
+})
+
 test('a record without a version is not guessed at, and a failing store is the call\'s error', async () => {
   const store = new MemoryStore()
   const { read, write } = await opened(store)
