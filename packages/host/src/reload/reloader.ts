@@ -48,7 +48,7 @@ export class Reloader {
   /** Why the last try to reload an extension failed, until one succeeds. */
   readonly #faults = new Map<string, Diagnostic>()
   readonly #deferred = new Set<string>()
-  readonly #apart = new Set<string>()
+  #apart = new Set<string>()
   #report: LoadReport
   #last: Promise<unknown> = Promise.resolve()
   /** The reload of everything that has been asked for and has not begun. */
@@ -122,6 +122,8 @@ export class Reloader {
     const only = request.extensions && new Set(request.extensions)
     registry.learnLocked(report.extensions)
     const { candidates: current, unprepared, settings: before } = registry
+    // What the embedder has taken away again is a report's to bring.
+    this.#apart = this.#apart.intersection(new Set([...current, ...unprepared].map(({ descriptor }) => keyOf(descriptor))))
     const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })
     for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => idOf(change) === id)) throw notFound(id, report)
     const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [] }

@@ -1,7 +1,7 @@
 import type { Diagnostic, ValidationStage } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush } from '../twin/clock.ts'
-import { createWorld, type ExtensionSketch, type World } from '../twin/world.ts'
+import { createWorld, sketchExtension, type ExtensionSketch, type World } from '../twin/world.ts'
 
 const yolo = { mode: 'yolo' } as const
 const named = (layer: 'bundled' | 'global' | 'project', more: ExtensionSketch = {}): ExtensionSketch =>
@@ -148,4 +148,16 @@ test('whoever shows a list of tools hears that it is another one, also where not
   await world.host.reload()
   await world.host.unregister('one')
   expect(lists).toEqual([['first', 'second'], ['second']])
+})
+
+test('what an embedder registers is no affair of a report, until it is unregistered', async () => {
+  const world = createWorld({ extensions: [] })
+  await world.host.register([sketchExtension(named('global')).descriptor])
+  await world.host.reload()
+  expect(world.host.tools()).toHaveLength(1)
+  await world.host.unregister('sample')
+  world.find({ extensions: [named('global')] })
+  expect((await world.host.reload()).changes).toMatchObject([{ extension: 'sample', result: 'added' }])
+  world.find({ extensions: [] })
+  expect((await world.host.reload()).changes).toMatchObject([{ extension: 'sample', result: 'removed' }])
 })
