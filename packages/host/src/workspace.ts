@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type {
   ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
 } from '@bulkhead/contract'
@@ -91,7 +92,7 @@ export class Workspace {
     }
     this.retirement = new Retirement({ turns, events, drainMs })
     const starter = interactor && new Interactions({
-      sessionId: 'host', interactors: [interactor], approver: undefined, timeoutMs: undefined, events, clock,
+      sessionId: `host-${randomUUID()}`, interactors: [interactor], approver: undefined, timeoutMs: undefined, events, clock,
     })
     this.reloader = new Reloader({
       registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,

@@ -8,6 +8,7 @@ import { raceInteractors } from './race.ts'
 import { Turnstile } from './turnstile.ts'
 
 export interface InteractionSources {
+  /** Questions are told apart by it, also where one person answers several hosts. */
   readonly sessionId: string
   readonly interactors: readonly Interactor[]
   readonly approver: Approver | undefined
@@ -15,6 +16,8 @@ export interface InteractionSources {
   readonly timeoutMs: number | undefined
   readonly events: EventBus
   readonly clock: Clock
+  /** Aborted when the session is over. For what is asked outside of a call: what a call asks ends with it. */
+  readonly over?: (() => AbortSignal) | undefined
   /** Of a session whose questions go to the same person. */
   readonly queue?: Turnstile | undefined
 }
@@ -49,8 +52,20 @@ export class Interactions {
 
   /** Rejects with InteractionUnavailable when nobody is there or those who are there fail. */
   ask(request: InteractionRequest, source: string, signal: AbortSignal, callId?: string): Promise<InteractionResponse> {
-    if (this.#sources.interactors.length === 0) return Promise.reject(nobodyThere())
+    const { interactors, over } = this.#sources
+    if (interactors.length === 0) return Promise.reject(nobodyThere())
+    if (callId === undefined && over) return this.#askUntil(over(), request, source, signal)
     return this.#inTurn(signal, () => this.#raise(request, source, signal, callId))
+  }
+
+  /** Others may wait for what is asked outside of a call, and are not to wait for somebody who is gone. */
+  async #askUntil(gone: AbortSignal, request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+    const until = AbortSignal.any([signal, gone])
+    try {
+      return await this.#inTurn(until, () => this.#raise(request, source, until, undefined))
+    } catch (thrown) {
+      throw gone.aborted && !signal.aborted ? personGone(gone.reason) : thrown
+    }
   }
 
   /**
@@ -150,4 +165,6 @@ const failed = (thrown: unknown): Word => ({
   ...(BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable' ? { nobody: true } : {}),
 })
 
+const personGone = (cause: unknown) =>
+  new BulkheadError('InteractionUnavailable', 'Whoever was asked is gone: their session has ended.', { cause })
 const nobodyThere = () => new BulkheadError('InteractionUnavailable', 'Nobody is there to be asked in this session.')

@@ -84,7 +84,7 @@ export class HostSession implements Session {
       }),
       interactions: outer && asksParent ? outer.interactions : new Interactions({
         sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
-        queue: outer?.interactions.queue,
+        queue: outer?.interactions.queue, over: () => this.#cancel.signal,
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
       hooks: new HookChain(outer?.hooks, [options.hooks ?? []].flat()),

@@ -92,3 +92,34 @@ test('where nobody can be asked, init fails with that, and nothing else of it is
   const attended = await world.host.openSession({ mode: 'yolo', interactor: person('now') })
   expect(await attended.call({ id: 'c2', name: 'echo', arguments: {} })).toMatchObject({ type: 'output' })
 })
+
+test('whoever is asked by init and leaves is asked no more, and keeps nobody else waiting', async () => {
+  const world = createWorld({ extensions: [SIGNS_IN] })
+  const withdrawn = Promise.withResolvers<void>()
+  const idle: Interactor = {
+    interact: (_, signal) => new Promise((__, reject) => signal.addEventListener('abort', () => {
+      withdrawn.resolve()
+      reject(signal.reason)
+    })),
+  }
+  const first = await world.host.openSession({ mode: 'yolo', interactor: idle })
+  const other = await world.host.openSession({ mode: 'yolo', interactor: person('mine') })
+  const calls = [first, other].map((session) => session.call({ id: 'c', name: 'echo', arguments: {} }))
+  await flush()
+  await first.close()
+  await withdrawn.promise
+  expect(await Promise.all(calls)).toMatchObject([
+    { error: { code: 'SessionCancelled' } },
+    { error: { code: 'InteractionUnavailable' }, error_text: expect.stringContaining('Whoever was asked is gone: their session has ended.') },
+  ])
+  expect(await other.call({ id: 'd', name: 'echo', arguments: {} })).toMatchObject({ type: 'output' })
+})
+
+test('questions of several hosts to one person are told apart', async () => {
+  const seen: InteractionEnvelope[] = []
+  const shared = { extensions: [{ ...SIGNS_IN, discoveryRules: { activation: 'eager' } }], interactor: person('x', seen) } as const
+  createWorld(shared)
+  createWorld(shared)
+  await flush()
+  expect(new Set(seen.map(({ correlationId }) => correlationId)).size).toBe(2)
+})
