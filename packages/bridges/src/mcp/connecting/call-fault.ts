@@ -5,6 +5,8 @@ export const isLineFault = (error: unknown): boolean =>
   codeOf(error) !== undefined || statusOf(error) !== undefined || isFetchFault(error)
 
 const MOST_CHARS = 2_000
+/** Of what a library says, which lists every rule that was broken. */
+const MOST_DUMP_CHARS = 300
 
 /** What went wrong with a call, as an error of ours. What a server says is a stranger's text. */
 export function callFault(name: string, error: unknown, redact: (text: string) => string): BulkheadError {
@@ -21,7 +23,12 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
     return make('ServerUnavailable', `${unavailable(name)}: ${text}`)
   }
   if (code === 'CONNECTION_CLOSED' || isFetchFault(error)) {
-    return make('ServerLost', `The MCP server "${name}" was lost while the call ran: ${text}`)
+    const how = isFetchFault(error) ? 'the connection broke off' : text
+    return make('ServerLost', `The MCP server "${name}" was lost while the call ran: ${how}`)
+  }
+  if (isUnreadable(error)) {
+    const why = text.replaceAll(/\s+/g, ' ').slice(0, MOST_DUMP_CHARS)
+    return new BulkheadError('ToolExecutionFailed', `The MCP server "${name}" gave an answer that is not of the protocol: ${why}`, { data: { server: name } })
   }
   return new BulkheadError('ToolExecutionFailed', text, { data: { server: name } })
 }
@@ -44,7 +51,16 @@ function statusOf(error: unknown): number | undefined {
   return typeof data?.status === 'number' && typeof (error as { code?: unknown }).code === 'string' ? data.status : undefined
 }
 
-const isFetchFault = (error: unknown): boolean => error instanceof TypeError && error.message === 'fetch failed'
+/** `terminated`: what it is where an answer has begun. */
+const isFetchFault = (error: unknown): boolean => error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message)
+
+/** Whether there was an answer of which the library could make nothing. */
+const isUnreadable = (error: unknown): boolean => {
+  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
+  return error instanceof SyntaxError || name === 'ZodError' || (typeof code === 'string' && UNREADABLE_CODES.has(code))
+}
+
+const UNREADABLE_CODES: ReadonlySet<string> = new Set(['INVALID_RESULT', 'UNSUPPORTED_RESULT_TYPE', 'CLIENT_HTTP_UNEXPECTED_CONTENT'])
 
 const isRefused = (error: unknown): boolean =>
   isFetchFault(error) && ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String((error as { cause?: { code?: unknown } }).cause?.code))

@@ -54,6 +54,8 @@ export class Connection {
   #catalog: Catalog | undefined
   #connecting: Promise<LiveClient> | undefined
   #live: LiveClient | undefined
+  /** Not used any more, and not ended while calls run: what went wrong with one says nothing of the others. */
+  readonly #retired = new Set<LiveClient>()
   #refreshing: Promise<void> = Promise.resolve()
   /** Whether a list is going to be asked for that has not been yet. */
   #isStale = false
@@ -109,9 +111,10 @@ export class Connection {
       if (signal.aborted) throw signal.reason
       if (!isLineFault(error)) throw callFault(this.#entry.name, error, this.#redact)
       // A process that ended says why by its end; a far server is asked anew by the next call.
-      const reason = this.#live === live ? error : await live.ended ?? error
+      const hasEnded = this.#entry.config.type === 'local' && this.#live !== live
+      const reason = hasEnded ? await live.ended ?? error : error
       this.#lost(live, error)
-      void live.close()
+      this.#retire(live)
       throw callFault(this.#entry.name, reason instanceof RangeError ? reason : error, this.#redact)
     }
   }
@@ -120,7 +123,7 @@ export class Connection {
   async close(): Promise<void> {
     this.#closing.abort(this.#unavailable('the host is done with it'))
     const live = this.#live ?? await this.#connecting?.catch(() => undefined)
-    await live?.close()
+    await Promise.all([live, ...this.#retired].map((one) => one?.close()))
   }
 
   #ready(signal: AbortSignal): Promise<LiveClient> {
@@ -177,6 +180,12 @@ export class Connection {
     this.#fault = this.#unavailable(this.#told(why === undefined ? 'it ended' : messageOf(why)))
   }
 
+  #retire(live: LiveClient): void {
+    this.#retired.add(live)
+    void live.ended.then(() => this.#retired.delete(live))
+    live.retire()
+  }
+
   /** What changes while a list is on its way may be in it or not: it is asked for once more. */
   #refresh(): void {
     if (this.#isStale) return
@@ -210,7 +219,7 @@ export class Connection {
   #openFault(error: unknown): BulkheadError {
     const fault = callFault(this.#entry.name, error, this.#redact)
     if (fault.code === 'ServerUnavailable' || fault.code === 'EnvNameNotSet' || fault.code === 'CapabilityUnavailable') return fault
-    return this.#unavailable(this.#told(fault.message))
+    return this.#unavailable(this.#told(fault.code === 'ServerLost' ? 'it ended before it was ready' : fault.message))
   }
 
   /** The last thing a process says of itself is often why it ended. */
@@ -221,7 +230,8 @@ export class Connection {
 
   #resting(ms: number): BulkheadError {
     const seconds = Math.ceil(ms / 1_000)
-    return this.#unavailable(`${this.#fault?.message ?? 'it failed'}. It is tried again when it is called in ${seconds} s`, ms)
+    const why = this.#fault?.message.replace(/\.$/, '') ?? 'it failed'
+    return this.#unavailable(`${why}. It is tried again when it is called in ${seconds} s`, ms)
   }
 
   #unavailable(why: string, retryAfterMs?: number): BulkheadError {

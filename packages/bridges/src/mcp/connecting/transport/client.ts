@@ -1,11 +1,10 @@
-import {
-  Client, StreamableHTTPClientTransport, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport,
-} from '@modelcontextprotocol/client'
+import { Client, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport } from '@modelcontextprotocol/client'
 import { DEFAULT_LIMITS, isJsonObject, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
 import { z } from 'zod'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Elicitation } from '../elicitation.ts'
+import { HttpTransport } from './http-transport.ts'
 import { ProcessTransport } from './process-transport.ts'
 import type { Target } from '../target.ts'
 
@@ -41,6 +40,8 @@ export interface LiveClient {
   readonly ended: Promise<Error | undefined>
   /** Idempotent. Resolves when nothing of it is left. */
   close(): Promise<void>
+  /** Is closed when the calls that run are over: none is made any more. */
+  retire(): void
 }
 
 const MAX_MESSAGE_BYTES = DEFAULT_LIMITS.messageBytes
@@ -101,19 +102,36 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
     await close()
     throw error
   }
+  let running = 0
+  let isRetired = false
+  const leave = (): void => {
+    if (isRetired && running === 0) void close()
+  }
   return {
     version: client.getServerVersion()?.version ?? '',
     sendsHeaders: options.target.type === 'remote' && client.getProtocolEra() === 'modern',
     ended: ended.promise,
     close,
+    retire() {
+      isRetired = true
+      leave()
+    },
     list: (within) => listAll(client, within),
-    call: (request) => callTool(client, request),
+    async call(request) {
+      running++
+      try {
+        return await callTool(client, request)
+      } finally {
+        running--
+        leave()
+      }
+    },
   }
 }
 
 function transportOf({ target, onStderr }: ClientOptions): Transport {
   if (target.type === 'local') return new ProcessTransport({ ...target, maxMessageBytes: MAX_MESSAGE_BYTES, onStderr })
-  return new StreamableHTTPClientTransport(target.url, {
+  return new HttpTransport(target.url, {
     requestInit: { headers: { ...target.headers } }, redirectPolicy: 'same-origin', fetch: boundedFetch(MAX_MESSAGE_BYTES),
     // Whoever calls next connects again.
     reconnectionOptions: { initialReconnectionDelay: 1_000, maxReconnectionDelay: 60_000, reconnectionDelayGrowFactor: 2, maxRetries: 2 },
