@@ -45,12 +45,14 @@ export interface LiveClient {
 }
 
 const MAX_MESSAGE_BYTES = DEFAULT_LIMITS.messageBytes
-const MAX_PAGES = 8
 const MAX_LISTED = 2 * MANIFEST_LIMITS.tools
+/** A page may hold a single tool, and should hold one. */
+const MAX_PAGES = MAX_LISTED
 /** Calls have deadlines of their own, by their signals; this one is only so that there is an end. */
 const LONGEST_MS = 2 * 60 * 60 * 1000
 
-const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
+/** No cursor is what says that there is no further page. Some servers write it as null or as an empty text. */
+const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish().transform((cursor) => cursor || undefined) })
 
 /** Results are told to a model and never enforced, and a stranger's schema is compiled nowhere but in its own thread. */
 const NO_VALIDATION: jsonSchemaValidator = {

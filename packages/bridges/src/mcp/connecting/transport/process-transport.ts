@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { deserializeMessage, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
-import { BulkheadError } from '@bulkhead/contract'
+import { deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
+import { BulkheadError, isJsonObject, parseJson } from '@bulkhead/contract'
 import { deathSignal } from './death-signal.ts'
 import { LineReader } from './line-reader.ts'
 import { keepGroup, signalGroup } from './process-group.ts'
@@ -123,6 +123,8 @@ export class ProcessTransport implements Transport {
       for await (const chunk of stdout) {
         for (const line of lines.read(chunk as Buffer)) await this.#receive(line)
       }
+      // Nothing can be answered any more, whether it goes on or not.
+      void this.close()
     } catch (error) {
       // A stream that was cut off is told by the end of the process.
       if (!(error instanceof RangeError) || pid === undefined) return
@@ -138,7 +140,9 @@ export class ProcessTransport implements Transport {
       message = deserializeMessage(line)
     } catch {
       this.#options.onStderr(`(not a message) ${line.slice(0, 1_000)}`)
-      return undefined
+      const id = answeredId(line)
+      if (id === undefined) return undefined
+      message = { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: 'The server answered with what is no message of the protocol.' } }
     }
     try {
       this.onmessage?.(message)
@@ -148,6 +152,13 @@ export class ProcessTransport implements Transport {
     // Notifications are handled in a later turn, by when the answer that stands behind them must not have ended the call.
     return 'id' in message ? undefined : nextTurn()
   }
+}
+
+/** The request that something is meant to answer which is no message. Nobody would hear of it otherwise. */
+function answeredId(line: string): string | number | undefined {
+  const parsed = parseJson(line)
+  const { id, method } = parsed.ok && isJsonObject(parsed.value) ? parsed.value : {}
+  return method === undefined && (typeof id === 'string' || typeof id === 'number') ? id : undefined
 }
 
 /** What it said last may still be on its way when it has ended. */

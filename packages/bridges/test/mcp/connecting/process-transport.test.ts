@@ -1,0 +1,51 @@
+import type { ConnectedExtension, JsonObject } from '@bulkhead/contract'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { McpServers } from '../../../src/mcp/index.ts'
+import { Ground, now, resolved } from './ground.ts'
+
+let ground: Ground
+beforeEach(() => { ground = new Ground() })
+afterEach(() => ground.leave())
+
+async function connected(script: object): Promise<{ extension: ConnectedExtension | undefined; servers: McpServers }> {
+  const servers = ground.open()
+  const config = resolved({ raw: ground.raw(script) })
+  servers.offer(config)
+  await servers.connect(now())
+  return { servers, extension: servers.offer(config).extensions[0] }
+}
+
+function go(extension: ConnectedExtension): Promise<JsonObject> {
+  const execute = extension.module(['raw_go']).tools['raw_go']!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
+  return execute({}, { signal: now(), progress: () => undefined })
+}
+
+const tools = [{ name: 'go' }]
+
+it.each([
+  '{"jsonrpc":"2.0","id":$id,"result":"a text"}',
+  '{"jsonrpc":"2.0","id":$id,"error":"a text"}',
+  '{"jsonrpc":"2.0","id":$id,"error":{"code":1}}',
+  '{"id":$id}',
+])('a call is over with the line that is to be its answer, and is none: %s', async (says) => {
+  const { extension, servers } = await connected({ tools, says })
+  await expect(go(extension!)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: 'The server answered with what is no message of the protocol.' })
+  expect(servers.status).toMatchObject([{ state: 'connected' }])
+})
+
+it('a server that cannot speak any more is lost, whether its process goes on or not', async () => {
+  const { extension, servers } = await connected({ tools, mute: true })
+  await expect(go(extension!)).rejects.toMatchObject({ code: 'ServerLost' })
+  expect(servers.status).toMatchObject([{ state: 'unavailable' }])
+})
+
+it.each(['', null])('a list ends where its cursor is %j, however many pages it has', async (lastCursor) => {
+  const many = Array.from({ length: 20 }, (_, index) => ({ name: `tool_${index}` }))
+  const { servers } = await connected({ tools: many, lastCursor })
+  expect(servers.status).toMatchObject([{ state: 'connected', tools: 20 }])
+})
+
+it('a list without an end is none', async () => {
+  const { servers } = await connected({ tools: [], lastCursor: '0' })
+  expect(servers.status).toMatchObject([{ state: 'unavailable', error: { message: expect.stringContaining('Its list of tools has more than 256 pages') } }])
+})
