@@ -1,3 +1,5 @@
+import { withoutHalf } from './whole-characters.ts'
+
 export interface LineRange {
   /** 1-based. */
   readonly from: number
@@ -12,6 +14,8 @@ export interface Lines {
   /** The last line in `text`; `from - 1` when there is none. */
   readonly to: number
   readonly total: number
+  /** Where only a part of one line is here: which bytes of the file that is. */
+  readonly cut?: { readonly from: number; readonly to: number }
 }
 
 const NEWLINE = 0x0a
@@ -25,6 +29,7 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
   const last = range.from + range.limit - 1
   const kept: Uint8Array[] = []
   let bytes = 0
+  let before = 0
   let line = 1
   let open = false
   let cut = false
@@ -41,13 +46,17 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
         }
         cut = part.length < end - start
       }
+      if (line < range.from) before += end - start
       open = newline < 0
       if (newline >= 0) line++
       start = end
     }
   }
-  const text = decode(kept, bytes, cut)
-  return { text, from: range.from, to: range.from - 1 + countLines(text), total: open ? line : line - 1 }
+  const shown = cut ? withoutHalf(joined(kept, bytes)) : joined(kept, bytes)
+  const whole = new TextDecoder('utf-8', { ignoreBOM: true }).decode(shown)
+  const text = cut ? wholeLines(whole) : whole
+  const found = { text, from: range.from, to: range.from - 1 + countLines(text), total: open ? line : line - 1 }
+  return cut && !text.includes('\n') ? { ...found, cut: { from: before, to: before + shown.length } } : found
 }
 
 /** The same of a text that is all there. */
@@ -57,7 +66,11 @@ export function linesOfText(text: string, { from, limit, maxBytes }: LineRange):
   const wanted = text.slice(start, from + limit > total ? text.length : endOfLines(text, start, limit))
   const shown = headOf(wanted, maxBytes)
   const lines = shown.length === text.length ? total : countLines(shown)
-  return { text: shown, from, to: from - 1 + lines, total }
+  const found = { text: shown, from, to: from - 1 + lines, total }
+  const isCut = shown.length < wanted.length && !shown.includes('\n')
+  if (!isCut) return found
+  const before = Buffer.byteLength(text.slice(0, start))
+  return { ...found, cut: { from: before, to: before + Buffer.byteLength(shown) } }
 }
 
 /** A text that does not end in a line end has one line more. To count so takes half the time of looking for each. */
@@ -81,14 +94,12 @@ function headOf(text: string, maxBytes: number): string {
 
 const wholeLines = (cut: string): string => cut.slice(0, cut.lastIndexOf('\n') + 1) || cut
 
-function decode(parts: readonly Uint8Array[], length: number, cut: boolean): string {
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
   const whole = new Uint8Array(length)
   let at = 0
   for (const part of parts) {
     whole.set(part, at)
     at += part.length
   }
-  // A cut may fall inside a character: then its first bytes are left out.
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole, { stream: cut })
-  return cut ? wholeLines(text) : text
+  return whole
 }

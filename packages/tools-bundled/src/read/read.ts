@@ -3,9 +3,12 @@ import { folderKey } from '../folder-key.ts'
 import { fileKind, SNIFF_BYTES } from './file-kind.ts'
 import { collectLines, linesOfText, type LineRange, type Lines } from './lines.ts'
 import { INPUT_SCHEMA, manifest, MAX_BYTES, REQUIRES } from './manifest.ts'
+import { restOfHalf, withoutHalf } from './whole-characters.ts'
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
+/** Three bytes are four characters of base64. */
+const MAX_BASE64_BYTES = MAX_BYTES / 4 * 3
 
 type ReadArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 
@@ -35,7 +38,7 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   // Most files are a short text: they are asked for once, and not for what they are.
   const head = await fs.readText(path, { start: 0, end: CHUNK_BYTES }).catch(() => undefined)
   const isText = head !== undefined && head.length < CHUNK_BYTES / 3 && !head.includes('\0') && !head.includes('\ufffd')
-  if (isText) return answer(path, linesOfText(head, range))
+  if (isText) return answer(path, linesOfText(head, range), Buffer.byteLength(head))
 
   const size = await sizeOf(path, fs)
   const found = fileKind(await fs.read(path, { start: 0, end: SNIFF_BYTES }))
@@ -43,12 +46,14 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   if (found.kind === 'binary') {
     throw new ToolError('InputInvalid', `"${path}" is not text (${size} bytes). Read a part of it with byte_start and byte_end.`)
   }
-  return answer(path, await collectLines(chunks(path, fs, size, signal), range))
+  return answer(path, await collectLines(chunks(path, fs, size, signal), range), size)
 }
 
-function answer(path: string, { from, to, total, text }: Lines) {
+function answer(path: string, { from, to, total, text, cut }: Lines, size: number) {
   if (from > Math.max(total, 1)) throw new ToolError('InputInvalid', `"${path}" has ${total} lines; line ${from} is past its end.`)
-  return { path, content: text, lines: { from, to, total } }
+  const lines = { from, to, total }
+  if (cut === undefined) return { path, content: text, lines }
+  return { path, content: text, lines: { ...lines, cut: true }, bytes: { ...cut, total: size } }
 }
 
 async function sizeOf(path: string, fs: FileReader): Promise<number> {
@@ -63,12 +68,24 @@ async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
   if (start > size || end < start) {
     throw new ToolError('InputInvalid', `"${args.path}" has ${size} bytes; the range from ${start} to ${args.byte_end ?? size} is not in it.`)
   }
-  const content = await fs.read(args.path, { start, end })
-  const bytes = { from: start, to: start + content.length, total: size }
+  const read = await fs.read(args.path, { start, end })
+  const text = textOf(read)
+  if (text !== undefined) {
+    const from = start + restOfHalf(read)
+    return { path: args.path, content: text, bytes: { from, to: from + Buffer.byteLength(text), total: size } }
+  }
+  const content = read.subarray(0, MAX_BASE64_BYTES)
+  return { path: args.path, content: content.toBase64(), encoding: 'base64', bytes: { from: start, to: start + content.length, total: size } }
+}
+
+/** Bytes as the text they are, without half a character at either end; undefined where they are none. */
+function textOf(bytes: Uint8Array): string | undefined {
+  const whole = withoutHalf(bytes.subarray(restOfHalf(bytes)))
+  if (whole.length === 0 && bytes.length > 0) return undefined
   try {
-    return { path: args.path, content: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content), bytes }
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(whole)
   } catch {
-    return { path: args.path, content: content.toBase64(), encoding: 'base64', bytes }
+    return undefined
   }
 }
 

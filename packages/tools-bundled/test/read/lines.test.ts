@@ -27,7 +27,8 @@ describe('collecting lines', () => {
   it('cuts after a line, and a line that is too long between characters', async () => {
     expect(await collect('ab\ncd\nef', { maxBytes: 4 })).toEqual({ text: 'ab\n', from: 1, to: 1, total: 3 })
     expect(await collect('ab\ncd\nef', { maxBytes: 6 })).toEqual({ text: 'ab\ncd\n', from: 1, to: 2, total: 3 })
-    expect(await collect('aé€😀', { maxBytes: 8 })).toEqual({ text: 'aé€', from: 1, to: 1, total: 1 })
+    expect(await collect('aé€😀', { maxBytes: 8 })).toEqual({ text: 'aé€', from: 1, to: 1, total: 1, cut: { from: 0, to: 6 } })
+    expect(await collect('ab\ncdef\n', { from: 2, maxBytes: 2 })).toEqual({ text: 'cd', from: 2, to: 2, total: 2, cut: { from: 3, to: 5 } })
   })
 
   it('does not depend on how the file is split into chunks', async () => {

@@ -50,6 +50,16 @@ describe('read', () => {
     expect(await read({ path: 'long.txt', offset: 99_999 })).toMatchObject({ content: '€uro\n€uro\n', lines: { from: 99_999, to: 100_000, total: 100_000 } })
   })
 
+  it.each([['a file that is read at once', 100_000], ['one that is not', 400_000]])('says of a line that is too long where it goes on: %s', async (_, times) => {
+    put('min.js', `first\n${'a€;'.repeat(times)}`)
+    const { content, lines, bytes } = (await read({ path: 'min.js', offset: 2 })) as { content: string; lines: JsonObject; bytes: { to: number } }
+    expect(lines).toEqual({ from: 2, to: 2, total: 2, cut: true })
+    expect(bytes).toEqual({ from: 6, to: 6 + Buffer.byteLength(content), total: 6 + 5 * times })
+    const next = (await read({ path: 'min.js', byte_start: bytes.to })) as { content: string; bytes: JsonObject }
+    expect(next.bytes).toMatchObject({ from: bytes.to })
+    expect(`${content}${next.content}`).toBe('a€;'.repeat(times).slice(0, content.length + next.content.length))
+  })
+
   it('reads the end of a file of a gigabyte without holding it', async () => {
     put('huge', 'first\n')
     truncateSync(join(workspace, 'huge'), 1024 * 1024 * KB)
@@ -62,6 +72,20 @@ describe('read', () => {
     put('mixed', Uint8Array.of(0x61, 0x62, 0xff, 0xfe))
     expect(await read({ path: 'mixed', byte_start: 0, byte_end: 2 })).toEqual({ path: 'mixed', content: 'ab', bytes: { from: 0, to: 2, total: 4 } })
     expect(await read({ path: 'mixed', byte_start: 2 })).toEqual({ path: 'mixed', content: '//4=', encoding: 'base64', bytes: { from: 2, to: 4, total: 4 } })
+  })
+
+  it('gives whole characters where a range begins or ends inside of one, and says which bytes they are', async () => {
+    put('euro', 'a€b€c')
+    expect(await read({ path: 'euro', byte_start: 2, byte_end: 7 })).toEqual({ path: 'euro', content: 'b', bytes: { from: 4, to: 5, total: 9 } })
+    expect(await read({ path: 'euro', byte_start: 0, byte_end: 3 })).toEqual({ path: 'euro', content: 'a', bytes: { from: 0, to: 1, total: 9 } })
+    expect(await read({ path: 'euro', byte_start: 2, byte_end: 3 })).toMatchObject({ encoding: 'base64', bytes: { from: 2, to: 3, total: 9 } })
+  })
+
+  it('gives no more in base64 than is shown', async () => {
+    put('noise', new Uint8Array(400 * KB).fill(0xff))
+    const { content, bytes } = (await read({ path: 'noise', byte_start: 0 })) as { content: string; bytes: JsonObject }
+    expect(content).toHaveLength(200 * KB)
+    expect(bytes).toEqual({ from: 0, to: 150 * KB, total: 400 * KB })
   })
 
   it('gives an image as an image', async () => {
