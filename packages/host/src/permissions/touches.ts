@@ -1,5 +1,5 @@
 import {
-  compileGrant, hostCovers, matchSegment, type Grant, type RuleCapability, type RuleQuestion, type ScopedRule,
+  compileGrant, hostCovers, matchSegment, pathSegments, type Grant, type RuleCapability, type RuleQuestion, type ScopedRule,
   type VariableValues,
 } from '@bulkhead/contract'
 import { commandLine } from './describe-grant.ts'
@@ -26,15 +26,16 @@ export function touchesOf(grant: Grant, rules: readonly ScopedRule[]): readonly 
 }
 
 /** Whether something could match both patterns. May say yes too often, never no wrongly. */
-const OVERLAP: Readonly<Record<RuleCapability, (a: string, b: string) => boolean>> = {
+const OVERLAP: Readonly<Record<RuleCapability, (granted: string, pattern: string) => boolean>> = {
   'fs.read': pathsOverlap,
   'fs.write': pathsOverlap,
   'net.fetch': (a, b) => hostCovers(a, b) || hostCovers(b, a),
-  'shell.run': textsOverlap,
+  // What follows may be nothing.
+  'shell.run': (granted, pattern) => textsOverlap(granted.replace(/ …$/, '*'), pattern),
 }
 
 function pathsOverlap(a: string, b: string): boolean {
-  const [left, right] = [a.split('/'), b.split('/')]
+  const [left, right] = [pathSegments(a), pathSegments(b)]
   for (let index = 0; index < Math.min(left.length, right.length); index++) {
     if (left[index] === '**' || right[index] === '**') return true
     if (!textsOverlap(left[index]!, right[index]!)) return false

@@ -136,6 +136,7 @@ test.each<[string, ToolSketch['requires'], Rule, string]>([
   ['an absolute path', { fs: { write: ['{user-data}/x'] } }, rule('deny', 'fs.write', '/data/**'), 'RuleDenied'],
   ['reading, of a tool that writes', { fs: { write: ['{workspace}'] } }, rule('deny', 'fs.read', '*'), 'output'],
   ['a command', { shell: [{ cmd: 'git', args: [{ wildcard: true }] }] }, rule('deny', 'shell.run', 'git push*'), 'RuleDenied'],
+  ['a command among whatever follows', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, rule('deny', 'shell.run', 'git push*'), 'RuleDenied'],
   ['another command', { shell: [{ cmd: 'git', args: ['status'] }] }, rule('deny', 'shell.run', 'git push*'), 'output'],
 ])('a capability rule against %s', async (_, requires, deny, verdict) => {
   expect((await judged({ tool: { requires: requires! }, session: { mode: 'yolo', rules: [deny] } })).verdict).toBe(verdict)

@@ -1,0 +1,31 @@
+import { compileGrant, type RequirementSet, type RuleCapability } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { touchesOf } from '../../src/permissions/touches.ts'
+
+const VALUES = { workspace: ['/work'] }
+
+/** Whether a rule with this pattern speaks of a tool that requires this. */
+function meets(requires: RequirementSet, permission: RuleCapability, pattern: string): boolean {
+  const grant = compileGrant(requires, VALUES)
+  const rule = { permission, pattern, action: 'deny', scope: 'session', source: 'test' } as const
+  return touchesOf(grant, [rule]).length > touchesOf(grant, []).length
+}
+
+test.each<[string, RequirementSet, RuleCapability, string, boolean]>([
+  ['whatever follows', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, 'shell.run', 'git push*', true],
+  ['nothing that follows', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, 'shell.run', 'git', true],
+  ['whatever follows a word', { shell: [{ cmd: 'git', args: ['push', { rest: true }] }] }, 'shell.run', 'git push --force', true],
+  ['another word', { shell: [{ cmd: 'git', args: ['push', { rest: true }] }] }, 'shell.run', 'git pull*', false],
+  ['another program', { shell: [{ cmd: 'git', args: [{ rest: true }] }] }, 'shell.run', 'rm *', false],
+  ['one argument', { shell: [{ cmd: 'git', args: [{ wildcard: true }, 'now'] }] }, 'shell.run', 'git push*', true],
+  ['the same beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'pu' }, 'now'] }] }, 'shell.run', 'git push*', true],
+  ['a longer beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'push-all' }, 'now'] }] }, 'shell.run', 'git push*', true],
+  ['another beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'pull' }, 'now'] }] }, 'shell.run', 'git push*', false],
+  ['a folder of any name', { fs: { write: ['*/keys'] } }, 'fs.write', '/work/secrets', true],
+  ['a folder written with a slash', { fs: { write: ['*/keys'] } }, 'fs.write', '/work/secrets/', true],
+  ['a folder written with two', { fs: { write: ['*/keys'] } }, 'fs.write', '/work//secrets', true],
+  ['another folder', { fs: { write: ['*/keys'] } }, 'fs.write', '/work/secrets/other', false],
+  ['another power', { fs: { write: ['*/keys'] } }, 'fs.read', '/work/secrets', false],
+])('a rule on what a tool may touch: %s', (_, requires, permission, pattern, expected) => {
+  expect(meets(requires, permission, pattern)).toBe(expected)
+})
