@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { CompartmentServices, InteractionResponse } from '@bulkhead/contract'
+import type { CompartmentServices, InteractionRequest, InteractionResponse, Json } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { Broker } from '../src/main/broker/broker.ts'
 import { toolOf } from './fixture.ts'
@@ -42,4 +42,46 @@ it('questions that wait behind another are told at once when their call is over'
   flooder.abort(new Error('over'))
   await expect(waiting).rejects.toBeDefined()
   expect(asked).toEqual(['flooder'])
+})
+
+/** What a person was asked when a call gave this away. */
+async function heard(given: Json, isThere = true): Promise<InteractionRequest> {
+  let request: InteractionRequest | undefined
+  const interact: NonNullable<CompartmentServices['interact']> = (_call, asked) => {
+    request = asked
+    return Promise.resolve({ status: 'timeout' })
+  }
+  const all = { log: () => undefined, env: new Map(), envDeclared: new Set<string>(), ...(isThere && { interact }) }
+  const broker = new Broker({ tools: [tool], services: all, limits: DEFAULT_LIMITS }, '/nowhere')
+  broker.open({ callId: 'call', tool, signal: new AbortController().signal })
+  await broker.methods.interact('call', given)
+  return request!
+}
+
+it('a question is made anew from what is known of its kind', async () => {
+  expect(await heard({ kind: 'Ask', prompt: 'Who?', approval: true })).toEqual({ kind: 'Ask', prompt: 'Who?' })
+  expect(await heard({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a', extra: 1 }, { label: 'b', description: 'the other' }], multiple: 1 }))
+    .toEqual({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b', description: 'the other' }], multiple: false })
+  expect(await heard({ kind: 'Select', prompt: 'Which?', options: Array.from({ length: 100 }, () => ({ label: 'a' })), multiple: true }))
+    .toMatchObject({ options: { length: 100 }, multiple: true })
+  expect(await heard({ kind: 'Auth.DeviceCode', url: 'https://x.test', code: 'AB', expiresAt: 'soon', hidden: 1 }))
+    .toEqual({ kind: 'Auth.DeviceCode', url: 'https://x.test', code: 'AB', expiresAt: 'soon' })
+})
+
+it.each<[string, Json]>([
+  ['no object', 'Who?'],
+  ['of a kind that is the host\'s own', { kind: 'Approve', prompt: 'May I?' }],
+  ['without a text', { kind: 'Confirm' }],
+  ['longer than anybody reads', { kind: 'Ask', prompt: 'x'.repeat(10_001) }],
+  ['without options', { kind: 'Select', prompt: 'Which?', options: [] }],
+  ['with options that are no list', { kind: 'Select', prompt: 'Which?', options: { length: 1 } }],
+  ['with more options than anybody reads', { kind: 'Select', prompt: 'Which?', options: Array.from({ length: 101 }, () => ({ label: 'a' })) }],
+  ['with an option that is no object', { kind: 'Select', prompt: 'Which?', options: ['a'] }],
+  ['with a description that is no text', { kind: 'Select', prompt: 'Which?', options: [{ label: 'a', description: 1 }] }],
+])('a question %s is asked of nobody', async (_, given) => {
+  await expect(heard(given)).rejects.toMatchObject({ code: 'InputInvalid' })
+})
+
+it('a question where nobody is there is refused', async () => {
+  await expect(heard({ kind: 'Ask', prompt: 'Who?' }, false)).rejects.toMatchObject({ code: 'InteractionUnavailable' })
 })

@@ -33,10 +33,24 @@ describe('what an extension gives away', () => {
   it.each<readonly [string, unknown]>([
     ['deep', JSON.parse(`${'['.repeat(9)}${']'.repeat(9)}`)],
     ['many', Array.from({ length: 101 }, () => 0)],
+    ['many in several lists', Array.from({ length: 2 }, () => Array.from({ length: 50 }, () => null))],
+    ['full of long names', { ['k'.repeat(1_001)]: 1 }],
+    ['full of small texts', Array.from({ length: 99 }, () => '12345678')],
     ['sparse', Object.assign([], { length: 4_000_000_000 })],
     ['long', 'ü'.repeat(501)],
   ])('is refused when it is too %s', (_what, value) => {
     expect(toPlainJson(value, LIMITS)).toMatchObject({ ok: false, fault: 'too large' })
+  })
+
+  it('is given away up to its very limits', () => {
+    const fits = (value: unknown) => toPlainJson(value, LIMITS).ok
+    expect([
+      fits(JSON.parse(`${'['.repeat(8)}${']'.repeat(8)}`)), fits(Array.from({ length: 99 }, () => 0)), fits('x'.repeat(997)), fits('x'.repeat(998)),
+    ]).toEqual([true, true, true, false])
+  })
+
+  it('is told of by the place where it is', () => {
+    expect(toPlainJson({ a: [1], b: { c: () => 1 } }, LIMITS)).toMatchObject({ message: expect.stringContaining('at "/b/c" is a function') as string })
   })
 
   it('passes the judgement of the other side, whatever it was', () => {

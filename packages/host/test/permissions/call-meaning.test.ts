@@ -1,5 +1,6 @@
 import type { ArgumentsReader, ArgumentsReading, Rule, RuleAction } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
+import { sha256 } from '../../src/encoding/sha256.ts'
 import type { SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
@@ -55,6 +56,36 @@ describe('arguments that the host reads itself', () => {
     const { again, asked } = await judged({})
     await again()
     expect(asked.length).toBe(1)
+  })
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['each of its subjects', ['first', 'second', 'first,second'], ['first', 'second']],
+    ['one of its subjects', ['first', 'first,second'], ['first', 'first,second']],
+    ['its key, and no subject by that', ['first,second', 'second'], ['first,second', 'second']],
+    ['what a subject lies within', ['/a', '/a/b/c'], ['/a']],
+    ['what one subject lies within, and not the other', ['/a', '/a/b,/x/y'], ['/a', '/a/b,/x/y']],
+    ['what lies within a subject', ['/a/b', '/a'], ['/a/b', '/a']],
+  ])('are approved by %s', async (_, commands, asked) => {
+    const approver = new ScriptedApprover('session')
+    const above = (path: string): readonly string[] => path.split('/').slice(1, -1).map((_name, index, names) => `/${names.slice(0, index + 1).join('/')}`).reverse()
+    const reader: ArgumentsReader = ({ command }) =>
+      ({ ...READING, key: String(command), subjects: String(command).split(',').map((key) => ({ key, within: above(key) })) })
+    const world = createWorld({ extensions: [{ layer: 'bundled', inline: true, tools: { bash: {} } }], argumentsReaders: new Map([['bash', reader]]) })
+    const session = await world.host.openSession({ approver })
+    for (const [index, command] of commands.entries()) await session.call({ id: `c${index}`, name: 'bash', arguments: { command } })
+    expect(approver.asked.map(({ approvalKey }) => approvalKey)).toEqual(asked)
+  })
+
+  test('are asked about by the beginning and the digest of a key that is too long, which another with that beginning does not share', async () => {
+    const keys: string[] = []
+    for (const end of ['x', 'y']) {
+      const text = `${'n'.repeat(1_024)}${end}`
+      const { asked } = await judged({ key: text })
+      expect(asked[0]!.approvalKey).toBe(`${'n'.repeat(199)}… sha256:${sha256(text)}`)
+      keys.push(asked[0]!.approvalKey)
+    }
+    expect(new Set(keys).size).toBe(2)
+    expect((await judged({ key: 'n'.repeat(1_024) })).asked[0]!.approvalKey).toBe('n'.repeat(1_024))
   })
 
   test('are asked about again where the word must be fresh, whatever is allowed', async () => {
