@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { commandSafetyConfigSchema } from './command-safety.ts'
-import { COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, type CompartmentLimits } from './limits.ts'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
+import { LONGEST_TIMER_MS } from './ports/clock.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
 import { requirementSet } from './requirements.ts'
 import { ruleSchema } from './rules.ts'
@@ -22,11 +23,13 @@ const packageName = z.string().max(214)
   .regex(/^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/, 'the name of an npm package, such as weather or @acme/weather')
 const policyLevel = z.enum(['require', 'warn', 'off'])
 const positive = z.int().positive()
+/** A timer of the platform that is asked for more rings at once. */
+const bound = positive.max(LONGEST_TIMER_MS)
 const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 
 const limits = z.strictObject(Object.fromEntries(
-  Object.entries(COMPARTMENT_LIMITS).map(([name, { meaning }]) => [name, positive.optional().describe(meaning)]),
-) as Record<keyof CompartmentLimits, z.ZodOptional<typeof positive>>)
+  Object.entries(COMPARTMENT_LIMITS).map(([name, { meaning }]) => [name, bound.optional().describe(meaning)]),
+) as Record<keyof CompartmentLimits, z.ZodOptional<typeof bound>>)
 
 const toolConfig = z.looseObject({
   enabled: z.boolean().optional().describe('Whether the tool is offered.'),
@@ -129,7 +132,7 @@ const search = z.strictObject({
     resultsPath: z.string().optional().describe('JSON Pointer to the list of results.'),
   })).optional().describe('Providers; each session uses one of them throughout.'),
   callsPerSession: positive.optional().describe('Searches one session may make.'),
-  timeoutMs: positive.optional().describe('Deadline of a search, in milliseconds.'),
+  timeoutMs: positive.max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a search, in milliseconds.'),
 })
 
 const sandbox = z.strictObject({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CONFIG_FILE, configFileSchema, SECURITY_MODES } from '../src/config.ts'
-import { DEFAULT_LIMITS } from '../src/limits.ts'
+import { CALL_LIMITS, DEFAULT_LIMITS } from '../src/limits.ts'
+import { LONGEST_TIMER_MS } from '../src/ports/clock.ts'
 import { invalidConfigs, validConfigs, wholeConfig } from './samples/configs.ts'
 
 const pathsOf = (value: unknown) => configFileSchema.safeParse(value).error?.issues.map((issue) => issue.path.join('/'))
@@ -27,6 +28,8 @@ describe('a configuration file', () => {
   it('can set every limit, and no other', () => {
     expect(pathsOf({ limits: DEFAULT_LIMITS })).toBeUndefined()
     expect(pathsOf({ limits: { ...DEFAULT_LIMITS, fork: 1 } })).toEqual(['limits'])
+    expect(pathsOf({ limits: { graceMs: LONGEST_TIMER_MS } })).toBeUndefined()
+    expect(pathsOf({ limits: { graceMs: LONGEST_TIMER_MS + 1 }, search: { timeoutMs: CALL_LIMITS.maxTimeoutMs + 1 } })).toEqual(['search/timeoutMs', 'limits/graceMs'])
     expect(Object.keys(configFileSchema.shape.limits.unwrap().shape)).toEqual(Object.keys(DEFAULT_LIMITS))
   })
 })
