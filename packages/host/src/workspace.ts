@@ -3,6 +3,7 @@ import type {
   ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
 } from '@bulkhead/contract'
 import { ProjectApprovals } from './approvals/project-approvals.ts'
+import { patternDiagnostics } from './command-safety/command-safety.ts'
 import { foreignNames } from './configuration/foreign-names.ts'
 import { settlesWithin } from './waiting/bounded-wait.ts'
 import type { EventBus } from './events.ts'
@@ -115,7 +116,7 @@ export class Workspace {
     const { registry } = this.context
     const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
     const foreign = foreignNames(namings, (name) => registry.view.listing(name) !== undefined)
-    return [...this.reloader.diagnostics, ...registry.diagnostics, ...foreign]
+    return [...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...foreign]
   }
 
   /** Stops everything that runs here, dependents first. */

@@ -45,7 +45,16 @@ function compile({ id, pattern }: CommandSafetyPattern): RE2JS {
   try {
     return re2js().RE2JS.compile(pattern)
   } catch (thrown) {
-    const message = `The pattern of "${id}" is no regular expression of RE2: ${messageOf(thrown)}.`
-    throw new BulkheadError('ConfigInvalid', message, { data: { path: `/watchdogs/commandSafety/patterns/${id}` } })
+    throw new BulkheadError('ConfigInvalid', `The pattern of "${id}" is no regular expression of RE2: ${messageOf(thrown)}.`)
+  }
+}
+
+/** Why a pattern cannot be used, or undefined. */
+export function patternFault(rule: CommandSafetyPattern): string | undefined {
+  try {
+    compile(rule)
+    return undefined
+  } catch (thrown) {
+    return messageOf(thrown)
   }
 }

@@ -1,5 +1,5 @@
-import type { CommandSafetyConfig, CommandSafetyPattern, JsonObject, LayerConfig } from '@bulkhead/contract'
-import { COMMAND_SAFETY_PATTERNS, createCommandClassifier, type CommandClassifier } from './classify.ts'
+import { ERRORS, type CommandSafetyConfig, type CommandSafetyPattern, type Diagnostic, type JsonObject, type LayerConfig } from '@bulkhead/contract'
+import { COMMAND_SAFETY_PATTERNS, createCommandClassifier, patternFault, type CommandClassifier } from './classify.ts'
 import { commandTexts } from './command-texts.ts'
 
 type Level = 'off' | CommandSafetyPattern['severity']
@@ -14,7 +14,7 @@ export interface CommandSafety {
 
 /**
  * As the layers want it, or undefined where it is switched off. Whoever runs the host may loosen it; a project, which a
- * stranger may have written, only tightens. Throws ConfigInvalid for a pattern that cannot be compiled.
+ * stranger may have written, only tightens. A pattern that cannot be compiled finds every command.
  */
 export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety | undefined {
   const said = (project: boolean) => layers.filter(({ layer }) => (layer === 'project') === project)
@@ -22,7 +22,7 @@ export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety |
   const [trusted, project] = [said(false), said(true)]
   const enabled = trusted.findLast((config) => config.enabled !== undefined)?.enabled ?? true
   if (!enabled && !project.some((config) => config.enabled === true)) return undefined
-  const own = [...trusted, ...project].flatMap(({ patterns = [] }) => patterns)
+  const own = [...trusted, ...project].flatMap(({ patterns = [] }) => patterns).map((rule) => patternFault(rule) === undefined ? rule : { ...rule, pattern: '' })
   const levels = levelsOf(trusted, project)
   const patterns = [...COMMAND_SAFETY_PATTERNS, ...own].flatMap((pattern) => {
     const severity = levels(pattern)
@@ -30,6 +30,19 @@ export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety |
   })
   const adapted = own.length > 0 || [...trusted, ...project].some(({ severity }) => severity !== undefined)
   return screening(adapted ? createCommandClassifier(patterns) : builtIn)
+}
+
+/** What is wrong with the patterns of a configuration, each at its place. */
+export function patternDiagnostics(layers: readonly LayerConfig[]): readonly Diagnostic[] {
+  return layers.flatMap(({ layer, location, config }) =>
+    (config.watchdogs?.commandSafety?.patterns ?? []).flatMap((rule, index): readonly Diagnostic[] => {
+      const fault = patternFault(rule)
+      return fault === undefined ? [] : [{
+        severity: 'error', stage: 'configSchema', code: 'ConfigInvalid', layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null,
+        location, path: `/watchdogs/commandSafety/patterns/${index}/pattern`,
+        message: `${fault} Until it can be read, it finds every command.`, cure: ERRORS.ConfigInvalid.cure,
+      }]
+    }))
 }
 
 function levelsOf(

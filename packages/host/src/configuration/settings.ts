@@ -28,7 +28,6 @@ export class Settings {
     this.#roles = new Map(Object.entries(merged.roles ?? {}))
   }
 
-  /** Throws ConfigInvalid for a pattern that cannot be compiled. */
   get commandSafety(): CommandSafety | undefined {
     this.#commandSafety ??= { wanted: commandSafetyOf(this.layers) }
     return this.#commandSafety.wanted

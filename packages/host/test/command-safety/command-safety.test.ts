@@ -63,9 +63,18 @@ describe('a tool with a shell', () => {
     expect(verdictOf(await (await reads.host.openSession({ mode: 'yolo' })).call(run('rm -rf /')))).toBe('output')
   })
 
-  test('cannot be judged by a pattern that is none: no session is opened', async () => {
-    const world = createWorld({ config: { watchdogs: { commandSafety: { patterns: [{ ...MINE, pattern: '(' }] } } } })
-    await expect(world.host.openSession()).rejects.toMatchObject({ code: 'ConfigInvalid' })
+  test('is held back by a pattern that is none, which is told with its place; others are not', async () => {
+    const world = createWorld({
+      extensions: [{ tools: { echo: SHELL, plain: {} } }],
+      config: { watchdogs: { commandSafety: { patterns: [MINE, { ...MINE, id: 'broken', severity: 'critical', pattern: '(' }] } } },
+    })
+    expect(world.host.diagnostics).toMatchObject([{
+      severity: 'error', code: 'ConfigInvalid', path: '/watchdogs/commandSafety/patterns/1/pattern', location: expect.stringContaining('config.json'),
+      message: expect.stringMatching(/^The pattern of "broken" is no .* Until it can be read, it finds every command\.$/),
+    }])
+    const session = await world.host.openSession({ mode: 'yolo' })
+    expect(await session.call(run('ls'))).toMatchObject({ error: { code: 'WatchdogDenied', data: { source: 'command safety broken' } } })
+    expect(verdictOf(await session.call({ ...run('ls'), name: 'plain' }))).toBe('output')
   })
 })
 
