@@ -61,6 +61,10 @@ const OPTIONS: OptionForms<CreateHostOptions> = {
   watch: forms.either(forms.flag, forms.method), config: forms.object, discover: forms.oneOf('first-session', 'when-asked'),
 }
 
+const SWITCHED = { trust: OPTIONS.trust }
+const OFFERED = { session: forms.having('tools') }
+const CONNECTED = { names: forms.list(forms.text) }
+
 /**
  * Everything wired: finds and proves extensions, and answers calls. Rejects only for options that cannot be used, ConfigInvalid,
  * and for a workspace that cannot be opened, ProjectPathInvalid.
@@ -95,7 +99,10 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   attach()
   const stopTracing = await traceWherePresent(host)
   return {
-    offeredTools: (session) => bundled.offeredTools(session),
+    offeredTools(session) {
+      requireOptions('offeredTools', { session }, OFFERED, 'session')
+      return bundled.offeredTools(session)
+    },
     approvals: {
       list: async (filter = {}) => host.approvals.list(await canonicalFilter(filter)),
       revoke: async (which, by) => host.approvals.revoke(typeof which === 'string' ? which : await canonicalFilter(which), by),
@@ -122,9 +129,13 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     flush: () => host.flush(),
     on: (listener, types) => host.on(listener, types),
     metrics: () => host.metrics(),
-    mcp: { servers: () => place.servers.status, connect: (names) => place.servers.connect(names) },
-    async switchWorkspace(folder, { trust } = {}) {
-      const next = await enter(folder, trust)
+    mcp: { servers: () => place.servers.status, async connect(names) {
+      requireOptions('mcp.connect', { names }, CONNECTED)
+      return place.servers.connect(names)
+    } },
+    async switchWorkspace(folder, chosen = {}) {
+      requireOptions('switchWorkspace', chosen, SWITCHED)
+      const next = await enter(folder, chosen.trust)
       const left = place
       const leave = async (gone: OpenPlace) => {
         places.delete(gone)
@@ -151,6 +162,6 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
 
 /** A project is known by its real path; one that is gone, by the path it had. */
 async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {
-  const { workspace } = filter
-  return workspace === undefined ? filter : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
+  const workspace: unknown = filter?.workspace
+  return typeof workspace !== 'string' ? filter : { ...filter, workspace: await canonicalFolder(workspace).catch(() => resolve(workspace)) }
 }

@@ -124,6 +124,17 @@ describe('the parts', () => {
     expect(await answer).toEqual({ status: 'accepted', value: 'yes' })
   })
 
+  it.each<readonly [name: string, ask: (of: Host, given: never) => unknown, ...Wrong]>([
+    ['approvals.list', (of, filter) => of.approvals.list(filter), null, ''], ['approvals.list', (of, filter) => of.approvals.list(filter), { workspace: 5 }, '/workspace'],
+    ['approvals.revoke', (of, filter) => of.approvals.revoke(filter), undefined, ''], ['approvals.revoke', (of, filter) => of.approvals.revoke(filter), { tol: 'write' }, '/tol'],
+    ['register', (of, extensions) => of.register(extensions), undefined, '/extensions'], ['register', (of, extensions) => of.register(extensions), ['x'], '/extensions/0'],
+    ['reload', (of, request) => of.reload(request), null, ''], ['reload', (of, request) => of.reload(request), { extensions: 'read' }, '/extensions'],
+    ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), null, ''], ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), { trust: 'yes' }, '/trust'],
+    ['mcp.connect', (of, names) => of.mcp.connect(names), 'files', '/names'], ['offeredTools', (of, session) => of.offeredTools(session), undefined, '/session'],
+  ])('a host is asked by %s with %4$s', async (_, ask, given, path) => {
+    await isRefusedAt((options) => ask(host, options), given, path)
+  })
+
   it('runWorkflow wants work, and limits that are numbers', () => {
     expect(() => host.runWorkflow({ calls: 'ten' as never }, () => 1)).toThrow(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/limits/calls' } }))
     expect(() => host.runWorkflow(undefined, 5 as never)).toThrow(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/work' } }))

@@ -44,6 +44,8 @@ export interface Words {
   readonly name: unknown
   readonly input: unknown
   readonly timeoutMs: unknown
+  /** Why what was said beside the call cannot be used. */
+  readonly wrong: BulkheadError | undefined
 }
 
 /**

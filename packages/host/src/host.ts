@@ -97,7 +97,8 @@ class ToolHost implements Host {
     return this.#sources.events.on(listener, types && new Set(types))
   }
 
-  register(extensions: readonly ExtensionDescriptor[]): Promise<void> {
+  async register(extensions: readonly ExtensionDescriptor[]): Promise<void> {
+    requireOptions('register', { extensions }, REGISTERED, 'extensions')
     return this.#change(({ context: { registry }, reloader }) => {
       const unwanted = registry.register(extensions)
       reloader.setApart(extensions)
@@ -121,6 +122,7 @@ class ToolHost implements Host {
 
   async reload(request: ReloadRequest = {}): Promise<ReloadReport> {
     this.#refuseClosed()
+    requireOptions('reload', request, RELOAD)
     return this.#workspace.reloader.reload(request)
   }
 
@@ -252,6 +254,8 @@ class ToolHost implements Host {
   }
 }
 
+const REGISTERED = { extensions: forms.list(forms.object) }
+const RELOAD: OptionForms<ReloadRequest> = { report: forms.object, extensions: forms.list(forms.text) }
 const WORKFLOW = { limits: BUDGET_FORM, work: forms.method }
 
 const closed = () => new BulkheadError('HostClosed', 'The host is closed.')

@@ -1,3 +1,4 @@
+import { forms, requireOptions, type OptionForms } from '@bulkhead/contract'
 import { byAge, type Approval, type ApprovalEnd } from './approval.ts'
 import { unknownApproval, type ApprovalLedger } from './approval-ledger.ts'
 import type { ProjectApprovals } from './project-approvals.ts'
@@ -41,15 +42,21 @@ export interface BookSources {
   readonly open: () => OpenApprovals
 }
 
+const FILTER: OptionForms<ApprovalFilter> = {
+  workspace: forms.text, everywhere: forms.flag, session: forms.text, tool: forms.text, ended: forms.flag,
+}
+
 export function createApprovalBook({ ledger, now, open }: BookSources): ApprovalBook {
   return {
     async list(filter = {}) {
+      requireOptions('approvals.list', filter, FILTER)
       const { projects, sessions, workspace } = open()
       await Promise.all(projects.map((project) => project.settled()))
       const kept = await ledger.list(folderOf(filter, workspace))
       return [...kept, ...sessions.flatMap((session) => session.own())].filter(matching(filter, workspace)).toSorted(byAge)
     },
     async revoke(which, by = 'host') {
+      if (typeof which !== 'string') requireOptions('approvals.revoke', which, FILTER)
       const { projects, sessions, workspace } = open()
       const end: ApprovalEnd = { how: 'revoked', at: new Date(now()).toISOString(), by }
       const filter = typeof which === 'string' ? { everywhere: true } : which

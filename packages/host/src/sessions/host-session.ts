@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, CALL_LIMITS, isJsonObject, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, forms, isJsonObject, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import type { Approval } from '../approvals/approval.ts'
 import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
@@ -16,6 +16,7 @@ import { OpenWork } from '../waiting/open-work.ts'
 import { finishInTurn, prepareCall, runCall, skipCall, type PreparedCall } from '../pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../stages/receive.ts'
 import { Budget, jointBudget, type BudgetSource } from './budget.ts'
+import { readCallAllOptions, readCallOptions, type ReadOptions } from './call-options.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
 import { checkOptions, HOOKS_FORM, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions } from './session-options.ts'
 import type { SessionScope } from './session-scope.ts'
@@ -100,7 +101,7 @@ export class HostSession implements Session {
   }
 
   call(call: ToolCall, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
-    return this.#call(call, options)
+    return this.#call(call, options === NO_OPTIONS ? options : readCallOptions(options))
   }
 
   explain(call: ToolCall): Promise<Explanation> {
@@ -133,23 +134,24 @@ export class HostSession implements Session {
   async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
     const { paused, events } = this.#sources.host
     const { call, resumption } = await paused.claim(id, answer)
-    const outcome = await this.#call(call, options, resumption)
+    const outcome = await this.#call(call, readCallOptions(options), resumption)
     // The outcome is there whatever becomes of the record.
     await paused.release(id, mustGoOn(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
     return outcome
   }
 
-  #call(call: ToolCall, options: CallOptions, resumption?: Resumption): Promise<Outcome> {
+  #call(call: ToolCall, options: ReadOptions<CallOptions>, resumption?: Resumption): Promise<Outcome> {
     const frame = this.#enter(options.signal, 1)
     return runCall(this.#propose(call, options, frame, resumption), this.#sources.host)
   }
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
-    const { strategy = this.#options.strategy ?? 'parallel', steering, signal } = options
+    const read = readCallAllOptions(options)
+    const { strategy = this.#options.strategy ?? 'parallel', steering, signal } = read
     if (!Array.isArray(calls)) throw new BulkheadError('InputInvalid', 'The calls are not a list.', { data: { path: '/calls' } })
     const batchSize = batchSizeOf(strategy)
     const { ended, ...frame } = this.#enter(signal, calls.length)
-    return this.#runAll([...calls], options, frame, { batchSize, steering }).finally(ended)
+    return this.#runAll([...calls], read, frame, { batchSize, steering }).finally(ended)
   }
 
   /** Until `ended` is called, nothing the calls belong to is over. */
@@ -168,12 +170,13 @@ export class HostSession implements Session {
     return { cancel, turn: turn?.scope ?? cancel, tools: this.#offered(), ended }
   }
 
-  beginTurn({ signal }: { readonly signal?: AbortSignal } = {}): Turn {
+  beginTurn(options: { readonly signal?: AbortSignal } = {}): Turn {
+    requireOptions('beginTurn', options, TURN)
     if (this.#turn) throw turnInvalid('A turn is under way; end it first.')
     if (this.#closing) throw sessionCancelled('user')
     const { host } = this.#sources
     this.#leaveTurn = host.turns.enter()
-    this.#turn = new HostTurn({ number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal })
+    this.#turn = new HostTurn({ number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal: options.signal })
     host.events.emit({ type: 'TurnBegan', sessionId: this.id, turn: this.#turn.number })
     return this.#turn
   }
@@ -266,14 +269,14 @@ export class HostSession implements Session {
     return background || !this.#turn ? this.#cancel : this.#turn.scope
   }
 
-  #propose(call: ToolCall, { timeoutMs }: CallOptions, { cancel, turn, tools, ended }: Frame, resumption?: Resumption): Proposal {
+  #propose(call: ToolCall, { timeoutMs, wrong }: ReadOptions<CallOptions>, { cancel, turn, tools, ended }: Frame, resumption?: Resumption): Proposal {
     const budget = this.#budgetIn(this.#sources.host.workflows.current)
-    return { scope: { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, ended }, call, timeoutMs }
+    return { scope: { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, ended }, call, timeoutMs, wrong }
   }
 
   /** Contract: never rejects. */
   async #runAll(
-    calls: readonly ToolCall[], options: CallOptions, frame: Frame, how: Pick<StrategyRun, 'batchSize' | 'steering'>,
+    calls: readonly ToolCall[], options: ReadOptions<CallOptions>, frame: Frame, how: Pick<StrategyRun, 'batchSize' | 'steering'>,
   ): Promise<readonly Outcome[]> {
     const { host } = this.#sources
     const prepared: PreparedCall[] = []
@@ -294,6 +297,7 @@ export class HostSession implements Session {
 
 const NO_OPTIONS: CallOptions = {}
 const ADDED = { hooks: HOOKS_FORM }
+const TURN = { signal: forms.signal }
 
 /** Paused again, ended from outside, or refused by anything but a person before it had used its answer. */
 function mustGoOn(outcome: Outcome): boolean {

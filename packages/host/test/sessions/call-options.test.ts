@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { createWorld, verdictOf } from '../twin/world.ts'
+
+const CALL = { id: 'c1', name: 'echo', arguments: { city: 'Oslo' } }
+const { signal } = new AbortController()
+
+test.each<[string, unknown, string]>([
+  ['null', null, 'cannot use null given as its options'],
+  ['a signal that is none', { signal: 5 }, 'Let "signal" be an AbortSignal.'],
+  ['a controller for its signal', { signal: new AbortController() }, 'Let "signal" be an AbortSignal.'],
+  ['a slip', { timeout: 5 }, 'Did you mean "timeoutMs"?'],
+])('what cannot be used beside a call is the error of that call: %s', async (_, options, message) => {
+  const world = createWorld()
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const refused = { error: { code: 'InputInvalid' }, error_text: expect.stringContaining(message), metadata: { attempt: 0 } }
+  expect(await session.call(CALL, options as never)).toMatchObject(refused)
+  expect(await session.callAll([CALL, { ...CALL, id: 'c2' }], options as never)).toMatchObject([refused, refused])
+  expect(world.sandbox.requests).toEqual([])
+  expect(verdictOf(await session.call(CALL, { signal }))).toBe('output')
+  await session.close()
+})
+
+test('what steers is a function, and the signal of a turn is one', async () => {
+  const session = await createWorld().host.openSession({ mode: 'yolo' })
+  expect((await session.callAll([CALL], { steering: true as never })).map(verdictOf)).toEqual(['InputInvalid'])
+  expect(() => session.beginTurn({ signal: 5 as never })).toThrow('Let "signal" be an AbortSignal.')
+  expect(() => session.beginTurn(null as never)).toThrow('beginTurn cannot use null')
+  session.beginTurn({ signal })
+  await session.endTurn()
+})
