@@ -88,6 +88,17 @@ it('a home that cannot be written to costs the memory and not the call', async (
   expect(stderr).toContain('Nothing of this is remembered')
 })
 
+it('a store that takes no record later on costs the memory, and says so once', async () => {
+  writeFileSync(join(folder, 'a.txt'), 'first\n')
+  const read = ['call', 'read', '--args', '{"path":"a.txt"}']
+  expect((await inside(read, folder)).stderr).toBe('')
+  using database = new DatabaseSync(file())
+  database.exec("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END")
+  const { code, stdout, stderr } = await inside(read, folder)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Not all of this is remembered \(audit\): .*no room.*\n$/) })
+  expect(stdout).toContain('first')
+})
+
 it.each([
   [['audit']], [['audit', 'burn']], [['audit', 'tail', 'x']], [['audit', 'tail', '--count', '0']], [['audit', 'show']],
   [['audit', 'verify', '--anchor', '1:abc']],

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import type { Store } from '@bulkhead/contract'
-import { meantNames, messageOf } from '@bulkhead/contract/plain'
+import type { EventListener, Store } from '@bulkhead/contract'
+import { meantNames, messageOf, visibleText } from '@bulkhead/contract/plain'
 import type { CreateHostOptions } from '../create-host.ts'
 import { homeFolder } from '../home-folder.ts'
 import { storeFile } from '../store-file.ts'
@@ -81,7 +81,22 @@ export async function openHost(values: HostValues, remembering = false, serving 
     // Another command is about one tool, or only looks: it says itself which servers it needs.
     ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
-  return createHost(options)
+  const host = await createHost(options)
+  if (store) host.on(tellForgotten(), ['SuppressedError'])
+  return host
+}
+
+/** What remembers and could not. */
+const MEMORY: ReadonlySet<string> = new Set(['audit', 'journal of calls', 'keeping project approvals'])
+
+/** A store that fails later costs the memory too, and whoever relies on it must hear so, once for each reason. */
+function tellForgotten(): EventListener {
+  const told = new Set<string>()
+  return (event) => {
+    if (event.type !== 'SuppressedError' || !MEMORY.has(event.source) || told.has(event.message)) return
+    told.add(event.message)
+    process.stderr.write(`Not all of this is remembered (${event.source}): ${visibleText(event.message)}\n`)
+  }
 }
 
 /** A home that cannot be written to costs the memory, not the call. */
