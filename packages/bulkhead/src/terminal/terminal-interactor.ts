@@ -1,3 +1,4 @@
+import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { InteractionResponse, Interactor } from '@bulkhead/contract'
 import { forms, requireOptions, type OptionForms } from '@bulkhead/contract/plain'
@@ -43,7 +44,11 @@ async function whileOpen(
   if (signal.aborted || input.destroyed || input.readableEnded) return CLOSED
   const closed = new AbortController()
   const close = () => closed.abort()
-  input.once('end', close).once('close', close)
+  // Ctrl-D on an empty line ends the reading, as the end of the stream does, and the prompt is not told.
+  const onKey = (_: unknown, key: Key | undefined) => {
+    if (key?.ctrl === true && key.name === 'd') setImmediate(() => input.isPaused() && close())
+  }
+  input.once('end', close).once('close', close).on('keypress', onKey)
   const open = AbortSignal.any([signal, closed.signal])
   try {
     const response = await ask(open)
@@ -51,6 +56,6 @@ async function whileOpen(
   } catch {
     return CLOSED
   } finally {
-    input.off('end', close).off('close', close)
+    input.off('end', close).off('close', close).off('keypress', onKey)
   }
 }

@@ -9,6 +9,7 @@ const UP = '\u001b[A'
 const DOWN = '\u001b[B'
 const SPACE = ' '
 const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
 
 /** A terminal whose keys are pressed one by one, each when the screen has settled on what is waited for. */
 class Terminal {
@@ -191,6 +192,18 @@ describe('a question ends', () => {
     expect(await response).toMatchObject({ status: 'rejected', reason: expect.stringContaining('taken back') })
     expect(await terminal.ask({ kind: 'Ask', prompt: '?' }, cancel.signal)).toMatchObject({ status: 'rejected' })
   })
+
+  it.each<[InteractionRequest, string]>([[{ kind: 'Approve', approval }, 'Run it?'], [{ kind: 'Ask', prompt: 'Which city?' }, 'Which city?']])(
+    'when the person ends the input with Ctrl-D, and the next one is heard all the same: %#', async (request, prompt) => {
+      const { response, terminal } = await answer(request, prompt, [CTRL_D])
+      expect(response).toMatchObject({ status: 'rejected' })
+      terminal.shown = ''
+      const next = terminal.ask({ kind: 'Ask', prompt: 'And now?' })
+      await terminal.see('And now?')
+      for (const key of ['O', 'k', CTRL_D, ENTER]) terminal.input.write(key)
+      expect(await next).toEqual({ status: 'accepted', value: 'Ok' })
+    },
+  )
 
   it('when the terminal closes, now or before', async () => {
     const terminal = new Terminal()
