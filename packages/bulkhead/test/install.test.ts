@@ -58,6 +58,9 @@ describe('bulkhead install', () => {
     expect(readdirSync(folder)).not.toContain('home')
     const { digests } = shown
     expect(await json('install', spec, '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 0, installed: true, accepted: { by: expect.any(String) } })
+    // Nobody would have to be asked about this one, and still it is not the one that was named.
+    expect(await json('install', greet('1.0.1'), '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 1, error: { code: 'ConsentRequired' } })
+    expect(await json('install', greet('1.0.1'))).toMatchObject({ code: 0, installed: true })
   })
 
   it('reads and writes nothing in a project nobody trusts', async () => {

@@ -11,15 +11,18 @@ export interface ConsentOptions {
 
 const DIGEST_CHARS = 12
 
+/** Throws ConsentRequired for a package of another digest. */
+export function requireAccepted({ digests }: InstallPlan['extension'], accept: string): void {
+  if (accept.length >= DIGEST_CHARS && digests.package.startsWith(accept)) return
+  throw new BulkheadError('ConsentRequired', `What was accepted with --accept is not this package, whose digest begins with ${digests.package.slice(0, DIGEST_CHARS)}.`)
+}
+
 /** Whether somebody has agreed to this very plan. Throws UpdateRefused or ConsentRequired where nobody can or did. */
 export async function agree({ extension, verdict }: InstallPlan, { yes, accept, interactor }: ConsentOptions): Promise<void> {
   const { id, version, digests } = extension
   if (verdict.kind === 'refused') throw new BulkheadError('UpdateRefused', `"${id}" ${version} is refused: ${verdict.message.replace(/^It /, 'it ')}`)
   if (verdict.kind !== 'consent') return
-  if (accept !== undefined) {
-    if (accept.length >= DIGEST_CHARS && digests.package.startsWith(accept)) return
-    throw new BulkheadError('ConsentRequired', `What was accepted with --accept is not this package, whose digest begins with ${digests.package.slice(0, DIGEST_CHARS)}.`)
-  }
+  if (accept !== undefined) return requireAccepted(extension, accept)
   if (yes && !verdict.explicit) return
   if (interactor === undefined) {
     const how = verdict.explicit ? `--accept ${digests.package.slice(0, DIGEST_CHARS)}` : '--yes'

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { BulkheadError } from '@bulkhead/contract'
 import { answering, printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { agree } from './consent.ts'
+import { agree, requireAccepted } from './consent.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal } from './host-options.ts'
 import { acceptor, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { planJson, planText } from './plan-text.ts'
@@ -37,6 +37,8 @@ Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refus
         if (values.json) printJson({ installed: false, ...planJson(plan) })
         return plan.verdict.kind === 'refused' ? 1 : 0
       }
+      // Whoever names one package wants no other, also where nobody would have to be asked about it.
+      if (values.accept !== undefined) requireAccepted(plan.extension, values.accept)
       await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
       const entry = await installer.install(plan, acceptor())
       if (values.json) printJson({ installed: true, ...planJson(plan), accepted: entry.accepted })
