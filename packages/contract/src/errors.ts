@@ -38,7 +38,7 @@ export const ERRORS = Object.freeze({
   LockedIdRedefined: row('Validation', 'extension', once, 'A tool takes a locked name with another input schema or more powers.', 'Give the tool a name of its own.'),
   DependencyMissing: row('Validation', 'extension', once, 'An extension depends on one that is not there.', 'Install or enable the missing extension.'),
   DependencyCycle: row('Validation', 'extension', once, 'Extensions depend on each other in a circle.', 'Break the circle named in the message.'),
-  IntegrityFailed: row('Validation', 'extension', once, 'The bytes on disk are not the bytes that were vouched for.', 'Install the package again, or accept the change after looking at it.'),
+  IntegrityFailed: row('Validation', 'extension', once, 'The bytes on disk are not the bytes that were vouched for.', 'Install the package again from where it came from; what you have changed yourself, pack again.'),
   IntegrityTokenMissing: row('Validation', 'policy', once, 'The policy wants an integrity file and the package has none.', 'Pack the extension so that it carries one, or relax the policy for its layer.'),
   SignatureInvalid: row('Validation', 'extension', once, 'A signature is missing, does not verify, or is by someone else than pinned.', 'Check who published the package; pin the new identity only if you know it.'),
   PackageUnsafe: row('Validation', 'extension', once, 'The package holds a link, a special file, too many bytes, or names that collide.', 'Ship plain files only, within the documented limits.'),

@@ -76,7 +76,7 @@ export class Session implements RestingSession {
     if (!this.offers.phases.has(phase)) return
     const { phaseMs } = this.#request.limits
     const deadline = new AwakeDeadline(phaseMs, () => {
-      const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms. Its compartment was ended.`
+      const why = `The phase ${phase} of ${this.#request.extension.id} took longer than ${phaseMs} ms, and its compartment was ended. Do less in the phase, or raise phaseMs.`
       this.#kill(new BulkheadError('LifecycleTimeout', why, { data: { limit: 'phaseMs' } }))
     })
     const over = new AbortController()
