@@ -36,6 +36,18 @@ it('what does not conform is told once, with the requirement and the reason', as
   expect(stdout.match(/ExportsMismatch/g)).toHaveLength(1)
 })
 
+it('what must be configured is started with the configuration it is given', async () => {
+  await inside(['new', 'word-count'], folder)
+  const at = join(folder, 'word-count/bulkhead.json')
+  const configSchema = { type: 'object', properties: { units: { type: 'string' } }, required: ['units'], additionalProperties: false }
+  writeFileSync(at, JSON.stringify({ ...JSON.parse(readFileSync(at, 'utf8')) as object, configSchema }))
+  writeFileSync(join(folder, 'word-count/index.js'), `export default {
+    init({ config }) { if (config.units !== 'metric') throw new Error('no units') }, tools: { 'word-count': { execute: () => 1 } },
+  }`)
+  expect(await inside(['check', 'word-count'], folder)).toMatchObject({ code: 1, stdout: expect.stringMatching(/warning +It must be configured[\s\S]*no units/) })
+  expect(await inside(['check', 'word-count', '--config', '{"units":"metric"}'], folder)).toMatchObject({ code: 0 })
+})
+
 it('nothing is written over, and a name that cannot be an id is wrong usage', async () => {
   await inside(['new', 'word-count'], folder)
   const before = readFileSync(join(folder, 'word-count/index.js'), 'utf8')

@@ -12,7 +12,7 @@ import type { BundledExtension } from './options.ts'
 import type { Candidate } from './register/rule.ts'
 import { next, nextWhenever, whenever, type Eventually, type Fault, type Passed, type StageResult } from './result.ts'
 import { approvalKeys } from './stages/approval-keys.ts'
-import { configured } from './stages/configured.ts'
+import { configurable, configured } from './stages/configured.ts'
 import { contractVersion } from './stages/contract-version.ts'
 import { integrity } from './stages/integrity.ts'
 import { locked } from './stages/locked.ts'
@@ -79,7 +79,7 @@ async function readAndProve(located: Located, terms: Terms, index: PackageIndex)
 
 /** A package that is in memory and nowhere else yet. `located` says where it came from. */
 export const proveContents = (located: Located, contents: PackageContents, terms: Terms): Eventually<Proof> =>
-  guarded(located, () => prove(manifestText(located, contents), located, terms))
+  guarded(located, () => prove(manifestText(located, contents), located, terms, undefined, configurable))
 
 export function proveBundled(
   { manifest, module }: BundledExtension, located: Located, terms: Terms, index: PackageIndex,
@@ -133,7 +133,7 @@ function failed(located: Located, error: unknown): Proof {
 type Remember = (vouched: Vouched, descriptor: ExtensionDescriptor, warnings: readonly Fault[]) => void
 
 /** The stages in their order. The first that refuses ends it. */
-async function prove(written: StageResult<Written>, located: Located, terms: Terms, remember?: Remember): Promise<Proof> {
+async function prove(written: StageResult<Written>, located: Located, terms: Terms, remember?: Remember, configuring = configured): Promise<Proof> {
   if (!written.ok) return { kind: 'refused', id: idOfFolder(located), faults: written.faults }
   const { json, manifestAt } = written.value
   const shaped = next(written, shape)
@@ -142,7 +142,7 @@ async function prove(written: StageResult<Written>, located: Located, terms: Ter
   if (isDisabled(manifest.id, terms)) return { kind: 'disabled', id: manifest.id, told: { manifest: always(manifest) } }
   const compiled = await nextWhenever(shaped, (value) => compile(value, terms))
   if (!compiled.ok) return { kind: 'refused', id: manifest.id, faults: placed(compiled.faults, manifestAt) }
-  return admit(compiled, terms, (vouched, descriptor) => remember?.(vouched, descriptor, compiled.warnings))
+  return admit(compiled, terms, (vouched, descriptor) => remember?.(vouched, descriptor, compiled.warnings), configuring)
 }
 
 function shape(written: Written): StageResult<Shaped> {
@@ -163,11 +163,11 @@ function compile(shaped: Shaped, terms: Terms): Eventually<StageResult<Compiled>
 /** What the configuration has to say, which may be different every time. */
 function admit(
   compiled: Passed<Compiled>, terms: Terms,
-  remember?: (vouched: Vouched, descriptor: ExtensionDescriptor) => void,
+  remember?: (vouched: Vouched, descriptor: ExtensionDescriptor) => void, configuring = configured,
 ): Eventually<Proof> {
   const { outline: { id }, told } = compiled.value
   if (isDisabled(id, terms)) return { kind: 'disabled', id, told }
-  return whenever(nextWhenever(compiled, (value) => configured(value, terms)), (settled) => {
+  return whenever(nextWhenever(compiled, (value) => configuring(value, terms)), (settled) => {
     const intact = next(settled, (value) => integrity(value, terms))
     return whenever(nextWhenever(intact, (value) => signature(value, terms)), (vouched) => conclude(vouched, compiled.value, terms, remember))
   })

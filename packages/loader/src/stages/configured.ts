@@ -7,13 +7,24 @@ import type { SchemaFault } from '../schema/schema-rules.ts'
 
 /** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
 export function configured(compiled: Compiled, terms: Terms): Eventually<StageResult<Compiled>> {
-  const { outline: { id, tools }, location, emptyConfigFault } = compiled
-  const { config } = terms
-  const isSpokenOf = ownMember(config.merged.extensions, id) !== undefined
-    || tools.some((name) => ownMember(config.merged.tools, name) !== undefined)
-  if (isSpokenOf) return configuredBy(compiled, terms)
-  return emptyConfigFault === null ? pass(compiled) : refuse(violation(config, ['extensions', id, 'config'], emptyConfigFault, location))
+  const { outline: { id }, location, emptyConfigFault } = compiled
+  if (isSpokenOf(compiled, terms)) return configuredBy(compiled, terms)
+  return emptyConfigFault === null ? pass(compiled) : refuse(violation(terms.config, ['extensions', id, 'config'], emptyConfigFault, location))
 }
+
+/**
+ * The same for a package that is not in use yet, such as one that is packed: what it wants to be configured with is told, and
+ * nobody has to have done so.
+ */
+export function configurable(compiled: Compiled, terms: Terms): Eventually<StageResult<Compiled>> {
+  const { outline: { id }, location, emptyConfigFault: fault } = compiled
+  if (fault === null || fault.noThread || isSpokenOf(compiled, terms)) return configured(compiled, terms)
+  const missing = violation(terms.config, ['extensions', id, 'config'], fault, location)
+  return pass(compiled, [{ ...missing, message: `It must be configured before it can be used. ${missing.message}` }])
+}
+
+const isSpokenOf = ({ outline: { id, tools } }: Compiled, { config: { merged } }: Terms): boolean =>
+  ownMember(merged.extensions, id) !== undefined || tools.some((name) => ownMember(merged.tools, name) !== undefined)
 
 async function configuredBy(compiled: Compiled, { config, schemas }: Terms): Promise<StageResult<Compiled>> {
   const { outline: { id, tools, keepsState }, location, told, emptyConfigFault } = compiled

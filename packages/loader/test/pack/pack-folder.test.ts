@@ -33,6 +33,16 @@ describe('packing a folder', () => {
     }
   })
 
+  test('what must be configured before it can be used is packed, and says so to whoever looks at it', async () => {
+    using home = new HomeFixture()
+    const configSchema = { type: 'object', properties: { units: { enum: ['metric'] } }, required: ['units'], additionalProperties: false }
+    const told = [expect.stringMatching(/^It must be configured before it can be used\. The configuration at \/extensions\/weather\/config\/units is missing\.$/)]
+    const packed = await pack(home, packageFiles('1.0.0', [], { configSchema }))
+    expect(packed.warnings).toEqual(told)
+    writeFileSync(join(home.base, 'packed.tgz'), packed.tarball)
+    expect(await inspectPackage('packed.tgz', home.base, home.options())).toMatchObject({ warnings: told })
+  })
+
   test('gives the same bytes again, also over what it wrote before', async () => {
     using home = new HomeFixture()
     const first = await pack(home, packageFiles())
