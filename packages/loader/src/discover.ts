@@ -25,7 +25,8 @@ export function discover(layer: Layer, root: string, maxExtensions: number): Dis
   const tools = join(root, TOOLS_FOLDER)
   const without = (...faults: Fault[]): Discovery => ({ found: [], refused: [], faults })
   const fault = findFolderFault(tools)
-  if (fault === 'missing') return without()
+  // A user or a project may have none; whoever ships with the host has named it.
+  if (fault === 'missing') return layer === 'bundled' ? without(missing(tools)) : without()
   if (fault !== undefined) return without(unusable(tools, `The folder of the ${layer} layer's tools ${fault}.`))
   const listing = listFolder(tools, maxExtensions)
   if (!listing.ok) return without(unusable(tools, `The folder of the ${layer} layer's tools ${listing.message}.`))
@@ -53,6 +54,11 @@ function findFolderFault(path: string): string | undefined {
     return `cannot be looked at: ${messageOf(error)}`
   }
 }
+
+const missing = (location: string): Fault => ({
+  stage: 'locate', code: 'ExtensionNotFound', path: '', location, message: 'The folder of the bundled layer\'s tools does not exist.',
+  cure: `Name the folder that "${TOOLS_FOLDER}" lies in.`,
+})
 
 const unusable = (location: string, message: string, cure?: string): Fault =>
   ({ stage: 'locate', code: 'PackageUnsafe', path: '', location, message, ...(cure !== undefined && { cure }) })

@@ -34,6 +34,14 @@ describe('an extension in the folder that ships with the host', () => {
     }
   })
 
+  test('is missed where the folder has no tools: that was named by somebody', async () => {
+    using home = new ShippedFixture()
+    const { diagnostics } = await home.shipped()
+    expect(diagnostics).toMatchObject([{
+      severity: 'error', stage: 'locate', code: 'ExtensionNotFound', layer: 'bundled', location: join(home.shippedRoot, 'tools'), cure: 'Name the folder that "tools" lies in.',
+    }])
+  })
+
   test('with another byte than was packed is refused, and names the file', async () => {
     using home = new ShippedFixture()
     const at = new PackageFixture('weather').install(home, undefined, home.shippedRoot)
