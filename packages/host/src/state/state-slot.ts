@@ -29,9 +29,9 @@ export function openSlot(sources: SlotSources): StateAccess {
     for (;;) {
       const record = await store.read('state', key)
       if (record === undefined) return undefined
-      const stored = readRecord(record, id)
+      const stored = readRecord(record, id, key)
       if (isPresent(stored)) return stored
-      const settled = await settleDrift(stored, sources)
+      const settled = await settleDrift(stored, key, sources)
       if (settled === stored || await replace(settled, (now) => now !== undefined && canonicalJson(now) === canonicalJson(record))) return settled
     }
   }
@@ -57,21 +57,21 @@ export function openSlot(sources: SlotSources): StateAccess {
         const state = { slotVersion: slot.slotVersion, data }
         // State that this version rejects, or cannot migrate, is not its to write over.
         do await current()
-        while (!await replace(state, (now) => now === undefined || slot.driftPolicy === 'warn' || isPresent(readRecord(now, id))))
+        while (!await replace(state, (now) => now === undefined || slot.driftPolicy === 'warn' || isPresent(readRecord(now, id, key))))
       })
     },
   }
 }
 
-async function settleDrift(stored: StoredState, sources: SlotSources): Promise<StoredState> {
+async function settleDrift(stored: StoredState, key: string, sources: SlotSources): Promise<StoredState> {
   const { descriptor: { id: extensionId }, slot, events } = sources
   const { driftPolicy: decision, slotVersion: currentVersion } = slot
   const { slotVersion: storedVersion } = stored
   events.emit({ type: 'StateSlotDrift', extensionId, storedVersion, currentVersion, decision })
   if (decision === 'warn') return stored
   if (decision === 'reject') {
-    const message = `The stored state of "${extensionId}" is of version ${storedVersion} and the extension has ${currentVersion}.`
-    throw new BulkheadError('SlotDriftRejected', message, { data: { extension: extensionId, storedVersion, currentVersion } })
+    const message = `The stored state of "${extensionId}" (the record ${key}) is of version ${storedVersion} and the extension has ${currentVersion}.`
+    throw new BulkheadError('SlotDriftRejected', message, { data: { extension: extensionId, key, storedVersion, currentVersion } })
   }
   return migrateSlot(stored, { ...sources, extensionId })
 }
@@ -82,8 +82,8 @@ function slotKey({ descriptor: { id, layer }, workspace }: SlotSources): string 
   return `${layer}/${place}/${id}`
 }
 
-function readRecord(stored: Json, id: string): StoredState {
+function readRecord(stored: Json, id: string, key: string): StoredState {
   const { slotVersion, data = null } = isJsonObject(stored) ? stored : {}
   if (typeof slotVersion === 'string') return { slotVersion, data }
-  throw new BulkheadError('SlotVersionMissing', `The stored state of "${id}" has no version.`, { data: { extension: id } })
+  throw new BulkheadError('SlotVersionMissing', `The stored state of "${id}" (the record ${key}) has no version.`, { data: { extension: id, key } })
 }

@@ -81,6 +81,16 @@ describe('state of another version', () => {
     },
   )
 
+  test('what the error names can be removed, and then it begins anew', async () => {
+    const store = await stored()
+    const later = await opened(store, { stateSlot: slot('2', 'reject') })
+    const outcome = await later.read()
+    const { key } = outcome.type === 'error' ? outcome.error.data as { key: string } : { key: '' }
+    expect(outcome).toMatchObject({ error_text: expect.stringContaining(`the record ${key}`) })
+    await store.remove('state', key)
+    expect(await later.read()).toMatchObject({ data: null })
+  })
+
   test('stud: what is rejected, or cannot be migrated, is not written over either', async () => {
     const store = await stored()
     const before = await store.list('state')
