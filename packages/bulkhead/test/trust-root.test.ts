@@ -26,9 +26,12 @@ it('refuses what is no root, and a repository that is not there, and writes noth
   writeFileSync(join(folder, 'own.json'), '{}')
   expect(await inside(['trust-root', '--use', 'own.json'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^SignatureInvalid .* Name a trusted root of sigstore, as JSON\.\n$/) })
   writeFileSync(join(folder, 'root.json'), '{}')
-  const refresh = await inside(['trust-root', '--refresh', '--mirror', 'http://127.0.0.1:1', '--tuf-root', 'root.json'], folder)
-  expect(refresh).toMatchObject({ code: 1, stderr: expect.stringContaining('InstallSourceUnavailable') })
+  const refresh = ['trust-root', '--refresh', '--mirror', 'http://127.0.0.1:1', '--tuf-root', 'root.json']
+  expect(await inside(refresh, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*root\.json" is no root metadata/) })
+  writeFileSync(join(folder, 'root.json'), '{"signed":{"_type":"root"}}')
+  expect(await inside(refresh, folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('InstallSourceUnavailable') })
   expect(readdirSync(home())).toEqual(['tuf'])
+  expect(readdirSync(join(home(), 'tuf'))).toEqual([])
 })
 
 it('a root that cannot be taken away is told as such', async () => {
