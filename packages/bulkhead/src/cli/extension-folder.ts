@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, messageOf } from '@bulkhead/contract'
 import { packFolder, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
@@ -9,9 +9,16 @@ import { bundleModule } from './bundle.ts'
 /** What a package of this folder would be, for whoever publishes it. Writes nothing. */
 export async function readExtensionFolder(given: string, home: string | undefined): Promise<Packed & { readonly folder: string }> {
   const folder = resolve(given)
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new BulkheadError('InstallSourceInvalid', `"${given}" is not a folder. Name the folder of an extension, such as ./weather.`)
-  }
+  const fault = folderFault(folder)
+  if (fault !== undefined) throw new BulkheadError('InstallSourceInvalid', `"${given}" ${fault}. Name the folder of an extension, such as ./weather.`)
   const packed = await packFolder(folder, { loader: loaderOptions(homeFolder(home)), bundle: (main) => bundleModule(folder, main) })
   return { ...packed, folder }
+}
+
+function folderFault(path: string): string | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? undefined : 'is not a folder'
+  } catch (error) {
+    return `cannot be looked at: ${messageOf(error)}`
+  }
 }

@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs'
+import { statSync, type Stats } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
-import { BulkheadError, visibleText } from '@bulkhead/contract'
+import { BulkheadError, messageOf, visibleText } from '@bulkhead/contract'
 
 /** What is to be installed. */
 export type InstallSpec =
@@ -26,11 +26,19 @@ export function parseInstallSpec(text: string, cwd: string): InstallSpec {
   }
   if (!isArchive && !/^\.{0,2}[/\\]|^\.{1,2}$|[/\\]/.test(text) && !isAbsolute(text)) throw invalid(text, 'is neither a path nor the name of a package')
   const path = resolve(cwd, text)
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = lookAt(path, text)
   if (stat === undefined) throw invalid(text, 'does not exist')
   if (stat.isDirectory()) return { kind: 'folder', path }
   if (stat.isFile() && isArchive) return { kind: 'tarball', path }
   throw invalid(text, stat.isFile() ? 'is a file and no .tgz' : 'is neither a folder nor a file')
+}
+
+function lookAt(path: string, text: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw invalid(text, `cannot be looked at: ${messageOf(error)}`)
+  }
 }
 
 const invalid = (text: string, what: string) =>

@@ -100,7 +100,7 @@ describe('installing', () => {
 describe('what cannot be installed', () => {
   test.each([
     ['nothing', ''], ['a path that is not there', './nowhere'], ['a name that is none', 'Weather Tool'], ['a file that is no archive', './notes.txt'],
-    ['no registry', 'weather@1.0.0'], ['a climbing name', '@acme/../x'],
+    ['no registry', 'weather@1.0.0'], ['a climbing name', '@acme/../x'], ['a path that no disk can have', `./${'x'.repeat(300)}`],
   ])('%s', async (_, spec) => {
     using home = new HomeFixture()
     home.write(join(home.base, 'notes.txt'), '')
