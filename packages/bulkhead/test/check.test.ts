@@ -48,6 +48,16 @@ it('what must be configured is started with the configuration it is given', asyn
   expect(await inside(['check', 'word-count', '--config', '{"units":"metric"}'], folder)).toMatchObject({ code: 0 })
 })
 
+it('code that cannot be parsed is neither checked nor packed, and the line is told', async () => {
+  await inside(['new', 'word-count'], folder)
+  writeFileSync(join(folder, 'word-count/index.js'), 'export default {\n  tools: {{\n}')
+  for (const command of ['check', 'pack']) {
+    expect(await inside([command, 'word-count'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^CompartmentStartFailed index\.js, line 2, cannot be parsed: /) })
+  }
+  expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
+  expect(readdirSync(folder)).toEqual(['word-count'])
+})
+
 it('nothing is written over, and a name that cannot be an id is wrong usage', async () => {
   await inside(['new', 'word-count'], folder)
   const before = readFileSync(join(folder, 'word-count/index.js'), 'utf8')

@@ -14,6 +14,7 @@ import { manifestText } from '../stages/manifest-text.ts'
 import { writeTarball } from '../tar/write-tarball.ts'
 import { integrityText } from './integrity-text.ts'
 import { isNeverPacked, packedPaths } from './packed-files.ts'
+import { parseModules } from './parse-modules.ts'
 import { usesDependencies } from './uses-dependencies.ts'
 
 export interface PackOptions {
@@ -56,6 +57,7 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
 
   const { extension, warnings } = await proveCandidate(
     { source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [] }, settings, 'global', null)
+  await parseModules(extension.manifest.main.slice('./'.length), files)
   return {
     extension, files, bundled, integrityFile, tarball: await writeTarball(files),
     warnings: [...warnings, ...packageWarnings(files.get('package.json'), extension.version, skipped)],

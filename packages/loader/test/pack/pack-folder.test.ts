@@ -107,6 +107,8 @@ describe('packing a folder', () => {
     ['`files` that are none', { 'package.json': { files: 'lib' } }, 'ShapeInvalid'],
     ['an old signature', { 'bulkhead.sigstore.json': '{}' }, 'SignatureInvalid'],
     ['twins', { 'Lib/more.js': '' }, 'PackageUnsafe'],
+    ['code that cannot be parsed', { 'index.js': 'export default {{{' }, 'CompartmentStartFailed'],
+    ['an import of what nobody installed', { 'index.js': 'import "left-pad"' }, 'ModuleNotFound'],
   ])('refuses %s', async (_, over, code) => {
     using home = new HomeFixture()
     expect(await codeOf(pack(home, { ...packageFiles(), ...over }))).toBe(code)

@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { BulkheadError, visibleText } from '@bulkhead/contract'
+
+export interface ModuleQuestion {
+  readonly main: string
+  /** The texts of modules. */
+  readonly sources: ReadonlyMap<string, string>
+  /** Of every file. */
+  readonly names: ReadonlySet<string>
+}
+
+export type ModuleFault =
+  | { readonly kind: 'syntax'; readonly path: string; readonly line: string | null; readonly message: string }
+  /** It imports what is not in the package. */
+  | { readonly kind: 'import'; readonly path: string; readonly specifier: string }
+
+const MODULE_FILE = /\.m?js$/
+
+/**
+ * Parses the main module and whatever it imports from the package, so that nothing is packed that no host can import. Runs none of it.
+ * Rejects with CompartmentStartFailed for what cannot be parsed, and with ModuleNotFound for an import that leads nowhere.
+ */
+export async function parseModules(main: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  const modules = [...files].filter(([path]) => MODULE_FILE.test(path))
+  const question: ModuleQuestion = {
+    main, names: new Set(files.keys()), sources: new Map(modules.map(([path, bytes]) => [path, new TextDecoder().decode(bytes)])),
+  }
+  const worker = new Worker(new URL('./module-thread.ts', import.meta.url), {
+    workerData: question, env: {}, execArgv: ['--experimental-vm-modules', '--no-warnings'],
+  })
+  const [fault] = await once(worker, 'message') as [ModuleFault | null]
+  if (fault !== null) throw inWords(fault)
+}
+
+function inWords(fault: ModuleFault): BulkheadError {
+  const path = visibleText(fault.path)
+  if (fault.kind === 'import') {
+    return new BulkheadError('ModuleNotFound', `${path} imports "${visibleText(fault.specifier)}", which is neither in the package nor installed in node_modules beside the manifest. Install it there, or import a file by its relative path, and try again.`)
+  }
+  const place = fault.line === null ? path : `${path}, line ${fault.line},`
+  return new BulkheadError('CompartmentStartFailed', `${place} cannot be parsed: ${visibleText(fault.message)}. Correct it, and try again.`)
+}
