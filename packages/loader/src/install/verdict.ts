@@ -1,5 +1,5 @@
 import type { ExtensionDescriptor, LockEntry, Manifest } from '@bulkhead/contract'
-import { lt, major, minor } from 'semver'
+import { eq, lt, major, minor } from 'semver'
 import { capabilityDiff, capabilityDiffInWords, type CapabilityDiff } from '../diff/capability-diff.ts'
 import { definitionDiff, type DefinitionDiff } from '../diff/definition-diff.ts'
 import { capabilitiesOf } from '../lock/lock-entry.ts'
@@ -39,15 +39,15 @@ export function judge(
   if (before.root === digests.package && signerChange === undefined && before.source === source) return { kind: 'unchanged' }
 
   const wider = [...(capabilities.widens ? [capabilityDiffInWords(capabilities)] : []), ...definitions?.loosens ?? []]
-  if (wider.length > 0 && widening === 'refuse') return { kind: 'refused', message: `It ${wider.join('; ')}, and the policy refuses updates that want more.` }
+  if (wider.length > 0 && widening === 'refuse') return { kind: 'refused', message: `It asks for more (${wider.join('; ')}), and the policy refuses updates that do.` }
   if (wider.length > 0 && widening === 'major' && !isMajor(before.version, version)) {
-    return { kind: 'refused', message: `It ${wider.join('; ')}, and ${version} is no new major version over ${before.version}.` }
+    return { kind: 'refused', message: `It asks for more (${wider.join('; ')}), and ${version} is no new major version over ${before.version}.` }
   }
   const reasons = [
     ...wider,
     ...(signerChange === undefined ? [] : [signerChange]),
     ...(lt(version, before.version) ? [`${version} is older than ${before.version}, which was accepted`] : []),
-    ...(version === before.version && before.root !== digests.package ? [`it calls itself ${version} as before and is something else`] : []),
+    ...(eq(version, before.version) && before.root !== digests.package ? [`it calls itself ${version}, which is the version that was accepted, and is something else`] : []),
     ...(originOf(source) === originOf(before.source) ? [] : [`it comes from ${source} and came from ${before.source} before`]),
     ...(definitions === null && before.root !== digests.package ? ['what was there before cannot be read any more, so that what models are told could not be compared'] : []),
   ]
