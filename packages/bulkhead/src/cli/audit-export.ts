@@ -31,7 +31,8 @@ export async function openExport(file: string): Promise<AuditSource> {
       const parsed = parseJson(line)
       const value = parsed.ok ? parsed.value : undefined
       if (span === undefined) span = readSpan(value)
-      else entries.push(readEntry(value))
+      // A line beyond those that are proven would look as proven as they are.
+      else if (entries.push(readEntry(value)) > countOf(span)) throw new RangeError('too much')
     }
   } catch (error) {
     const what = error instanceof RangeError ? `line ${number} is not one of an exported audit` : String((error as Error).message)
@@ -44,6 +45,8 @@ export async function openExport(file: string): Promise<AuditSource> {
     records: async (from = 1, limit = Infinity) => entries.filter(({ position }) => position >= from).slice(0, limit),
   }
 }
+
+const countOf = ({ first, last }: AuditSpan): number => last === 0 ? 0 : last - first + 1
 
 function readSpan(value: Json | undefined): AuditSpan {
   if (!isJsonObject(value)) throw new RangeError('no span')

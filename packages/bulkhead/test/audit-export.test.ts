@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createMemoryStore, verifyAudit } from '@bulkhead/store'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { exportLines, openExport } from '../src/cli/audit-export.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-export-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+async function exported(count: number): Promise<string[]> {
+  const store = createMemoryStore()
+  for (let n = 1; n <= count; n++) await store.append({ n })
+  const lines: string[] = []
+  for await (const line of exportLines(store)) lines.push(line)
+  return lines
+}
+
+async function prove(lines: readonly string[]): Promise<unknown> {
+  const file = join(folder, 'audit.jsonl')
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
+  return verifyAudit(await openExport(file))
+}
+
+it.each([0, 1, 3])('%d records are proven as they were exported', async (count) => {
+  expect(await prove(await exported(count))).toMatchObject({ ok: true, records: count })
+})
+
+it.each([
+  [3, 'the last line again', (lines: readonly string[]) => lines.at(-1)!],
+  [3, 'one of before', (lines: readonly string[]) => lines[1]!],
+  [3, 'one that nobody wrote', () => '{"position":2,"record":{"n":9},"link":null}'],
+  [0, 'one in an empty one', () => '{"position":0,"record":{"n":9},"link":null}'],
+])('with %d records, a line too much is refused: %s', async (count, _, extra) => {
+  const lines = await exported(count)
+  await expect(prove([...lines, extra(lines)])).rejects.toMatchObject({
+    code: 'StoreUnavailable', message: expect.stringContaining(`line ${count + 2} is not one of an exported audit`),
+  })
+})
