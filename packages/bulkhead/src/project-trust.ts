@@ -1,4 +1,4 @@
-import type { Diagnostic, Interactor, Loader, ProjectTrust, TrustDecision, TrustStanding } from '@bulkhead/contract'
+import type { Diagnostic, InteractionRequest, Interactor, Loader, ProjectTrust, TrustDecision, TrustStanding } from '@bulkhead/contract'
 
 /** What a load is told of the project, with what the record of trusted projects has to say for itself. */
 export interface TrustOutcome {
@@ -34,17 +34,22 @@ async function ask(
   loader: Loader, workspace: string, interactor: Interactor | undefined, why: keyof typeof SUMMARIES & TrustStanding['kind'],
 ): Promise<Omit<TrustOutcome, 'diagnostics'>> {
   if (!interactor) return { trust: 'declined' }
-  const answer = await interactor.interact({
-    correlationId: 'trust',
-    issuedAt: new Date().toISOString(),
-    source: 'bulkhead',
-    request: { kind: 'trustProject', path: workspace, summary: SUMMARIES[why] },
-  }, new AbortController().signal)
-  const decision = answer.status === 'accepted' ? readDecision(answer.value) : undefined
+  const decision = await heard(interactor, { kind: 'trustProject', path: workspace, summary: SUMMARIES[why] })
   if (decision === 'declined') await loader.trust.decide(workspace, 'declined')
   if (decision !== 'trusted') return { trust: decision ?? 'declined' }
   const { digest } = await loader.trust.decide(workspace, 'trusted')
   return { trust: 'trusted', ...(digest !== null && { projectDigest: digest }) }
+}
+
+/** Whoever fails to answer, or is nobody, has decided nothing. */
+async function heard(interactor: Interactor, request: InteractionRequest) {
+  const envelope = { correlationId: `trust-${crypto.randomUUID()}`, issuedAt: new Date().toISOString(), source: 'bulkhead', request }
+  try {
+    const answer = await interactor.interact(envelope, new AbortController().signal)
+    return answer.status === 'accepted' ? readDecision(answer.value) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** A plain yes is good for this once. Anything that is not an answer is no decision either. */

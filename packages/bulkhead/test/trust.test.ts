@@ -5,7 +5,7 @@ import type { InteractionResponse, Interactor, TrustRecord } from '@bulkhead/con
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { trust } from '../src/cli/trust.ts'
 import { UsageError } from '../src/cli/usage-error.ts'
-import { createHost } from '../src/index.ts'
+import { createHeadlessInteractor, createHost, createProgrammaticInteractor } from '../src/index.ts'
 import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -95,5 +95,25 @@ describe('a person who is asked', () => {
 
   it.each(['admin', 1, null, { trusted: true }])('and answers with nonsense (%j) has trusted nothing', async (value) => {
     expect(await start({ status: 'accepted', value })).toEqual([1, false])
+  })
+
+  it.each<[string, Interactor]>([
+    ['is nobody', createHeadlessInteractor()],
+    ['fails', { interact: () => { throw new Error('no window') } }],
+    ['answers nothing', { interact: async () => undefined as never }],
+  ])('and %s has trusted nothing, and the host is there', async (_, interactor) => {
+    const host = await createHost({ workspace: folder, home: home(), interactor })
+    expect(host.diagnostics).toMatchObject([{ code: 'ProjectTrustRequired' }])
+    await host.close()
+  })
+
+  it('is asked by several hosts at once under ids of their own', async () => {
+    const interactor = createProgrammaticInteractor()
+    const both = Promise.withResolvers<void>()
+    interactor.onQuestion(() => { if (interactor.pending.length === 2) both.resolve() })
+    const opening = [1, 2].map(() => createHost({ workspace: folder, home: home(), interactor }))
+    await both.promise
+    for (const { correlationId } of interactor.pending) interactor.answer(correlationId, { status: 'accepted', value: 'once' })
+    for (const host of await Promise.all(opening)) await host.close()
   })
 })
