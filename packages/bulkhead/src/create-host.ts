@@ -6,6 +6,7 @@ import { createLoader } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
+import { closeStore } from './close-store.ts'
 import { homeFolder } from './home-folder.ts'
 import { cacheFolder, loaderOptions, userFolder, type LayerFolders } from './loader-options.ts'
 import { canonicalFolder, openPlace, type OpenPlace, type PlaceOptions } from './open-place.ts'
@@ -154,7 +155,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
       const closed = await host.close()
       stopTracing()
       await Promise.all([...places].flatMap((open) => [open.sandbox.close(), open.servers.close()]))
-      await store.close()
+      await closeStore(store)
       return closed
     },
   }

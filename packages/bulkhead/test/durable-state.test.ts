@@ -53,3 +53,14 @@ it('a new version of an extension brings the state of the old one with it', asyn
   writeExtension(home, { id: 'counter', stateSlot: slot, tools: [{ name: 'count' }] }, COUNTER)
   expect(await countOnce(true)).toMatch(/of version 2 and the extension has 1|SlotDriftRejected/)
 })
+
+it('a host whose store cannot be closed is closed all the same', async () => {
+  const store = await openSqliteStore({ file: join(folder, 'host.db') })
+  const close = store.close.bind(store)
+  store.close = async () => {
+    await close()
+    throw new Error('the disk is gone')
+  }
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store })
+  expect(await host.close()).toEqual({ stopped: [], faults: [], cancelledCalls: 0 })
+})

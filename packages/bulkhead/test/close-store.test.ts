@@ -1,0 +1,34 @@
+import type { Clock } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { closeStore } from '../src/close-store.ts'
+
+/** Whose time is over when the test says so. */
+function heldClock() {
+  const waiting = new Set<() => void>()
+  const clock: Clock = {
+    now: () => 0,
+    monotonic: () => 0,
+    after: (_, run) => {
+      waiting.add(run)
+      return () => waiting.delete(run)
+    },
+  }
+  return { clock, waiting }
+}
+
+it.each<[string, () => Promise<void>]>([
+  ['closes', async () => {}],
+  ['rejects', async () => { throw new Error('the disk is gone') }],
+  ['throws', () => { throw new Error('it never was open') }],
+])('resolves for a store that %s, and leaves no timer', async (_, close) => {
+  const { clock, waiting } = heldClock()
+  expect(await closeStore({ close }, clock)).toBe(undefined)
+  expect(waiting.size).toBe(0)
+})
+
+it('waits for one that does not answer until its time is over', async () => {
+  const { clock, waiting } = heldClock()
+  const closed = closeStore({ close: () => new Promise(() => {}) }, clock)
+  for (const run of waiting) run()
+  expect(await closed).toBe(undefined)
+})
