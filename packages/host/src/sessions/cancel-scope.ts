@@ -1,4 +1,5 @@
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type ErrorCode } from '@bulkhead/contract'
+import { onAbort } from '../waiting/cancellation.ts'
 import { Roster, type Entry } from '../waiting/roster.ts'
 
 /** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
@@ -86,6 +87,11 @@ export class CancelScope {
     for (const child of this.#children?.members() ?? []) child.cancel(reason)
   }
 
+  /** Cancelled when the signal is aborted. Returns what forgets the signal. */
+  follow(signal: AbortSignal, reason: (by: CancelReason, cause: unknown) => BulkheadError): () => void {
+    return onAbort(signal, () => this.cancel(reason('user', signal.reason)))
+  }
+
   /** Its parent forgets it. Idempotent. */
   end(): void {
     if (this.#parent && this.#place) this.#parent.#children?.leave(this.#place)
@@ -96,9 +102,11 @@ const WHO: Readonly<Record<CancelReason, string>> = {
   user: 'was cancelled', parent: 'was cancelled together with what it belongs to', cap: 'was cancelled because a limit was met',
 }
 
-export const sessionCancelled = (reason: CancelReason, cause?: unknown): BulkheadError =>
-  new BulkheadError('SessionCancelled', `The session ${WHO[reason]}.`, { cause, data: { reason } })
-export const turnCancelled = (reason: CancelReason, cause?: unknown): BulkheadError =>
-  new BulkheadError('TurnCancelled', `The turn ${WHO[reason]}.`, { cause, data: { reason } })
-export const callCancelled = (reason: CancelReason, cause?: unknown): BulkheadError =>
-  new BulkheadError('ToolCancelled', `The call ${WHO[reason]}.`, { cause, data: { reason } })
+/** Whoever says anything else wants it all the same. */
+const cancelled = (code: ErrorCode, what: string) => (said: CancelReason, cause?: unknown): BulkheadError => {
+  const reason = Object.hasOwn(WHO, said) ? said : 'user'
+  return new BulkheadError(code, `The ${what} ${WHO[reason]}.`, { cause, data: { reason } })
+}
+export const sessionCancelled = cancelled('SessionCancelled', 'session')
+export const turnCancelled = cancelled('TurnCancelled', 'turn')
+export const callCancelled = cancelled('ToolCancelled', 'call')

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, CALL_LIMITS, forms, isJsonObject, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, forms, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import type { Approval } from '../approvals/approval.ts'
 import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
-import { onAbort } from '../waiting/cancellation.ts'
 import type { ToolNaming } from '../configuration/foreign-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain } from '../hooks/hook-chain.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
-import type { Resumption } from '../interaction/paused-calls.ts'
+import type { Claim, Resumption } from '../interaction/paused-calls.ts'
 import type { OfferedTools } from '../registry/offered-tools.ts'
 import { OpenWork } from '../waiting/open-work.ts'
 import { finishInTurn, prepareCall, runCall, skipCall, type PreparedCall } from '../pipeline.ts'
@@ -18,6 +17,7 @@ import type { CallOptions, Proposal, ToolCall } from '../stages/receive.ts'
 import { Budget, jointBudget, type BudgetSource } from './budget.ts'
 import { readCallAllOptions, readCallOptions, type ReadOptions } from './call-options.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
+import { goOnWith } from './resume.ts'
 import { checkOptions, HOOKS_FORM, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions } from './session-options.ts'
 import type { SessionScope } from './session-scope.ts'
 import type { CallAllOptions, Session } from './session.ts'
@@ -91,7 +91,7 @@ export class HostSession implements Session {
       hooks: new HookChain(outer?.hooks, [options.hooks ?? []].flat()),
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
-    this.#forgetSignal = signal && onAbort(signal, () => this.#cancel.cancel(sessionCancelled('user', signal.reason)))
+    this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.onOpen(this)
     events.emit({ type: 'SessionOpened', sessionId: this.id, ...(parent ? { parentId: parent.id } : {}) })
   }
@@ -101,7 +101,8 @@ export class HostSession implements Session {
   }
 
   call(call: ToolCall, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
-    return this.#call(call, options === NO_OPTIONS ? options : readCallOptions(options))
+    const read = options === NO_OPTIONS ? options : readCallOptions(options)
+    return runCall(this.#propose(call, read, this.#enter(read.signal, 1)), this.#sources.host)
   }
 
   explain(call: ToolCall): Promise<Explanation> {
@@ -131,18 +132,12 @@ export class HostSession implements Session {
     return this.#scope.hooks.add(hooks)
   }
 
-  async resume(id: string, answer?: Json, options: CallOptions = {}): Promise<Outcome> {
-    const { paused, events } = this.#sources.host
-    const { call, resumption } = await paused.claim(id, answer)
-    const outcome = await this.#call(call, readCallOptions(options), resumption)
-    // The outcome is there whatever becomes of the record.
-    await paused.release(id, mustGoOn(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
-    return outcome
-  }
-
-  #call(call: ToolCall, options: ReadOptions<CallOptions>, resumption?: Resumption): Promise<Outcome> {
-    const frame = this.#enter(options.signal, 1)
-    return runCall(this.#propose(call, options, frame, resumption), this.#sources.host)
+  async resume(id: string, answer?: Json, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
+    const { host } = this.#sources
+    const read = readCallOptions(options)
+    const { ended, ...frame } = this.#enter(read.signal, 1)
+    const run = ({ call, resumption }: Claim) => runCall(this.#propose(call, read, frame, resumption), host)
+    return goOnWith(id, answer, run, host).finally(ended)
   }
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
@@ -158,7 +153,7 @@ export class HostSession implements Session {
   #enter(signal: AbortSignal | undefined, calls: number): Frame {
     const turn = this.#turn
     const cancel = (turn?.scope ?? this.#cancel).begin()
-    const forget = signal && onAbort(signal, () => cancel.cancel(callCancelled('user', signal.reason)))
+    const forget = signal && cancel.follow(signal, callCancelled)
     this.#open.enter(calls)
     turn?.open.enter(calls)
     const ended = () => {
@@ -298,13 +293,5 @@ export class HostSession implements Session {
 const NO_OPTIONS: CallOptions = {}
 const ADDED = { hooks: HOOKS_FORM }
 const TURN = { signal: forms.signal }
-
-/** Paused again, ended from outside, or refused by anything but a person before it had used its answer. */
-function mustGoOn(outcome: Outcome): boolean {
-  if (outcome.type === 'output') return false
-  const { error: { code, class: errorClass, data }, metadata: { attempt } } = outcome
-  if (attempt === 0) return !(isJsonObject(data) && data['source'] === 'person')
-  return code === 'ClarificationNeeded' || code === 'HostClosed' || errorClass === 'Cancellation'
-}
 
 const turnInvalid = (message: string) => new BulkheadError('TurnInvalid', message)

@@ -39,7 +39,7 @@ export interface Session {
    * StoreUnavailable, and then nothing has changed.
    */
   resume(id: string, answer?: Json, options?: CallOptions): Promise<Outcome>
-  /** Fixes what is offered until `endTurn`. Throws TurnInvalid inside of another turn. */
+  /** Fixes what is offered until `endTurn`. Throws TurnInvalid inside of another turn, and ConfigInvalid. */
   beginTurn(options?: { readonly signal?: AbortSignal }): Turn
   /** Resolves when the calls of the turn have settled. Rejects with TurnInvalid when there is none. */
   endTurn(): Promise<void>

@@ -1,5 +1,4 @@
 import { BulkheadError, type ToolDefinition } from '@bulkhead/contract'
-import { onAbort } from '../waiting/cancellation.ts'
 import type { OfferedTools } from '../registry/offered-tools.ts'
 import { OpenWork } from '../waiting/open-work.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from './cancel-scope.ts'
@@ -36,7 +35,7 @@ export class HostTurn implements Turn {
     this.number = number
     this.scope = scope
     this.offered = offered
-    this.#forgetSignal = signal && onAbort(signal, () => scope.cancel(turnCancelled('user', signal.reason)))
+    this.#forgetSignal = signal && scope.follow(signal, turnCancelled)
   }
 
   get signal(): AbortSignal {

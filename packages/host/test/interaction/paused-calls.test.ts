@@ -150,6 +150,32 @@ describe('an answer', () => {
     expect(await third.session.resume(id)).toMatchObject({ data: ['Fram'] })
   })
 
+  test.each([['host', 'claimed'], ['host', 'released'], ['session', 'claimed']])('holds up the end of the %s while its call is %s', async (who, step) => {
+    const store = new MemoryStore()
+    const { world, session } = await opened(store, asking([ask('Which ship?')]))
+    const id = pausedIn(await session.call(CALL))
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [update, remove] = [store.update.bind(store), store.remove.bind(store)]
+    const slowly = async <Value>(change: () => Promise<Value>): Promise<Value> => {
+      reached.resolve()
+      await gate.promise
+      return change()
+    }
+    store.update = (...args) => step === 'claimed' ? slowly(() => update(...args)) : update(...args)
+    store.remove = (...args) => args[0] === 'paused' ? slowly(() => remove(...args)) : remove(...args)
+    const resumed = session.resume(id, 'the Fram')
+    await reached.promise
+    let isClosed = false
+    const closing = (who === 'host' ? world.host : session).close().then(() => { isClosed = true })
+    await flush()
+    expect(isClosed).toBe(false)
+    gate.resolve()
+    await closing
+    // Nobody's, when it has not run: the process goes on, and so does its word of who has it.
+    expect((await store.list('paused')).map(({ value }) => value)).toEqual(who === 'host' ? [] : [expect.not.objectContaining({ claimedBy: expect.anything() })])
+    expect(verdictOf(await resumed)).toBe(who === 'host' ? 'output' : 'SessionCancelled')
+  })
+
   test('is not lost where the call may not go on, unless a person says so', async () => {
     const store = new MemoryStore()
     const first = await opened(store, asking([ask('Ship?')]))

@@ -94,7 +94,7 @@ test('who is told that it is cancelled may close it: it ends once', async () => 
   const again: Promise<void>[] = []
   session.beginTurn().signal.addEventListener('abort', () => {
     again.push(session.close())
-    expect(() => session.beginTurn()).toThrowError()
+    expect(() => session.beginTurn()).toThrowError(expect.objectContaining({ code: 'TurnInvalid' }))
   })
   await session.close()
   expect(again).toEqual([session.close()])
@@ -112,4 +112,25 @@ test.each(['host', 'parent'] as const)('a session that is told of has its end, a
   await over.promise
   expect(world.eventsOf('SessionClosed').map(({ sessionId }) => sessionId)).toContain(session.id)
   expect(verdictOf(await session.call({ id: 'a', ...echo }))).toMatch(/HostClosed|SessionCancelled/)
+})
+
+test.each([new AbortController(), 'soon', {}])('a call with a signal that is none (%j) ends with that, and leaves nothing open', async (signal) => {
+  const { host } = createWorld()
+  const session = await host.openSession({ mode: 'yolo' })
+  const options = { signal: signal as never }
+  const error = { code: 'InputInvalid', data: { path: '/signal' } }
+  expect(await session.call({ id: 'a', ...echo }, options)).toMatchObject({ error, error_text: expect.stringMatching(/signal.*AbortSignal/) })
+  expect(await session.callAll([{ id: 'b', ...echo }, { id: 'c', ...echo }], options)).toMatchObject([{ error }, { error }])
+  expect(() => session.beginTurn(options)).toThrowError(expect.objectContaining({ code: 'ConfigInvalid', data: { path: '/signal' } }))
+  expect(session.beginTurn().number).toBe(1)
+  expect(verdictOf(await session.call({ id: 'd', ...echo }))).toBe('output')
+  expect(await host.close()).toMatchObject({ cancelledCalls: 0 })
+})
+
+test('a reason to cancel that is none of the known ones is taken for the wish of a person', async () => {
+  const session = await createWorld().host.openSession({ mode: 'yolo' })
+  session.cancel('toString' as never)
+  expect(await session.call({ id: 'a', ...echo })).toMatchObject({
+    error: { code: 'SessionCancelled', data: { reason: 'user' } }, error_text: expect.stringContaining('The session was cancelled.'),
+  })
 })
