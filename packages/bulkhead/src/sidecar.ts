@@ -6,6 +6,9 @@ import type { Sidecar } from '@bulkhead/host'
 
 const NONE: ReadonlySet<string> = new Set()
 
+/** Sessions whose end is remembered. A result of a session that ended before so many others is not on its way any more. */
+const MOST_OVER = 1_000
+
 /** Where results go that are too long for a model: one folder per session, readable by this user alone, removed with it. */
 export function createSidecar(): Required<Sidecar> {
   const folders = new Map<string, Promise<string>>()
@@ -36,6 +39,7 @@ export function createSidecar(): Required<Sidecar> {
       folders.delete(sessionId)
       saved.delete(sessionId)
       over.add(sessionId)
+      if (over.size > MOST_OVER) over.delete(over.values().next().value!)
       if (folder) await rm(await folder, { recursive: true, force: true })
     },
   }

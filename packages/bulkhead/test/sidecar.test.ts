@@ -22,3 +22,12 @@ it('keeps long results per session, for this user alone, and removes them with i
   await sidecar.discard('s2')
   expect(existsSync(dirname(other))).toBe(false)
 })
+
+it('does not remember the end of every session there ever was', async () => {
+  const sidecar = createSidecar()
+  for (let ended = 0; ended <= 1_000; ended++) await sidecar.discard(`s${ended}`)
+  await expect(sidecar.save('s1000', 'c', 'late')).rejects.toMatchObject({ code: 'SessionCancelled' })
+  await expect(sidecar.save('s1', 'c', 'late')).rejects.toMatchObject({ code: 'SessionCancelled' })
+  expect(await sidecar.save('s0', 'c', 'of another')).toContain('results')
+  await sidecar.discard('s0')
+})
