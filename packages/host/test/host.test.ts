@@ -105,7 +105,7 @@ test.each(['deactivate', 'dispose'] as const)('a failing %s is reported and does
   const world = createWorld({ extensions: [{ phases: { [phase]: () => { throw new Error('I will not go') } } }] })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
   expect(await world.host.close()).toMatchObject({
-    stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleFailure', message: 'I will not go' } }],
+    stopped: [], faults: [{ extension: 'sample', error: { code: 'LifecycleFailure', message: `The phase ${phase} of "sample" failed: I will not go` } }],
   })
   expect(world.sandbox.alive).toEqual([])
   expect(world.eventsOf('LifecycleStateChanged').at(-1)).toMatchObject({ to: 'disposed' })
@@ -117,7 +117,7 @@ test('a failing deactivate does not cost it its dispose', async () => {
     extensions: [{ phases: { deactivate: () => { throw new Error('no') }, dispose: () => { log.push('disposed') } } }],
   })
   await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
-  expect((await world.host.close()).faults).toMatchObject([{ error: { message: 'no' } }])
+  expect((await world.host.close()).faults).toMatchObject([{ error: { message: 'The phase deactivate of "sample" failed: no' } }])
   expect(log).toEqual(['disposed'])
 })
 
@@ -221,7 +221,8 @@ test('an operator sees why an extension failed and how long it rests', async () 
   const session = await world.host.openSession(yolo)
   for (let i = 0; i < 4; i++) await session.call({ id: 'c', ...echo })
   expect(world.host.extensions()).toMatchObject([{
-    id: 'sample', state: 'failed', standing: 'offered', calls: 0, restMs: 1_000, fault: { code: 'LifecycleFailure', message: 'no licence' },
+    id: 'sample', state: 'failed', standing: 'offered', calls: 0, restMs: 1_000, 
+    fault: { code: 'LifecycleFailure', message: 'The phase init of "sample" failed: no licence' },
   }])
   expect(world.eventsOf('LifecyclePhaseEnd').at(-1)).toMatchObject({
     phase: 'init', ok: false, errorCode: 'LifecycleFailure', message: 'no licence',

@@ -23,8 +23,15 @@ export async function runPhase(
   } catch (thrown) {
     const error = BulkheadError.from(thrown, 'LifecycleFailure')
     end(error)
-    throw error
+    throw attributed(error, extensionId, phase)
   }
+}
+
+/** What it threw says neither whose it is nor when. */
+function attributed(error: BulkheadError, extension: string, phase: LifecyclePhase): BulkheadError {
+  if (error.code !== 'LifecycleFailure') return error
+  const message = `The phase ${phase} of "${extension}" failed: ${error.message}`
+  return new BulkheadError('LifecycleFailure', message, { cause: error, data: { extension } })
 }
 
 function overdue(extension: string, phase: LifecyclePhase, ms: number): BulkheadError {

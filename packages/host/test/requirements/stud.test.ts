@@ -87,7 +87,7 @@ describe('stud: lifecycle of a tool', () => {
     const session = await world.host.openSession(yolo)
     expect(await session.call(echo)).toMatchObject({ error: { code: 'LifecycleFailure', class: 'ExtensionHost' } })
     expect(world.sandbox.alive).toEqual([])
-    expect(world.host.extensions()).toMatchObject([{ state: 'failed', fault: { message: 'not today' } }])
+    expect(world.host.extensions()).toMatchObject([{ state: 'failed', fault: { message: `The phase ${phase} of "sample" failed: not today` } }])
     expect(world.host.tools().map(({ name }) => name)).toEqual(['echo'])
   })
 
