@@ -35,7 +35,7 @@ class SystemClock implements Clock {
   #wakeAt(due: number): void {
     clearTimeout(this.#timer)
     this.#next = due
-    this.#timer = setTimeout(this.#wake, Math.min(Math.ceil(due - this.monotonic()), LONGEST_TIMER_MS)).unref()
+    this.#timer = setTimeout(this.#wake, Math.min(Math.max(0, Math.ceil(due - this.monotonic())), LONGEST_TIMER_MS)).unref()
   }
 
   readonly #wake = (): void => {

@@ -40,3 +40,17 @@ test('who waits longer than a timer of the platform can is not woken at once', a
   stop()
   expect(woken).toBe(false)
 })
+
+test('who is kept from their time by somebody that was woken before is woken next, without a warning of the platform', async () => {
+  const warnings: string[] = []
+  const heard = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', heard)
+  systemClock.after(1, () => {
+    const until = systemClock.monotonic() + 20
+    while (systemClock.monotonic() < until);
+  })
+  await wait(10)
+  await new Promise((resolve) => { setImmediate(resolve) })
+  process.off('warning', heard)
+  expect(warnings).toEqual([])
+})
