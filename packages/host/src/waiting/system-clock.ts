@@ -9,7 +9,8 @@ interface Wait {
 
 /**
  * One timer of the platform for all who wait: nearly everything that is waited for with a deadline is over long before it, and
- * to start and to stop a timer of its own would cost each call more than to be judged.
+ * to start and to stop a timer of its own would cost each call more than to be judged. The process goes on for as long as
+ * anybody waits: a person who does not answer leaves nothing else that would keep it until their time is over.
  */
 class SystemClock implements Clock {
   readonly #waiting = new Roster<Wait>()
@@ -29,13 +30,16 @@ class SystemClock implements Clock {
     const wait: Wait = { due: this.monotonic() + ms, run, place: undefined }
     const place = wait.place = this.#waiting.enter(wait)
     if (wait.due < this.#next) this.#wakeAt(wait.due)
-    return () => void this.#waiting.leave(place)
+    else if (this.#waiting.size === 1) this.#timer?.ref()
+    return () => {
+      if (this.#waiting.leave(place) && this.#waiting.size === 0) this.#timer?.unref()
+    }
   }
 
   #wakeAt(due: number): void {
     clearTimeout(this.#timer)
     this.#next = due
-    this.#timer = setTimeout(this.#wake, Math.min(Math.max(0, Math.ceil(due - this.monotonic())), LONGEST_TIMER_MS)).unref()
+    this.#timer = setTimeout(this.#wake, Math.min(Math.max(0, Math.ceil(due - this.monotonic())), LONGEST_TIMER_MS))
   }
 
   readonly #wake = (): void => {

@@ -54,3 +54,19 @@ test('who is kept from their time by somebody that was woken before is woken nex
   process.off('warning', heard)
   expect(warnings).toEqual([])
 })
+
+test('keeps the process for as long as somebody waits, and no longer', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+  const before = timers()
+  const stops = [60_000, 120_000, 60_000].map((ms) => systemClock.after(ms, () => {}))
+  expect(timers()).toBe(before + 1)
+  stops.pop()!()
+  stops.pop()!()
+  expect(timers()).toBe(before + 1)
+  stops.pop()!()
+  expect(timers()).toBe(before)
+  const stop = systemClock.after(90_000, () => {})
+  expect(timers()).toBe(before + 1)
+  stop()
+  expect(timers()).toBe(before)
+})
