@@ -32,6 +32,8 @@ export class Extension {
   #predecessor: Promise<unknown> | undefined
   #opening: AbortController | undefined
   #attempt: StartAttempt | undefined
+  /** For who waits for another to end: nothing of it has begun. */
+  readonly #stopAsked = Promise.withResolvers<void>()
   #stopReason: BulkheadError | undefined
   #stopping: Promise<BulkheadError | undefined> | undefined
 
@@ -110,6 +112,7 @@ export class Extension {
    */
   stop(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {
     this.#stopReason ??= reason
+    this.#stopAsked.resolve()
     this.#stopping ??= this.#stop(reason, drainMs).catch((thrown: unknown) => BulkheadError.from(thrown))
     return this.#stopping
   }
@@ -122,7 +125,7 @@ export class Extension {
 
   async #activate(): Promise<CompartmentSession> {
     this.#restarts.refuseWhileResting(this.descriptor.id, this.#parts.clock)
-    await this.#predecessor
+    if (this.#predecessor) await this.#waitFor(this.#predecessor)
     this.#goOn()
     for (const dependency of this.#parts.dependencies()) await dependency.start(this.#starter)
     this.#goOn()
@@ -148,6 +151,13 @@ export class Extension {
     } finally {
       attempt.end()
     }
+  }
+
+  /** Its bytes are read before: by then others may be where they were. */
+  async #waitFor(predecessor: Promise<unknown>): Promise<void> {
+    const { code } = this.descriptor
+    if (code.kind === 'files') await code.readFiles()
+    await Promise.race([predecessor, this.#stopAsked.promise])
   }
 
   async #bringUp(attempt: StartAttempt): Promise<CompartmentSession> {

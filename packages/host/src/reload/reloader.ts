@@ -33,6 +33,8 @@ interface Round {
   readonly attempt: Attempt
   readonly changes: Map<string, ReloadChange>
   readonly taken: { readonly candidate: Candidate; readonly from: Extension | undefined; readonly exchanged: boolean }[]
+  /** What has begun and ends after the swap. */
+  readonly exchanges: Promise<void>[]
 }
 
 /**
@@ -48,6 +50,8 @@ export class Reloader {
   /** Why the last try to reload an extension failed, until one succeeds. */
   readonly #faults = new Map<string, Diagnostic>()
   readonly #deferred = new Set<string>()
+  /** Extensions of which the old one is on its way out and the new one has not proved itself. */
+  readonly #exchanging = new Map<string, Promise<void>>()
   #apart = new Set<string>()
   #report: LoadReport
   #last: Promise<unknown> = Promise.resolve()
@@ -110,7 +114,7 @@ export class Reloader {
   /** What takes longer than the swap does not hold up other changes. */
   async #begin(request: () => Promise<ReloadRequest>): Promise<ReloadReport> {
     const round = await this.queue(async () => this.#swap(await request()))
-    await Promise.all(round.taken.filter(({ exchanged }) => exchanged).map(({ candidate, from }) => this.#exchange(round, candidate, from!)))
+    await Promise.all(round.exchanges)
     return { changes: this.#conclude(round) }
   }
 
@@ -126,7 +130,7 @@ export class Reloader {
     this.#apart = this.#apart.intersection(new Set([...current, ...unprepared].map(({ descriptor }) => keyOf(descriptor))))
     const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })
     for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => idOf(change) === id)) throw notFound(id, report)
-    const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [] }
+    const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [], exchanges: [] }
     const there = new Set(report.extensions.map(keyOf))
     round.attempt.keepUnprepared((descriptor) => there.has(keyOf(descriptor)))
     for (const change of found) this.#weigh(change, round, only !== undefined)
@@ -143,7 +147,8 @@ export class Reloader {
     for (const { candidate } of taken) retirement.welcome(candidate.extension)
     this.#report = report
     for (const extension of registry.eager()) extension.start(starter).catch(() => {})
-    return { ...round, taken }
+    for (const { candidate, from, exchanged } of taken) if (exchanged) round.exchanges.push(this.#exchange(round, candidate, from!))
+    return round
   }
 
   #load(): Promise<LoadReport> {
@@ -168,13 +173,19 @@ export class Reloader {
 
     const { descriptor } = change
     const old = change.kind === 'changed' ? change.old : undefined
+    // Whoever replaced it now would not know what to go back to.
+    const exchange = this.#exchanging.get(id)
+    if (exchange) {
+      this.#later(id, exchange, isForced)
+      return note('deferred')
+    }
     const serving = registry.extension(id)
     const isTakenOver = serving && layerRank(serving.descriptor.layer) <= layerRank(layer)
     const circumstances = { openTurns: turns.size, leaving: retirement.generations(id) }
     const way = isTakenOver ? wayOf(serving, descriptor, circumstances) : { kind: 'replace' } as const
     if (way.kind === 'refuse') return note('refused', way.error)
     if (way.kind === 'wait') {
-      this.#later(id, way.until, isForced)
+      this.#later(id, way.until === 'turns' ? turns.whenNone() : retirement.oneLeft(id), isForced)
       return note('deferred')
     }
     const candidate = attempt.take(descriptor, old, way.kind === 'shadow' || (way.kind === 'replace' && isForced))
@@ -183,11 +194,10 @@ export class Reloader {
   }
 
   /** Asks again when what stands in the way has gone. */
-  #later(id: string, until: 'turns' | 'generations', isForced: boolean): void {
-    const { turns, retirement, events, source } = this.#sources
+  #later(id: string, free: Promise<void>, isForced: boolean): void {
+    const { events, source } = this.#sources
     if (this.#deferred.has(id)) return
     this.#deferred.add(id)
-    const free = until === 'turns' ? turns.whenNone() : retirement.oneLeft(id)
     void free.then(() => {
       this.#deferred.delete(id)
       if (this.#closed) return undefined
@@ -200,16 +210,17 @@ export class Reloader {
     })
   }
 
-  /** The old one is on its way out; if the new one does not stand, it is brought back as it was. */
-  async #exchange({ attempt }: Round, candidate: Candidate, from: Extension): Promise<void> {
-    try {
-      await prove(candidate.extension, this.#sources)
-    } catch (thrown) {
+  /** The old one is on its way out; if the new one does not stand, it is brought back as it was. Never rejects. */
+  #exchange({ attempt }: Round, candidate: Candidate, from: Extension): Promise<void> {
+    const { id } = candidate.descriptor
+    const exchange = prove(candidate.extension, this.#sources).catch((thrown: unknown) => {
       const error = BulkheadError.from(thrown)
       attempt.failed.set(keyOf(candidate.descriptor), error)
       // A host that closes has nothing to go back to.
-      await this.queue(() => this.#bringBack(from, candidate, error)).catch(() => {})
-    }
+      return this.queue(() => this.#bringBack(from, candidate, error)).catch(() => {})
+    }).finally(() => this.#exchanging.delete(id))
+    this.#exchanging.set(id, exchange)
+    return exchange
   }
 
   #bringBack(from: Extension, failed: Candidate, error: BulkheadError): void {
@@ -221,7 +232,7 @@ export class Reloader {
     // One of a layer below has its place in the registry already.
     const isBelow = from.descriptor.layer !== failed.descriptor.layer
     const back = isBelow ? [] : [registry.prepareAgain(from.descriptor, settings)].filter(isCandidate)
-    for (const restored of back) restored.extension.startAfter(ended)
+    for (const restored of back) restored.extension.startAfter(Promise.all([ended, retirement.left(from)]))
     const others = candidates.filter((other) => other !== failed)
     retirement.retire(registry.commit(registry.propose([...others, ...back], unprepared, settings)), error)
   }

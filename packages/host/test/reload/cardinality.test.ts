@@ -1,5 +1,6 @@
+import { BulkheadError } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { flush } from '../twin/clock.ts'
+import { flush, ManualClock } from '../twin/clock.ts'
 import { createWorld, type ExtensionSketch, type World } from '../twin/world.ts'
 
 const yolo = { mode: 'yolo' } as const
@@ -114,4 +115,77 @@ test('an exchange that waits for a call holds up no other change', async () => {
   gate.resolve('v1')
   expect(await inFlight).toMatchObject({ data: 'v1' })
   expect((await exchanging).changes).toMatchObject([{ extension: 'sample', result: 'reloaded' }])
+})
+
+test('a second change during an exchange waits for it: never are two loaded, and what was good is what comes back', async () => {
+  const alone: ExtensionSketch = { loadedCardinality: 'one' }
+  const gate = Promise.withResolvers<string>()
+  const clock = new ManualClock()
+  const world = createWorld({ clock, extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise, timeoutMs: 60_000 } } })] })
+  const session = await world.host.openSession(yolo)
+  const crowd = crowdOf(world)
+  const inFlight = session.call({ id: 'a', ...echo })
+  await flush()
+  world.find({ extensions: [version(2, alone)] })
+  const exchanging = world.host.reload()
+  await flush()
+  world.find({ extensions: [version(3, { ...alone, ...failing })] })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'deferred' }])
+  await clock.advance(30_000)
+  expect(world.sandbox.requests).toHaveLength(1)
+  const failed = new Promise<void>((resolve) => { world.host.on(() => resolve(), ['ExtensionReloadFailed']) })
+  gate.resolve('v1')
+  expect(await inFlight).toMatchObject({ data: 'v1' })
+  expect((await exchanging).changes).toMatchObject([{ result: 'reloaded' }])
+  await failed
+  expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v2' })
+  expect(crowd()).toBe(1)
+  expect(world.eventsOf('SuppressedError')).toEqual([])
+})
+
+test('one that waits in an exchange and is taken away is gone at once', async () => {
+  const alone: ExtensionSketch = { loadedCardinality: 'one' }
+  const gate = Promise.withResolvers<string>()
+  const world = createWorld({ clock: new ManualClock(), extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
+  const session = await world.host.openSession(yolo)
+  const inFlight = session.call({ id: 'a', ...echo })
+  await flush()
+  world.find({ extensions: [version(2, alone)] })
+  const exchanging = world.host.reload()
+  await flush()
+  await world.host.unregister('sample')
+  expect((await exchanging).changes).toMatchObject([{ result: 'failed', error: { message: 'The extension was unloaded.' } }])
+  expect(world.host.extensions().map(({ generation, standing }) => [generation, standing])).toEqual([[1, 'leaving']])
+  expect(world.host.diagnostics).toEqual([])
+  gate.resolve('v1')
+  expect(await inFlight).toMatchObject({ data: 'v1' })
+})
+
+test('one that waits in an exchange has read its bytes; where it cannot, the old one comes back when it has ended', async () => {
+  const alone: ExtensionSketch = { loadedCardinality: 'one' }
+  for (const isThere of [true, false]) {
+    const gate = Promise.withResolvers<string>()
+    let read = 0
+    const readFiles = async () => {
+      read++
+      if (isThere) return new Map<string, Uint8Array>()
+      throw new BulkheadError('IntegrityFailed', 'Others are there.')
+    }
+    const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
+    const session = await world.host.openSession(yolo)
+    const crowd = crowdOf(world)
+    const inFlight = session.call({ id: 'a', ...echo })
+    await flush()
+    world.find({ extensions: [version(2, { ...alone, readFiles })] })
+    const exchanging = world.host.reload()
+    await flush()
+    const during = session.call({ id: 'b', ...echo })
+    await flush()
+    expect(read).toBeGreaterThan(0)
+    expect(world.sandbox.requests).toHaveLength(1)
+    gate.resolve('v1')
+    expect(await Promise.all([inFlight, during])).toMatchObject([{ data: 'v1' }, { data: isThere ? 'v2' : 'v1' }])
+    expect((await exchanging).changes).toMatchObject([{ result: isThere ? 'reloaded' : 'failed' }])
+    expect(crowd()).toBe(1)
+  }
 })
