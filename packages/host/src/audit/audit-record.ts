@@ -17,8 +17,11 @@ const MAX_SECRET_CHARS = 4_096
 /** The text of a stranger, as it is kept. */
 export function textOf(text: string, redaction: Redaction): string {
   if (text.length <= MAX_TEXT_CHARS) return redaction.text(text.toWellFormed())
-  // Cut only afterwards: half a secret would not be known as one.
-  return redaction.text(text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS).toWellFormed()).slice(0, MAX_TEXT_CHARS).toWellFormed()
+  const seen = text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS)
+  const redacted = redaction.text(seen.toWellFormed())
+  // Cut only afterwards: half a secret would not be known as one, and at the end of what was looked at there may be one.
+  const whole = seen.length < text.length ? Math.max(0, redacted.length - MAX_SECRET_CHARS) : redacted.length
+  return redacted.slice(0, Math.min(MAX_TEXT_CHARS, whole)).toWellFormed()
 }
 
 /** An event that happens now and then, as a form of its own. Contract: of a type that is kept, and without arguments. */

@@ -38,6 +38,7 @@ describe('arguments that the host reads itself', () => {
     ['all of it', ['bash'], 0],
     ['a name of one', ['bash:first -x', 'bash:second'], 1],
     ['its key', ['bash:first && second'], 1],
+    ['all of another tool', ['cash', 'cash:*', 'bashful:*', '*:*'], 1],
   ])('are on the allow-list by %s', async (_, allowlist, asked) => {
     expect((await judged({}, {}, { config: { mode: 'allowlist', allowlist: [...allowlist] } })).asked.length).toBe(asked)
   })

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { textOf } from '../../src/audit/audit-record.ts'
+import { createRedaction } from '../../src/audit/redaction.ts'
+
+const SECRET = 'correct horse battery staple, and then some more of the same'
+const redaction = createRedaction([SECRET])
+
+test('a text is kept up to a measure, and not half of a character', () => {
+  expect(textOf('x'.repeat(2_000), redaction)).toBe('x'.repeat(2_000))
+  expect(textOf('x'.repeat(2_001), redaction)).toBe('x'.repeat(2_000))
+  expect(textOf(`${'x'.repeat(1_999)}😀`, redaction)).toBe(`${'x'.repeat(1_999)}�`)
+  expect(textOf(`\ud800${'x'.repeat(10_000)}`, redaction)).toBe(`�${'x'.repeat(1_999)}`)
+})
+
+test.each([1, 1_990, 2_000])('a secret that begins at %i is not kept, nor a part of it', (at) => {
+  const kept = textOf(`${'x'.repeat(at)}${SECRET}${'y'.repeat(10_000)}`, redaction)
+  expect(kept).not.toContain('co')
+  expect(kept.length).toBeLessThanOrEqual(2_000)
+})
+
+test('where much is taken out, a secret at the end of what was looked at is not kept by half either', () => {
+  for (let before = 0; before < SECRET.length; before++) {
+    expect(textOf(`${'x'.repeat(before)}${SECRET.repeat(200)}`, redaction)).not.toContain('co')
+  }
+})
