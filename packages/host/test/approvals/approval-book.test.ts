@@ -157,6 +157,48 @@ test('uses of several hosts add up', async () => {
   expect(await setting.approvals.list()).toMatchObject([{ uses: 3 }])
 })
 
+test('uses that the store could not be told of are told later', async () => {
+  const setting = createSetting({ config: { audit: { enabled: false } } })
+  const { session } = await opened(setting, 'project')
+  await call(session)
+  await call(session)
+  setting.store.failing = true
+  await setting.world.host.flush().catch(() => undefined)
+  setting.store.failing = false
+  await setting.clock.advance(1)
+  await call(session)
+  await setting.world.host.flush()
+  expect(await setting.approvals.list()).toMatchObject([{ uses: 2, lastUsedAt: new Date(setting.clock.now()).toISOString() }])
+})
+
+test('what others used is known here after the next look, and the last use is the latest', async () => {
+  const setting = createSetting()
+  const { session } = await opened(setting, 'project')
+  await call(session)
+  await setting.world.host.flush()
+  const other = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store })
+  const { session: second } = await opened({ world: other }, 'once')
+  await setting.clock.advance(1_000)
+  await call(second)
+  const last = new Date(setting.clock.now()).toISOString()
+  await other.host.flush()
+  await setting.clock.advance(10)
+  const explained = await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
+  expect(explained).toMatchObject({ decision: 'allow', approvals: [{ uses: 1, lastUsedAt: last }] })
+})
+
+test('they are listed from the oldest', async () => {
+  const setting = createSetting()
+  const { session } = await opened(setting, 'project')
+  const { session: own } = await opened(setting, 'session')
+  for (const [city, by] of [['Oslo', session], ['Bergen', own], ['Alta', session]] as const) {
+    await call(by, city)
+    await setting.clock.advance(1_000)
+  }
+  expect((await setting.approvals.list()).map(({ approvalKey }) => approvalKey)).toEqual(['Oslo', 'Bergen', 'Alta'])
+  expect((await setting.approvals.revoke({})).map(({ approvalKey }) => approvalKey)).toEqual(['Oslo', 'Bergen', 'Alta'])
+})
+
 test('uses are written behind without anybody asking', async () => {
   const setting = createSetting()
   const { session } = await opened(setting, 'project')

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { flush } from '../twin/clock.ts'
+import type { Session } from '../../src/index.ts'
+import { flush, ManualClock } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { MemoryStore } from '../twin/store.ts'
 import { createWorld, verdictOf, type ExtensionSketch, type ToolSketch } from '../twin/world.ts'
@@ -97,6 +98,25 @@ test('a store that fails costs a question, grants nothing, and is reported', asy
   expect(approver.asked).toHaveLength(1)
   store.failing = false
   expect(await store.list('approval')).toEqual([])
+})
+
+test('a store that fails later lets nothing through that it cannot vouch for, until it answers again', async () => {
+  const [store, clock] = [new MemoryStore(), new ManualClock()]
+  const world = createWorld({ store, clock, extensions: [APPROVED], config: { audit: { enabled: false } } })
+  const [approver, later] = [new ScriptedApprover('project'), new ScriptedApprover('once')]
+  const call = (session: Session) => session.call({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
+  await call(await world.host.openSession({ approver }))
+  await world.host.flush()
+  const session = await world.host.openSession({ approver: later })
+  const asked: number[] = []
+  for (const failing of [false, true, true, false]) {
+    store.failing = failing
+    await clock.advance(10)
+    await call(session)
+    asked.push(later.asked.length)
+  }
+  expect(asked).toEqual([0, 1, 2, 2])
+  expect(world.eventsOf('SuppressedError').filter(({ source }) => source === 'reading project approvals')).toHaveLength(1)
 })
 
 test('a no to this very call stays one when an "always" is given to another at the same moment', async () => {

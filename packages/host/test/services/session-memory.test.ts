@@ -28,6 +28,30 @@ test('a session keeps what an extension gives it, and no other sees it', async (
   expect(await read(one, 'note')).toEqual({ id: one.id, data: ['kept'] })
 })
 
+test('a session keeps a copy, of JSON, up to a measure, for each extension by itself', async () => {
+  const given: { list: Json[] } = { list: [1] }
+  const keep = (what: () => unknown): ToolSketch => ({
+    ...counting, execute: async (_args, { services, callId }) => {
+      await services.session!.write(callId, what() as Json)
+      return (await services.session!.read(callId)).data
+    },
+  })
+  const { host } = createWorld({
+    extensions: [
+      { tools: { note: keep(() => given), odd: keep(() => ({ n: Number.NaN })), full: keep(() => 'x'.repeat(256 * 1024 - 2)), over: keep(() => 'x'.repeat(256 * 1024 - 1)), look: counting } },
+      { id: 'other', tools: { peer: keep(() => 'of the other') } },
+    ],
+  })
+  const session = await host.openSession()
+  const call = (name: string) => session.call({ id: 'c', name, arguments: {} })
+  expect([await call('note'), await call('peer')]).toMatchObject([{ data: { list: [1] } }, { data: 'of the other' }])
+  given.list.push(2)
+  expect(await call('odd')).toMatchObject({ error: { code: 'StateInvalid' }, error_text: expect.stringContaining('/n') })
+  expect(await call('over')).toMatchObject({ error: { code: 'StateInvalid' } })
+  expect(await call('look')).toMatchObject({ data: { data: { list: [1] } } })
+  expect(await call('full')).toMatchObject({ type: 'output' })
+})
+
 test('outside of a call there is no session, and without declaring it no access', async () => {
   const world = createWorld({ extensions: [{ tools: { note: counting } }, { id: 'plain' }] })
   const session = await world.host.openSession({ mode: 'yolo' })

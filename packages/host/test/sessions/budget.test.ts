@@ -1,6 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { Budget, estimateTokens } from '../../src/sessions/budget.ts'
+import { Budget, estimateTokens, jointBudget } from '../../src/sessions/budget.ts'
 
 const codeOf = (answer: unknown): string => answer instanceof BulkheadError ? answer.code : 'reserved'
 
@@ -20,6 +20,26 @@ test('what is released can be used again, once', () => {
   held.release()
   expect(codeOf(budget.reserve(5))).toBe('reserved')
   expect(codeOf(budget.reserve(0))).toBe('BudgetExhausted')
+})
+
+test('from several it is taken from each or from none, and given back to each', () => {
+  const [wide, narrow] = [new Budget({ calls: 2, tokens: 10 }), new Budget({ calls: 1, tokens: 5 })]
+  const joint = jointBudget([wide, narrow])
+  expect(codeOf(joint.reserve(6))).toBe('BudgetExhausted')
+  const held = joint.reserve(5)
+  if (held instanceof BulkheadError) throw held
+  expect(codeOf(joint.reserve(0))).toBe('BudgetExhausted')
+  held.release()
+  expect([codeOf(wide.reserve(5)), codeOf(wide.reserve(5)), codeOf(wide.reserve(0)), codeOf(narrow.reserve(5))])
+    .toEqual(['reserved', 'reserved', 'BudgetExhausted', 'reserved'])
+})
+
+test('what was used beyond what was reserved is used of each', () => {
+  const both = [new Budget({ tokens: 10 }), new Budget({ tokens: 10 })]
+  const held = jointBudget(both).reserve(2)
+  if (held instanceof BulkheadError) throw held
+  held.settle(8)
+  expect(both.flatMap((budget) => [codeOf(budget.reserve(3)), codeOf(budget.reserve(2))])).toEqual(['BudgetExhausted', 'reserved', 'BudgetExhausted', 'reserved'])
 })
 
 test('without limits everything fits', () => {

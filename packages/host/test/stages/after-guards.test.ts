@@ -50,6 +50,15 @@ describe('a guard after the call', () => {
     expect(outcome).toMatchObject({ type: 'error', error_text: 'error: hidden', error: { code: 'ToolExecutionFailed' } })
   })
 
+  test('puts nothing but a text in place of an error', async () => {
+    const { outcome } = await called(
+      [guard('dlp', () => ({ action: 'change', data: { hidden: true }, reason: 'secrets' }))],
+      { execute: () => ({ success: false, error: 'the password x is wrong' }) },
+    )
+    expect(outcome).toMatchObject({ error: { code: 'GuardDenied' }, error_text: expect.stringContaining('no result') })
+    expect(JSON.stringify(outcome)).not.toContain('password')
+  })
+
   test.each<[string, Guard['post'] & {}]>([
     ['throws', () => { throw new Error('confused') }],
     ['rejects', async () => { throw new Error('confused') }],

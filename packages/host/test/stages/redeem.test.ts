@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { openApprovals } from '../../src/index.ts'
+import { ManualClock } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
@@ -15,4 +17,36 @@ test.each(['session', 'project'] as const)('what was approved for the %s and is 
   expect(outcomes.map(verdictOf)).toEqual(['output', 'output', 'ApprovalDenied'])
   expect(outcomes[2]).toMatchObject({ error_text: expect.stringContaining('was revoked before it began'), metadata: { attempt: 0 } })
   expect(world.eventsOf('ToolInvocationDecided').at(-1)).toMatchObject({ callId: 'c2', decision: 'deny', stage: 'approval' })
+})
+
+test('what is revoked elsewhere while calls before it run lets no call through, though another approval stands', async () => {
+  const clock = new ManualClock()
+  const reading = { key: 'both', subjects: [{ key: 'one' }, { key: 'two' }], touches: [], asks: [], denies: [] }
+  const world = createWorld({
+    clock, argumentsReaders: new Map([['echo', ({ of }) => of === undefined ? reading : { ...reading, key: String(of), subjects: [{ key: String(of) }] }]]),
+    extensions: [{
+      layer: 'bundled', inline: true, tools: {
+        first: {
+          mode: 'read', gated: false, execute: async () => {
+            const outside = openApprovals(world.store, clock)
+            const [approval] = await outside.list()
+            await outside.revoke(approval!.id, 'Ada')
+            await clock.advance(10)
+            return approval!.approvalKey
+          },
+        },
+        echo: {},
+      },
+    }],
+  })
+  const session = await world.host.openSession({ approver: new ScriptedApprover('project') })
+  for (const of of ['one', 'two']) {
+    await session.call({ id: of, name: 'echo', arguments: { of } })
+    await clock.advance(1_000)
+  }
+  await world.host.flush()
+  const calls = ['first', 'echo'].map((name, index) => ({ id: `c${index}`, name, arguments: {} }))
+  const outcomes = await session.callAll(calls, { strategy: 'sequential' })
+  expect(outcomes.map(verdictOf)).toEqual(['output', 'ApprovalDenied'])
+  expect(outcomes[0]).toMatchObject({ data: 'one' })
 })
