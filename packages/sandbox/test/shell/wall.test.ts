@@ -1,11 +1,17 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables } from '../../src/main/broker/shell/executable.ts'
 import { OffLimits } from '../../src/main/broker/shell/off-limits.ts'
 import { Wall } from '../../src/main/broker/shell/wall.ts'
 import { ShellGround } from './shell-ground.ts'
 
-const ground = new ShellGround()
+let ground = new ShellGround()
+beforeEach(async () => {
+  await ground.clear()
+  ground = new ShellGround()
+})
 afterAll(() => ground.clear())
 const wall = (): Wall => {
   const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
@@ -24,4 +30,41 @@ it('for which there is no room now is not none: commands wait for it, and it is 
   const tries = wall()
   await expect(tries.prefix('read')).rejects.toMatchObject({ code: 'ResourceBusy' })
   expect((await tries.prefix('read'))[0]).toBe(path)
+})
+
+describe('keys in a home', () => {
+  /** A home with a key in it by each of the ways there are. */
+  function homeAt(home: string): string {
+    const elsewhere = join(ground.root, 'elsewhere')
+    for (const folder of [elsewhere, join(home, '.gnupg')]) mkdirSync(folder, { recursive: true })
+    for (const file of [join(elsewhere, 'key'), join(home, '.gnupg/key'), join(home, '.netrc'), join(home, '.aws')]) writeFileSync(file, 'opens doors')
+    symlinkSync(elsewhere, join(home, '.ssh'))
+    return realpathSync(home)
+  }
+  const KEYS = ['.ssh/key', '.gnupg/key', '.netrc', '.aws']
+  const prefixOf = async (home: string, workspace: string, path: readonly string[]): Promise<readonly string[]> =>
+    await new Wall({ workspace, home, executables: new Executables(path, new OffLimits([])) }).prefix('read')
+
+  it.each(['a home', 'a home that is the workspace'])('of %s are behind it, linked or of another kind than usual', async (which) => {
+    const home = homeAt(which === 'a home' ? join(ground.root, 'home') : ground.workspace)
+    const walls = ['/nowhere', home].map((each) => prefixOf(each, ground.workspace, ['/usr/bin', '/bin']))
+    const [plain, [bwrap, ...args]] = await Promise.all(walls) as [readonly string[], readonly string[]]
+    // A machine may have no such sandbox; what would be asked of it is looked at below.
+    if (plain.length === 0) return
+    const read = KEYS.map((key) => spawnSync(bwrap!, [...args, '/bin/cat', join(home, key)], { encoding: 'utf8' }).stdout)
+    expect(read).toEqual(['', '', '', ''])
+  })
+
+  it('are covered by their own place, a folder by an empty one and a file by nothing, those in the workspace after it', async () => {
+    ground.sh('bwrap', 'exit 0')
+    const own = ['--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc']
+    const workspace = realpathSync(ground.workspace)
+    const elsewhere = ['--tmpfs', join(realpathSync(ground.root), 'elsewhere')]
+    const covers = (home: string) => ['--tmpfs', join(home, '.gnupg'), '--ro-bind', '/dev/null', join(home, '.aws'), '--ro-bind', '/dev/null', join(home, '.netrc')]
+    const seen = async (home: string) => (await prefixOf(home, ground.workspace, [ground.bin, '/usr/bin', '/bin'])).slice(1, -1)
+      .join(' ').replace(/ --ro-bind \/dev\/null \/run\/\S+/g, '').split(' ')
+    const away = homeAt(join(ground.root, 'home'))
+    expect(await seen(away)).toEqual([...own, ...elsewhere, ...covers(away), '--ro-bind', workspace, workspace])
+    expect(await seen(homeAt(ground.workspace))).toEqual([...own, ...elsewhere, '--ro-bind', workspace, workspace, ...covers(workspace)])
+  })
 })

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { succeeds } from './attempted-program.ts'
@@ -8,10 +8,10 @@ import type { Argv } from './launcher.ts'
 export type WallKind = 'read' | 'work'
 
 /** Where people keep what opens other doors. */
-const KEY_STORES = [
+const KEYS = [
   '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.password-store', '.mozilla',
+  '.netrc', '.npmrc', '.pypirc', '.git-credentials', '.pgpass', '.bash_history', '.zsh_history',
 ]
-const KEY_FILES = ['.netrc', '.npmrc', '.pypirc', '.git-credentials', '.pgpass', '.bash_history', '.zsh_history']
 /** Who may talk to it, rules the machine. */
 const DOORS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
 
@@ -54,14 +54,26 @@ export class Wall {
   #args(kind: WallKind): Argv {
     const { workspace, home } = this.#options
     const real = realpathSync(workspace)
-    const inHome = (names: readonly string[]): string[] =>
-      home === undefined ? [] : names.map((name) => join(home, name)).filter((path) => existsSync(path))
+    const hidden = [...home === undefined ? [] : KEYS.map((name) => join(home, name)), ...DOORS].flatMap(placeOf)
+    const isInside = (path: string): boolean => path.startsWith(join(real, '/'))
     return [
       '--unshare-all', ...(kind === 'work' ? ['--share-net'] : []), '--die-with-parent',
       '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' ? ['--tmpfs', '/tmp'] : []),
-      ...inHome(KEY_STORES).flatMap((path) => ['--tmpfs', path]),
-      ...[...inHome(KEY_FILES), ...DOORS.filter((path) => existsSync(path))].flatMap((path) => ['--ro-bind', '/dev/null', path]),
+      ...hidden.filter((path) => !isInside(path)).flatMap(covered),
       kind === 'work' ? '--bind' : '--ro-bind', real, real,
+      // What is mounted later lies above: a workspace that is somebody's home would bring their keys back.
+      ...hidden.filter(isInside).flatMap(covered),
     ]
   }
 }
+
+/** Where something is, if it is there. Nothing can be mounted on a link. */
+function placeOf(path: string): readonly string[] {
+  try {
+    return [realpathSync(path)]
+  } catch {
+    return []
+  }
+}
+
+const covered = (path: string): readonly string[] => statSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
