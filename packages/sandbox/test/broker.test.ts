@@ -115,6 +115,40 @@ describe('the broker', () => {
     expect(await ask(broker, 'session.read', 'b')).toBe('CapabilityDenied')
   })
 
+  it('asks the host for another tool by the call as the host knows it, for tools that declare it', async () => {
+    const tool = toolOf('caller', { capabilities: ['tools.call', 'session'] })
+    const asked: Json[] = []
+    const callTool: NonNullable<CompartmentServices['callTool']> = async (callId, name, args) => {
+      asked.push([callId, name, args])
+      return { ok: true } as never
+    }
+    const session = { read: async (callId: string) => ({ id: callId, data: null }), write: async (callId: string, data: Json) => void asked.push([callId, data]) }
+    const brokerWith = (services: Partial<CompartmentServices>) => {
+      const broker = new Broker({ tools: [tool], services: { log: () => undefined, env: new Map(), envDeclared: new Set(), ...services }, limits: DEFAULT_LIMITS }, '/nowhere')
+      broker.open({ callId: '1', hostCallId: 'c', tool, signal: new AbortController().signal })
+      return broker
+    }
+    const broker = brokerWith({ callTool, session })
+    expect(await ask(broker, 'tools.call', '1', 'other', { a: 1 })).toBe('granted')
+    expect(await ask(broker, 'tools.call', '1', 'other')).toBe('granted')
+    expect(await broker.methods['session.read']('1')).toEqual({ id: 'c', data: null })
+    expect(await ask(broker, 'session.write', '1')).toBe('granted')
+    expect(asked).toEqual([['c', 'other', { a: 1 }], ['c', 'other', {}], ['c', null]])
+    for (const name of ['', 'two words', '../other', 'x'.repeat(65), 1, null]) expect(await ask(broker, 'tools.call', '1', name), String(name)).toBe('InputInvalid')
+    const without = brokerWith({})
+    expect(await ask(without, 'tools.call', '1', 'other')).toBe('CapabilityUnavailable')
+    expect(await ask(without, 'session.read', '1')).toBe('CapabilityUnavailable')
+  })
+
+  it('gives a variable that is declared and set, and no other', async () => {
+    const tool = toolOf('plain')
+    const services = { log: () => undefined, env: new Map([['HOME_PORT', 'Oslo'], ['SECRET', 'x']]), envDeclared: new Set(['HOME_PORT', 'UNSET']) }
+    const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS }, '/nowhere')
+    broker.open({ callId: 'a', tool, signal: new AbortController().signal })
+    expect(await broker.methods['env.get']('a', 'HOME_PORT')).toBe('Oslo')
+    expect([await ask(broker, 'env.get', 'a', 'SECRET'), await ask(broker, 'env.get', 'a', 'UNSET')]).toEqual(['EnvNameUndeclared', 'EnvNameNotSet'])
+  })
+
   it('tells a compartment neither causes nor traces', async () => {
     const broker = brokerOf({
       state: { read: () => Promise.reject(new Error('password=hunter2 in /home/ada')), write: async () => undefined },

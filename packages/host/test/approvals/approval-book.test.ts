@@ -112,6 +112,32 @@ describe('revoking', () => {
     expect(asked()).toBe(2)
   })
 
+  test('holds in the next host, in which it is not used', async () => {
+    const setting = createSetting()
+    await call((await opened(setting, 'project')).session)
+    await setting.approvals.revoke({}, 'Ada')
+    await setting.world.host.flush()
+    const next = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store })
+    const { session, asked } = await opened({ world: next }, 'once')
+    await call(session)
+    expect(asked()).toBe(1)
+    expect(await next.host.approvals.list({ ended: true })).toMatchObject([{ status: 'revoked', uses: 0, ended: { by: 'Ada' } }])
+  })
+
+  test('by its id is of any project, once, and leaves what was given anew', async () => {
+    const setting = createSetting()
+    const { session } = await opened(setting, 'project')
+    await call(session)
+    await setting.world.host.flush()
+    const elsewhere = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store, workspace: '/elsewhere' }).host.approvals
+    const [approval] = await setting.approvals.list()
+    expect(await elsewhere.list()).toEqual([])
+    expect(await elsewhere.revoke(approval!.id, 'Ada')).toMatchObject([{ id: approval!.id, status: 'revoked', ended: { by: 'Ada' } }])
+    await expect(elsewhere.revoke(approval!.id, 'Eve')).rejects.toMatchObject({ code: 'NotFound' })
+    expect(await setting.approvals.list({ ended: true })).toMatchObject([{ ended: { by: 'Ada' } }])
+    expect(setting.world.eventsOf('ApprovalRevoked')).toEqual([])
+  })
+
   test('outside of a host is in the audit too', async () => {
     const setting = createSetting()
     await call((await opened(setting, 'project')).session)

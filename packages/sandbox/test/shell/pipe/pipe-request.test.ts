@@ -1,0 +1,40 @@
+import type { Json } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { readPipeRequest } from '../../../src/main/broker/shell/pipe/pipe-request.ts'
+
+const CAT = { cmd: 'cat' }
+
+describe('commands for a pipe', () => {
+  it('are read with what is usual where nothing is said', () => {
+    expect(readPipeRequest([[CAT]])).toEqual({
+      stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined, timeoutMs: undefined, wall: undefined, quiet: false,
+    })
+    const first = { cmd: 'cat', args: ['-n'], input: { path: 'a' }, stdout: { path: 'b', append: true }, stderr: 'out' }
+    expect(readPipeRequest([[first, { cmd: 'cat', stdout: { path: 'c', append: 1 }, stderr: 'nothing' }], { cwd: 'src', timeoutMs: 1, wall: 'read', quiet: true }])).toEqual({
+      stages: [first, { cmd: 'cat', args: [], input: undefined, stdout: { path: 'c', append: false }, stderr: 'nothing' }],
+      cwd: 'src', timeoutMs: 1, wall: 'read', quiet: true,
+    })
+    expect(readPipeRequest([[CAT], { wall: 'work', quiet: 1 }])).toMatchObject({ wall: 'work', quiet: false })
+  })
+
+  it.each<[string, readonly Json[]]>([
+    ['there are none', [[]]],
+    ['there are too many', [Array.from({ length: 1_000 }, () => CAT)]],
+    ['they are no list', [CAT]],
+    ['one is no object', [['cat']]],
+    ['one has no name', [[{}]]],
+    ['the options are no object', [[CAT], 'read']],
+    ['the wall is another', [[CAT], { wall: 'none' }]],
+    ['the time is none', [[CAT], { timeoutMs: 0 }]],
+    ['the time is no whole number', [[CAT], { timeoutMs: 1.5 }]],
+    ['the time is too long', [[CAT], { timeoutMs: Number.MAX_SAFE_INTEGER }]],
+    ['the time is a text', [[CAT], { timeoutMs: '1' }]],
+    ['a later one has an input', [[CAT, { cmd: 'cat', input: 'x' }]]],
+    ['an input is a folder', [[{ cmd: 'cat', input: { path: 'src/' } }]]],
+    ['an output is a folder', [[{ cmd: 'cat', stdout: { path: 'src/.' } }]]],
+    ['an output goes nowhere that is', [[{ cmd: 'cat', stdout: 'err2' }]]],
+    ['a complaint goes nowhere that is', [[{ cmd: 'cat', stderr: true }]]],
+  ])('are refused when %s', (_, given) => {
+    expect(() => readPipeRequest(given)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
+  })
+})
