@@ -123,6 +123,11 @@ describe('attestations made here', () => {
     expect(await verify([published], { keys: keysFor('npm:attestations', { end: '2021-01-01T00:00:00Z' }) })).toMatchObject(
       refused('key', /not valid for timestamp/),
     )
+    expect(await verify([published], { keys: keysFor('npm:attestations', { start: '2999-01-01T00:00:00Z' }) })).toMatchObject(
+      refused('key', /not valid for timestamp/),
+    )
+    const itsTime = { start: '2020-01-01T00:00:00Z', end: '2999-01-01T00:00:00Z' }
+    expect(await verify([published], { keys: keysFor('npm:attestations', itsTime) })).toMatchObject({ ok: true })
     // By default only the registry's own are believed.
     const { ok } = await verifyNpmAttestations({
       attestations: { attestations: [published] } as unknown as Json, name: '@acme/weather', version: '1.4.0', tarballSha512,
@@ -139,6 +144,11 @@ describe('attestations made here', () => {
     [
       'a predicate about another version',
       async () => [await byKey(PUBLISH, { predicate: { name: '@acme/weather', version: '9.0.0' } })],
+      'subject', /contradicts itself/,
+    ],
+    [
+      'a predicate about another name',
+      async () => [await byKey(PUBLISH, { predicate: { name: '@acme/storms', version: '1.4.0' } })],
       'subject', /contradicts itself/,
     ],
     [
