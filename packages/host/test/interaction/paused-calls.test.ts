@@ -274,3 +274,25 @@ test('of two hosts that go on with one call one has it, and while a store fails 
   await hosts[0]!.world.host.forgetPaused(id)
   await expect(hosts[0]!.session.resume(id)).rejects.toMatchObject({ code: 'NotFound' })
 })
+
+test('a call that could not go on is anybody\'s again, though the host that tried lives', async () => {
+  const store = new MemoryStore()
+  const alive = (id: string) => ({ owner: { id, isGone: () => false } })
+  const id = pausedIn(await (await opened(store, asking([ask('Ship?')]))).session.call(CALL))
+  const denying = await opened(store, asking([ask('Ship?')]), { rules: [{ permission: 'quiz', pattern: '*', action: 'deny' }] }, alive('one'))
+  expect(verdictOf(await denying.session.resume(id, 'Fram'))).toBe('RuleDenied')
+  expect((await store.list('paused'))[0]!.value).not.toHaveProperty('claimedBy')
+  const other = await opened(store, asking([ask('Ship?')]), { pause: true }, alive('two'))
+  expect(await other.session.resume(id)).toMatchObject({ data: ['Fram'] })
+})
+
+test('records of another form are no paused calls', async () => {
+  const store = new MemoryStore()
+  const { world, session } = await opened(store, asking([ask('Ship?')]))
+  const id = pausedIn(await session.call(CALL))
+  const [{ key, value }] = await store.list('paused') as unknown as [{ key: string; value: Record<string, Json> }]
+  for (const member of ['call', 'question', 'asked']) await store.write('paused', key.replace(id, member), { ...value, id: member, [member]: 'x' })
+  await store.write('paused', key.replace(id, 'none'), null)
+  expect((await world.host.pausedCalls()).map((paused) => paused.id)).toEqual([id])
+  for (const other of ['call', 'question', 'asked', 'none']) await expect(session.resume(other, 'Fram')).rejects.toMatchObject({ code: 'NotFound' })
+})

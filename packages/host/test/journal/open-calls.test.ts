@@ -88,7 +88,9 @@ test('a store that fails costs the entry and not the call, and is asked again la
 
 test('records of another form are dropped, and a store that forgets is not written to', async () => {
   const store = new MemoryStore()
-  for (const [index, value] of ([null, [], { sessionId: 7 }] as Json[]).entries()) await store.write('call', `x/${index}`, value)
+  const whole = { sessionId: 's', callId: 'c', tool: 'echo' }
+  const others: Json[] = [null, [], { ...whole, sessionId: 7 }, { ...whole, callId: null }, { ...whole, tool: [] }]
+  for (const [index, value] of others.entries()) await store.write('call', `x/${index}`, value)
   expect(await createWorld({ store }).host.interruptedCalls()).toEqual([])
   expect(await store.list('call')).toEqual([])
   const forgetting = Object.assign(new MemoryStore(), { forgets: true })

@@ -75,6 +75,39 @@ test('when the outer call ends, so does the inner', async () => {
   expect(world.compartment('inner').inFlight).toBe(0)
 })
 
+test('the caller may give the inner call up, and goes on itself', async () => {
+  const outer = caller(async (_, { services, callId }: TwinRuntime) => {
+    const giveUp = new AbortController()
+    const inner = services.callTool!(callId, 'inner', {}, giveUp.signal)
+    await flush()
+    giveUp.abort()
+    return verdictOf(await inner as never)
+  })
+  const { world, outcome } = await run({ outer, inner: { execute: () => new Promise(() => {}) } })
+  expect(outcome).toMatchObject({ data: 'ToolCancelled' })
+  expect(world.compartment('inner').inFlight).toBe(0)
+})
+
+test('an inner call that nobody waits for ends with the outer', async () => {
+  const outer = caller(async (_, { services, callId }: TwinRuntime) => {
+    void services.callTool!(callId, 'inner', {}, new AbortController().signal)
+    await flush()
+    return await new Promise(() => {})
+  })
+  const world = createWorld({
+    extensions: [{ id: 'outer', tools: { outer } }, { id: 'inner', tools: { inner: { execute: () => new Promise(() => {}) } } }],
+  })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const cancel = new AbortController()
+  const outcome = session.call({ id: 'c1', name: 'outer', arguments: {} }, { signal: cancel.signal })
+  await flush()
+  await flush()
+  cancel.abort()
+  expect(verdictOf(await outcome)).toBe('ToolCancelled')
+  await flush()
+  expect(world.compartment('inner').inFlight).toBe(0)
+})
+
 test('while a person is asked about the inner call, the time of the outer stands still', async () => {
   const clock = new ManualClock()
   const world = createWorld({
