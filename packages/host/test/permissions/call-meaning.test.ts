@@ -68,7 +68,7 @@ describe('arguments that the host reads itself', () => {
     ['what lies within a subject', ['/a/b', '/a'], ['/a/b', '/a']],
   ])('are approved by %s', async (_, commands, asked) => {
     const approver = new ScriptedApprover('session')
-    const above = (path: string): readonly string[] => path.split('/').slice(1, -1).map((_name, index, names) => `/${names.slice(0, index + 1).join('/')}`).reverse()
+    const above = (path: string): readonly string[] => path.split('/').slice(1, -1).map((_name, index, names) => `/${names.slice(0, index + 1).join('/')}`).toReversed()
     const reader: ArgumentsReader = ({ command }) =>
       ({ ...READING, key: String(command), subjects: String(command).split(',').map((key) => ({ key, within: above(key) })) })
     const world = createWorld({ extensions: [{ layer: 'bundled', inline: true, tools: { bash: {} } }], argumentsReaders: new Map([['bash', reader]]) })

@@ -77,6 +77,16 @@ describe('an update', () => {
   })
 })
 
+test('what was changed where it is installed is not what was accepted, and nothing is compared with it', async () => {
+  using home = new HomeFixture()
+  const installer = installerFor(home)
+  await install(installer, folderOf(home, v('1.0.0')))
+  const bolder = (version: string) => v(version, ['a.example'], {}, { gated: false })
+  home.write(join((await home.load()).extensions[0]!.location, 'bulkhead.json'), bolder('1.0.0')['bulkhead.json']!)
+  const { verdict, definitions } = await installer.plan(folderOf(home, bolder('1.0.1'), 'newer-source'))
+  expect([definitions, verdict]).toMatchObject([null, { kind: 'consent', explicit: true }])
+})
+
 describe('from a registry that attests', () => {
   let sigstore: SigstoreFixture
   beforeAll(async () => { sigstore = await SigstoreFixture.start() })
