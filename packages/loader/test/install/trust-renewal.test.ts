@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import type { TrustDecision } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { createLoader } from '../../src/index.ts'
+import { TrustRenewal } from '../../src/install/trust-renewal.ts'
+import { settle } from '../../src/options.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { folderOf, install, installerFor, packageFiles } from './install-fixture.ts'
 
@@ -113,4 +115,14 @@ describe('nobody is made to trust a project', () => {
     await install(installerFor(home), source(home))
     expect(await home.trusted()).toEqual(['changed'])
   })
+})
+
+test.each(['declined', 'once'] as const)('trust that was taken back while something was installed stays so: %s', async (decision) => {
+  using home = new ProjectFixture()
+  await home.ledger.decide(home.workspace, 'trusted')
+  const renewal = await TrustRenewal.begin(home.workspace, settle(home.options()))
+  await home.ledger.decide(home.workspace, decision)
+  const lines = home.lines()
+  renewal!.renew({ id: 'weather', before: null, after: null } as Parameters<TrustRenewal['renew']>[0], '0'.repeat(128))
+  expect(home.lines()).toBe(lines)
 })
