@@ -38,7 +38,12 @@ test('a session keeps a copy, of JSON, up to a measure, for each extension by it
   })
   const { host } = createWorld({
     extensions: [
-      { tools: { note: keep(() => given), odd: keep(() => ({ n: Number.NaN })), full: keep(() => 'x'.repeat(256 * 1024 - 2)), over: keep(() => 'x'.repeat(256 * 1024 - 1)), look: counting } },
+      {
+        tools: {
+          note: keep(() => given), odd: keep(() => ({ n: Number.NaN })), look: counting,
+          full: keep(() => 'x'.repeat(256 * 1024 - 2)), over: keep(() => 'x'.repeat(256 * 1024 - 1)),
+        },
+      },
       { id: 'other', tools: { peer: keep(() => 'of the other') } },
     ],
   })
