@@ -14,6 +14,8 @@ async function editor(content: string | Uint8Array) {
   return { fs, bytes: () => readFile(path), text: () => readFile(path, 'utf8') }
 }
 
+const REST = '[The diff is longer, and what follows is not shown. All replacements were made.]\n'
+
 describe('editing', () => {
   it('shows what it did', async () => {
     const { fs, text } = await editor('1\n2\n3\n4\n5\n6\n7\n8\n9\n')
@@ -96,7 +98,7 @@ describe('editing', () => {
 
   it('does not fail over a change that is too long to be shown', async () => {
     const { fs, bytes } = await editor('x')
-    expect(await fs.edit('f.txt', 'x', '\n'.repeat(1_000_000))).toEqual({ replacements: 1, diff: '--- a/f.txt\n+++ b/f.txt\n' })
+    expect(await fs.edit('f.txt', 'x', '\n'.repeat(1_000_000))).toEqual({ replacements: 1, diff: `--- a/f.txt\n+++ b/f.txt\n${REST}` })
     expect(await bytes()).toHaveLength(1_000_000)
   })
 
@@ -118,6 +120,12 @@ describe('editing', () => {
     const { fs, text } = await editor(Array.from({ length: 50 }, (_, i) => `<${i}>\n`).join(''))
     await Promise.all(Array.from({ length: 50 }, (_, i) => fs.edit('f.txt', `<${i}>`, `[${i}]`)))
     expect(await text()).toBe(Array.from({ length: 50 }, (_, i) => `[${i}]\n`).join(''))
+  })
+
+  it.each([['more hunks than fit', 5_000], ['more places than are looked at', 20_000]])('says so where a diff is not whole: %s', async (_, times) => {
+    const { fs } = await editor('a\n1\n2\n3\n4\n5\n6\n7\n8\n'.repeat(times))
+    const { replacements, diff } = await fs.edit('f.txt', 'a\n', 'b\n', { all: true })
+    expect([replacements, diff!.endsWith(` 3\n${REST}`)]).toEqual([times, true])
   })
 
   it('does what splitting and joining does, and its diff says it', async () => {

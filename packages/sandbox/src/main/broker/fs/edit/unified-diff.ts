@@ -3,8 +3,9 @@ import type { Change } from './replace-text.ts'
 const AROUND = 3
 /** Of one line. */
 const LINE_CHARS = 1_000
-/** Of all; what does not fit is left out from its hunk on. */
+/** Of all; what does not fit is left out from its hunk on, and that it is, is said. */
 const DIFF_CHARS = 64 * 1024
+const REST = '[The diff is longer, and what follows is not shown. All replacements were made.]\n'
 const LF = 10
 
 /** Whole lines of the old content, and what they became. `at` and `end` are bytes, `line` counts from 1. */
@@ -19,17 +20,19 @@ interface Block {
 export function unifiedDiff(path: string, content: Buffer, changes: readonly Change[]): string {
   let diff = `--- a/${path}\n+++ b/${path}\n`
   let shift = 0
-  for (const group of hunks(content, blocksOf(content, changes))) {
-    if (fewestChars(content, group) > DIFF_CHARS) break
+  const { blocks, isAll } = blocksOf(content, changes)
+  for (const group of hunks(content, blocks)) {
+    if (fewestChars(content, group) > DIFF_CHARS) return diff + REST
     const hunk = writeHunk(content, group, shift)
-    if (diff.length + hunk.text.length > DIFF_CHARS) break
+    if (diff.length + hunk.text.length > DIFF_CHARS) return diff + REST
     diff += hunk.text
     shift += hunk.added
   }
-  return diff
+  return isAll ? diff : diff + REST
 }
 
-function blocksOf(content: Buffer, changes: readonly Change[]): readonly Block[] {
+/** As many as can be shown. */
+function blocksOf(content: Buffer, changes: readonly Change[]): { readonly blocks: readonly Block[]; readonly isAll: boolean } {
   const blocks: Block[] = []
   let line = 1
   let counted = 0
@@ -45,9 +48,9 @@ function blocksOf(content: Buffer, changes: readonly Change[]): readonly Block[]
     line += newlinesBetween(content, counted, at)
     counted = at
     blocks.push({ at, end: lineEnd(content, after - 1), line, changes: [change] })
-    if (blocks.length * 8 > DIFF_CHARS) break
+    if (blocks.length * 8 > DIFF_CHARS) return { blocks, isAll: false }
   }
-  return blocks
+  return { blocks, isAll: true }
 }
 
 function newlinesBetween(content: Buffer, from: number, to: number): number {
