@@ -31,6 +31,12 @@ describe('finding files', () => {
     expect(await fs.find('src/a.ts')).toEqual({ paths: ['src/a.ts'], total: 1 })
   })
 
+  it.skipIf(process.platform !== 'linux')('does not count what it cannot name', async () => {
+    const { workspace, fs } = await tree('a.txt')
+    await writeFile(Buffer.concat([Buffer.from(`${workspace}/b`), Buffer.of(0xff), Buffer.from('.txt')]), '')
+    expect(await fs.find('*.txt')).toEqual({ paths: ['a.txt'], total: 1 })
+  })
+
   it('has more than it counts the age of by itself', async () => {
     const { workspace, fs } = await tree(...Array.from({ length: 2_100 }, (_, i) => `d${i % 7}/f${i}.txt`))
     await utimes(join(workspace, 'd3/f3.txt'), new Date(2_000_000_000_000), new Date(2_000_000_000_000))
@@ -169,10 +175,19 @@ describe('searching lines', () => {
   it.each([
     ['a pattern that is none', '(', {}], ['an empty one', '', {}], ['a NUL', 'a\0', {}], ['an unknown type', 'x', { type: 'nope' }],
     ['an option for a type', 'x', { type: '--pre=sh' }], ['a glob that leaves', 'x', { glob: '../*' }],
+    ['a glob that would leave out', 'x', { glob: '!*.ts' }],
     ['a context that is none', 'x', { context: -1 }], ['a look behind', '(?<=a)b', {}], ['half a character', '\ud800', {}],
   ])('refuses %s', async (_, pattern, options) => {
     const { fs } = await tree('a')
     expect(await codeOf(fs.search(pattern, options))).toBe('InputInvalid')
+  })
+
+  it.each([
+    ['(?<=a)b', 'look-ahead and look-behind, is not supported here. Write the pattern without it.'], ['(a)\\1', 'backreferences are not supported here. Write the pattern without it.'],
+    ['a\\nb', 'is not allowed in a regex. Set `multiline` to search across lines.'],
+  ])('advises what can be done here: %s', async (pattern, message) => {
+    const { fs } = await tree('a')
+    await expect(fs.search(pattern)).rejects.toThrow(message)
   })
 
   it('does not take a pattern for an option', async () => {

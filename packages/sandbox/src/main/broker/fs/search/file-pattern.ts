@@ -20,6 +20,9 @@ export function compileFilePattern(pattern: string): FilePattern {
   if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0')) {
     throw invalid('The pattern is empty, longer than 1024 characters, or has a NUL in it')
   }
+  if (pattern.startsWith('!')) {
+    throw invalid(`The pattern "${pattern}" begins with "!", which leaves nothing out here. Say which files are wanted`)
+  }
   const alternatives = expandBraces(pattern).map((text) => {
     const parts = text.split('/').filter((part, index) => part !== '.' && (part !== '' || index === 0))
     if (parts[0] === '' || parts.includes('..')) {

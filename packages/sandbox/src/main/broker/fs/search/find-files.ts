@@ -36,8 +36,10 @@ export async function findFiles(
       pattern.matches(named(path)) && (all || granted(joinNames(place.real, path)).covers)
     const search: Search = { folder, args: narrowing(pattern.text), isWanted, signal }
     const { first, total } = await list(search)
-    const newest = total <= ASKED_HERE ? await newestFirst(folder, first) : await sortedByRipgrep(search, request.limit)
-    return { paths: newest.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)])), total }
+    const isAskedHere = total <= ASKED_HERE
+    const newest = isAskedHere ? await newestFirst(folder, first) : await sortedByRipgrep(search, request.limit)
+    const paths = newest.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)]))
+    return { paths, total: isAskedHere ? newest.length : total }
   })
 }
 
@@ -111,7 +113,7 @@ function modifiedAt(path: string): bigint | undefined {
 }
 
 /**
- * What is gone by then is left out. Equally new ones come in the order of their paths. A few at a time without waiting: to
+ * What is gone by then is left out, and what has a name that is no text and cannot be asked for by it. Equally new ones come in the order of their paths. A few at a time without waiting: to
  * wait for each would take ten times as long as asking.
  */
 async function newestFirst(folder: HeldFolder, paths: readonly string[]): Promise<readonly string[]> {

@@ -107,4 +107,7 @@ function start(file: string, args: readonly string[], cwd: string, input: number
   }
 }
 
-const cleaned = (complaint: string): string => complaint.replace(/^rg: /gm, '').slice(0, COMPLAINT_BYTES).trim()
+/** Its own advice is to use options that nobody has here. */
+const cleaned = (complaint: string): string => complaint.replace(/^rg: /gm, '').slice(0, COMPLAINT_BYTES)
+  .replace(/\n\nConsider enabling multiline[^]*/, '. Set `multiline` to search across lines.')
+  .replace(/\n\nConsider enabling PCRE2[^]*/, ' here. Write the pattern without it.').trim()

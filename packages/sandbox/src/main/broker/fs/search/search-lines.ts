@@ -65,6 +65,7 @@ function argumentsOf({ pattern, ignoreCase, multiline, context, want, type }: Se
 
 function globTest(glob: string): (path: string) => boolean {
   const anchored = glob.replace(/^(?:\.?\/)+/, '')
-  const pattern = compileFilePattern(anchored === glob && !glob.includes('/') ? `**/${glob}` : anchored)
+  const isName = anchored === glob && !/^!|\//.test(glob)
+  const pattern = compileFilePattern(isName ? `**/${glob}` : anchored)
   return (path) => pattern.matches(path)
 }
