@@ -42,6 +42,7 @@ export {
 } from './requirements.ts'
 export type { ArgPattern, CapabilityName, Grant, RequirementSet, RequirementVariable, ShellRequirement, VariableValues } from './requirements.ts'
 export { SCHEMA_FORMATS } from './schema-formats.ts'
+export { schemaKeywordForm, type KeywordForm } from './schema-keywords.ts'
 export type { SecretManifest } from './secrets.ts'
 export { judgeRules, RULE_ACTIONS, RULE_CAPABILITIES, RULE_SCOPES, ruleSchema } from './rules.ts'
 export type { Rule, RuleAction, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './rules.ts'

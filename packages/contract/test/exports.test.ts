@@ -19,7 +19,7 @@ describe('what others may import', () => {
       'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isQuotaFault', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
       'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'meantNames', 'messageOf', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'schemaKeywordForm', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 
@@ -30,7 +30,7 @@ describe('what others may import', () => {
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
       'BulkheadError', 'ERRORS', 'HEADER_NAME_PATTERN', 'JSON_LIMITS', 'SCHEMA_FORMATS', 'STORE_COLLECTIONS', 'atPointer', 'auditRecord', 'canonicalJson', 'closeNames', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
-      'makeFolder', 'meantNames', 'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
+      'makeFolder', 'meantNames', 'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'schemaKeywordForm', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })
   })

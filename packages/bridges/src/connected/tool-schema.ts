@@ -1,11 +1,9 @@
-import { isJsonObject, SCHEMA_FORMATS, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, SCHEMA_FORMATS, schemaKeywordForm, type Json, type JsonObject } from '@bulkhead/contract/plain'
 
-/** What says nothing to a validator of 2020-12, or names another dialect: many servers write it, and it can be left out. */
-const SILENT = /^(?:\$schema|\$id|\$anchor|\$vocabulary|nullable|example|discriminator|externalDocs|xml|x-.*)$/
+/** Of other dialects and not known here, but for what they are there to say: a schema that has one is judged elsewhere. */
+const TELLING: ReadonlySet<string> = new Set(['$dynamicRef', '$recursiveRef', 'dependencies', 'disallow', 'divisibleBy', 'extends'])
 /** To JSON Schema a format is a remark: one that no validator of ours knows is left out. */
 const KNOWN_FORMATS: ReadonlySet<string> = new Set(SCHEMA_FORMATS)
-const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples', 'required', 'type'])
 
 /** The schema of a stranger's tool in the dialect of a manifest. What it means stays as it is; what cannot be used is judged elsewhere. */
 export function toolSchema(written: Json | undefined): JsonObject {
@@ -13,7 +11,7 @@ export function toolSchema(written: Json | undefined): JsonObject {
 }
 
 export function plainSchema(schema: JsonObject): JsonObject {
-  const said = Object.entries(schema).filter(([keyword, value]) => !isSilent(keyword, value))
+  const said = Object.entries(withPrefixItems(schema)).filter(([keyword, value]) => !isSilent(keyword, value))
   return withSubschemas(Object.fromEntries(said), plainSchema)
 }
 
@@ -26,10 +24,20 @@ export function withSubschemas(schema: JsonObject, change: (below: JsonObject) =
   const eachBelow = (map: JsonObject): JsonObject =>
     Object.fromEntries(Object.entries(map).map(([name, value]) => [name, below(value)]))
   return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
-    if (DATA.has(keyword)) return [keyword, value]
-    return [keyword, MAPS.has(keyword) && isJsonObject(value) ? eachBelow(value) : below(value)]
+    const form = schemaKeywordForm(keyword)
+    if (form === undefined || form === 'plain') return [keyword, value]
+    return [keyword, form === 'map' && isJsonObject(value) ? eachBelow(value) : below(value)]
   }))
 }
 
+/** Before 2020-12 a list of schemas stood under `items`, and under `additionalItems` what comes behind them. */
+function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject {
+  const { items, ...rest } = schema
+  if (!Array.isArray(items)) return schema
+  return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
+}
+
+/** To JSON Schema a keyword that it does not know is a remark, and servers make many. */
 const isSilent = (keyword: string, value: Json): boolean =>
-  SILENT.test(keyword) || (keyword === 'format' && typeof value === 'string' && !KNOWN_FORMATS.has(value))
+  (schemaKeywordForm(keyword) === undefined && !TELLING.has(keyword))
+  || (keyword === 'format' && typeof value === 'string' && !KNOWN_FORMATS.has(value))

@@ -4,7 +4,7 @@ import { RememberedFiles } from '../../connected/remembered-files.ts'
 import type { DescribedApi } from './described.ts'
 
 /** Another one where documents are read in another way than before. */
-const READER = 1
+const READER = 2
 
 const parameter = z.strictObject({
   argument: z.string(), name: z.string(), in: z.enum(['path', 'query', 'header']),

@@ -74,10 +74,11 @@ it('leaves out of a schema what says nothing here, and only in a place of keywor
   const written: JsonObject = {
     $schema: 'http://json-schema.org/draft-07/schema#', 'x-order': 1,
     properties: { 'x-order': { type: 'string', format: 'regex', example: 'a' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
-    enum: [{ $schema: 'data' }], items: [{ nullable: true, type: 'string' }],
+    enum: [{ $schema: 'data' }], items: [{ nullable: true, type: 'string' }], additionalItems: { type: 'integer', widget: 'slider' }, additionalProperties: { strict: true },
+    dependencies: { a: ['b'] },
   }
   expect(toolSchema(written)).toEqual({
-    type: 'object', enum: [{ $schema: 'data' }], items: [{ type: 'string' }],
+    type: 'object', enum: [{ $schema: 'data' }], prefixItems: [{ type: 'string' }], items: { type: 'integer' }, additionalProperties: {}, dependencies: { a: ['b'] },
     properties: { 'x-order': { type: 'string' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
   })
   expect(toolSchema(null)).toEqual({ type: 'object', properties: {} })
