@@ -33,8 +33,9 @@ export const manifest = {
     description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, ||, ;, '
       + 'quotes, globs, redirections to files of the workspace and here-documents run directly, without a shell, and are '
       + 'approved command by command. Variables, substitutions, loops and the like need a shell, which a person must agree '
-      + 'to: prefer plain commands. There is no terminal: programs that wait for a person fail. At most 120 s; output beyond '
-      + '200 KB goes to a file.',
+      + 'to: prefer plain commands. There is no terminal: programs that wait for a person fail. What it starts is ended with it, '
+      + 'so that no server runs on in the background: start and use it in one command. At most 120 s; output beyond 200 KB '
+      + 'goes to a file.',
     inputSchema: INPUT_SCHEMA,
     outputSchema: {
       type: 'object',

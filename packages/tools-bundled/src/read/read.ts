@@ -68,13 +68,13 @@ async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
   if (start > size || end < start) {
     throw new ToolError('InputInvalid', `"${args.path}" has ${size} bytes; the range from ${start} to ${args.byte_end ?? size} is not in it.`)
   }
-  const read = await fs.read(args.path, { start, end })
-  const text = textOf(read)
+  const found = await fs.read(args.path, { start, end })
+  const text = textOf(found)
   if (text !== undefined) {
-    const from = start + restOfHalf(read)
+    const from = start + restOfHalf(found)
     return { path: args.path, content: text, bytes: { from, to: from + Buffer.byteLength(text), total: size } }
   }
-  const content = read.subarray(0, MAX_BASE64_BYTES)
+  const content = found.subarray(0, MAX_BASE64_BYTES)
   return { path: args.path, content: content.toBase64(), encoding: 'base64', bytes: { from: start, to: start + content.length, total: size } }
 }
 

@@ -205,6 +205,19 @@ describe('time and output', () => {
     await Promise.all(closed)
   })
 
+  it('what it leaves behind is ended with it, and a model is told so before it starts a server', async () => {
+    const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"ignore"}).unref();${holder('starter')}`
+    const running = bash(`${node} -e '${inner}' '${holder('server')}'`)
+    const [starter, left] = await Promise.all([connected('starter'), connected('server')])
+    const ended = new Promise((resolve) => {
+      left.once('close', resolve)
+    })
+    starter.destroy()
+    expect(await running).toMatchObject({ exit_code: 0 })
+    await ended
+    expect(manifest.tools[0]!.description).toContain('What it starts is ended with it')
+  })
+
   it('a grandchild that holds the pipe does not keep it from ending', async () => {
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"}).unref();console.log("left")`
     expect(await bash(`${node} -e '${inner}' '${holder('left-behind')}'`)).toMatchObject({ stdout: 'left\n', exit_code: 0 })

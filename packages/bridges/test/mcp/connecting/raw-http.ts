@@ -11,8 +11,8 @@ export class RawHttp {
   readonly #answer: Answering
   readonly #server: Server
 
-  constructor(answer: Answering) {
-    this.#answer = answer
+  constructor(answering: Answering) {
+    this.#answer = answering
     this.#server = createServer((request, response) => {
       void text(request).then((body) => {
         if (request.method === 'POST') this.#handle(JSON.parse(body), response)
@@ -52,4 +52,4 @@ export function answer(response: ServerResponse, id: number, result: object): vo
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
 }
 
-export const said = (text: string) => ({ content: [{ type: 'text', text }] })
+export const said = (words: string) => ({ content: [{ type: 'text', text: words }] })
