@@ -1,9 +1,14 @@
-import { chmod, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
+import { execFile as execute } from 'node:child_process'
+import { chmod, chown, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { isTemporaryName } from '../../src/main/broker/fs/write-file.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
+
+const execFile = promisify(execute)
+const NOBODY = 65_534
 
 describe('writing', () => {
   it('makes the folders that are missing on the way, where the grant covers them', async () => {
@@ -48,6 +53,21 @@ describe('writing', () => {
     expect(await codeOf(fs.write('big', new Uint8Array(8 * 1024 * 1024 + 1)))).toBe('InputInvalid')
     expect(await codeOf(fs.write(`${'n'.repeat(256)}`, ''))).toBe('InputInvalid')
     expect(await readdir(workspace)).toEqual(['run.sh'])
+  })
+
+  it.skipIf(process.platform === 'win32')('leaves a file alone that its user may not write, though the folder would let it be replaced', async () => {
+    const workspace = await temporaryFolder()
+    await put(workspace, ['kept', 'old'], ['free', 'old'])
+    for (const [name, mode] of [['kept', 0o444], ['free', 0o644]] as const) {
+      if (process.getuid!() === 0) await chown(join(workspace, name), NOBODY, NOBODY)
+      await chmod(join(workspace, name), mode)
+    }
+    await chmod(workspace, 0o777)
+    const fixture = join(import.meta.dirname, 'fixtures/plain-user.ts')
+    const { stdout } = await execFile(process.execPath, [fixture, workspace, String(NOBODY), 'kept', 'free', 'fresh'])
+    expect(JSON.parse(stdout)).toEqual(['EACCES', { bytes: 3, created: false }, { bytes: 3, created: true }])
+    expect(await readFile(join(workspace, 'kept'), 'utf8')).toBe('old')
+    expect((await readdir(workspace)).toSorted()).toEqual(['free', 'fresh', 'kept'])
   })
 
   it('has a name of its own for what is on its way', () => {

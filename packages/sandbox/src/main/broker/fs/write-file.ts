@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { lstat, open, rename, rmdir, unlink } from 'node:fs/promises'
+import { access, lstat, open, rename, rmdir, unlink } from 'node:fs/promises'
 import type { JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { isMissing, notRegular } from './file-fault.ts'
@@ -49,6 +49,8 @@ export async function replaceFile(folder: HeldFolder, name: string, path: string
     throw error
   })
   if (existing !== undefined && !existing.isFile()) throw notRegular(path)
+  // To put another in its place takes the right to its folder alone; that it may not be written was said by its owner.
+  if (existing !== undefined) await access(folder.at(name), constants.W_OK)
   const temporary = folder.at(temporaryName())
   const handle = await open(temporary, CREATE, existing === undefined ? 0o666 : existing.mode & 0o777)
   try {
