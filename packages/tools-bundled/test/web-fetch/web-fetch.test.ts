@@ -80,7 +80,9 @@ describe('web_fetch', () => {
 
   it('says what is wrong with a PDF that is none, and stops reading one when told', PATIENCE, async () => {
     answer = page('application/pdf', 'not a PDF')
-    expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('PDF') })
+    expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: 'The PDF could not be read: Invalid PDF structure.' })
+    answer = page('application/pdf', pdfOf('x').toString('latin1').replace('/Root 1 0 R', '/Root 1 0 R/ID[<00><00>]/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<' + '00'.repeat(32) + '>/U<' + '00'.repeat(32) + '>>>'))
+    expect(await tool.refusal({ url })).toMatchObject({ message: 'The PDF could not be read: No password given.' })
     const cancel = new AbortController()
     const reading = pdfText(pdfOf('x'), cancel.signal)
     cancel.abort(new Error('enough'))

@@ -9,6 +9,9 @@ export interface PdfText {
   readonly title?: string
 }
 
+/** What the thread says. `fault`: why it is none. */
+export type PdfAnswer = PdfText | { readonly fault: string }
+
 /** The text of a PDF, read in a thread of its own. Contract: rejects with ToolExecutionFailed, or with the signal's reason. */
 export async function pdfText(bytes: Uint8Array, signal: AbortSignal, deadlineMs = DEADLINE_MS): Promise<PdfText> {
   signal.throwIfAborted()
@@ -19,7 +22,7 @@ export async function pdfText(bytes: Uint8Array, signal: AbortSignal, deadlineMs
   const cancel = (): void => reject(signal.reason as Error)
   const late = setTimeout(() => reject(unreadable(`it took longer than ${deadlineMs / 1000} seconds`)), deadlineMs)
   signal.addEventListener('abort', cancel, { once: true })
-  worker.once('message', resolve)
+  worker.once('message', (answer: PdfAnswer) => 'fault' in answer ? reject(unreadable(answer.fault)) : resolve(answer))
   worker.once('error', (error) => reject(unreadable(messageOf(error))))
   worker.once('exit', () => reject(unreadable('it ended early')))
   try {
@@ -31,4 +34,4 @@ export async function pdfText(bytes: Uint8Array, signal: AbortSignal, deadlineMs
   }
 }
 
-const unreadable = (why: string): ToolError => new ToolError('ToolExecutionFailed', `The PDF could not be read: ${why}.`)
+const unreadable = (why: string): ToolError => new ToolError('ToolExecutionFailed', `The PDF could not be read: ${why.replace(/\.$/, '')}.`)
