@@ -21,7 +21,7 @@ export async function fetchPage(address: string, net: Net, maxBytes: (mediaType:
     const location = response.headers['location']
     if (response.status < 300 || response.status >= 400 || location === undefined) return readPage(url, response, maxBytes)
     const next = URL.parse(location, url)
-    if (next === null) throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to what is no URL.`)
+    if (next === null || !isHttp(next)) throw new ToolError('ToolExecutionFailed', `${url.hostname} redirects to what is no http or https URL.`)
     if (siteOf(next) !== siteOf(url)) {
       const told = `${url.hostname} redirects to another host. Fetch ${next.href} instead, if that is wanted.`
       throw new ToolError('ToolExecutionFailed', told, { location: next.href })
@@ -33,10 +33,12 @@ export async function fetchPage(address: string, net: Net, maxBytes: (mediaType:
 
 function readUrl(address: string): URL {
   const url = URL.parse(address)
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new ToolError('InputInvalid', `"${address}" is not an http or https URL.`)
+  if (url === null || !isHttp(url)) throw new ToolError('InputInvalid', `"${address}" is not an http or https URL.`)
   if (url.username !== '' || url.password !== '') throw new ToolError('InputInvalid', 'The URL has a user or a password in it. Leave them out.')
   return url
 }
+
+const isHttp = ({ protocol }: URL): boolean => protocol === 'http:' || protocol === 'https:'
 
 const siteOf = ({ hostname }: URL): string => hostname.replace(/^www\./, '')
 

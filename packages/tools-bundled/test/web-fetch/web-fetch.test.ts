@@ -49,6 +49,8 @@ describe('web_fetch', () => {
     expect(await tool.call({ url })).toEqual({ url: `${server.base}/next`, content: 'here', content_type: 'text/plain' })
     answer = (_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end()
     expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('http://169.254.169.254/latest') })
+    answer = (_, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end()
+    expect((await tool.refusal({ url })).message).toBe('127.0.0.1 redirects to what is no http or https URL.')
     answer = (_, response) => response.writeHead(302, { location: '/page' }).end()
     expect((await tool.refusal({ url })).message).toContain('more than 5 times')
   })
