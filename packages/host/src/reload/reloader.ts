@@ -14,7 +14,7 @@ import { differences, keyOf, type Change } from './differences.ts'
 import type { ReloadChange, ReloadReport, ReloadRequest, ReportSource } from './reload-report.ts'
 import type { Retirement } from './retirement.ts'
 import { prove, type SmokeCheck } from './smoke-check.ts'
-import { wayOf } from './strategy.ts'
+import { wayBeside, wayOf } from './strategy.ts'
 
 export interface ReloaderSources {
   readonly registry: Registry
@@ -181,8 +181,10 @@ export class Reloader {
     }
     const serving = registry.extension(id)
     const isTakenOver = serving && layerRank(serving.descriptor.layer) <= layerRank(layer)
-    const circumstances = { openTurns: turns.size, leaving: retirement.generations(id) }
-    const way = isTakenOver ? wayOf(serving, descriptor, circumstances) : { kind: 'replace' } as const
+    const leaving = retirement.generations(id)
+    const way = isTakenOver
+      ? wayOf(serving, descriptor, { openTurns: turns.size, leaving: leaving.length })
+      : wayBeside(serving ? [] : leaving, descriptor)
     if (way.kind === 'refuse') return note('refused', way.error)
     if (way.kind === 'wait') {
       this.#later(id, way.until === 'turns' ? turns.whenNone() : retirement.oneLeft(id), isForced)

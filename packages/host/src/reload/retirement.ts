@@ -43,8 +43,8 @@ export class Retirement {
     return [...this.#leaving.keys()]
   }
 
-  generations(id: string): number {
-    return this.leaving.filter(({ descriptor }) => descriptor.id === id).length
+  generations(id: string): readonly Extension[] {
+    return this.leaving.filter(({ descriptor }) => descriptor.id === id)
   }
 
   /** Resolves when one of the generations of this id has ended, at once if there is none. */

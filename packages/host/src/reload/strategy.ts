@@ -35,6 +35,14 @@ export function wayOf(old: Extension, next: ExtensionDescriptor, { openTurns, le
   return leaving + 2 > loaded ? { kind: 'wait', until: 'generations' } : { kind: 'shadow' }
 }
 
+/** Pure. For one that takes over from nobody: those of its id that are still being let go are loaded as well. */
+export function wayBeside(leaving: readonly Extension[], next: ExtensionDescriptor): Way {
+  const manifests = [...leaving.map(({ descriptor }) => descriptor), next].map(({ manifest }) => manifest)
+  const isOnlyOneActive = manifests.some(({ activeCardinality }) => activeCardinality === 'one')
+  const loaded = isOnlyOneActive ? 1 : Math.min(...manifests.map(loadedAtOnce))
+  return leaving.length + 1 > loaded ? { kind: 'wait', until: 'generations' } : { kind: 'replace' }
+}
+
 function loadedAtOnce({ loadedCardinality: limit }: Manifest): number {
   if (limit === 'unlimited') return Infinity
   return limit === 'one' ? 1 : limit.n

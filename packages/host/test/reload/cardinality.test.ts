@@ -1,7 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
-import { createWorld, type ExtensionSketch, type World } from '../twin/world.ts'
+import { createWorld, verdictOf, type ExtensionSketch, type World } from '../twin/world.ts'
 
 const yolo = { mode: 'yolo' } as const
 const echo = { name: 'echo', arguments: {} }
@@ -188,4 +188,23 @@ test('one that waits in an exchange has read its bytes; where it cannot, the old
     expect((await exchanging).changes).toMatchObject([{ result: isThere ? 'reloaded' : 'failed' }])
     expect(crowd()).toBe(1)
   }
+})
+
+test.each(ALONE)('of which one may be %s: one that comes back waits until the one that was taken away has ended', async (_, alone) => {
+  const gate = Promise.withResolvers<string>()
+  const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
+  const session = await world.host.openSession(yolo)
+  const crowd = crowdOf(world)
+  const inFlight = session.call({ id: 'a', ...echo })
+  await flush()
+  world.find({ extensions: [] })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'removed' }])
+  world.find({ extensions: [version(2, alone)] })
+  expect((await world.host.reload()).changes).toMatchObject([{ result: 'deferred', generation: undefined }])
+  expect(verdictOf(await session.call({ id: 'b', ...echo }))).toBe('ToolNotRegistered')
+  gate.resolve('v1')
+  expect(await inFlight).toMatchObject({ data: 'v1' })
+  await flush()
+  expect(await session.call({ id: 'c', ...echo })).toMatchObject({ data: 'v2' })
+  expect(crowd()).toBe(1)
 })
