@@ -5,7 +5,10 @@ import { onAbort } from '../waiting/cancellation.ts'
 export interface ProgrammaticInteractor extends Interactor {
   /** Questions nobody has answered, oldest first. */
   readonly pending: readonly InteractionEnvelope[]
-  /** Hears each question as it comes. Returns what ends the subscription. Throws ConfigInvalid. */
+  /**
+   * Hears each question as it comes, and may answer when it knows. One that fails, at once or later, fails the question if nobody
+   * has answered. Returns what ends the subscription. Throws ConfigInvalid.
+   */
   onQuestion(listener: (envelope: InteractionEnvelope) => void): () => void
   /**
    * Throws InteractionAlreadyAnswered for a question that is not pending: answered, taken back, or too late; and ConfigInvalid for
@@ -41,7 +44,8 @@ export function createProgrammaticInteractor(): ProgrammaticInteractor {
       pending.set(envelope.correlationId, { envelope, settle: resolve })
       const forget = onAbort(signal, () => reject(signal.reason))
       try {
-        for (const { listener } of listeners) listener(envelope)
+        // Most who ask a person take their time. What fails then fails the question, and is nothing once that is over.
+        for (const { listener } of listeners) (async () => listener(envelope))().catch(reject)
         return await promise
       } finally {
         forget()

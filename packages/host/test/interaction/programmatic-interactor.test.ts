@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createProgrammaticInteractor } from '../../src/index.ts'
+import { flush } from '../twin/clock.ts'
 
 const envelope = (correlationId: string) =>
   ({ correlationId, issuedAt: '2026-01-01T00:00:00Z', source: 'host', request: { kind: 'Ask', prompt: '?' } }) as const
@@ -37,4 +38,27 @@ test('a listener that fails is the interactor failing, and leaves nothing pendin
   person.onQuestion(() => { throw new Error('no window') })
   await expect(person.interact(envelope('1'), never)).rejects.toThrow('no window')
   expect(person.pending).toEqual([])
+})
+
+test('a listener that takes its time fails the question when it fails, and nothing when it is too late', async () => {
+  const person = createProgrammaticInteractor()
+  const off = person.onQuestion(async () => { throw new Error('no window') })
+  await expect(person.interact(envelope('1'), never)).rejects.toThrow('no window')
+  off()
+  const typed = Promise.withResolvers<void>()
+  person.onQuestion(async ({ correlationId }) => {
+    await typed.promise
+    person.answer(correlationId, { status: 'accepted', value: 'a' })
+  })
+  const cancel = new AbortController()
+  const answer = person.interact(envelope('2'), cancel.signal)
+  cancel.abort(new Error('void'))
+  await expect(answer).rejects.toThrow('void')
+  const unhandled: unknown[] = []
+  const heard = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', heard)
+  typed.resolve()
+  await flush()
+  process.off('unhandledRejection', heard)
+  expect(unhandled).toEqual([])
 })
