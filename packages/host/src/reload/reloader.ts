@@ -102,7 +102,8 @@ export class Reloader {
   async close(reason: BulkheadError): Promise<void> {
     this.#closed ??= reason
     this.#watch.stop()
-    this.#stopWatching?.()
+    const ended = (async () => this.#stopWatching?.())()
+    ended.catch((thrown: unknown) => this.#sources.events.suppressed('the end of watching', thrown))
     await this.#attempt?.abandon(reason)
     await this.#last
   }

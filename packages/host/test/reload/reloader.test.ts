@@ -239,3 +239,14 @@ test('a host without a source takes a report', async () => {
   await expect(bare.host.reload()).rejects.toMatchObject({ code: 'ReloadRefused' })
   expect((await bare.host.reload({ report })).changes).toMatchObject([{ result: 'reloaded', generation: 2 }])
 })
+
+test.each<[string, () => void]>([
+  ['throws', () => { throw new Error('still there') }],
+  ['rejects', async () => { throw new Error('still there') }],
+])('a watch whose end %s is reported, and keeps nothing of the host', async (_, stopWatching) => {
+  const world = createWorld({ source: { load: () => Promise.reject(new Error('never')), watch: () => stopWatching } })
+  await (await world.host.openSession({ mode: 'yolo' })).call({ id: 'a', name: 'echo', arguments: {} })
+  expect(await world.host.close()).toMatchObject({ stopped: ['sample'], faults: [] })
+  expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'the end of watching', message: 'still there' }])
+  expect(world.sandbox.alive).toEqual([])
+})
