@@ -12,7 +12,7 @@ interface Wait {
  * to start and to stop a timer of its own would cost each call more than to be judged. The process goes on for as long as
  * anybody waits: a person who does not answer leaves nothing else that would keep it until their time is over.
  */
-class SystemClock implements Clock {
+export class SystemClock implements Clock {
   readonly #waiting = new Roster<Wait>()
   #timer: NodeJS.Timeout | undefined
   /** When the timer goes off. Whoever has stopped waiting leaves it as it is. */
