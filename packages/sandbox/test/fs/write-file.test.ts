@@ -55,7 +55,7 @@ describe('writing', () => {
     expect(await readdir(workspace)).toEqual(['run.sh'])
   })
 
-  it.skipIf(process.platform === 'win32')('leaves a file alone that its user may not write, though the folder would let it be replaced', async () => {
+  it('leaves a file alone that its user may not write, though the folder would let it be replaced', async () => {
     const workspace = await temporaryFolder()
     await put(workspace, ['kept', 'old'], ['free', 'old'])
     for (const [name, mode] of [['kept', 0o444], ['free', 0o644]] as const) {

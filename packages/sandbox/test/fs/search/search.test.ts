@@ -31,7 +31,7 @@ describe('finding files', () => {
     expect(await fs.find('src/a.ts')).toEqual({ paths: ['src/a.ts'], total: 1 })
   })
 
-  it.skipIf(process.platform !== 'linux')('does not count what it cannot name', async () => {
+  it('does not count what it cannot name', async () => {
     const { workspace, fs } = await tree('a.txt')
     await writeFile(Buffer.concat([Buffer.from(`${workspace}/b`), Buffer.of(0xff), Buffer.from('.txt')]), '')
     expect(await fs.find('*.txt')).toEqual({ paths: ['a.txt'], total: 1 })
