@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, renameSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { any, ShellGround } from './shell-ground.ts'
@@ -142,6 +142,20 @@ describe('a command stays the file it was when it was first used', () => {
     ground.sh('tool', 'echo twist')
     utimesSync(path, 1_000_000, 1_000_000)
     expect(statSync(path, { bigint: true })).toMatchObject({ ino, mtimeNs, size })
+    await expect(shell.run('tool')).rejects.toEqual(denied(/no longer the file/))
+  })
+
+  it('one more name for it, as package managers give it, changes nothing, and a write after that is refused all the same', async () => {
+    const path = ground.sh('tool', 'echo first')
+    utimesSync(path, 1_000_000, 1_000_000)
+    const { shell } = ground.open({ shell: any('tool') })
+    await shell.run('tool')
+    const { ctimeNs } = statSync(path, { bigint: true })
+    linkSync(path, join(ground.root, 'another-name'))
+    expect(statSync(path, { bigint: true }).ctimeNs).toBeGreaterThan(ctimeNs)
+    for (let again = 0; again < 2; again++) expect((await shell.run('tool')).stdout).toBe('first\n')
+    ground.sh('tool', 'echo twist')
+    utimesSync(path, 1_000_000, 1_000_000)
     await expect(shell.run('tool')).rejects.toEqual(denied(/no longer the file/))
   })
 
