@@ -25,6 +25,7 @@ async function judgeBy({ id, post }: Guard, view: CallView, call: ExecutedCall, 
   const refuse = (why: string) => new Refusal(new BulkheadError(
     'GuardDenied', `The result of "${call.tool.name}" was withheld: ${why}.`, { data: { stage: 'guard', source: `guard ${id}` } },
   ))
+  const reasonOf = ({ reason }: { readonly reason: unknown }) => reason === undefined || reason === '' ? `the guard ${id} gave no reason` : String(reason)
   let answer: ResultAnswer | undefined | void
   try {
     const pending = post!(view, freezeDeep(body), call.signal)
@@ -36,7 +37,7 @@ async function judgeBy({ id, post }: Guard, view: CallView, call: ExecutedCall, 
   if (answer === undefined) return undefined
   switch (answer?.action) {
     case 'allow': return undefined
-    case 'deny': return refuse(String(answer.reason))
+    case 'deny': return refuse(reasonOf(answer))
     case 'change': break
     default: return refuse(`the answer of the guard ${id} was not one of the known ones`)
   }
@@ -45,7 +46,7 @@ async function judgeBy({ id, post }: Guard, view: CallView, call: ExecutedCall, 
   if (!changed) return refuse(`the guard ${id} put something in its place that is no result`)
   host.events.emit({
     type: 'ToolInvocationChanged', ...eventFields(call), subject: 'result', stage: 'guard', source: `guard ${id}`,
-    reason: String(answer.reason), before: digestOf(body), after: digestOf(changed),
+    reason: reasonOf(answer), before: digestOf(body), after: digestOf(changed),
   })
   call.answer({ ...call.reading, body: changed })
   return undefined

@@ -24,6 +24,11 @@ describe('a guard after the call', () => {
     expect(world.eventsOf('ToolInvocationFailed')).toMatchObject([{ errorCode: 'GuardDenied' }])
   })
 
+  test('is named where it gives no reason', async () => {
+    const { outcome } = await called([guard('dlp', () => ({ action: 'deny' }) as never)])
+    expect(outcome).toMatchObject({ error_text: expect.stringContaining('was withheld: the guard dlp gave no reason.') })
+  })
+
   test('does not make free what the tool has used', async () => {
     const { session, outcome } = await called([guard('dlp', () => ({ action: 'deny', reason: 'no' }))], {
       execute: () => ({ success: true, output: 'x', tokens_used: 500 }),
