@@ -44,7 +44,7 @@ export async function servedWorld({ session, serve, ...options }: ServedWorldOpt
   })
   return {
     host, workspace, home, events, faults, serving, transport: there,
-    eventsOf: <Type extends BulkheadEvent['type']>(type: Type) =>
+    eventsOf: <Type extends BulkheadEvent['type']>(type: Type): Extract<BulkheadEvent, { type: Type }>[] =>
       events.filter((event): event is Extract<BulkheadEvent, { type: Type }> => event.type === type),
     async connect(era: Era, person?: Person, more?: ClientOptions) {
       const client = clientOf(era, person, more)
