@@ -15,10 +15,12 @@ function takenOut(value: Json): { readonly rest: Json; readonly texts: string[];
 describe('long texts', () => {
   it('are taken out and put back, wherever they are', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.nat(3).map((n) => `${n}${LONG}`))
+    // In the one that is left out they stay, as the next test says.
+    const key = fc.string().filter((name) => name !== '__proto__')
     const { value } = fc.letrec<{ value: Json }>((tie) => ({
       value: fc.oneof(
         { depthSize: 'small' },
-        text, fc.constant(null), fc.integer(), fc.array(tie('value')), fc.dictionary(fc.string(), tie('value')),
+        text, fc.constant(null), fc.integer(), fc.array(tie('value')), fc.dictionary(key, tie('value')),
       ),
     }))
     fc.assert(fc.property(value, (given) => {
