@@ -171,13 +171,19 @@ describe('revoking', () => {
   })
 })
 
-test('uses of several hosts add up', async () => {
+/** An approval for the project that one host was given, and another that finds it in their store. */
+async function twoHosts() {
   const setting = createSetting()
   const { session } = await opened(setting, 'project')
   await call(session)
   await setting.world.host.flush()
   const other = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store })
   const { session: second } = await opened({ world: other }, 'once')
+  return { setting, session, other, second }
+}
+
+test('uses of several hosts add up', async () => {
+  const { setting, session, other, second } = await twoHosts()
   for (const one of [session, second, second]) expect(verdictOf(await call(one))).toBe('output')
   await Promise.all([setting.world.host.flush(), other.host.flush()])
   expect(await setting.approvals.list()).toMatchObject([{ uses: 3 }])
@@ -198,12 +204,7 @@ test('uses that the store could not be told of are told later', async () => {
 })
 
 test('what others used is known here after the next look, and the last use is the latest', async () => {
-  const setting = createSetting()
-  const { session } = await opened(setting, 'project')
-  await call(session)
-  await setting.world.host.flush()
-  const other = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store })
-  const { session: second } = await opened({ world: other }, 'once')
+  const { setting, session, other, second } = await twoHosts()
   await setting.clock.advance(1_000)
   await call(second)
   const last = new Date(setting.clock.now()).toISOString()

@@ -2,7 +2,7 @@ import { compileGrant, type RequirementSet, type RuleCapability } from '@bulkhea
 import { expect, test } from 'vitest'
 import { touchesOf } from '../../src/permissions/touches.ts'
 
-const VALUES = { workspace: ['/work'] }
+const VALUES = { workspace: ['/project'] }
 
 /** Whether a rule with this pattern speaks of a tool that requires this. */
 function meets(requires: RequirementSet, permission: RuleCapability, pattern: string): boolean {
@@ -21,11 +21,11 @@ test.each<[string, RequirementSet, RuleCapability, string, boolean]>([
   ['the same beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'pu' }, 'now'] }] }, 'shell.run', 'git push*', true],
   ['a longer beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'push-all' }, 'now'] }] }, 'shell.run', 'git push*', true],
   ['another beginning', { shell: [{ cmd: 'git', args: [{ prefix: 'pull' }, 'now'] }] }, 'shell.run', 'git push*', false],
-  ['a folder of any name', { fs: { write: ['*/keys'] } }, 'fs.write', '/work/secrets', true],
-  ['a folder written with a slash', { fs: { write: ['*/keys'] } }, 'fs.write', '/work/secrets/', true],
-  ['a folder written with two', { fs: { write: ['*/keys'] } }, 'fs.write', '/work//secrets', true],
-  ['another folder', { fs: { write: ['*/keys'] } }, 'fs.write', '/work/secrets/other', false],
-  ['another power', { fs: { write: ['*/keys'] } }, 'fs.read', '/work/secrets', false],
+  ['a folder of any name', { fs: { write: ['*/keys'] } }, 'fs.write', '/project/secrets', true],
+  ['a folder written with a slash', { fs: { write: ['*/keys'] } }, 'fs.write', '/project/secrets/', true],
+  ['a folder written with two', { fs: { write: ['*/keys'] } }, 'fs.write', '/project//secrets', true],
+  ['another folder', { fs: { write: ['*/keys'] } }, 'fs.write', '/project/secrets/other', false],
+  ['another power', { fs: { write: ['*/keys'] } }, 'fs.read', '/project/secrets', false],
 ])('a rule on what a tool may touch: %s', (_, requires, permission, pattern, expected) => {
   expect(meets(requires, permission, pattern)).toBe(expected)
 })
