@@ -19,7 +19,8 @@ ${HOME_DETAILS}
 
 Checks the folder as a host would and parses its code, which is not run; writes ${INTEGRITY_FILE} into it and
 ID-VERSION.tgz. Dot files, node_modules and earlier tarballs are left out, and what "files" of package.json does not
-name; where the code uses dependencies, the main module is bundled with them. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead.sigstore.json beside it, pack again.`,
+name; where the code uses dependencies, the main module is bundled with them. To sign: pack, sign
+${INTEGRITY_FILE} into bulkhead.sigstore.json beside it, pack again.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...HOME_OPTIONS, out: { type: 'string' } })

@@ -8,8 +8,7 @@ export interface Truncated {
 
 /**
  * The head of a result: texts are cut between characters, lists and objects after their last whole member, so what is
- * left is still of the tool's form. Images are kept whole, as many as a model is
- * shown: half of one is none.
+ * left is still of the tool's form. Images are kept whole, as many as a model is shown: half of one is none.
  */
 export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infinity): Truncated {
   const shown = body.type === 'output' && maxEntries !== Infinity ? firstEntries(body.data, maxEntries) : undefined

@@ -113,8 +113,8 @@ function modifiedAt(path: string): bigint | undefined {
 }
 
 /**
- * What is gone by then is left out, and what has a name that is no text and cannot be asked for by it. Equally new ones come in the order of their paths. A few at a time without waiting: to
- * wait for each would take ten times as long as asking.
+ * What is gone by then is left out, and what has a name that is no text and cannot be asked for by it. Equally new ones come in
+ * the order of their paths. A few at a time without waiting: to wait for each would take ten times as long as asking.
  */
 async function newestFirst(folder: HeldFolder, paths: readonly string[]): Promise<readonly string[]> {
   const aged: { readonly path: string; readonly modified: bigint }[] = []
