@@ -38,3 +38,12 @@ it.each([
     code: 'StoreUnavailable', message: expect.stringContaining(`line ${count + 2} is not one of an exported audit`),
   })
 })
+
+it('more than is read at once is proven, and can be asked for again', async () => {
+  expect(await prove(await exported(2_500))).toMatchObject({ ok: true, records: 2_500 })
+  using audit = await openExport(join(folder, 'audit.jsonl'))
+  const positions = async (from: number, limit: number) => (await audit.records(from, limit)).map(({ position }) => position)
+  expect(await positions(2_499, 5)).toEqual([2_499, 2_500])
+  expect(await positions(2, 3)).toEqual([2, 3, 4])
+  expect(await positions(5, 1)).toEqual([5])
+})

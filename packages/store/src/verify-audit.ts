@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
-import { BulkheadError, canonicalJson } from '@bulkhead/contract/plain'
+import { BulkheadError, canonicalJson, type Json } from '@bulkhead/contract/plain'
 import { BETWEEN, linkOf } from './audit-chain.ts'
 import { readGroup } from './group-text.ts'
 
 /** An audit that can be read: a store, or what was exported of one. */
 export interface AuditSource {
+  /** What stood before its first record may be elsewhere, or gone. */
+  readonly forgets?: boolean
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
   auditSpan(): Promise<AuditSpan>
 }
@@ -68,7 +71,7 @@ class ChainWalk {
   /** Of the record that comes next. */
   position: number
   link: string
-  #texts: string[] = []
+  #records: Json[] = []
 
   constructor(position: number, link: string) {
     this.position = position
@@ -77,7 +80,7 @@ class ChainWalk {
 
   /** Whether records were read whose link has not come yet. */
   get isOpen(): boolean {
-    return this.#texts.length > 0
+    return this.#records.length > 0
   }
 
   step({ position, record, link, text }: AuditEntry): AuditVerdict | undefined {
@@ -85,28 +88,28 @@ class ChainWalk {
     if (position !== this.position) {
       return broken(this.position, `record ${this.position} is missing; ${position} stands in its place`)
     }
-    this.#texts.push(canonicalJson(record))
+    this.#records.push(record)
     this.position++
     if (link === null) return undefined
-    const texts = this.#texts
-    const first = this.position - texts.length
-    this.#texts = []
-    this.link = linkOf(this.link, first, text ?? texts.join(BETWEEN))
+    const records = this.#records
+    const first = this.position - records.length
+    this.#records = []
+    this.link = linkOf(this.link, first, text ?? records.map(canonicalJson).join(BETWEEN))
     if (this.link !== link) {
-      const which = texts.length === 1 ? 'the record' : `one of the ${texts.length} records that were written together here`
+      const which = records.length === 1 ? 'the record' : `one of the ${records.length} records that were written together here`
       return broken(first, `${which}, or what stands before it, is not what was written`)
     }
-    const other = text === undefined ? undefined : strangerIn(texts, text, first)
+    const other = text === undefined ? undefined : strangerIn(records, text, first)
     return other === undefined ? undefined : broken(other, 'the record is not what was written')
   }
 }
 
 /** The position of the first record that is not the one in the text that was kept. */
-function strangerIn(records: readonly string[], text: string, first: number): number | undefined {
+function strangerIn(records: readonly Json[], text: string, first: number): number | undefined {
   const kept = readGroup(text, first)
   const isKept = (index: number): boolean => {
     try {
-      return index < kept.size && records[index] === canonicalJson(kept.recordAt(index))
+      return index < kept.size && isDeepStrictEqual(records[index], kept.recordAt(index))
     } catch (error) {
       if (!isDamage(error)) throw error
       return false

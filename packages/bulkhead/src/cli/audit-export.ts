@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, type ReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { AuditEntry, AuditSpan, Store } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject, parseJson, visibleJson, type Json } from '@bulkhead/contract/plain'
+import { BulkheadError, isJsonObject, messageOf, parseJson, visibleJson, type Json } from '@bulkhead/contract/plain'
 import type { AuditSource } from '@bulkhead/store'
 
 const PAGE = 1_000
@@ -19,34 +19,99 @@ export async function* exportLines(store: Store): AsyncGenerator<string> {
   }
 }
 
-/** An audit as it was exported. Rejects with StoreUnavailable for a file that is none. */
-export async function openExport(file: string): Promise<AuditSource> {
-  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity })
-  let span: AuditSpan | undefined
-  const entries: AuditEntry[] = []
-  let number = 0
-  try {
-    for await (const line of lines) {
-      number++
-      const parsed = parseJson(line)
-      const value = parsed.ok ? parsed.value : undefined
-      if (span === undefined) span = readSpan(value)
-      // A line beyond those that are proven would look as proven as they are.
-      else if (entries.push(readEntry(value)) > countOf(span)) throw new RangeError('too much')
-    }
-  } catch (error) {
-    const what = error instanceof RangeError ? `line ${number} is not one of an exported audit` : String((error as Error).message)
-    throw new BulkheadError('StoreUnavailable', `${file} cannot be read: ${what}. Export it anew.`, { cause: error })
+/** An audit as it was exported. Rejects with StoreUnavailable for a file that is none, and so does reading it. */
+export async function openExport(file: string): Promise<ExportedAudit> {
+  const exported = new ExportedAudit(file)
+  await exported.auditSpan()
+  return exported
+}
+
+/** Read from its beginning to its end, however large it is; whoever asks for something again waits until it was read up to there. */
+class ExportedAudit implements AuditSource, Disposable {
+  readonly forgets = true
+  readonly #file: string
+  #lines: ExportLines
+  /** What was not asked for yet begins here. */
+  #position = 0
+
+  constructor(file: string) {
+    this.#file = file
+    this.#lines = new ExportLines(file)
   }
-  if (span === undefined) throw new BulkheadError('StoreUnavailable', `${file} is empty. Export the audit anew.`)
-  const reach = span
-  return {
-    auditSpan: async () => reach,
-    records: async (from = 1, limit = Infinity) => entries.filter(({ position }) => position >= from).slice(0, limit),
+
+  async auditSpan(): Promise<AuditSpan> {
+    return this.#lines.span()
+  }
+
+  async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
+    if (from < this.#position) this.#again()
+    const entries: AuditEntry[] = []
+    while (entries.length < limit) {
+      const entry = await this.#lines.next()
+      if (entry === undefined) break
+      if (entry.position >= from) entries.push(entry)
+    }
+    this.#position = from + entries.length
+    return entries
+  }
+
+  [Symbol.dispose](): void {
+    this.#lines.close()
+  }
+
+  #again(): void {
+    this.#lines.close()
+    this.#lines = new ExportLines(this.#file)
   }
 }
 
-const countOf = ({ first, last }: AuditSpan): number => last === 0 ? 0 : last - first + 1
+/** Contract: one after the other. Rejects with StoreUnavailable for a line that is none of an export. */
+class ExportLines {
+  readonly #file: string
+  readonly #input: ReadStream
+  readonly #lines: AsyncIterator<string>
+  #span: AuditSpan | undefined
+  #number = 0
+
+  constructor(file: string) {
+    this.#file = file
+    this.#input = createReadStream(file)
+    this.#lines = createInterface({ input: this.#input, crlfDelay: Infinity })[Symbol.asyncIterator]()
+  }
+
+  async span(): Promise<AuditSpan> {
+    const first = this.#span ?? await this.#read(readSpan)
+    if (first === undefined) throw new BulkheadError('StoreUnavailable', `${this.#file} is empty. Export the audit anew.`)
+    return this.#span = first
+  }
+
+  async next(): Promise<AuditEntry | undefined> {
+    const { first, last } = await this.span()
+    const count = last === 0 ? 0 : last - first + 1
+    return this.#read((value) => {
+      // A line beyond those that are proven would look as proven as they are.
+      if (this.#number > count + 1) throw new RangeError('too much')
+      return readEntry(value)
+    })
+  }
+
+  close(): void {
+    this.#input.destroy()
+  }
+
+  async #read<Value>(form: (value: Json | undefined) => Value): Promise<Value | undefined> {
+    try {
+      const line = await this.#lines.next()
+      if (line.done === true) return undefined
+      this.#number++
+      const parsed = parseJson(line.value)
+      return form(parsed.ok ? parsed.value : undefined)
+    } catch (error) {
+      const what = error instanceof RangeError ? `line ${this.#number} is not one of an exported audit` : messageOf(error)
+      throw new BulkheadError('StoreUnavailable', `${this.#file} cannot be read: ${what}. Export it anew.`, { cause: error })
+    }
+  }
+}
 
 function readSpan(value: Json | undefined): AuditSpan {
   if (!isJsonObject(value)) throw new RangeError('no span')

@@ -42,7 +42,10 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
     switch (act) {
       case 'verify': {
         const anchor = readAnchor(values.anchor)
-        if (operand !== undefined) return printVerdict(await verifyAudit(await openExport(operand), anchor), json)
+        if (operand !== undefined) {
+          using exported = await openExport(operand)
+          return printVerdict(await verifyAudit(exported, anchor), json)
+        }
         return withStore(values.home, 'audit', async (store) => printVerdict(await verifyAudit(store, anchor), json))
       }
       case 'tail':
