@@ -13,7 +13,7 @@ async function exported(count: number): Promise<string[]> {
   const store = createMemoryStore()
   for (let n = 1; n <= count; n++) await store.append({ n })
   const lines: string[] = []
-  for await (const line of exportLines(store)) lines.push(line)
+  for await (const line of exportLines(store, await store.auditSpan())) lines.push(line)
   return lines
 }
 

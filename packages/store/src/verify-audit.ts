@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
 import { BulkheadError, canonicalJson, type Json } from '@bulkhead/contract/plain'
+import { tellsOfArchive } from './archive-record.ts'
 import { BETWEEN, linkOf } from './audit-chain.ts'
 import { readGroup } from './group-text.ts'
 
@@ -13,7 +14,8 @@ export interface AuditSource {
 }
 
 export type AuditVerdict =
-  | { readonly ok: true; readonly records: number; readonly last: number; readonly link: string }
+  /** `before`: the link that the first one continues; the end of an archive, where there is one. */
+  | { readonly ok: true; readonly records: number; readonly first: number; readonly before: string; readonly last: number; readonly link: string }
   /** `position`: the first that does not follow from what stands before it. */
   | { readonly ok: false; readonly position: number; readonly reason: string }
 
@@ -30,8 +32,19 @@ const PAGE = 1_000
  */
 export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise<AuditVerdict> {
   const span = await source.auditSpan()
+  const verdict = await verifySpan(source, span, anchor)
+  // What was archived meanwhile is missing, and was not when it began.
+  const isArchived = !verdict.ok && (await source.auditSpan()).first > span.first
+  return isArchived ? verifyAudit(source, anchor) : verdict
+}
+
+async function verifySpan(source: AuditSource, span: AuditSpan, anchor: Anchor | undefined): Promise<AuditVerdict> {
   const walk = new ChainWalk(Math.max(span.first, 1), span.before)
-  let anchored = anchor === undefined
+  const start = { position: walk.position - 1, link: span.before }
+  const misplaced = anchor && misplacedBefore(anchor, start)
+  if (misplaced) return misplaced
+  let anchored = anchor === undefined || anchor.position === start.position
+  let accounted = start.position === 0 || source.forgets === true
   while (walk.position <= span.last) {
     const wanted = Math.min(PAGE, span.last - walk.position + 1)
     let page: readonly AuditEntry[]
@@ -44,6 +57,7 @@ export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise
     for (const entry of page) {
       const fault = walk.step(entry)
       if (fault) return fault
+      accounted ||= tellsOfArchive(entry.record, start)
       if (anchor?.position === entry.position) {
         if (anchor.link !== entry.link) return { ok: false, position: entry.position, reason: 'its link is not the one that was noted' }
         anchored = true
@@ -57,7 +71,15 @@ export async function verifyAudit(source: AuditSource, anchor?: Anchor): Promise
   if (last < span.last) return broken(`the last ${span.last - last} records are missing`)
   if (link !== span.link || walk.isOpen || await standsBeyondEnd(source, position)) return broken('the end is not the one that was kept')
   if (!anchored) return { ok: false, position: anchor!.position, reason: 'the record that was noted is not there' }
-  return { ok: true, records: last === 0 ? 0 : last - span.first + 1, last, link }
+  if (!accounted) return { ok: false, position: start.position, reason: 'it and what stood before it are gone, and no record says that they were archived' }
+  return { ok: true, records: last === 0 ? 0 : last - start.position, first: span.first, before: start.link, last, link }
+}
+
+/** What was noted before the first record can be compared where it is the very one that this continues. */
+function misplacedBefore({ position, link }: Anchor, start: Anchor): AuditVerdict | undefined {
+  if (position > start.position) return undefined
+  if (position < start.position) return { ok: false, position, reason: 'the record that was noted is in an archive: compare it with that' }
+  return link === start.link ? undefined : { ok: false, position, reason: 'what follows it does not continue the link that was noted' }
 }
 
 /** What is written moves the end in the same step, so a record that was seen lies within the end that is asked for afterwards. */

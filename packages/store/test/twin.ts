@@ -118,12 +118,12 @@ export function describesAStore(open: () => Promise<Store>): void {
 
   it('links each record to those before it, and knows the end of the chain', async () => {
     const store = await open()
-    expect(await verifyAudit(store)).toEqual({ ok: true, records: 0, last: 0, link: '0'.repeat(64) })
+    expect(await verifyAudit(store)).toEqual({ ok: true, records: 0, first: 0, before: '0'.repeat(64), last: 0, link: '0'.repeat(64) })
     for (const record of ['one', { b: 2, a: 1 }, 'one']) await store.append(record)
     const links = (await store.records()).map(({ link }) => link)
     expect(new Set(links).size).toBe(3)
     expect(await store.auditSpan()).toEqual({ first: 1, before: '0'.repeat(64), last: 3, link: links[2] })
-    expect(await verifyAudit(store)).toEqual({ ok: true, records: 3, last: 3, link: links[2] })
+    expect(await verifyAudit(store)).toEqual({ ok: true, records: 3, first: 1, before: '0'.repeat(64), last: 3, link: links[2] })
     expect(await verifyAudit(store, { position: 2, link: links[1]! })).toMatchObject({ ok: true })
     expect(await verifyAudit(store, { position: 2, link: links[0]! })).toMatchObject({ ok: false, position: 2 })
     expect(await verifyAudit(store, { position: 4, link: links[0]! })).toMatchObject({ ok: false, position: 4 })

@@ -1,19 +1,21 @@
 import { createReadStream, type ReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { AuditEntry, AuditSpan, Store } from '@bulkhead/contract'
+import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
 import { BulkheadError, isJsonObject, messageOf, parseJson, visibleJson, type Json } from '@bulkhead/contract/plain'
 import type { AuditSource } from '@bulkhead/store'
 
 const PAGE = 1_000
 
-/** The whole audit as lines of JSON: from where to where it reaches, then one record each. */
-export async function* exportLines(store: Store): AsyncGenerator<string> {
-  const span = await store.auditSpan()
+/** What it holds of the audit as lines of JSON: from where to where it reaches, then one record each. */
+export async function* exportLines(source: AuditSource, span: AuditSpan): AsyncGenerator<string> {
   yield JSON.stringify({ ...span })
   for (let from = span.first; from <= span.last;) {
     // No further than it said: a host may be writing.
-    const page = await store.records(from, Math.min(PAGE, span.last - from + 1))
+    const page = await source.records(from, Math.min(PAGE, span.last - from + 1))
     if (page.length === 0) return
+    if (page[0]!.position !== from) {
+      throw new BulkheadError('StoreUnavailable', `Record ${from} of the audit is not there, or not any more. Where somebody archives it meanwhile, try again.`)
+    }
     for (const entry of page) yield visibleJson(JSON.stringify(entry))
     from = page.at(-1)!.position + 1
   }

@@ -32,7 +32,7 @@ function rowOf({ position, record }: AuditEntry): string[] {
   const of = isJsonObject(record) ? record : {}
   const origin = isJsonObject(of['origin']) ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}` : '-'
   const lost = typeof of['lostBefore'] === 'number' ? `(${of['lostBefore']} records before it could not be kept)` : undefined
-  const what = [lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message'], approvalText(of)]
+  const what = [lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message'], approvalText(of), archiveText(of)]
   return [
     String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
     what.filter((word) => typeof word === 'string').join(' ').slice(0, 120) || '-',
@@ -44,5 +44,9 @@ function approvalText({ type, approvalKey, grantedBy, revokedBy }: JsonObject): 
   const by = grantedBy ?? revokedBy
   return text(type).startsWith('Approval') ? `${text(approvalKey)}${by === undefined ? '' : ` by ${text(by)}`}` : undefined
 }
+
+/** What was taken out, and who did. */
+const archiveText = ({ type, first, last, by }: JsonObject): string | undefined =>
+  type === 'AuditArchived' ? `${Number(first)} to ${Number(last)} by ${text(by)}` : undefined
 
 const text = (value: Json | undefined): string => typeof value === 'string' ? value : '-'

@@ -3,6 +3,7 @@ import type { AuditEntry, Store } from '@bulkhead/contract'
 import { BulkheadError, meantNames } from '@bulkhead/contract/plain'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { printJson } from './answer.ts'
+import { archiveAudit } from './audit-archive.ts'
 import { exportLines, openExport } from './audit-export.ts'
 import { auditTable, latestEntries } from './audit-tail.ts'
 import type { Command } from './command.ts'
@@ -11,21 +12,28 @@ import { UsageError } from './usage-error.ts'
 import { withStore } from './with-store.ts'
 
 const LATEST = 20
-const OPTIONS_OF = new Map([['verify', ['anchor']], ['tail', ['count', 'all']], ['show', []], ['export', []]])
+const KEPT_DAYS = 90
+const DAY_MS = 86_400_000
+/** Times before the year 1970 were never recorded. */
+const MOST_DAYS = 20_000
+const OPTIONS_OF = new Map([['verify', ['anchor']], ['tail', ['count', 'all']], ['show', []], ['export', []], ['archive', ['keep']]])
 
 export const audit: Command = {
   usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
 bulkhead audit tail [--count N] [--all] [--json] [--home DIR]
 bulkhead audit show POSITION [--json] [--home DIR]
-bulkhead audit export [--json] [--home DIR]`,
-  details: `  verify   finds the first record that was changed, dropped or moved, here or in an exported FILE
-  tail     the latest records of calls, people, sessions and faults
-  show     one record, whole
-  export   all of it as lines of JSON, for another place
+bulkhead audit export [--json] [--home DIR]
+bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
+  details: `  verify    finds the first record that was changed, dropped or moved, here or in an exported or archived FILE
+  tail      the latest records of calls, people, sessions and faults
+  show      one record, whole
+  export    all of it as lines of JSON, for another place
+  archive   writes what is old to FILE, as an export, proves it there, and takes it out of here
 
   --anchor POSITION:LINK   a link that was noted before, elsewhere: shows an audit that was made anew as a whole
   --count N                how many records (default: ${LATEST})
   --all                    also how extensions started and stopped
+  --keep DAYS              what is younger stays (default: ${KEPT_DAYS})
   --json                   print JSON, as show and export do anyway
   --home DIR               the folder of the global layer (default: ~/.bulkhead)
 
@@ -34,7 +42,7 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
   async run(args) {
     const { values, positionals: [act, operand, ...more] } = readOptions(args, {
       ...HOME_OPTIONS,
-      anchor: { type: 'string' }, count: { type: 'string' }, all: { type: 'boolean' },
+      anchor: { type: 'string' }, count: { type: 'string' }, all: { type: 'boolean' }, keep: { type: 'string' },
     })
     if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much.`)
     const json = values.json === true
@@ -56,14 +64,17 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
       case 'export':
         refuseOperand(operand)
         return withStore(values.home, 'audit', async (store) => {
-          for await (const line of exportLines(store)) {
+          for await (const line of exportLines(store, await store.auditSpan())) {
             if (!process.stdout.writable) break
             process.stdout.write(`${line}\n`)
           }
           return 0
         })
+      case 'archive':
+        if (operand === undefined) throw new UsageError('Where to? Name a file that is not there yet.')
+        return withStore(values.home, 'audit', archive(operand, readDays(values.keep), json))
       default:
-        throw new UsageError(act === undefined ? 'What about the audit? verify, tail, show or export.' : `There is no "audit ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
+        throw new UsageError(act === undefined ? 'What about the audit? verify, tail, show, export or archive.' : `There is no "audit ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
 }
@@ -71,10 +82,24 @@ Exit code: 0 when done and whole, 1 when the audit is broken or cannot be read, 
 function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
   if (json) printJson(verdict)
   else if (verdict.ok) {
-    process.stdout.write(`${styleText('green', 'whole')} ${verdict.records} records. Note this to find a change of all of it later:\n`
-      + `  --anchor ${verdict.last}:${verdict.link}\n`)
+    process.stdout.write(`${styleText('green', 'whole')} ${verdict.records} records. ${anchorText(verdict)}`)
+    if (verdict.first > 1) process.stdout.write(`It begins at record ${verdict.first}. The archive of what stood before must end with ${verdict.first - 1}:${verdict.before}\n`)
   } else process.stdout.write(`${styleText('red', 'broken')} at record ${verdict.position}: ${verdict.reason}.\n`)
   return verdict.ok ? 0 : 1
+}
+
+const anchorText = ({ last, link }: { readonly last: number; readonly link: string }): string =>
+  `Note this to find a change of all of it later:\n  --anchor ${last}:${link}\n`
+
+const archive = (file: string, days: number, json: boolean) => async (store: Store): Promise<number> => {
+  const archived = await archiveAudit(store, file, new Date(Date.now() - days * DAY_MS))
+  if (json) printJson(archived ? { file, ...archived } : { file: null })
+  else if (!archived) process.stdout.write(`Nothing is older than ${days} days.\n`)
+  else {
+    const { first, last, left } = archived
+    process.stdout.write(`${styleText('green', 'archived')} ${last - first + 1} records, ${first} to ${last}; ${left} are left. ${anchorText(archived)}`)
+  }
+  return 0
 }
 
 const tail = (count: number, all: boolean, json: boolean) => async (store: Store): Promise<number> => {
@@ -86,7 +111,10 @@ const tail = (count: number, all: boolean, json: boolean) => async (store: Store
 
 const show = (position: number) => async (store: Store): Promise<number> => {
   const [entry] = await store.records(position, 1)
-  if (entry?.position !== position) throw new BulkheadError('NotFound', `The audit has no record ${position}.`)
+  if (entry?.position !== position) {
+    const { first } = await store.auditSpan()
+    throw new BulkheadError('NotFound', `The audit has no record ${position}.${position < first ? ` It begins at ${first}: what stood before was archived.` : ''}`)
+  }
   printJson(shown(entry))
   return 0
 }
@@ -109,6 +137,12 @@ function readCount(given = String(LATEST)): number {
   const count = Number(given)
   if (!Number.isInteger(count) || count < 1) throw new UsageError(`--count must be a whole number from 1, not "${given}".`)
   return count
+}
+
+function readDays(given = String(KEPT_DAYS)): number {
+  const days = Number(given)
+  if (given === '' || !Number.isInteger(days) || days < 0 || days > MOST_DAYS) throw new UsageError(`--keep must be a whole number of days, not "${given}".`)
+  return days
 }
 
 function readPosition(given: string | undefined): number {

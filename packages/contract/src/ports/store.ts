@@ -82,6 +82,11 @@ export interface Store {
    * made them of plain JSON. Resolves with the position of the last.
    */
   appendAll?(group: AuditGroup): Promise<number>
+  /**
+   * Takes the records up to `last` out of the audit, which must be under `link` there, and adds one that says who did, in one step.
+   * Whoever asks has what is taken out elsewhere. Resolves with the position of the one that was added.
+   */
+  archive?(last: number, link: string, by: string): Promise<number>
   readonly notes?: Notes
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
   auditSpan(): Promise<AuditSpan>

@@ -6,7 +6,7 @@ const APPLICATION_ID = 0x424b4844
 
 /**
  * Forward only. A file at version N has had the first N of these; one that was published is never changed.
- * Positions of the audit need no AUTOINCREMENT: nothing is ever deleted there, so the next is always the highest plus one.
+ * Positions of the audit need no AUTOINCREMENT: where it ends is kept, also when what stood there was taken out.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE entry (
@@ -38,6 +38,12 @@ const MIGRATIONS: readonly string[] = [
      BEGIN UPDATE approval_revision SET number = number + 1; END;`,
   // Rows of the audit may hold groups with forms from here on: an older host would call them damaged, so it must not open them.
   '',
+  // What was archived is taken out; an older host would call what is left broken.
+  `CREATE TABLE audit_start (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     position INTEGER NOT NULL,
+     link TEXT NOT NULL
+   ) STRICT;`,
 ]
 
 /** Throws for a file that this version must not touch. Contract: changes nothing. */

@@ -19,7 +19,7 @@ const corrupt: Explanation = {
 }
 const full: Explanation = {
   reason: 'full', what: 'is full: it has reached maxBytes, or its disk has no room left',
-  cure: 'Raise maxBytes, free the disk, or close every host and move the file away to start anew; nothing is dropped for room',
+  cure: 'Free the disk, raise maxBytes, or archive what is old of the audit (bulkhead audit archive FILE); nothing is dropped for room',
 }
 const disk: Explanation = { reason: 'disk', what: 'could not be read or written', cure: 'Check the disk, and whether there is room on it' }
 

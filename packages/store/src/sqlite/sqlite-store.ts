@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditGroup, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
-import { CHAIN_START } from '../audit-chain.ts'
 import { draftGroup } from '../group-text.ts'
 import { readRecord, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
@@ -112,6 +111,11 @@ export class SqliteStore implements Store {
     return group.rows.length === 0 ? (await this.auditSpan()).last : this.#audit.add(draftGroup(group))
   }
 
+  async archive(last: number, link: string, by: string): Promise<number> {
+    this.#mustBeOpen()
+    return this.#audit.archive({ position: last, link }, by)
+  }
+
   async records(from = 1, limit = Infinity): Promise<readonly AuditEntry[]> {
     this.#mustBeOpen()
     const page = auditPage(from, limit)
@@ -122,8 +126,10 @@ export class SqliteStore implements Store {
   async auditSpan(): Promise<AuditSpan> {
     this.#mustBeOpen()
     if (this.#audit.isThreaded) await this.#audit.settled()
-    const { position, link } = await this.#look(() => this.#audit.end())
-    return { first: Math.min(position, 1), before: CHAIN_START, last: position, link }
+    return this.#look(() => {
+      const [start, end] = [this.#audit.start(), this.#audit.end()]
+      return { first: end.position === 0 ? 0 : start.position + 1, before: start.link, last: end.position, link: end.link }
+    })
   }
 
   /** What was asked for before is done first. */

@@ -29,7 +29,7 @@ it('a store of the version before goes on with what it has', async () => {
   await first.close()
   const database = new DatabaseSync(folder.file)
   database.exec(`DROP TRIGGER approval_added; DROP TRIGGER approval_changed; DROP TRIGGER approval_removed;
-    DROP TABLE approval_revision; PRAGMA user_version = 1`)
+    DROP TABLE approval_revision; DROP TABLE audit_start; PRAGMA user_version = 1`)
   database.close()
   const again = await folder.open()
   expect(await again.read('approval', 'a')).toBe(1)

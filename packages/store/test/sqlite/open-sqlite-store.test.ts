@@ -48,7 +48,7 @@ describe('opening a sqlite store', () => {
     using database = new DatabaseSync(folder.file)
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
     const tables = database.prepare("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite%' ORDER BY name")
-    expect(tables.all()).toEqual([{ name: 'approval_revision', strict: 1 }, { name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 }, { name: 'entry', strict: 1 }])
+    expect(tables.all()).toEqual([{ name: 'approval_revision', strict: 1 }, { name: 'audit', strict: 1 }, { name: 'audit_end', strict: 1 }, { name: 'audit_start', strict: 1 }, { name: 'entry', strict: 1 }])
   })
 
   it.each([
@@ -96,7 +96,7 @@ describe('opening a sqlite store', () => {
     newer.close()
     const before = readFileSync(folder.file)
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject({
-      ...unavailable('newer', 'Update the host'), data: { reason: 'newer', version: 99, known: 3, file: folder.file },
+      ...unavailable('newer', 'Update the host'), data: { reason: 'newer', version: 99, known: 4, file: folder.file },
     })
     expect(readFileSync(folder.file).equals(before)).toBe(true)
   })
@@ -152,7 +152,7 @@ describe('opening a sqlite store', () => {
     await store.write('state', 'big', 'x'.repeat(50_000))
     let kept = 0
     const fill = async () => { for (;;) kept = await store.append('y'.repeat(5_000)) }
-    await expect(fill()).rejects.toMatchObject(unavailable('full', 'Raise maxBytes'))
+    await expect(fill()).rejects.toMatchObject(unavailable('full', 'raise maxBytes'))
     expect(statSync(folder.file).size).toBeLessThanOrEqual(maxBytes)
     expect(await store.records()).toHaveLength(kept)
     // One that does not fit fails alone.
@@ -167,7 +167,7 @@ describe('opening a sqlite store', () => {
     await larger.close()
     const smaller = await folder.open({ maxBytes })
     expect(await smaller.records(kept + 2, 1)).toHaveLength(1)
-    await expect(smaller.append('v'.repeat(100_000))).rejects.toMatchObject(unavailable('full', 'Raise maxBytes'))
+    await expect(smaller.append('v'.repeat(100_000))).rejects.toMatchObject(unavailable('full', 'raise maxBytes'))
   })
 })
 

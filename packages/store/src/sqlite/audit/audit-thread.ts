@@ -45,6 +45,11 @@ export class AuditThread {
     return this.#state === 'ready'
   }
 
+  /** Whether everything that was added is settled. */
+  get isIdle(): boolean {
+    return this.#pending.length === 0
+  }
+
   /** Contract: only where it is ready. Resolves with the position of the last record when it is on the disk. */
   add(draft: AuditDraft): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>()
@@ -55,7 +60,7 @@ export class AuditThread {
 
   /** Resolves when everything that was added is settled. */
   async settled(): Promise<void> {
-    if (this.#pending.length === 0) return
+    if (this.isIdle) return
     this.#idle ??= Promise.withResolvers<void>()
     await this.#idle.promise
   }
@@ -77,7 +82,7 @@ export class AuditThread {
     const pending = this.#pending.shift()
     if ('position' in answer) pending?.resolve(answer.position)
     else pending?.reject(sqliteFault(Object.assign(new Error(answer.message), { errcode: answer.errcode }), this.#file))
-    if (this.#pending.length === 0) this.#rest()
+    if (this.isIdle) this.#rest()
   }
 
   #rest(): void {

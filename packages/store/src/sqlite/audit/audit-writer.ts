@@ -1,7 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { archiveRecord } from '../../archive-record.ts'
 import type { AuditDraft } from '../../audit-draft.ts'
 import { AuditEnd } from './audit-end.ts'
 import { AuditMark, type ChainEnd } from './audit-mark.ts'
+import { AuditStart } from './audit-start.ts'
 import { AuditThread } from './audit-thread.ts'
 import type { CommitQueue } from '../commit-queue.ts'
 import { pragmaNumber } from '../schema.ts'
@@ -17,6 +19,7 @@ export class AuditWriter {
   readonly #database: DatabaseSync
   readonly #file: string
   readonly #queue: CommitQueue
+  readonly #start: AuditStart
   readonly #end: AuditEnd
   readonly #mark: AuditMark
   #thread: AuditThread | 'none' | undefined
@@ -29,6 +32,7 @@ export class AuditWriter {
     this.#database = database
     this.#file = file
     this.#queue = queue
+    this.#start = new AuditStart(database)
     this.#end = new AuditEnd(database)
     this.#mark = new AuditMark(file)
   }
@@ -37,16 +41,35 @@ export class AuditWriter {
   async add(draft: AuditDraft): Promise<number> {
     if (draft.count >= WORTH_A_THREAD) this.#thread ??= this.#startThread()
     const thread = this.#ready
-    if (thread && this.#here === 0) return thread.add(draft)
+    return thread && this.#here === 0 ? thread.add(draft) : this.#addHere(() => draft)
+  }
+
+  /** Takes out what stands up to there, and adds the record that says so. Resolves with its position. */
+  async archive(last: ChainEnd, by: string): Promise<number> {
+    // From the moment that the thread has nothing left to write, this one does it all.
+    while (this.#ready?.isIdle === false) await this.settled()
+    return this.#addHere(() => {
+      const text = archiveRecord(this.#start.read().position + 1, last, by)
+      this.#start.takeOut(last)
+      return { text, digested: [], count: 1 }
+    })
+  }
+
+  async #addHere(draft: () => AuditDraft): Promise<number> {
     this.#here++
     try {
-      const end = await this.#queue.enqueue(() => this.#place(draft))
+      const end = await this.#queue.enqueue(() => this.#place(draft()))
       // Of those that share a commit, the last.
       if (end.position === this.#latest) this.#mark.note(end)
       return end.position
     } finally {
       this.#here--
     }
+  }
+
+  /** What the first record continues. */
+  start(): ChainEnd {
+    return this.#start.read()
   }
 
   /** Where the chain ends. Contract: within a transaction, or when all is settled. */
