@@ -49,7 +49,8 @@ export type BulkheadEvent = Stamped & (
   | ({ readonly type: 'ApprovalRevoked'; readonly revokedBy: string } & ApprovalEvent)
   | { readonly type: 'TrustDecision'; readonly path: string; readonly decision: 'trusted' | 'declined' | 'once' }
   | { readonly type: 'StateSlotDrift'; readonly extensionId: string; readonly storedVersion: string; readonly currentVersion: string; readonly decision: 'migrate' | 'warn' | 'reject' }
-  | { readonly type: 'SessionOpened'; readonly sessionId: string; readonly parentId?: string }
+  /** `workspace`: the folder that all its calls are about. */
+  | { readonly type: 'SessionOpened'; readonly sessionId: string; readonly workspace: string; readonly parentId?: string }
   | { readonly type: 'SessionClosed'; readonly sessionId: string }
   | { readonly type: 'TurnBegan'; readonly sessionId: string; readonly turn: number }
   | { readonly type: 'TurnEnded'; readonly sessionId: string; readonly turn: number }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { EventBus, requireSubscription } from '../src/events.ts'
 import { flush, ManualClock } from './twin/clock.ts'
 
-const opened = (sessionId: string) => ({ type: 'SessionOpened', sessionId }) as const
+const opened = (sessionId: string) => ({ type: 'SessionOpened', sessionId, workspace: '/w' }) as const
 
 function listening() {
   const heard: BulkheadEvent[] = []
@@ -17,7 +17,7 @@ test('an event is stamped by the clock, frozen, and told in the order of subscri
   bus.on((event) => { order.push('first'); heard.push(event) })
   bus.on(() => { order.push('second') })
   bus.emit(opened('s'))
-  expect(heard).toEqual([{ type: 'SessionOpened', sessionId: 's', at: '2026-01-01T00:00:00.000Z' }])
+  expect(heard).toEqual([{ type: 'SessionOpened', sessionId: 's', workspace: '/w', at: '2026-01-01T00:00:00.000Z' }])
   expect(Object.isFrozen(heard[0])).toBe(true)
   expect(order).toEqual(['first', 'second'])
 })

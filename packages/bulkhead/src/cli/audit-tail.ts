@@ -32,7 +32,7 @@ function rowOf({ position, record }: AuditEntry): string[] {
   const of = isJsonObject(record) ? record : {}
   const origin = isJsonObject(of['origin']) ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}` : '-'
   const lost = typeof of['lostBefore'] === 'number' ? `(${of['lostBefore']} records before it could not be kept)` : undefined
-  const what = [lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message'], approvalText(of), archiveText(of)]
+  const what = [lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`, of['reason'] ?? of['message'], of['workspace'], approvalText(of), archiveText(of)]
   return [
     String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
     what.filter((word) => typeof word === 'string').join(' ').slice(0, 120) || '-',

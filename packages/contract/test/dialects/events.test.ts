@@ -49,7 +49,7 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
   ApprovalRevoked: { type: 'ApprovalRevoked', ...approval, revokedBy: 'a person' },
   TrustDecision: { type: 'TrustDecision', path: '/p', decision: 'trusted' },
   StateSlotDrift: { type: 'StateSlotDrift', extensionId: ext, storedVersion: '1', currentVersion: '2', decision: 'warn' },
-  SessionOpened: { type: 'SessionOpened', sessionId: 's1' },
+  SessionOpened: { type: 'SessionOpened', sessionId: 's1', workspace: '/w' },
   SessionClosed: { type: 'SessionClosed', sessionId: 's1' },
   TurnBegan: { type: 'TurnBegan', sessionId: 's1', turn: 1 },
   TurnEnded: { type: 'TurnEnded', sessionId: 's1', turn: 1 },

@@ -84,6 +84,11 @@ test('sessions and the lives of extensions are kept; progress is not', async () 
   expect(types).not.toContain('ToolInvocationProgress')
 })
 
+test('of a session it is kept which folder its calls are about', async () => {
+  const [opened] = (await keptOf({}, callEcho({}))).filter(({ type }) => type === 'SessionOpened')
+  expect(opened).toMatchObject({ workspace: '/work space' })
+})
+
 test('what nobody called has no life to tell of', async () => {
   const two: WorldSketch = { extensions: [{ id: 'used', tools: { echo: { execute: () => 1 } } }, { id: 'idle', tools: { other: { execute: () => 1 } } }] }
   const records = await keptOf(two, async (world) => {

@@ -39,7 +39,7 @@ test('calls that are alike share a form, and whatever differs is a record of its
     succeeded({ sessionId: 't' }), succeeded({ tool: 'other' }), succeeded({ origin: null }),
     { type: 'ToolInvocationFailed', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' },
     { type: 'ToolInvocationCancelled', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 1, attempt: 0, errorCode: 'RuleDenied', reason: 'no' },
-    { type: 'SessionOpened', at, sessionId: 's', parentId: 'p' }, { type: 'SessionOpened', at, sessionId: 'p' },
+    { type: 'SessionOpened', at, sessionId: 's', workspace: '/w', parentId: 'p' }, { type: 'SessionOpened', at, sessionId: 'p', workspace: '/w' },
   ]
   const all = [...alike, ...others, ...alike, ...others]
   expect(gather(all).records()).toEqual(all.map(expected))
