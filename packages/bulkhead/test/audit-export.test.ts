@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createMemoryStore, verifyAudit } from '@bulkhead/store'
+import type { Store } from '@bulkhead/contract'
+import { JSON_LIMITS } from '@bulkhead/contract/plain'
+import { createMemoryStore, openSqliteStore, verifyAudit } from '@bulkhead/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { exportLines, openExport } from '../src/cli/audit-export.ts'
 
@@ -38,6 +40,21 @@ it.each([
     code: 'StoreUnavailable', message: expect.stringContaining(`line ${count + 2} is not one of an exported audit`),
   })
 })
+
+it('what was written together is proven, however long it is as a whole', async () => {
+  await using store = await openStore()
+  const text = JSON.stringify('x'.repeat(1_000_000))
+  await store.appendAll!({ forms: [{ same: {}, own: ['text'] }], rows: Array.from({ length: 17 }, () => `0,${text}`), texts: [] })
+  const lines: string[] = []
+  for await (const line of exportLines(store, await store.auditSpan())) lines.push(line)
+  expect(lines.at(-1)!.length).toBeGreaterThan(JSON_LIMITS.maxChars)
+  expect(await prove(lines)).toMatchObject({ ok: true, records: 17 })
+})
+
+async function openStore(): Promise<Store & AsyncDisposable> {
+  const store = await openSqliteStore({ file: join(folder, 'host.db') })
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() })
+}
 
 it('more than is read at once is proven, and can be asked for again', async () => {
   expect(await prove(await exported(2_500))).toMatchObject({ ok: true, records: 2_500 })

@@ -1,10 +1,12 @@
 import { createReadStream, type ReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject, messageOf, parseJson, visibleJson, type Json } from '@bulkhead/contract/plain'
+import { BulkheadError, isJsonObject, JSON_LIMITS, messageOf, parseJson, visibleJson, type Json } from '@bulkhead/contract/plain'
 import type { AuditSource } from '@bulkhead/store'
 
 const PAGE = 1_000
+/** The text of what was written together is one value, and longer than any record may be. */
+const LINE_LIMITS = { ...JSON_LIMITS, maxChars: 2 ** 29 }
 
 /** What it holds of the audit as lines of JSON: from where to where it reaches, then one record each. */
 export async function* exportLines(source: AuditSource, span: AuditSpan): AsyncGenerator<string> {
@@ -82,9 +84,9 @@ class ExportLines {
   }
 
   async span(): Promise<AuditSpan> {
-    const first = this.#span ?? await this.#read(readSpan)
-    if (first === undefined) throw new BulkheadError('StoreUnavailable', `${this.#file} is empty. Export the audit anew.`)
-    return this.#span = first
+    this.#span ??= await this.#read(readSpan)
+    if (this.#span === undefined) throw new BulkheadError('StoreUnavailable', `${this.#file} is empty. Export the audit anew.`)
+    return this.#span
   }
 
   async next(): Promise<AuditEntry | undefined> {
@@ -106,7 +108,7 @@ class ExportLines {
       const line = await this.#lines.next()
       if (line.done === true) return undefined
       this.#number++
-      const parsed = parseJson(line.value)
+      const parsed = parseJson(line.value, LINE_LIMITS)
       return form(parsed.ok ? parsed.value : undefined)
     } catch (error) {
       const what = error instanceof RangeError ? `line ${this.#number} is not one of an exported audit` : messageOf(error)

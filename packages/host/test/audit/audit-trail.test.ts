@@ -85,7 +85,7 @@ test('sessions and the lives of extensions are kept; progress is not', async () 
 })
 
 test('of a session it is kept which folder its calls are about', async () => {
-  const [opened] = (await keptOf({}, callEcho({}))).filter(({ type }) => type === 'SessionOpened')
+  const opened = (await keptOf({}, callEcho({}))).find(({ type }) => type === 'SessionOpened')
   expect(opened).toMatchObject({ workspace: '/work space' })
 })
 
