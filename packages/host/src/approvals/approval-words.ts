@@ -29,12 +29,12 @@ export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, no
 
 /** Why an approval of the same key for a tool of the same name is none for this one. */
 export function changedWords({ id, scope, origin, digests }: Approval, tool: ToolEntry): string {
-  const { origin: now, extension: { descriptor } } = tool
+  const { origin: now, digests: present } = tool
   const others = [
     ...(origin.extension === now.extension && origin.layer === now.layer ? [] : ['its origin']),
-    ...(digests.package === descriptor.digests.package ? [] : ['its package']),
-    ...(digests.tool === (descriptor.digests.tools.get(tool.name) ?? '') ? [] : ['its definition']),
-    ...(digests.capability === descriptor.digests.capability ? [] : ['its capabilities']),
+    ...(digests.package === present.package ? [] : ['its package']),
+    ...(digests.tool === present.tool ? [] : ['its definition']),
+    ...(digests.capability === present.capability ? [] : ['its capabilities']),
   ]
   const was = `${origin.layer} extension ${origin.extension} ${origin.version}`
   return `the ${scope} approval ${id} of the key was given to the ${was}; since then ${others.join(', ')} changed`

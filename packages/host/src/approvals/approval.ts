@@ -54,21 +54,20 @@ export interface GrantSources {
 }
 
 export function makeGrant({ scope, tool, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources): ApprovalGrant {
-  const { descriptor: { digests } } = tool.extension
   const place = scope === 'session' ? sessionId : workspace
   return {
     id: sha256([scope, place, tool.identity, approvalKey].join('\0')).slice(0, 12),
     scope, tool: tool.name, approvalKey, workspace, sessionId,
     origin: tool.origin,
-    digests: { package: digests.package, tool: digests.tools.get(tool.name) ?? '', capability: digests.capability },
+    digests: tool.digests,
     grantedAt: new Date(now).toISOString(),
     grantedBy: by,
     expiresAt: lastsMs === undefined ? null : new Date(now + lastsMs).toISOString(),
   }
 }
 
-/** The identity of the tool that it was given for. */
-export const identityOf = ({ tool, origin: { layer, extension }, digests }: ApprovalGrant): string =>
+/** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what. */
+export const identityOf = ({ tool, origin: { layer, extension }, digests }: Pick<ApprovalGrant, 'tool' | 'origin' | 'digests'>): string =>
   [tool, extension, layer, digests.package, digests.tool, digests.capability].join('\0')
 
 /** Where the store keeps the approvals of a project. */

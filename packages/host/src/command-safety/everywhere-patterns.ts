@@ -9,6 +9,7 @@ const FORCE = String.raw`(?:--force|-\w*f\w*)`
 /** Where a shell puts what a command has written. */
 const SUBSTITUTION = String.raw`(?:<\(|\$\(|${'`'})`
 const READERS = ['cat', 'less', 'more', 'head', 'tail', 'base64', 'xxd', 'strings', 'cp', 'tar', 'zip', 'type', 'gc']
+const HISTORY_FILE = String.raw`\.(?:bash|zsh|python|mysql|psql|node_repl)_history`
 const DATABASES = ['psql', 'mysql', 'mariadb', 'sqlite3', 'sqlcmd', 'cockroach', 'clickhouse-client']
 const POWER = 'poweroff|reboot|halt|kexec|rescue|emergency|suspend|hibernate'
 const PROTECTED = String.raw`(?:main|master|trunk|develop|production|prod|release(?:[/-][\w./-]+)?)`
@@ -67,8 +68,8 @@ const credentials: readonly Pattern[] = [
     id: 'history-exfiltration', label: 'Send the history away', category: 'credentials', severity: 'critical',
     description: 'Sends what was typed in shells, passwords among it, to another machine.',
     pattern: anyOf(
-      String.raw`(?:${command('history')}|\.(?:bash|zsh|python|mysql|psql|node_repl)_history)${LINE}\|\s*(?:${SENDERS})\b`,
-      String.raw`\b(?:${SENDERS})\s${LINE}\.(?:bash|zsh|python|mysql|psql|node_repl)_history`,
+      String.raw`(?:${command('history')}|${HISTORY_FILE})${LINE}\|\s*(?:${SENDERS})\b`,
+      String.raw`\b(?:${SENDERS})\s${LINE}${HISTORY_FILE}`,
     ),
   },
   {

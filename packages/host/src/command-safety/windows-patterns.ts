@@ -1,5 +1,5 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
-import { anyOf } from './fragments.ts'
+import { anyOf, WORDS } from './fragments.ts'
 
 /** Where a command begins in cmd and PowerShell; both read names in either case. */
 const INNER_SHELL = String.raw`\b(?:cmd(?:\.exe)?\s+/[ck]|(?:powershell|pwsh)(?:\.exe)?\s(?:[^\n;|]*\s)?-c(?:ommand)?)\s+["']?`
@@ -10,7 +10,6 @@ const DRIVE = String.raw`["']?` + anyOf(
   String.raw`\$env:(?:${FOLDERS})\\?`,
 ) + String.raw`(?:\.\*|\*)?["']?(?:\s|$|[;&|])`
 const DOWNLOADS = 'iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring'
-const WORDS = String.raw`(?:\s+[^\s;&|]+)*?`
 
 type WindowsPattern = Omit<CommandSafetyPattern, 'platform'>
 

@@ -23,6 +23,7 @@ export interface InteractionSources {
 }
 
 type StageGrantRequest = Extract<InteractionRequest, { kind: 'grantStageTool' }>
+type DecisionRequest = Extract<InteractionRequest, { kind: 'Approve' }> | StageGrantRequest
 
 /** The word of whoever decides. `nobody`: it is a no because nobody could be asked. */
 export interface Word extends ApprovalAnswer {
@@ -75,12 +76,12 @@ export class Interactions {
   approve(
     approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
   ): Promise<Word> {
-    return this.#inTurn(signal, async () => await settled() ?? await this.#decide(approval, signal).catch(failed))
+    return this.#inTurn(signal, async () => await settled() ?? await this.#decide({ kind: 'Approve', approval }, signal).catch(failed))
   }
 
   /** A person's word on one call that a stage does not list. Whoever decides approvals decides this too; it is never kept. */
   grant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
-    return this.#inTurn(signal, () => this.#decideGrant(request, signal).catch(failed))
+    return this.#inTurn(signal, () => this.#decide(request, signal).catch(failed))
   }
 
   async #inTurn<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
@@ -91,24 +92,16 @@ export class Interactions {
     return untilAborted(run(), signal)
   }
 
-  async #decideGrant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
+  async #decide(request: DecisionRequest, signal: AbortSignal): Promise<Word> {
     const { approver, interactors } = this.#sources
-    if (approver) return this.#approveBy(approver, request.approval, signal)
-    if (interactors.length === 0) throw nobodyThere()
-    const response = await this.#raise(request, 'host', signal, request.approval.callId)
-    if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
-    if (response.status === 'accepted' && response.value === true) return { decision: 'once' }
-    return { decision: 'reject', reason: (response.status === 'rejected' ? response.reason : undefined) ?? 'a person said no' }
-  }
-
-  async #decide(approval: ApprovalRequest, signal: AbortSignal): Promise<Word> {
-    const { approver, interactors } = this.#sources
+    const { approval } = request
     if (approver) return this.#approveBy(approver, approval, signal)
     if (interactors.length === 0) throw nobodyThere()
-    const response = await this.#raise({ kind: 'Approve', approval }, 'host', signal, approval.callId)
-    if (response.status === 'accepted') return readApproval(response.value)
+    const response = await this.#raise(request, 'host', signal, approval.callId)
     if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
-    return { decision: 'reject', reason: response.reason ?? 'a person said no' }
+    if (response.status === 'rejected') return { decision: 'reject', reason: response.reason ?? 'a person said no' }
+    if (request.kind === 'Approve') return readApproval(response.value)
+    return response.value === true ? { decision: 'once' } : { decision: 'reject', reason: 'a person said no' }
   }
 
   #raise(

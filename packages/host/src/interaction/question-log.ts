@@ -15,7 +15,7 @@ export class QuestionLog {
   readonly #asked: AskedQuestion[] = []
   #sameCourse = true
 
-  constructor(before: readonly AskedQuestion[] = []) {
+  constructor(before: readonly AskedQuestion[]) {
     this.#before = before
   }
 

@@ -1,5 +1,5 @@
 import {
-  atPointer, BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, isJsonObject, withCommonConfig, type CompartmentTool,
+  atPointer, BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, withCommonConfig, type CompartmentTool,
   type Diagnostic, type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet,
   type VariableValues,
 } from '@bulkhead/contract'
@@ -9,6 +9,7 @@ import { arrange } from '../configuration/placement.ts'
 import { RunningCalls } from '../calls/running-calls.ts'
 import { createServices, type ServiceSources } from '../services/services.ts'
 import type { Settings } from '../configuration/settings.ts'
+import { located, pathOf } from './located.ts'
 import { compileTool, type ToolEntry } from './tool-entry.ts'
 import type { Validators } from '../schema/validators.ts'
 
@@ -98,17 +99,6 @@ function dependency(dependent: Extension, id: string, { lookUp }: CandidateSourc
   const message = `The extension "${dependent.descriptor.id}" depends on "${id}", which is no longer loaded.`
   throw new BulkheadError('DependencyMissing', message, { data: { extension: id } })
 }
-
-function located<Value>(base: string, work: () => Value): Value {
-  try {
-    return work()
-  } catch (thrown) {
-    const error = BulkheadError.from(thrown)
-    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path: base + pathOf(error) } })
-  }
-}
-
-const pathOf = ({ data }: BulkheadError): string => isJsonObject(data) && typeof data['path'] === 'string' ? data['path'] : ''
 
 /** Why an extension is not offered, for the list that people read. */
 export function registrationDiagnostic(descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer): Diagnostic {

@@ -9,7 +9,6 @@ import { keepingBytes } from './kept-bytes.ts'
 import type { OfferedTools } from './offered-tools.ts'
 import { RegistryView } from './registry-view.ts'
 import type { Settings } from '../configuration/settings.ts'
-import type { ToolEntry } from './tool-entry.ts'
 
 /** What keeps an extension from becoming a candidate at all. */
 export interface Unprepared {
@@ -25,7 +24,7 @@ export interface Proposal {
   readonly composition: Composition
 }
 
-export type RegistrySources = Omit<CandidateSources, 'lookUp' | 'settings'> & { readonly settings: Settings }
+export type RegistrySources = Omit<CandidateSources, 'lookUp'>
 
 /**
  * Which tool answers to a name, where it comes from, and what it hides. Every change is one assignment: a reader sees the
@@ -139,15 +138,6 @@ export class Registry {
     this.#proposed = undefined
     this.#sources.events.emit({ type: 'ToolsChanged' })
     return [...unwanted].toReversed()
-  }
-
-  get(name: string): ToolEntry | undefined {
-    return this.#present.composition.offers.get(name)?.tool
-  }
-
-  /** Rises with every registration of whatever answers to the name. */
-  generation(name: string): number | undefined {
-    return this.#present.composition.offers.get(name)?.generation
   }
 
   /** What is offered now, whatever is registered later. */

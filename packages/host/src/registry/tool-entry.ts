@@ -1,5 +1,5 @@
 import {
-  BulkheadError, classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize,
+  classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize,
   type ApprovalKeyTemplate, type ExtensionDescriptor, type Grant, type LockedTool, type OutcomeOrigin, type ToolDefinition,
   type ToolKind, type ToolManifest,
 } from '@bulkhead/contract'
@@ -7,6 +7,8 @@ import type { Extension } from '../lifecycle/extension.ts'
 import type { Settings } from '../configuration/settings.ts'
 import { meaningByKey, type CallMeaning } from '../permissions/call-meaning.ts'
 import type { SchemaCheck, Validators } from '../schema/validators.ts'
+import { identityOf, type ApprovalGrant } from '../approvals/approval.ts'
+import { located } from './located.ts'
 
 /** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
 export interface ToolEntry {
@@ -14,9 +16,10 @@ export interface ToolEntry {
   readonly definition: ToolDefinition
   readonly extension: Extension
   readonly origin: OutcomeOrigin
+  readonly digests: ApprovalGrant['digests']
   /** Of a server's tool: how rules name it by where it comes from. */
   readonly source: string | undefined
-  /** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what. */
+  /** What an approval is bound to besides its key. */
   readonly identity: string
   readonly grant: Grant
   readonly check: SchemaCheck
@@ -51,6 +54,9 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const { approvalKey: template } = manifest
   const { id, version, layer, digests, server } = descriptor
   const mode = classifyToolMode(manifest)
+  // In the order in which records are written.
+  const origin = Object.freeze({ digest: digests.package, extension: id, layer, version })
+  const bound = Object.freeze({ package: digests.package, tool: digests.tools.get(manifest.name) ?? '', capability: digests.capability })
   // What ships with the host is believed: it is reviewed with the host.
   const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
   return Object.freeze({
@@ -69,15 +75,15 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       executor: server ? 'remote' : 'local',
     } satisfies ToolDefinition),
     extension,
-    // In the order in which records are written.
-    origin: Object.freeze({ digest: digests.package, extension: id, layer, version }),
+    origin,
+    digests: bound,
     source: server && `${server.kind}:${server.name}:${server.tools.get(manifest.name) ?? manifest.name}`,
-    identity: [manifest.name, id, layer, digests.package, digests.tools.get(manifest.name) ?? '', digests.capability].join('\0'),
+    identity: identityOf({ tool: manifest.name, origin, digests: bound }),
     grant,
     check: layer === 'bundled'
       ? validators.compileLate(manifest.inputSchema)
-      : at('/inputSchema', () => validators.compile(manifest.inputSchema)),
-    approvalKey: template === undefined ? undefined : at('/approvalKey', () => compileApprovalKey(template)),
+      : located('/inputSchema', () => validators.compile(manifest.inputSchema)),
+    approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
     byName: meaningByKey(manifest.name),
     timeoutMs: timeoutOf(manifest, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : parseByteSize(manifest.maxOutput),
@@ -89,13 +95,4 @@ export function compileTool(source: ToolSource, validators: Validators, settings
 function timeoutOf({ name, timeoutMs: declared }: ToolManifest, settings: Settings): number {
   const wanted = settings.tool(name).timeoutMs ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
   return Math.min(wanted, CALL_LIMITS.maxTimeoutMs)
-}
-
-function at<Value>(path: string, compile: () => Value): Value {
-  try {
-    return compile()
-  } catch (thrown) {
-    const error = BulkheadError.from(thrown)
-    throw new BulkheadError(error.code, error.message, { cause: error.cause, data: { path } })
-  }
 }

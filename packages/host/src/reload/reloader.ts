@@ -130,7 +130,7 @@ export class Reloader {
     // What the embedder has taken away again is a report's to bring.
     this.#apart = this.#apart.intersection(new Set([...current, ...unprepared].map(({ descriptor }) => keyOf(descriptor))))
     const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })
-    for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => idOf(change) === id)) throw notFound(id, report)
+    for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => descriptorOf(change).id === id)) throw notFound(id, report)
     const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [], exchanges: [] }
     const there = new Set(report.extensions.map(keyOf))
     round.attempt.keepUnprepared((descriptor) => there.has(keyOf(descriptor)))
@@ -161,10 +161,10 @@ export class Reloader {
   /** What one difference calls for; nothing is done yet. */
   #weigh(change: Change, { attempt, changes, taken }: Round, isForced: boolean): void {
     const { registry, retirement, turns } = this.#sources
-    const { id, layer } = change.kind === 'added' ? change.descriptor : change.old.descriptor
+    const about = descriptorOf(change)
+    const { id, layer } = about
     const note = (result: ReloadChange['result'], error?: BulkheadError) => {
-      const key = `${layer}/${id}`
-      changes.set(key, { extension: id, layer, result, generation: undefined, ...(error ? { error } : {}) })
+      changes.set(keyOf(about), { extension: id, layer, result, generation: undefined, ...(error ? { error } : {}) })
     }
     if (change.kind === 'removed') {
       attempt.drop(change.old)
@@ -262,7 +262,7 @@ export class Reloader {
 
 const replaced = () => new BulkheadError('ToolCancelled', 'The extension was replaced or unloaded.')
 
-const idOf = (change: Change): string => (change.kind === 'added' ? change.descriptor : change.old.descriptor).id
+const descriptorOf = (change: Change): ExtensionDescriptor => change.kind === 'added' ? change.descriptor : change.old.descriptor
 
 function notFound(id: string, { extensions }: LoadReport): BulkheadError {
   const meant = meantNames(id, new Set(extensions.filter(({ layer }) => layer !== 'bundled').map((extension) => extension.id)))

@@ -7,12 +7,12 @@ export class OpenWork {
     return this.#count
   }
 
-  enter(count = 1): void {
+  enter(count: number): void {
     this.#count += count
   }
 
   /** Contract: as much as was entered. */
-  leave(count = 1): void {
+  leave(count: number): void {
     this.#count -= count
     if (this.#count > 0) return
     this.#none?.resolve()

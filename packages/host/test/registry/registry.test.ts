@@ -29,7 +29,7 @@ test('a later layer answers to a name, and the list says what it hides, nearest 
 
 test('unregistering restores what was hidden, layer by layer', () => {
   const registry = createRegistry({ extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b' }, { id: 'c', layer: 'project' }] })
-  const answering = () => registry.get('echo')?.extension.descriptor.id
+  const answering = () => registry.view.listing('echo')?.extension
   expect(answering()).toBe('c')
   expect(registry.unregister('c', 'project').map(({ descriptor }) => descriptor.id)).toEqual(['c'])
   expect(answering()).toBe('b')
@@ -55,11 +55,11 @@ test('an extension replaced by another layer stops offering what its replacement
 
 test('a generation rises with every registration', () => {
   const registry = createRegistry({ extensions: [{ id: 'a' }] })
-  const first = registry.generation('echo')!
+  const first = registry.view.listing('echo')!.generation
   registry.unregister('a', 'global')
-  expect(registry.generation('echo')).toBeUndefined()
+  expect(registry.view.listing('echo')?.generation).toBeUndefined()
   registry.register([sketchExtension({ id: 'a' }).descriptor])
-  expect(registry.generation('echo')).toBeGreaterThan(first)
+  expect(registry.view.listing('echo')?.generation).toBeGreaterThan(first)
 })
 
 test('two that claim one name in one layer are both refused, and a lower layer answers', () => {
@@ -171,7 +171,7 @@ test('what the configuration switches off is not listed, and says why', () => {
   expect(some.list().map(({ name }) => name)).toEqual(['two'])
   expect(some.offered().switchedOff('one')).toContain('"one"')
   expect(some.offered().switchedOff('two')).toBeUndefined()
-  expect(some.get('three')).toBeUndefined()
+  expect(some.offered().get('three')).toBeUndefined()
   const all = createRegistry({ extensions, config: { toolsEnabled: false } })
   expect(all.list()).toEqual([])
   expect(all.offered().switchedOff('two')).toBe('Tools are switched off by the configuration.')
@@ -180,7 +180,7 @@ test('what the configuration switches off is not listed, and says why', () => {
 test('names that every object has are names like others', () => {
   const registry = createRegistry({ extensions: [{ id: 'constructor', tools: { toString: {}, valueOf: {} } }] })
   expect(registry.list().map(({ name }) => name)).toEqual(['toString', 'valueOf'])
-  expect(registry.get('hasOwnProperty')).toBeUndefined()
+  expect(registry.view.listing('hasOwnProperty')).toBeUndefined()
 })
 
 test('a stranger\'s gated: false counts only where nothing can be changed or reached', () => {

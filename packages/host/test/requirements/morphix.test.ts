@@ -8,11 +8,11 @@ const yolo = { mode: 'yolo' } as const
 describe('morphix: the registry', () => {
   test('can be made any number of times, and none knows of another', () => {
     const [one, other] = [createRegistry({ extensions: [{ id: 'a' }] }), createRegistry({})]
-    expect(one.get('echo')?.name).toBe('echo')
-    expect(other.get('echo')).toBeUndefined()
+    expect(one.offered().get('echo')?.name).toBe('echo')
+    expect(other.offered().get('echo')).toBeUndefined()
     other.register([sketchExtension({ id: 'b' }).descriptor])
     one.clear()
-    expect(other.get('echo')?.origin.extension).toBe('b')
+    expect(other.offered().get('echo')?.origin.extension).toBe('b')
   })
 
   test('registers, finds by name, lists, takes back, and says whether there was something to take back', async () => {

@@ -8,10 +8,10 @@ import { presentStage } from './present-stage.ts'
  * call begins to run, and worth nothing once the stage is over.
  */
 export class StagePermit {
-  readonly stageExecutionId: string
-  readonly attempt: number
-  readonly proposalId: string
-  readonly tool: string
+  readonly #stageExecutionId: string
+  readonly #attempt: number
+  readonly #proposalId: string
+  readonly #tool: string
   readonly stage: string
   readonly #machine: StateMachine
   #argsDigest: string | undefined
@@ -19,11 +19,11 @@ export class StagePermit {
 
   constructor(machine: StateMachine, { stageExecutionId, attempt, name }: MachineStage, call: ValidatedCall) {
     this.#machine = machine
-    this.stageExecutionId = stageExecutionId
-    this.attempt = attempt
+    this.#stageExecutionId = stageExecutionId
+    this.#attempt = attempt
     this.stage = name
-    this.proposalId = call.id
-    this.tool = call.tool.name
+    this.#proposalId = call.id
+    this.#tool = call.tool.name
   }
 
   /** For a permit that a person gives: what they saw is what it is worth something for. */
@@ -36,11 +36,11 @@ export class StagePermit {
   redeem({ id, tool, args }: ValidatedCall): string | undefined {
     if (this.#used) return 'its permit was used already'
     this.#used = true
-    if (id !== this.proposalId || tool.name !== this.tool) return 'its permit is for another call'
+    if (id !== this.#proposalId || tool.name !== this.#tool) return 'its permit is for another call'
     if (this.#argsDigest !== undefined && this.#argsDigest !== digestOf(args)) return 'its permit is for other arguments'
     try {
       const now = presentStage(this.#machine)
-      const isSame = now?.stageExecutionId === this.stageExecutionId && now.attempt === this.attempt
+      const isSame = now?.stageExecutionId === this.#stageExecutionId && now.attempt === this.#attempt
       return isSame ? undefined : `the stage "${this.stage}", which permitted it, is over`
     } catch (thrown) {
       return `the state machine failed while its stage was asked for: ${messageOf(thrown)}`
