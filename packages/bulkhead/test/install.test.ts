@@ -142,6 +142,12 @@ describe('bulkhead pack and verify', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'bundled word\n' })
   })
 
+  it('shows what it leaves out without what would act on a terminal', async () => {
+    const at = greet('1.0.0')
+    writeFileSync(join(at, '.hid\u001b[31mden'), '')
+    expect((await run('pack', at)).stdout).toContain('  without  .hid\\u{1b}[31mden\n')
+  })
+
   it('notice what was changed after it was installed', async () => {
     await run('install', greet('1.0.0'), '--yes')
     const installed = join(folder, 'home/.bulkhead/installed')

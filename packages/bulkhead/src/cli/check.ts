@@ -9,7 +9,7 @@ import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
-import { extensionLines } from './plan-text.ts'
+import { extensionLines, line } from './plan-text.ts'
 import { UsageError } from './usage-error.ts'
 
 export const check: Command = {
@@ -33,7 +33,7 @@ Exit code: 0 when it conforms, 1 when it does not, 2 for wrong usage.`,
     if (values.json) printJson({ conforms, id: extension.id, version: extension.version, results, warnings })
     else {
       process.stdout.write([
-        ...extensionLines(extension), ...warnings.map((text) => `  warning  ${visibleText(text)}`), '', ...results.map(resultText),
+        ...extensionLines(extension), ...warnings.map((text) => line('warning', text)), '', ...results.map(resultText),
         '', conforms ? 'It conforms.' : 'It does not conform.', '',
       ].join('\n'))
     }

@@ -2,11 +2,11 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { INTEGRITY_FILE } from '@bulkhead/loader'
 import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
-import { answering, printJson } from './answer.ts'
+import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
-import { extensionJson, extensionLines } from './plan-text.ts'
+import { extensionJson, extensionLines, line } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { replaceFile } from './replace-file.ts'
 import { UsageError } from './usage-error.ts'
@@ -26,22 +26,20 @@ ${INTEGRITY_FILE} into bulkhead.sigstore.json beside it, pack again.`,
     const { values, positionals } = readOptions(args, { ...HOME_OPTIONS, out: { type: 'string' } })
     const [dir, ...more] = positionals
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "pack".')
-    return answering(values.json, async () => {
-      const { folder, ...packed } = await readExtensionFolder(dir, values.home)
-      const { id, version } = packed.extension
-      const out = resolve(values.out ?? '.')
-      const tarball = join(out, `${id}-${version}.tgz`)
-      write(() => makeFolder(out, { mkdirSync, statSync, dirname }), out)
-      write(() => replaceFile(join(folder, INTEGRITY_FILE), packed.integrityFile), join(folder, INTEGRITY_FILE))
-      write(() => replaceFile(tarball, packed.tarball), tarball)
-      const { leftOut, bundled, warnings, files } = packed
-      if (values.json) printJson({ packed: true, tarball, bytes: packed.tarball.length, files: [...files.keys()], leftOut, bundled, warnings, ...extensionJson(packed.extension) })
-      else process.stdout.write([
-        ...extensionLines(packed.extension), `  holds    ${files.size} files, packed ${sizeInWords(packed.tarball.length)}${bundled ? ', the main module bundled' : ''}`,
-        ...(leftOut.length === 0 ? [] : [`  without  ${leftOut.join(', ')}`]), ...warnings.map((text) => `  warning  ${text}`), `  written  ${tarball}`, '',
-      ].join('\n'))
-      return 0
-    })
+    const { folder, ...packed } = await readExtensionFolder(dir, values.home)
+    const { id, version } = packed.extension
+    const out = resolve(values.out ?? '.')
+    const tarball = join(out, `${id}-${version}.tgz`)
+    write(() => makeFolder(out, { mkdirSync, statSync, dirname }), out)
+    write(() => replaceFile(join(folder, INTEGRITY_FILE), packed.integrityFile), join(folder, INTEGRITY_FILE))
+    write(() => replaceFile(tarball, packed.tarball), tarball)
+    const { leftOut, bundled, warnings, files } = packed
+    if (values.json) printJson({ packed: true, tarball, bytes: packed.tarball.length, files: [...files.keys()], leftOut, bundled, warnings, ...extensionJson(packed.extension) })
+    else process.stdout.write([
+      ...extensionLines(packed.extension), line('holds', `${files.size} files, packed ${sizeInWords(packed.tarball.length)}${bundled ? ', the main module bundled' : ''}`),
+      ...(leftOut.length === 0 ? [] : [line('without', leftOut.join(', '))]), ...warnings.map((text) => line('warning', text)), line('written', tarball), '',
+    ].join('\n'))
+    return 0
   },
 }
 

@@ -32,7 +32,7 @@ export function extensionLines({ id, version, manifest, digests, signer, integri
   ]
 }
 
-const line = (label: string, text: string): string => `  ${label.padEnd(8)} ${visibleText(text)}`
+export const line = (label: string, text: string): string => `  ${label.padEnd(8)} ${visibleText(text)}`
 
 /** The same for programs. */
 export function planJson({ layer, source, extension, signedBy, before, capabilities, definitions, warnings, verdict }: InstallPlan): object {

@@ -1,12 +1,13 @@
+import type { Loader } from '@bulkhead/contract'
 import { createLoader, inspectPackage } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
 import { workspaceFolder } from './workspace-folder.ts'
-import { answering, printJson } from './answer.ts'
+import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
-import { extensionJson, extensionLines } from './plan-text.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, type HostValues } from './host-options.ts'
+import { extensionJson, extensionLines, line } from './plan-text.ts'
 import { sizeInWords } from './progress.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
@@ -24,18 +25,16 @@ Exit code: 0 when all of it is what it should be, 1 when something is not, 2 for
     if (more.length > 0) throw new UsageError('Name one folder or tarball after "verify", or nothing.')
     // What is remembered of earlier starts is what is being verified.
     const { cache: _, ...options } = loaderOptions(homeFolder(values.home))
-    return answering(values.json, async () => {
-      if (path === undefined) return verifyInstalled(values, createLoader(options))
-      // Here a bare word can only be a path.
-      const { extension, warnings, files, bytes } = await inspectPackage(/^[./]/.test(path) ? path : `./${path}`, process.cwd(), options)
-      if (values.json) printJson({ verified: true, ...extensionJson(extension), files, bytes, warnings })
-      else process.stdout.write([...extensionLines(extension), `  holds    ${files} files, ${sizeInWords(bytes)}`, ...warnings.map((text) => `  warning  ${text}`), ''].join('\n'))
-      return 0
-    })
+    if (path === undefined) return verifyInstalled(values, createLoader(options))
+    // Here a bare word can only be a path.
+    const { extension, warnings, files, bytes } = await inspectPackage(/^[./]/.test(path) ? path : `./${path}`, process.cwd(), options)
+    if (values.json) printJson({ verified: true, ...extensionJson(extension), files, bytes, warnings })
+    else process.stdout.write([...extensionLines(extension), line('holds', `${files} files, ${sizeInWords(bytes)}`), ...warnings.map((text) => line('warning', text)), ''].join('\n'))
+    return 0
   },
 }
 
-async function verifyInstalled(values: { readonly 'workspace'?: string | undefined; readonly 'trust-project'?: boolean | undefined; readonly 'json'?: boolean | undefined }, loader: ReturnType<typeof createLoader>): Promise<number> {
+async function verifyInstalled(values: HostValues & { readonly json?: boolean | undefined }, loader: Loader): Promise<number> {
   const { extensions, diagnostics, trustRoot } = await loader.load({
     workspace: workspaceFolder(values.workspace), trust: values['trust-project'] ? 'once' : 'declined',
   })
