@@ -48,7 +48,7 @@ describe('bulkhead trust', () => {
     writeFileSync(join(home(), 'trust.jsonl'), 'what?\n', { flag: 'a' })
     const { stdout, stderr } = await inside(['trust', '--list'], folder)
     expect(stdout).toMatch(new RegExp(`declined +\\S+ +- +${folder}`))
-    expect(stderr).toContain('TrustEntryInvalid: Line 4')
+    expect(stderr).toMatch(/TrustEntryInvalid \(trust\)\n {2}Line 4 /)
   })
 
   it.each([['--once', '--decline'], ['a', 'b'], ['--trust-project']])('refuses what makes no sense: %s %s', async (...args) => {

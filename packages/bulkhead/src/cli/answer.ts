@@ -11,7 +11,7 @@ export const printJson = (value: unknown): void => void process.stdout.write(jso
  * Runs a command's work; what is refused is told to whoever asked, with what cures it, and the exit code is 1. Rejects for wrong
  * usage only.
  */
-export async function answering(json: boolean | undefined, work: () => Promise<number>): Promise<number> {
+export async function answering(json: boolean, work: () => Promise<number>): Promise<number> {
   try {
     return await work()
   } catch (error) {

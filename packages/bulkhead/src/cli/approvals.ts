@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { BulkheadError, meantNames } from '@bulkhead/contract'
 import { openApprovals, type Approval, type ApprovalBook, type ApprovalFilter } from '@bulkhead/host'
 import { accountName } from '../account-name.ts'
-import { answering, printJson } from './answer.ts'
+import { printJson } from './answer.ts'
 import { approvalDetails, approvalTable } from './approval-words.ts'
 import type { Command } from './command.ts'
 import { HOME_OPTIONS, readOptions, refuseForeignOptions } from './host-options.ts'
@@ -46,12 +46,12 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
     if (all && project !== undefined && act === 'list') throw new UsageError('--all and --project contradict each other.')
     const where = async (): Promise<ApprovalFilter> => all && project === undefined ? { everywhere: true } : { workspace: await folder(project) }
     const inBook = (use: (book: ApprovalBook) => Promise<readonly Approval[]>, print: (found: readonly Approval[]) => string) =>
-      answering(json, () => withStore(home, 'approval', async (store) => {
+      withStore(home, 'approval', async (store) => {
         const found = await use(openApprovals(store))
         if (json) printJson(found)
         else process.stdout.write(print(found))
         return 0
-      }))
+      })
     switch (act) {
       case 'list':
         if (ids.length > 0) throw new UsageError(`"${ids.join(' ')}" is too much.`)

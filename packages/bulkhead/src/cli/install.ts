@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs'
 import { BulkheadError } from '@bulkhead/contract'
-import { answering, printJson } from './answer.ts'
+import { accountName } from '../account-name.ts'
+import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { agree, requireAccepted } from './consent.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal } from './host-options.ts'
-import { acceptor, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
+import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { planJson, planText } from './plan-text.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -27,24 +28,22 @@ Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refus
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
     const [spec, ...more] = positionals
     if (spec === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or package after "install".')
-    return answering(values.json, async () => {
-      const { installer, progress } = await openInstaller(values)
-      const plan = await installer.plan(spec).finally(() => progress.end()).catch((error: unknown) => { throw withFolder(error, spec) })
-      const { id, version } = plan.extension
-      // The question goes where the answer does not.
-      if (!values.json) process.stderr.write(planText(plan))
-      if (values['dry-run']) {
-        if (values.json) printJson({ installed: false, ...planJson(plan) })
-        return plan.verdict.kind === 'refused' ? 1 : 0
-      }
-      // Whoever names one package wants no other, also where nobody would have to be asked about it.
-      if (values.accept !== undefined) requireAccepted(plan.extension, values.accept)
-      await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
-      const entry = await installer.install(plan, acceptor())
-      if (values.json) printJson({ installed: true, ...planJson(plan), accepted: entry.accepted })
-      else process.stdout.write(plan.verdict.kind === 'unchanged' ? `${id} ${version} is installed as it was.\n` : `Installed ${id} ${version} in the ${plan.layer} layer.\n`)
-      return 0
-    })
+    const { installer, progress } = await openInstaller(values)
+    const plan = await installer.plan(spec).finally(() => progress.end()).catch((error: unknown) => { throw withFolder(error, spec) })
+    const { id, version } = plan.extension
+    // The question goes where the answer does not.
+    if (!values.json) process.stderr.write(planText(plan))
+    if (values['dry-run']) {
+      if (values.json) printJson({ installed: false, ...planJson(plan) })
+      return plan.verdict.kind === 'refused' ? 1 : 0
+    }
+    // Whoever names one package wants no other, also where nobody would have to be asked about it.
+    if (values.accept !== undefined) requireAccepted(plan.extension, values.accept)
+    await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
+    const entry = await installer.install(plan, accountName())
+    if (values.json) printJson({ installed: true, ...planJson(plan), accepted: entry.accepted })
+    else process.stdout.write(plan.verdict.kind === 'unchanged' ? `${id} ${version} is installed as it was.\n` : `Installed ${id} ${version} in the ${plan.layer} layer.\n`)
+    return 0
   },
 }
 

@@ -1,10 +1,9 @@
-import { userInfo } from 'node:os'
 import { BulkheadError } from '@bulkhead/contract'
 import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
 import { decideTrust } from '../project-trust.ts'
-import { terminal } from './host-options.ts'
+import { terminal, type HostValues } from './host-options.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { workspaceFolder } from './workspace-folder.ts'
 
@@ -17,12 +16,9 @@ export const INSTALLER_DETAILS = `  --project         the layer of the project, 
   --registry URL    where packages are fetched (default: BULKHEAD_REGISTRY, else npm_config_registry);
                     BULKHEAD_REGISTRY_TOKEN is sent there when it is set`
 
-export interface InstallerValues {
-  readonly 'workspace'?: string | undefined
-  readonly 'home'?: string | undefined
-  readonly 'trust-project'?: boolean | undefined
-  readonly 'project'?: boolean | undefined
-  readonly 'registry'?: string | undefined
+export interface InstallerValues extends HostValues {
+  readonly project?: boolean | undefined
+  readonly registry?: string | undefined
 }
 
 /** Installing into a project reads what is there, so it must be trusted as for anything else. */
@@ -47,14 +43,4 @@ function registryOf(given: string | undefined, progress: Progress): RegistryOpti
   const { BULKHEAD_REGISTRY, npm_config_registry, BULKHEAD_REGISTRY_TOKEN: token } = process.env
   const url = given ?? (BULKHEAD_REGISTRY || npm_config_registry)
   return url === undefined ? undefined : { url, onProgress: progress.report, ...(token && { token }) }
-}
-
-/** Who agrees, as the lock says it. */
-export function acceptor(): string {
-  try {
-    return userInfo().username || 'unknown'
-  } catch {
-    // A user without an entry, as in many containers.
-    return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
 }

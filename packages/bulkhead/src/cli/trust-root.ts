@@ -4,7 +4,7 @@ import { BulkheadError, makeFolder, messageOf, type Json } from '@bulkhead/contr
 import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../loader-options.ts'
-import { answering, printJson } from './answer.ts'
+import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
 import { replaceFile } from './replace-file.ts'
@@ -32,23 +32,21 @@ The root is kept in ${TRUST_ROOT_FILE} of the global layer. Without one, the roo
     if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) throw new UsageError('--mirror and --tuf-root go with --refresh.')
     const home = homeFolder(values.home)
     const path = join(home, TRUST_ROOT_FILE)
-    return answering(values.json, async () => {
-      if (values.refresh) {
-        const { mirror, 'tuf-root': initialRoot } = values
-        replace(path, await refreshTrustRoot({
-          cacheFolder: join(home, 'tuf'), ...(mirror !== undefined && { mirror }), ...(initialRoot !== undefined && { initialRoot: resolve(initialRoot) }),
-        }))
-      } else if (values.use !== undefined) {
-        replace(path, await parseTrustRoot(read(values.use)))
-      } else if (values.reset) {
-        change(path, () => rmSync(path, { force: true }))
-      }
-      const { trustRootSource: { source, date } = PUBLIC_GOOD_ROOT } = loaderOptions(home)
-      const ageDays = ageInDays({ source, date, json: null })
-      if (values.json) printJson({ source, date, ageDays })
-      else process.stdout.write(`${source}${date === null ? '' : `, of ${date}, ${ageDays} days old`}\n`)
-      return 0
-    })
+    if (values.refresh) {
+      const { mirror, 'tuf-root': initialRoot } = values
+      replace(path, await refreshTrustRoot({
+        cacheFolder: join(home, 'tuf'), ...(mirror !== undefined && { mirror }), ...(initialRoot !== undefined && { initialRoot: resolve(initialRoot) }),
+      }))
+    } else if (values.use !== undefined) {
+      replace(path, await parseTrustRoot(read(values.use)))
+    } else if (values.reset) {
+      change(path, () => rmSync(path, { force: true }))
+    }
+    const { trustRootSource: { source, date } = PUBLIC_GOOD_ROOT } = loaderOptions(home)
+    const ageDays = ageInDays({ source, date, json: null })
+    if (values.json) printJson({ source, date, ageDays })
+    else process.stdout.write(`${source}${date === null ? '' : `, of ${date}, ${ageDays} days old`}\n`)
+    return 0
   },
 }
 

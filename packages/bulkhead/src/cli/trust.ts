@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { visibleText, type Diagnostic, type Loader, type TrustDecision, type TrustRecord } from '@bulkhead/contract'
+import { visibleText, type Loader, type TrustDecision, type TrustRecord } from '@bulkhead/contract'
 import { createLoader } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
 import { jsonText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
+import { diagnosticText } from './diagnostic-text.ts'
 import { HOME_OPTIONS, readOptions } from './host-options.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
@@ -53,7 +54,7 @@ async function list(loader: Loader, json: boolean): Promise<number> {
     ['DECISION', 'SINCE', 'CONTENT', 'PROJECT'],
     records.map(({ decision, decidedAt, digest, path }) => [decision, decidedAt, digest?.slice(0, 12) ?? '-', path]),
   ))
-  for (const diagnostic of diagnostics) process.stderr.write(complaint(diagnostic))
+  for (const diagnostic of diagnostics) process.stderr.write(diagnosticText(diagnostic, process.stderr))
   return 0
 }
 
@@ -70,10 +71,3 @@ function sentence({ decision, path, digest }: TrustRecord): string {
       return `${project} is as if nothing had been said of it.`
   }
 }
-
-const complaint = ({ severity, code, location, message, cure }: Diagnostic): string => [
-  `${styleText(severity === 'error' ? 'red' : 'yellow', severity)} ${code}: ${visibleText(message)}`,
-  `  where: ${visibleText(location)}`,
-  `  cure:  ${visibleText(cure)}`,
-  '',
-].join('\n')

@@ -1,4 +1,4 @@
-import { answering, printJson } from './answer.ts'
+import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { openInstaller } from './installer-options.ts'
@@ -14,12 +14,10 @@ ${COMMON_DETAILS}`,
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, project: { type: 'boolean' } })
     const [id, ...more] = positionals
     if (id === undefined || more.length > 0) throw new UsageError('Name one extension after "uninstall".')
-    return answering(values.json, async () => {
-      const { installer } = await openInstaller(values)
-      const { version, source } = await installer.uninstall(id)
-      if (values.json) printJson({ uninstalled: true, id, version, source })
-      else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? ' Its folder is yours and was left where it is.' : ''}\n`)
-      return 0
-    })
+    const { installer } = await openInstaller(values)
+    const { version, source } = await installer.uninstall(id)
+    if (values.json) printJson({ uninstalled: true, id, version, source })
+    else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? ' Its folder is yours and was left where it is.' : ''}\n`)
+    return 0
   },
 }

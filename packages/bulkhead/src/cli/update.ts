@@ -1,10 +1,11 @@
 import { BulkheadError, meantNames } from '@bulkhead/contract'
-import { answering, faultJson, faultText, printJson } from './answer.ts'
+import { accountName } from '../account-name.ts'
+import { faultJson, faultText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { agree } from './consent.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal } from './host-options.ts'
 import { CONSENT_DETAILS, CONSENT_OPTIONS } from './install.ts'
-import { acceptor, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
+import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { newerVersions } from './outdated.ts'
 import { planJson, planText } from './plan-text.ts'
 
@@ -20,36 +21,34 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
-    return answering(values.json, async () => {
-      const { installer, progress } = await openInstaller(values)
-      const accepted = installer.accepted()
-      const missing = positionals.find((id) => !accepted.has(id))
-      if (missing !== undefined) throw new BulkheadError('ExtensionNotFound', `"${missing}" is not installed.${meantNames(missing, accepted.keys())}`)
-      const wanted = [...accepted].filter(([id]) => positionals.length === 0 || positionals.includes(id))
-      const results: object[] = []
-      let refused = 0
-      for (const newer of await newerVersions(installer, wanted)) {
-        try {
-          const plan = await installer.plan(newer.spec).finally(() => progress.end())
-          if (!values.json) process.stderr.write(planText(plan))
-          if (!values['dry-run']) {
-            await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
-            await installer.install(plan, acceptor())
-            if (!values.json) process.stdout.write(`Updated ${newer.id} from ${newer.current} to ${newer.latest}.\n`)
-          }
-          if (values['dry-run'] && plan.verdict.kind === 'refused') refused++
-          results.push({ updated: !values['dry-run'], from: newer.current, ...planJson(plan) })
-        } catch (error) {
-          // One that is refused does not keep the others.
-          const fault = BulkheadError.from(error)
-          refused++
-          results.push({ updated: false, id: newer.id, from: newer.current, version: newer.latest, error: faultJson(fault) })
-          if (!values.json) process.stderr.write(faultText(fault))
+    const { installer, progress } = await openInstaller(values)
+    const accepted = installer.accepted()
+    const missing = positionals.find((id) => !accepted.has(id))
+    if (missing !== undefined) throw new BulkheadError('ExtensionNotFound', `"${missing}" is not installed.${meantNames(missing, accepted.keys())}`)
+    const wanted = [...accepted].filter(([id]) => positionals.length === 0 || positionals.includes(id))
+    const results: object[] = []
+    let refused = 0
+    for (const newer of await newerVersions(installer, wanted)) {
+      try {
+        const plan = await installer.plan(newer.spec).finally(() => progress.end())
+        if (!values.json) process.stderr.write(planText(plan))
+        if (!values['dry-run']) {
+          await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
+          await installer.install(plan, accountName())
+          if (!values.json) process.stdout.write(`Updated ${newer.id} from ${newer.current} to ${newer.latest}.\n`)
         }
+        if (values['dry-run'] && plan.verdict.kind === 'refused') refused++
+        results.push({ updated: !values['dry-run'], from: newer.current, ...planJson(plan) })
+      } catch (error) {
+        // One that is refused does not keep the others.
+        const fault = BulkheadError.from(error)
+        refused++
+        results.push({ updated: false, id: newer.id, from: newer.current, version: newer.latest, error: faultJson(fault) })
+        if (!values.json) process.stderr.write(faultText(fault))
       }
-      if (values.json) printJson({ updates: results })
-      else if (results.length === 0) process.stdout.write('Everything that came from a registry is up to date.\n')
-      return refused > 0 ? 1 : 0
-    })
+    }
+    if (values.json) printJson({ updates: results })
+    else if (results.length === 0) process.stdout.write('Everything that came from a registry is up to date.\n')
+    return refused > 0 ? 1 : 0
   },
 }
