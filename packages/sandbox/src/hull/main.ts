@@ -2,6 +2,7 @@
 // stays awake while that may spin, and ends the process when the worker, its limits or the host are gone.
 import { read, readSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { errorReport } from '../wire/error-report.ts'
 import type { HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
 import type { WorkerStart } from '../wire/worker-start.ts'
 import { watchUsage } from './usage.ts'
@@ -43,14 +44,7 @@ const reportAndDie = (what: HullReport): void => {
 }
 
 worker.once('message', () => report({ type: 'ready' }))
-worker.on('error', (error: unknown) => {
-  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-  reportAndDie({
-    type: 'error',
-    ...(typeof code === 'string' && { code }),
-    ...(typeof message === 'string' && { message: message.slice(0, 2_000) }),
-  })
-})
+worker.on('error', (error: unknown) => reportAndDie(errorReport(error)))
 worker.on('exit', (code) => reportAndDie({ type: 'exit', code }))
 
 let received = ''

@@ -1,7 +1,6 @@
-import type { BrokerMethod, ErrorCode, Json } from '@bulkhead/contract'
-import { BROKER_METHODS } from '@bulkhead/contract'
-import { CodedError } from '../wire/remote-error.ts'
-import type { BrokerMethods } from './broker/broker.ts'
+import type { BrokerMethod, Json } from '@bulkhead/contract'
+import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
+import { told, type BrokerMethods } from './broker/broker.ts'
 
 /** Held for a compartment at once, in characters. One that waits for some of its answers never comes near. */
 const MOST_CHARS = 128 * 1024 * 1024
@@ -37,10 +36,5 @@ function charsIn(value: Json): number {
   return chars
 }
 
-/** As the broker tells it: without a trace of the host. */
-function busy(): CodedError {
-  const why = `The compartment waits for answers to requests of ${MOST_CHARS} characters. Wait for some of them.`
-  const told = new CodedError('ResourceBusy' satisfies ErrorCode, why)
-  delete told.stack
-  return told
-}
+const busy = (): Error =>
+  told(new BulkheadError('ResourceBusy', `The compartment waits for answers to requests of ${MOST_CHARS} characters. Wait for some of them.`))

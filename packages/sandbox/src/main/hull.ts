@@ -1,7 +1,7 @@
 import type { ResourceLimits } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { HullReport } from '../wire/hull-protocol.ts'
+import type { EndReport } from '../wire/hull-protocol.ts'
 import type { Transport } from '../wire/transport.ts'
 import type { CompartmentTerms } from '../wire/worker-start.ts'
 
@@ -75,7 +75,7 @@ export function termsOf(limits: CompartmentLimits): CompartmentTerms {
 
 /** What the end of a thread, or of what it may use, means. */
 export function exitOf(
-  report: Exclude<HullReport, { readonly type: 'ready' }>,
+  report: EndReport,
   { heapMb, memoryMb, cpuMs }: Pick<CompartmentLimits, 'heapMb' | 'memoryMb' | 'cpuMs'>,
 ): HullExit {
   switch (report.type) {

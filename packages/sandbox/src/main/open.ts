@@ -18,7 +18,7 @@ export type OpenRequest = CompartmentRequest & { readonly signal: AbortSignal }
 
 /** From a request to a running session. Rejects with the reason and leaves nothing behind. */
 export async function openCompartment(
-  request: OpenRequest, workspace: string, pools: Pools, options?: BrokerOptions,
+  request: OpenRequest, workspace: string, pools: Pools, options: BrokerOptions,
 ): Promise<RestingSession> {
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace, options)

@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
+import type { EndReport, HullAssignment, HullHandover, HullReport, HullStart } from '../wire/hull-protocol.ts'
 import { socketTransport } from '../wire/socket-transport.ts'
 import type { CompiledScript } from '../wire/worker-start.ts'
 import { inheritableDescriptors, isInheritable } from './broker/shell/inheritable-descriptors.ts'
@@ -167,8 +167,6 @@ function streamsOf(child: ChildProcess): HullStreams {
   child.once('error', () => undefined)
   throw noRoom('No process could be started for the compartment', 'the host has no descriptors left')
 }
-
-type EndReport = Exclude<HullReport, { readonly type: 'ready' }>
 
 interface LastWords {
   readonly report: EndReport | undefined

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
+import { errorReport } from '../wire/error-report.ts'
 import { portTransport } from '../wire/port-transport.ts'
 import type { CompartmentTask, WorkerStart } from '../wire/worker-start.ts'
 import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
@@ -69,15 +70,7 @@ class ThreadHull implements EmptyHull {
     pool.on('error', () => undefined)
     thread!.once('message', () => ready.resolve(true))
     thread!.on('error', (error: unknown) => {
-      const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-      failure = exitOf(
-        {
-          type: 'error',
-          ...(typeof code === 'string' && { code }),
-          ...(typeof message === 'string' && { message: message.slice(0, 2_000) }),
-        },
-        this.#limits,
-      )
+      failure = exitOf(errorReport(error), this.#limits)
     })
     thread!.once('exit', (code) => {
       this.#gone = true

@@ -19,9 +19,11 @@ export interface HullHandover {
 /** The second and last line: what the extension may use that has it from now on. Whose it is does not matter to a hull. */
 export type HullAssignment = Pick<CompartmentLimits, 'memoryMb' | 'cpuMs'>
 
-/** What a hull writes to its host, one line each. Of those that say why it ends the first is the cause, others follow from it. */
-export type HullReport =
-  | { readonly type: 'ready' }
+/** What a hull writes to its host, one line each. */
+export type HullReport = { readonly type: 'ready' } | EndReport
+
+/** Why it ends. The first is the cause, others follow from it. */
+export type EndReport =
   | { readonly type: 'memory'; readonly usedMb: number }
   | { readonly type: 'cpu'; readonly usedMs: number }
   | { readonly type: 'error'; readonly code?: string; readonly message?: string }

@@ -37,11 +37,6 @@ describe('the command of a hull', () => {
     expect(commandOf({ rlimits })).toEqual({ file: '/bin/prlimit', args: [...LIMITS, '/opt/bin/node', '--eval', '0'] })
   })
 
-  it('has room for as many threads as it shall have', () => {
-    const { args } = hullCommand('/opt/bin/node', [], { ...none, rlimits }, { memoryMb: 100, threads: 3 })
-    expect(args[0]).toBe(`--data=${(300 + 3 * 200 + 100 + 64) * MB}`)
-  })
-
   it('never asks for a limit above one the host has', () => {
     const { args } = commandOf({ rlimits: { ...rlimits, hard: new Map([['nofile', 100], ['data', 5000 * MB]]) } })
     expect(args.slice(0, 2)).toEqual([LIMITS[0], '--nofile=100'])

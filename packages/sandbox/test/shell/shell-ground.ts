@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import type { BrokerMethod, CompartmentTool, Grant, Json, Shell, ShellRequirement } from '@bulkhead/contract'
 import { NO_GRANT } from '@bulkhead/contract'
 import { shellAccess } from '../../src/extension/shell-access.ts'
-import type { OpenCall } from '../../src/main/broker/capability.ts'
+import type { CapabilityUnit, OpenCall } from '../../src/main/broker/capability.ts'
 import type { BoundedShellResult } from '../../src/main/broker/shell/run.ts'
-import type { ShellCapability, ShellOptions } from '../../src/main/broker/shell/shell.ts'
+import type { ShellOptions } from '../../src/main/broker/shell/shell.ts'
 import { shellCapability } from '../../src/main/broker/shell/shell.ts'
 
 const ANY = { wildcard: true } as const
@@ -20,7 +20,7 @@ export const any = (cmd: string, upTo = 3): ShellRequirement[] =>
 export interface OpenedShell {
   /** As a tool has it. */
   readonly shell: { run(...args: Parameters<Shell['run']>): Promise<BoundedShellResult> } & Pick<Shell, 'pipe'>
-  readonly capability: ShellCapability
+  readonly capability: CapabilityUnit
   readonly updates: Json[]
   /** Cancels the call. */
   cancel(reason: unknown): void
@@ -31,7 +31,7 @@ export class ShellGround {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-shell-')))
   readonly workspace = join(this.root, 'workspace')
   readonly bin = join(this.root, 'bin')
-  readonly #opened: ShellCapability[] = []
+  readonly #opened: CapabilityUnit[] = []
   readonly #lifelines: Lifelines[] = []
 
   constructor() {

@@ -165,7 +165,7 @@ export class Broker {
 }
 
 /** What a compartment is told of a failure: the sentence and the code, never causes or traces of the host. */
-function told(error: unknown): CodedError {
+export function told(error: unknown): CodedError {
   const { code, message, data } = BulkheadError.is(error)
     ? error
     : new BulkheadError('InternalError', 'The broker failed while answering.')

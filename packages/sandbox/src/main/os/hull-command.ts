@@ -17,7 +17,7 @@ export interface RlimitMeans {
   readonly path: string
   /** What RLIMIT_DATA counts of Node before it does anything: mostly room for code and stacks that is never touched. */
   readonly idleDataBytes: number
-  /** And what it counts for each thread beside the first. */
+  /** And what it counts for the thread of its compartment. */
   readonly threadDataBytes: number
   /** Limits the host itself has; only root could go beyond them. */
   readonly hard: ReadonlyMap<string, number>
@@ -41,8 +41,6 @@ export interface SeccompMeans {
 export interface HullSize {
   /** Resident memory of the whole hull. */
   readonly memoryMb: number
-  /** Beside the main thread; one unless it says. */
-  readonly threads?: number
 }
 
 export interface HullCommand {
@@ -83,9 +81,9 @@ export function hullCommand(
  * Not the address space: a wasm memory reserves 10 GB of it and uses none. Not the number of processes: it counts all of
  * the host's user, and root is exempt.
  */
-function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memoryMb, threads = 1 }: HullSize): string[] {
+function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memoryMb }: HullSize): string[] {
   const wanted = new Map([
-    ['data', idleDataBytes + threads * threadDataBytes + Math.ceil((memoryMb + LATER_MB) * MB)],
+    ['data', idleDataBytes + threadDataBytes + Math.ceil((memoryMb + LATER_MB) * MB)],
     ['nofile', OPEN_FILES],
     ['fsize', 0],
     ['core', 0],

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
+import { startMasked } from '../broker/shell/inheritable-descriptors.ts'
 import type { HullSize, OsLayers } from './hull-command.ts'
 import { hullCommand, SECCOMP_FD } from './hull-command.ts'
 
@@ -17,22 +17,13 @@ export function spawnHull(
   masked: readonly number[] = [],
 ): ChildProcess {
   const { file, args: commandArgs, filter } = hullCommand(node, args, layers, size)
-  const nothing = masked.length > 0 ? openSync('/dev/null', 'r') : undefined
-  try {
-    const stdio: ('pipe' | 'ignore' | number)[] = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe']
-    if (filter !== undefined) stdio.push('pipe')
-    const highest = Math.max(0, ...masked)
-    // To ignore a descriptor leaves it open in the child; only another in its place takes it away.
-    for (let at = stdio.length; at <= highest; at++) stdio.push(masked.includes(at) ? nothing! : 'ignore')
-    // Leads a session and a process group: out of reach for the host's terminal, and killed as a whole.
-    const child = spawn(file, commandArgs, { cwd: '/', env: {}, detached: true, stdio })
-    // Whoever kills the first process alone, before `bwrap` has tied the others to it, would leave them with our pipes.
-    child.once('exit', () => killGroup(child))
-    if (filter !== undefined) hand(filter, child)
-    return child
-  } finally {
-    if (nothing !== undefined) closeSync(nothing)
-  }
+  const pipes = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : ['pipe' as const])] as const
+  // Leads a session and a process group: out of reach for the host's terminal, and killed as a whole.
+  const child = startMasked(pipes, masked, (stdio) => spawn(file, commandArgs, { cwd: '/', env: {}, detached: true, stdio }))
+  // Whoever kills the first process alone, before `bwrap` has tied the others to it, would leave them with our pipes.
+  child.once('exit', () => killGroup(child))
+  if (filter !== undefined) hand(filter, child)
+  return child
 }
 
 /** Ends all of it at once, whatever stands between the host and Node. Idempotent. */

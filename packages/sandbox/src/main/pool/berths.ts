@@ -1,11 +1,11 @@
 /** A bound on how many there are at once. Who comes when none is free waits in line, and gets one in that order. */
 export class Berths {
-  readonly most: number
+  readonly #most: number
   readonly #line = new Set<() => void>()
   #taken = 0
 
   constructor(most: number) {
-    this.most = most
+    this.#most = most
   }
 
   get taken(): number {
@@ -19,7 +19,7 @@ export class Berths {
   /** Resolves with what gives it back, once. Rejects with the reason of the signal, and has left the line then. */
   take(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason as Error)
-    if (this.#taken < this.most) {
+    if (this.#taken < this.#most) {
       this.#taken++
       return Promise.resolve(this.#berth())
     }

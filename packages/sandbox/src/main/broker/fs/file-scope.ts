@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open } from 'node:fs/promises'
-import type { GlobMatch } from '@bulkhead/contract'
+import type { GlobMatch, Grant } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Disk, Found } from './disk.ts'
 import { systemDisk } from './disk.ts'
@@ -19,9 +19,9 @@ import type { Reach } from './scope-patterns.ts'
 
 export interface FileScopeOptions {
   /** Folders whose links are followed because whoever runs the host chose them. Default: the workspace. */
-  readonly roots?: readonly string[]
+  readonly roots?: readonly string[] | undefined
   /** Folders of the host's own, which no pattern covers unless it begins in them. Default: none. */
-  readonly kept?: readonly string[]
+  readonly kept?: readonly string[] | undefined
   readonly platform?: NodeJS.Platform
   readonly disk?: Disk
   readonly holding?: Holding
@@ -164,3 +164,8 @@ export class FileScope {
     })
   }
 }
+
+/** `kept`: folders of the host's own. */
+export const scopeOf = (
+  { fs: { read, write, roots } }: Grant, power: 'fs.read' | 'fs.write', workspace: string, kept: readonly string[] | undefined,
+): FileScope => new FileScope(power, power === 'fs.read' ? read : write, workspace, { kept, roots })

@@ -4,7 +4,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { CapabilityUnit, OpenCall } from '../capability.ts'
 import { textArgument } from '../capability.ts'
 import { editFile } from './edit/edit-file.ts'
-import { FileScope } from './file-scope.ts'
+import { FileScope, scopeOf } from './file-scope.ts'
 import type { GlobLimits } from './glob.ts'
 import { GLOB_LIMITS, globFiles, readGlobRequest } from './glob.ts'
 import { listFolder, statFile } from './list-folder.ts'
@@ -33,7 +33,7 @@ export interface FsOptions {
 type Scopes = Readonly<Record<'read' | 'write', FileScope>>
 
 /** Files inside the grant of the tool: regular files and folders, nothing else. */
-export function fsCapability(workspace: string, options: FsOptions = {}): CapabilityUnit {
+export function fsCapability(workspace: string, options: FsOptions): CapabilityUnit {
   const globLimits = { ...GLOB_LIMITS, ...options.globLimits }
   // Before any tool could have written there.
   void findRipgrep().catch(() => undefined)
@@ -44,10 +44,9 @@ export function fsCapability(workspace: string, options: FsOptions = {}): Capabi
   const scopesOf = ({ tool: { grant } }: OpenCall): Scopes => {
     const known = compiled.get(grant)
     if (known !== undefined) return known
-    const { read, write, roots } = grant.fs
-    const scope = (power: 'fs.read' | 'fs.write', patterns: readonly string[]): FileScope =>
-      new FileScope(power, patterns, workspace, { kept: options.kept ?? [], ...(roots !== undefined && { roots }) })
-    const scopes = { read: scope('fs.read', read), write: scope('fs.write', write) }
+    const scopes = {
+      read: scopeOf(grant, 'fs.read', workspace, options.kept), write: scopeOf(grant, 'fs.write', workspace, options.kept),
+    }
     compiled.set(grant, scopes)
     return scopes
   }

@@ -10,21 +10,26 @@ const ALTERNATIVES = 64
  * is literal, brackets and question marks too, because names have them. Throws InputInvalid for what cannot match.
  */
 export function compileGlobPattern(pattern: string): (names: readonly string[]) => GlobMatch {
+  const tests = alternativesOf(pattern).map((names) => compileGlob(names.join('/'), { below: false }))
+  return (names) => {
+    const matches = tests.map((test) => test(names))
+    return { covers: matches.some(({ covers }) => covers), leads: matches.some(({ leads }) => leads) }
+  }
+}
+
+/** The names of each path that the braces of a pattern stand for. Throws InputInvalid for what does not stay below its folder. */
+export function alternativesOf(pattern: string): readonly (readonly string[])[] {
   if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0')) {
     throw new BulkheadError('InputInvalid', `The pattern is empty, longer than ${PATTERN_CHARS} characters, or has a NUL in it.`)
   }
-  const tests = expandBraces(pattern).map((alternative) => {
+  return expandBraces(pattern).map((alternative) => {
     const names = alternative.split('/').filter((name, index) => name !== '.' && (name !== '' || index === 0))
     if (names[0] === '' || names.includes('..')) {
       const why = 'must stay below its folder: neither "/" in front nor ".."'
       throw new BulkheadError('InputInvalid', `The pattern "${pattern}" ${why}.`)
     }
-    return compileGlob(names.join('/'), { below: false })
+    return names
   })
-  return (names) => {
-    const matches = tests.map((test) => test(names))
-    return { covers: matches.some(({ covers }) => covers), leads: matches.some(({ leads }) => leads) }
-  }
 }
 
 /** Every text that the braces of a pattern stand for. Braces that do not close, or hold no comma, are literal. */

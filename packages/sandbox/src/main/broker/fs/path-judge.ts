@@ -7,7 +7,7 @@ import type { NameFolding } from './name-folding.ts'
 import { EXACT, foldNames } from './name-folding.ts'
 import type { PresumedFile } from './near-file.ts'
 import type { PathModel } from './path-model.ts'
-import { joinNames } from './path-model.ts'
+import { joinNames, liesIn } from './path-model.ts'
 import type { RealRoot } from './real-roots.ts'
 import { RealRoots } from './real-roots.ts'
 import type { Station } from './resolve.ts'
@@ -192,9 +192,5 @@ const isPath = (given: string): boolean =>
 
 /** How names fold at a path: as in the root it lies in. */
 function foldingAt(roots: readonly RealRoot[], path: string): NameFolding {
-  const within = roots.find(({ real, folding }) => {
-    const [folder, at] = [foldNames(real, folding), foldNames(path, folding)]
-    return at === folder || at.startsWith(joinNames(folder, ''))
-  })
-  return within?.folding ?? EXACT
+  return roots.find(({ real, folding }) => liesIn(foldNames(path, folding), foldNames(real, folding)))?.folding ?? EXACT
 }

@@ -22,6 +22,9 @@ export interface PathModel {
 export const joinNames = (folder: string, ...names: readonly string[]): string =>
   names.length === 0 ? folder : `${folder.endsWith('/') ? folder : `${folder}/`}${names.join('/')}`
 
+/** Whether a path is a folder or lies in it. */
+export const liesIn = (path: string, folder: string): boolean => path === folder || path.startsWith(joinNames(folder, ''))
+
 /** The top of everything is its own parent. */
 export function parentOf(path: string, { split }: PathModel): { readonly folder: string; readonly name: string } {
   const { root, names } = split(path)

@@ -9,7 +9,7 @@ import type { Place } from './path-judge.ts'
 /** Read or written at once; a larger file is read in ranges. */
 export const MAX_BYTES = 8 * 1024 * 1024
 // Not blocking: the open of a pipe that nobody writes to would wait for ever. And no terminal becomes the host's own.
-const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
+export const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 
 export interface Range {
   readonly start?: number

@@ -28,7 +28,6 @@ export interface Station {
 
 export interface Resolution {
   readonly real: string
-  readonly found: Found | undefined
   /** Whether the last name was a link. */
   readonly linked: boolean
 }
@@ -46,7 +45,7 @@ export async function resolvePath(path: string, ground: Ground): Promise<Resolut
   let linked = false
   for (;;) {
     const [name, ...rest] = ahead
-    if (name === undefined) return { real: at, found: await disk.look(at), linked }
+    if (name === undefined) return { real: at, linked }
     ahead = rest
     if (name === '..') {
       at = parentOf(at, paths).folder
@@ -59,11 +58,11 @@ export async function resolvePath(path: string, ground: Ground): Promise<Resolut
     if (found === undefined) {
       // Nothing is above what does not exist.
       if (ahead.includes('..')) throw ground.denied()
-      return { real: joinNames(here, ...ahead), found, linked }
+      return { real: joinNames(here, ...ahead), linked }
     }
     if (found.kind !== 'link') {
       at = joinNames(at, await trueName(at, name, found, ground))
-      if (ahead.length === 0) return { real: at, found, linked }
+      if (ahead.length === 0) return { real: at, linked }
       // Nor above what is no folder.
       if (found.kind !== 'folder' && ahead.includes('..')) throw ground.denied()
       continue

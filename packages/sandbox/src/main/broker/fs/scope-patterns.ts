@@ -3,7 +3,7 @@ import { compileGlob, pathSegments } from '@bulkhead/contract'
 import type { NameFolding } from './name-folding.ts'
 import { EXACT, foldNames } from './name-folding.ts'
 import type { PathModel } from './path-model.ts'
-import { joinNames } from './path-model.ts'
+import { joinNames, liesIn } from './path-model.ts'
 
 /** A pattern of a grant, taken apart where the word of whoever runs the host ends and that of the manifest begins. */
 export interface RootedPattern {
@@ -88,4 +88,3 @@ export class ScopePatterns {
 
 const isInOne = (path: string, folders: readonly string[]): boolean => folders.some((folder) => liesIn(path, folder))
 
-const liesIn = (path: string, folder: string): boolean => path === folder || path.startsWith(joinNames(folder, ''))

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Json, JsonObject } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, untilAborted } from '@bulkhead/contract'
 import type { Agent, Dispatcher } from 'undici'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 import type { Lookup } from './connect.ts'
@@ -45,7 +45,7 @@ export class CallTraffic {
   #bodyCount = 0
   #ended: { readonly reason: BulkheadError; readonly gone: Promise<void> } | undefined
 
-  constructor(hosts: readonly string[], compartment: Compartment, secrets?: CallSecrets) {
+  constructor(hosts: readonly string[], compartment: Compartment, secrets: CallSecrets | undefined) {
     this.#compartment = compartment
     this.#scope = new HostScope(hosts)
     this.#secrets = secrets
@@ -150,12 +150,13 @@ export class CallTraffic {
     const headers = this.#secrets?.inHeaders(request.headers, target) ?? request.headers
     try {
       const agent = await (this.#agent ??= this.#openAgent())
-      return await unlessAborted(signal, agent.request({
+      // undici notices an abort only once it has a connection.
+      return await untilAborted(agent.request({
         origin: url.origin, path: url.pathname + url.search, method, headers: [...headers].flat(), body, signal,
         // Past this number connections are not kept for later: they would add up over many hosts.
         reset: this.#sockets.size >= this.#compartment.limits.requestsPerCall,
         onInfo: fewInterim(host, this.#compartment.limits.interimResponses),
-      }))
+      }), signal)
     } catch (error) {
       throw netFault(error, host)
     }
@@ -217,14 +218,4 @@ function fewInterim(host: string, most: number): () => void {
     if (++count <= most) return
     throw new BulkheadError('ToolExecutionFailed', `The host ${host} sent more than ${most} responses before its answer.`)
   }
-}
-
-/** undici notices an abort only once it has a connection. */
-function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    if (signal.aborted) abort()
-    work.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject)
-  })
 }

@@ -6,7 +6,7 @@ import { callbackify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
 import type { buildConnector } from 'undici'
 import type { HostScope } from './host-scope.ts'
-import { refuseAddress } from './url-judge.ts'
+import { portOf, refuseAddress } from './url-judge.ts'
 
 /** Every address of a name, as texts. */
 export type Lookup = (host: string) => Promise<readonly string[]>
@@ -30,9 +30,9 @@ export interface Dial {
  * the other address comes first.
  */
 export function judgedConnector({ scope, lookup, ca, timeoutMs, sockets }: Dial): buildConnector.connector {
-  return ({ hostname: host, protocol, port: given }, callback) => {
-    const secure = protocol === 'https:'
-    const port = given === '' ? (secure ? 443 : 80) : Number(given)
+  return ({ hostname: host, ...address }, callback) => {
+    const secure = address.protocol === 'https:'
+    const port = portOf(address)
     // A literal address is dialled without a lookup.
     if (isIP(host) !== 0) refuseAddress(host, host, port, scope)
     const options = { host, port, lookup: judgedLookup(port, scope, lookup), autoSelectFamily: true, noDelay: true }

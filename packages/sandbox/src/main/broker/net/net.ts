@@ -22,7 +22,7 @@ export interface NetOptions {
 }
 
 /** Hosts inside the grant of the tool, over http and https. No proxy, cookies or cache: what a tool sends is what is sent. */
-export function netCapability({ lookup = systemLookup, ca, limits: given, secrets }: NetOptions = {}): CapabilityUnit {
+export function netCapability({ lookup = systemLookup, ca, limits: given, secrets }: NetOptions): CapabilityUnit {
   const limits = { ...NET_LIMITS, ...given }
   const calls = new Map<string, { readonly traffic: CallTraffic; readonly forget: () => void }>()
   const leaving = new Set<Promise<void>>()

@@ -47,13 +47,16 @@ export function judgeParsed(parsed: URL, scope: HostScope): Target {
     if (!isName) throw invalid('has a host that is not a name')
     url.hostname = host
   }
-  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+  const port = portOf(url)
   if (!scope.covers(host, port)) {
     throw new Denial(`The host ${place(host, port)} is not one the tool may reach.`, NOT_COVERED, { power: 'net', host })
   }
   if (isIP(host) !== 0) refuseAddress(host, host, port, scope)
   return { url, host, port }
 }
+
+export const portOf = ({ protocol, port }: { readonly protocol: string; readonly port: string }): number =>
+  port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
 
 /** Throws CapabilityDenied for an address of a host that the grant does not admit. Which one a name has stays untold. */
 export function refuseAddress(address: string, host: string, port: number, scope: HostScope): void {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { isAbsent } from '../fs/file-fault.ts'
 
 const CLOSE_ON_EXEC = 0o2000000
@@ -25,5 +25,21 @@ export function isInheritable(descriptor: number): boolean {
   } catch (error) {
     // It is not open, or not any more.
     return !isAbsent(error)
+  }
+}
+
+export type Stdio = readonly ('pipe' | 'ignore' | number)[]
+
+/** Starts a child without these descriptors. To ignore one leaves it open there; only another in its place takes it away. */
+export function startMasked<Child>(stdio: Stdio, masked: readonly number[], start: (stdio: [...Stdio]) => Child): Child {
+  if (masked.length === 0) return start([...stdio])
+  const nothing = openSync('/dev/null', 'r')
+  try {
+    return start(Array.from({ length: Math.max(stdio.length, ...masked.map((at) => at + 1)) }, (_, at) => {
+      const given = stdio[at] ?? 'ignore'
+      return given === 'ignore' && masked.includes(at) ? nothing : given
+    }))
+  } finally {
+    closeSync(nothing)
   }
 }

@@ -10,7 +10,7 @@ const PAUSE_MS = 5
 /**
  * By what the processes of one run are known: the group and session of the first one, a marker in the environment, and
  * who is whose child. A process leaves all of these only by starting a session of its own, with another environment, and
- * losing its parent before anyone looked. Holding that needs a process namespace, which `wrap` can put around a command.
+ * losing its parent before anyone looked. Holding that needs a process namespace, as a wall around the command has one.
  */
 export interface RunTraces {
   readonly leader: ProcessRow

@@ -1,6 +1,7 @@
 import { readlink, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { liesIn } from '../fs/path-model.ts'
 
 const LINKS = 40
 
@@ -18,7 +19,7 @@ export class OffLimits {
     const roots = new Set(this.#roots)
     for (const root of this.#roots) roots.add(await realpath(root).catch(() => root))
     for await (const station of stations(path)) {
-      if ([...roots].some((root) => lies(station, root))) return true
+      if ([...roots].some((root) => liesIn(station, root))) return true
     }
     return false
   }
@@ -29,8 +30,6 @@ function rootOf(pattern: string): string {
   const wild = segments.findIndex((segment) => segment.includes('*'))
   return (wild < 0 ? segments : segments.slice(0, wild)).join('/').replace(/\/+$/, '') || '/'
 }
-
-const lies = (path: string, root: string): boolean => path === root || path.startsWith(root === '/' ? root : `${root}/`)
 
 /** Every name a path leads over, each with the links above it followed. */
 async function* stations(path: string): AsyncGenerator<string> {

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
 import type { BulkheadError, ShellResult } from '@bulkhead/contract'
 import type { RedactingStream } from '../secrets/redacting-stream.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import { BoundedOutput } from './bounded-output.ts'
+import { startMasked, type Stdio } from './inheritable-descriptors.ts'
 import type { Leftovers, RunTraces } from './leftovers.ts'
 import { processesOf, signalProcess } from './leftovers.ts'
 import type { LiveOutput, StreamName } from './live-output.ts'
@@ -197,8 +197,6 @@ export class Run {
   }
 }
 
-type Stdio = ('pipe' | 'ignore' | number)[]
-
 function usualStdio({ input, streams }: RunParts): Stdio {
   const { stdin, stdout = 'kept', stderr = 'kept', extra = [] } = streams ?? {}
   const output = (to: RunStreams['stdout']) => typeof to === 'number' ? to : to === 'nothing' ? 'ignore' : 'pipe'
@@ -209,19 +207,10 @@ function usualStdio({ input, streams }: RunParts): Stdio {
 function start(parts: RunParts): ChildProcess {
   const { argv, cwd, env, masked } = parts
   const [file = '', ...args] = argv
-  const nothing = masked.length > 0 ? openSync('/dev/null', 'r') : undefined
   try {
-    const stdio = usualStdio(parts)
-    const highest = Math.max(2, ...masked)
-    // Ignoring a descriptor leaves it open in the child; only putting another in its place takes it away.
-    for (let descriptor = 3; descriptor <= highest; descriptor++) {
-      if (typeof stdio[descriptor] !== 'number') stdio[descriptor] = masked.includes(descriptor) ? nothing! : 'ignore'
-    }
-    return spawn(file, args, { cwd, env, stdio, detached: true, shell: false })
+    return startMasked(usualStdio(parts), masked, (stdio) => spawn(file, args, { cwd, env, stdio, detached: true, shell: false }))
   } catch (error) {
     throw startFault(error)
-  } finally {
-    if (nothing !== undefined) closeSync(nothing)
   }
 }
 

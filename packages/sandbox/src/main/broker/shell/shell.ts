@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { CompartmentTool, Json, JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Capabilities, OpenCall } from '../capability.ts'
+import type { CapabilityUnit, OpenCall } from '../capability.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import { Executables, proveUnchanged } from './executable.ts'
 import { inheritableDescriptors, isInheritable } from './inheritable-descriptors.ts'
-import type { Argv, Rlimits } from './launcher.ts'
 import { Launcher } from './launcher.ts'
 import { Leftovers } from './leftovers.ts'
 import { LiveOutput, type StreamName } from './live-output.ts'
@@ -48,23 +47,11 @@ export interface ShellOptions {
   readonly drainMs?: number
   /** The shortest time between two updates with output, in ms. */
   readonly updateMs?: number
-  /** Limits that are asked for and cannot be set are an error. → CapabilityUnavailable */
-  readonly rlimits?: Rlimits
-  /** Puts a sandbox of the operating system around an argument vector. */
-  readonly wrap?: (argv: Argv) => Argv
   /** Put in the place of their handles for a command, and taken out of its output. */
   readonly secrets?: SecretsCapability | undefined
   /** Absent: a tool that may run every command finds no more than any other. */
   readonly operator?: OperatorSurroundings | undefined
   readonly platform?: NodeJS.Platform
-}
-
-export interface ShellCapability {
-  readonly capabilities: Capabilities
-  /** Ends what a call has running; to be called when the call is over, however it ended. */
-  endCall(callId: string): void
-  /** Idempotent. Resolves when no process of any run is left, as far as they can be found. Never rejects. */
-  close(): Promise<void>
 }
 
 /** Started, until nothing of it is left. */
@@ -89,8 +76,8 @@ type SpawnParts = Pick<RunParts, 'argv' | 'input' | 'streams'> & {
 }
 
 /** Commands of the grant, by name and argument vector, without a shell. */
-export function shellCapability(options: ShellOptions): ShellCapability {
-  const { workspace, tools, rlimits, wrap, secrets, operator, kept = [], path = SYSTEM_PATH, platform = process.platform } = options
+export function shellCapability(options: ShellOptions): CapabilityUnit {
+  const { workspace, tools, secrets, operator, kept = [], path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
@@ -100,7 +87,7 @@ export function shellCapability(options: ShellOptions): ShellCapability {
   const operators = operator === undefined ? clean : operatorSurroundings(operator, offLimits)
   const surroundingsOf = ({ tool }: OpenCall): Surroundings => runsAnyCommand(tool) ? operators : clean
   const system = new Executables(SYSTEM_PATH, offLimits)
-  const launcher = new Launcher({ executables: system, rlimits, wrap })
+  const launcher = new Launcher(system)
   const wall = new Wall({ workspace, executables: system, home: operator?.env.HOME })
   const leftovers = new Leftovers()
   const compartment = randomUUID()

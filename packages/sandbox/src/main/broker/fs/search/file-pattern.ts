@@ -1,7 +1,5 @@
 import { BulkheadError, matchRow } from '@bulkhead/contract'
-import { expandBraces } from '../glob-pattern.ts'
-
-const PATTERN_CHARS = 1_024
+import { alternativesOf } from '../glob-pattern.ts'
 
 /** A pattern over paths below a folder, ready to be asked often. */
 export interface FilePattern {
@@ -17,20 +15,12 @@ export interface FilePattern {
  * Throws InputInvalid for what can match nothing.
  */
 export function compileFilePattern(pattern: string): FilePattern {
-  if (pattern === '' || pattern.length > PATTERN_CHARS || pattern.includes('\0')) {
-    throw invalid('The pattern is empty, longer than 1024 characters, or has a NUL in it')
-  }
   if (pattern.startsWith('!')) {
-    throw invalid(`The pattern "${pattern}" begins with "!", which leaves nothing out here. Say which files are wanted`)
+    const why = `The pattern "${pattern}" begins with "!", which leaves nothing out here. Say which files are wanted.`
+    throw new BulkheadError('InputInvalid', why)
   }
-  const alternatives = expandBraces(pattern).map((text) => {
-    const parts = text.split('/').filter((part, index) => part !== '.' && (part !== '' || index === 0))
-    if (parts[0] === '' || parts.includes('..')) {
-      throw invalid(`The pattern "${pattern}" must stay below its folder: neither "/" in front nor ".."`)
-    }
-    // What lies below a folder is not the folder.
-    return parts.length > 1 && parts.at(-1) === '**' ? [...parts, '*'] : parts
-  })
+  // What lies below a folder is not the folder.
+  const alternatives = alternativesOf(pattern).map((parts) => parts.length > 1 && parts.at(-1) === '**' ? [...parts, '*'] : parts)
   const tests = alternatives.map((parts) => parts.map(compilePart))
   const [only] = alternatives.length === 1 ? alternatives : []
   const folder = only?.slice(0, Math.min(only.length - 1, only.findIndex(isWild) >>> 0)) ?? []
@@ -89,5 +79,3 @@ function charSet(members: string, negated: boolean): (char: string) => boolean {
   const code = (char: string): number => char.codePointAt(0)!
   return (char) => ranges.some(([low, high]) => code(char) >= code(low) && code(char) <= code(high)) !== negated
 }
-
-const invalid = (what: string): BulkheadError => new BulkheadError('InputInvalid', `${what}.`)

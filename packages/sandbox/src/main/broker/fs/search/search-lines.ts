@@ -1,9 +1,9 @@
-import { constants } from 'node:fs'
 import type { LinesFound } from '@bulkhead/contract'
 import type { FileScope } from '../file-scope.ts'
 import { notRegular } from '../file-fault.ts'
 import type { Place } from '../path-judge.ts'
 import { joinNames } from '../path-model.ts'
+import { READ } from '../read-file.ts'
 import { shownPath } from '../shown-path.ts'
 import { compileFilePattern } from './file-pattern.ts'
 import { FoundCounts } from './found-counts.ts'
@@ -11,8 +11,6 @@ import { FoundLines } from './found-lines.ts'
 import { narrowing } from './narrowing.ts'
 import { runRipgrep } from './ripgrep.ts'
 import type { SearchRequest } from './search-request.ts'
-
-const OPEN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 
 /** Lines of the files of a grant below a folder, or of one file. */
 export async function searchLines(
@@ -24,7 +22,7 @@ export async function searchLines(
 
 /** By a descriptor: what was judged is what is read. */
 function searchFile(scope: FileScope, place: Place, request: SearchRequest, signal: AbortSignal): Promise<LinesFound> {
-  return scope.withFile(place, OPEN, async (handle) => {
+  return scope.withFile(place, READ, async (handle) => {
     if (!(await handle.stat()).isFile()) throw notRegular(place.given)
     const lines = collectorOf(request, () => place.given)
     await runRipgrep({ args: argumentsOf(request), cwd: '/', input: handle.fd, signal, take: (bytes) => lines.add(bytes) })

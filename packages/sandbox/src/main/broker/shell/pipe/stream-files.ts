@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../../capability.ts'
 import { notRegular } from '../../fs/file-fault.ts'
-import { FileScope } from '../../fs/file-scope.ts'
+import { scopeOf, type FileScope } from '../../fs/file-scope.ts'
 import type { PipeRequest, StageTarget } from './pipe-request.ts'
 
 const SAFE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
@@ -71,8 +71,7 @@ export class StreamFiles {
   }
 
   #scope(power: 'fs.read' | 'fs.write'): FileScope {
-    const { read, write, roots } = this.#call.tool.grant.fs
-    return new FileScope(power, power === 'fs.read' ? read : write, this.#workspace, { kept: this.#kept, ...(roots !== undefined && { roots }) })
+    return scopeOf(this.#call.tool.grant, power, this.#workspace, this.#kept)
   }
 
   #fromFolder(path: string): string {
