@@ -23,9 +23,6 @@ import { createTrustLedger } from './trust/trust-ledger.ts'
 import { PackageIndex } from './warm/package-index.ts'
 import { watchLayers } from './watch/watch.ts'
 
-/** So many are read while the schemas of others are being compiled. */
-const AT_ONCE = 32
-
 /** The loader port over folders. Throws ConfigInvalid for options that cannot be used. */
 export function createLoader(options: LoaderOptions): Loader {
   const settings = settle(options)
@@ -107,7 +104,7 @@ async function gather(
 async function addBundled(tally: Tally, settings: Settings, terms: Terms): Promise<void> {
   const index = PackageIndex.open(settings.cache, settings.cacheKey, 'bundled')
   const located = settings.bundled(terms.config.merged).map((bundled, at) => ({ bundled, located: locateBundled(bundled, at) }))
-  await inOrder(located, AT_ONCE, terms.pace, (one) => proveBundled(one.bundled, one.located, terms, index),
+  await inOrder(located, terms.pace, (one) => proveBundled(one.bundled, one.located, terms, index),
     (one, proof) => tally.add(one.located, proof))
   index.save()
 }
@@ -121,7 +118,7 @@ async function addPlace(tally: Tally, { layer, root, discovery }: Place, setting
   // What ships with the host may ask for more, so what was proven of it there counts nowhere else.
   const index = PackageIndex.open(settings.cache, settings.cacheKey, layer === 'bundled' ? `bundled:${root}` : root)
   const remembered = await index.findAll(found, terms.pace)
-  await inOrder(found, AT_ONCE, terms.pace, (located) => proveFolder(located, remembered.get(located.location), terms, index),
+  await inOrder(found, terms.pace, (located) => proveFolder(located, remembered.get(located.location), terms, index),
     (located, proof) => tally.addFolder(located, proof))
   index.save()
 }

@@ -142,7 +142,7 @@ async function prove(written: StageResult<Written>, located: Located, terms: Ter
   if (isDisabled(manifest.id, terms)) return { kind: 'disabled', id: manifest.id, told: { manifest: always(manifest) } }
   const compiled = await nextWhenever(shaped, (value) => compile(value, terms))
   if (!compiled.ok) return { kind: 'refused', id: manifest.id, faults: placed(compiled.faults, manifestAt) }
-  return admit(compiled, terms, (vouched, descriptor) => remember?.(vouched, descriptor, compiled.warnings), configuring)
+  return admit(compiled, terms, remember, configuring)
 }
 
 function shape(written: Written): StageResult<Shaped> {
@@ -161,28 +161,24 @@ function compile(shaped: Shaped, terms: Terms): Eventually<StageResult<Compiled>
 }
 
 /** What the configuration has to say, which may be different every time. */
-function admit(
-  compiled: Passed<Compiled>, terms: Terms,
-  remember?: (vouched: Vouched, descriptor: ExtensionDescriptor) => void, configuring = configured,
-): Eventually<Proof> {
+function admit(compiled: Passed<Compiled>, terms: Terms, remember?: Remember, configuring = configured): Eventually<Proof> {
   const { outline: { id }, told } = compiled.value
   if (isDisabled(id, terms)) return { kind: 'disabled', id, told }
   return whenever(nextWhenever(compiled, (value) => configuring(value, terms)), (settled) => {
     const intact = next(settled, (value) => integrity(value, terms))
-    return whenever(nextWhenever(intact, (value) => signature(value, terms)), (vouched) => conclude(vouched, compiled.value, terms, remember))
+    return whenever(nextWhenever(intact, (value) => signature(value, terms)), (vouched) => conclude(vouched, compiled, terms, remember))
   })
 }
 
 function conclude(
-  vouched: StageResult<Vouched>, { outline, manifestAt }: Compiled, terms: Terms,
-  remember?: (vouched: Vouched, descriptor: ExtensionDescriptor) => void,
+  vouched: StageResult<Vouched>, { value: { outline, manifestAt }, warnings }: Passed<Compiled>, terms: Terms, remember: Remember | undefined,
 ): Proof {
   const { id } = outline
   if (!vouched.ok) return { kind: 'refused', id, faults: placed(vouched.faults, manifestAt) }
   const accepted = next(vouched, (value) => locked(value, terms))
   if (!accepted.ok) return { kind: 'refused', id, faults: accepted.faults }
   const descriptor = describe(accepted.value, terms)
-  remember?.(vouched.value, descriptor)
+  remember?.(vouched.value, descriptor, warnings)
   return { kind: 'proven', descriptor, outline, manifestAt, warnings: placed(accepted.warnings, manifestAt) }
 }
 

@@ -15,6 +15,9 @@ export interface Fault {
   readonly location?: string
 }
 
+/** Beyond this a longer list helps nobody. */
+export const MAX_FAULTS = 20
+
 /** What a stage returns. Contract: a stage never throws for what it is shown. */
 export interface Passed<T> {
   readonly ok: true

@@ -3,6 +3,7 @@ import { sha512 } from '../digest.ts'
 import { readRegularFile, type ReadOptions } from '../files/read-file.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import type { Fault } from '../result.ts'
+import { TOOLS_OFF } from './stand-in.ts'
 
 export interface WrittenConfig {
   readonly value: JsonObject
@@ -11,11 +12,6 @@ export interface WrittenConfig {
   readonly digest: string | null
 }
 
-/**
- * What is known of a file that cannot be read: that its denials are not. Until it can be, no tool is offered at all, which
- * no other layer can undo.
- */
-const UNREADABLE: JsonObject = { toolsEnabled: false }
 const UNTIL_THEN = 'Until it can be read its rules are not known, so tools are switched off.'
 
 /** A configuration file as data. One that is not there says nothing. */
@@ -31,7 +27,7 @@ export function readConfigFile(path: string, options: ReadOptions): WrittenConfi
 export const unreadable = (
   name: string, digest: string | null, path: string, what: string, code: ErrorCode = 'ConfigInvalid',
 ): WrittenConfig => ({
-  value: UNREADABLE,
+  value: TOOLS_OFF,
   digest,
   faults: [{ stage: 'configSchema', code, path, message: `${name} ${what}. ${UNTIL_THEN}` }],
 })

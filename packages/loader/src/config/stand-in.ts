@@ -1,5 +1,11 @@
 import { EXTENSION_ID_PATTERN, isJsonObject, ruleSchema, TOOL_NAME_PATTERN, type Json } from '@bulkhead/contract'
 
+/**
+ * Of what forbids and cannot be read nobody knows how much: until it can be, no tool is offered at all, which no other layer can
+ * undo.
+ */
+export const TOOLS_OFF = { toolsEnabled: false }
+
 /** Parts that may forbid anything: where one cannot be read as a whole, nobody knows what it forbade. */
 const MAY_FORBID_ANYTHING: ReadonlySet<string> = new Set([
   '/rules', '/roles', '/tools', '/extensions', '/policy', '/policy/identities', '/policy/scopes', '/toolsEnabled',

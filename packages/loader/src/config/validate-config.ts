@@ -3,7 +3,7 @@ import {
 } from '@bulkhead/contract'
 import { placeIssues, pointerOf, type PlacedIssue } from '../json/schema-issues.ts'
 import type { Fault } from '../result.ts'
-import { standIn, switchesOff } from './stand-in.ts'
+import { standIn, switchesOff, TOOLS_OFF } from './stand-in.ts'
 
 type Steps = readonly (string | number)[]
 
@@ -21,8 +21,6 @@ const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
 const ROUNDS = 3
 const MAX_FAULTS = 100
 
-/** Of what forbids and cannot be read nobody knows how much: until it can be, no tool is offered at all, which no other layer can undo. */
-const OFF = { toolsEnabled: false }
 
 export interface ValidConfig {
   readonly config: ConfigFile
@@ -40,9 +38,9 @@ export function validateConfig(written: JsonObject): ValidConfig {
     if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS) }
     faults.push(...issues.map((issue) => faultOf(issue, remaining)))
     const parts = new Set(issues.map(({ steps }) => pointerOf(partOf(steps))))
-    remaining = { ...without(remaining, parts, '') as JsonObject, ...([...parts].some(switchesOff) && OFF) }
+    remaining = { ...without(remaining, parts, '') as JsonObject, ...([...parts].some(switchesOff) && TOOLS_OFF) }
   }
-  return { config: OFF, faults: faults.slice(0, MAX_FAULTS) }
+  return { config: TOOLS_OFF, faults: faults.slice(0, MAX_FAULTS) }
 }
 
 /** The patterns of a ceiling follow the rules of requirements, which no schema can say. */

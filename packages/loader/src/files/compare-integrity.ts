@@ -1,7 +1,7 @@
 import { isJsonObject, pointerStep, type Json } from '@bulkhead/contract'
 import { packageDigest } from '../digest.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
-import type { Fault } from '../result.ts'
+import { MAX_FAULTS, type Fault } from '../result.ts'
 import { INTEGRITY_FILE } from './integrity-file.ts'
 import { differenceInWords, packageDifferences } from './package-difference.ts'
 
@@ -16,7 +16,7 @@ export function compareIntegrity(text: Uint8Array, actual: ReadonlyMap<string, s
 
   const differences = packageDifferences(declared.files, actual)
   if (differences.length > 0) {
-    return differences.slice(0, 20).map((difference) => ({
+    return differences.slice(0, MAX_FAULTS).map((difference) => ({
       ...failed(difference.path, '', `The package is not what was packed: ${differenceInWords(difference)}.`), cure: REPACK,
     }))
   }

@@ -18,6 +18,9 @@ export interface PackageContents {
   readonly bytes: ReadonlyMap<string, Uint8Array>
 }
 
+export const contentsOf = (bytes: ReadonlyMap<string, Uint8Array>): PackageContents =>
+  ({ bytes, digests: new Map([...bytes].map(([path, content]) => [path, sha512(content)])) })
+
 /** What was read from a folder, with what it looked like then. */
 export interface FolderContents extends PackageContents {
   /** Of every file, and of every folder as it was before it was listed; the folder of the package itself is ''. */

@@ -1,8 +1,7 @@
 import { basename, dirname, join } from 'node:path'
-import { createHash } from 'node:crypto'
 import { BulkheadError, messageOf, visibleText, type ExtensionSigner, type Json } from '@bulkhead/contract'
 import { sha512 } from '../digest.ts'
-import { boundOf, readPackage, type PackageContents } from '../files/read-package.ts'
+import { boundOf, contentsOf, readPackage, type PackageContents } from '../files/read-package.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import type { LoaderLimits } from '../limits.ts'
 import { Pace } from '../pace.ts'
@@ -33,12 +32,11 @@ export interface Sources {
   readonly npmKeys?: Json
 }
 
-/** A tarball is smaller than what is in it; hostile ones need not be. */
-const maxTarballBytes = ({ packageBytes }: LoaderLimits): number => packageBytes
-
 /** Fetches or reads what is to be installed. Nothing is written and nothing is run. Rejects with what is wrong with it. */
 export async function obtain(spec: InstallSpec, sources: Sources, layerRoot: string): Promise<Candidate> {
   const { limits } = sources
+  // A tarball is smaller than what is in it; hostile ones need not be.
+  const maxBytes = limits.packageBytes
   const local = { attested: null, version: null, warnings: [] }
   switch (spec.kind) {
     case 'folder': {
@@ -48,7 +46,7 @@ export async function obtain(spec: InstallSpec, sources: Sources, layerRoot: str
       return { ...local, source: inPlace ? 'in-place' : `folder:${nameOf(spec.path)}`, location: spec.path, contents: read.value }
     }
     case 'tarball': {
-      const file = readRegularFile(spec.path, { maxBytes: maxTarballBytes(limits), followLinks: true })
+      const file = readRegularFile(spec.path, { maxBytes, followLinks: true })
       if (!file.ok) throw new BulkheadError('InstallSourceInvalid', `The file ${visibleText(spec.path)} ${file.message}.`)
       return { ...local, source: `tarball:${nameOf(spec.path)}`, location: spec.path, contents: await unpack(file.bytes, limits, spec.path) }
     }
@@ -56,7 +54,7 @@ export async function obtain(spec: InstallSpec, sources: Sources, layerRoot: str
       const registry = sources.registry()
       const version = await registry.resolve(spec.name, spec.wanted)
       const location = `${version.name}@${version.version}`
-      const bytes = await registry.tarball(version, maxTarballBytes(limits))
+      const bytes = await registry.tarball(version, maxBytes)
       const contents = await unpack(bytes, limits, location)
       return { source: `npm:${location}`, location, contents, version: version.version, ...await attest(version, bytes, registry, sources) }
     }
@@ -64,14 +62,14 @@ export async function obtain(spec: InstallSpec, sources: Sources, layerRoot: str
 }
 
 /** The contents of a tarball. Rejects with PackageUnsafe. */
-export async function unpack(bytes: Uint8Array, limits: LoaderLimits, name: string): Promise<PackageContents> {
+async function unpack(bytes: Uint8Array, limits: LoaderLimits, name: string): Promise<PackageContents> {
   const read = await readTarball(bytes, limits)
   if (!read.ok) throw unsafe(name, `The archive ${read.message}`)
   for (const [path, content] of read.files) {
     const bound = boundOf(path, limits)
     if (content.length > bound) throw unsafe(name, `The file "${visibleText(path)}" has ${content.length} bytes; ${bound} are allowed`)
   }
-  return { digests: new Map([...read.files].map(([path, content]) => [path, sha512(content)])), bytes: read.files }
+  return contentsOf(read.files)
 }
 
 async function attest(version: RegistryVersion, bytes: Uint8Array, registry: Registry, { trustRoot, npmKeys }: Sources) {
@@ -85,7 +83,7 @@ async function attest(version: RegistryVersion, bytes: Uint8Array, registry: Reg
   }
   const verification = await verifyNpmAttestations({
     attestations, name: version.name, version: version.version,
-    tarballSha512: createHash('sha512').update(bytes).digest('hex'), trustRoot, ...(npmKeys !== undefined && { keys: npmKeys }),
+    tarballSha512: sha512(bytes), trustRoot, ...(npmKeys !== undefined && { keys: npmKeys }),
   })
   if (!verification.ok) throw new BulkheadError(verification.code, `${verification.message} ${verification.cure}`, { data: { step: verification.step } })
   return { attested: verification.value.builder, warnings: [] }

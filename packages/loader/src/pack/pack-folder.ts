@@ -1,9 +1,8 @@
 import { BulkheadError, isJsonObject, MANIFEST_FILE, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
-import { sha512 } from '../digest.ts'
 import { faultError } from '../fault-error.ts'
 import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
-import { readPackage, type PackageContents } from '../files/read-package.ts'
+import { contentsOf, readPackage } from '../files/read-package.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import { proveCandidate } from '../install/prove-candidate.ts'
 import { settle, type LoaderOptions } from '../options.ts'
@@ -76,9 +75,6 @@ function packageWarnings(packageJson: Uint8Array | undefined, version: string, s
     ...(lacks ? ['package.json names dependencies, and there is no node_modules to bundle them from: if the code uses them, install them and pack again'] : []),
   ]
 }
-
-const contentsOf = (files: ReadonlyMap<string, Uint8Array>): PackageContents =>
-  ({ bytes: files, digests: new Map([...files].map(([path, content]) => [path, sha512(content)])) })
 
 function mainOf(folder: string, files: ReadonlyMap<string, Uint8Array>): string {
   const shaped = next(manifestText({ layer: 'global', location: folder, part: '' }, contentsOf(files)), manifestForm)

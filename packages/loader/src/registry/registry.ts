@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { BulkheadError, isJsonObject, parseJson, visibleText, type Json, type JsonObject } from '@bulkhead/contract'
 import { maxSatisfying, valid, validRange } from 'semver'
+import { sha512 } from '../digest.ts'
 import { checkUrl, fetchBytes } from './bounded-fetch.ts'
 
 export interface RegistryOptions {
@@ -54,7 +54,7 @@ export class Registry {
   async tarball(version: RegistryVersion, maxBytes: number): Promise<Uint8Array> {
     const { onProgress } = this.#options
     const bytes = await this.#fetch(version.tarball, maxBytes, {}, onProgress)
-    if (createHash('sha512').update(bytes).digest('hex') === version.sha512) return bytes
+    if (sha512(bytes) === version.sha512) return bytes
     throw new BulkheadError('IntegrityFailed', `The tarball of ${visibleText(version.name)}@${visibleText(version.version)} is not the one that the registry names the digest of.`)
   }
 

@@ -3,10 +3,7 @@ import {
 } from '@bulkhead/contract'
 import type { Shaped, Written } from '../extension.ts'
 import { placeIssues, pointerOf } from '../json/schema-issues.ts'
-import { pass, type StageResult } from '../result.ts'
-
-/** Beyond this a longer list helps nobody. */
-const MAX_FAULTS = 20
+import { MAX_FAULTS, pass, type StageResult } from '../result.ts'
 
 /** The manifest against its schema, defaults filled in. */
 export function manifestForm(written: Written): StageResult<Shaped> {

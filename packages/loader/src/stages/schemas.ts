@@ -1,7 +1,7 @@
 import { isJsonObject, withCommonConfig, type JsonObject } from '@bulkhead/contract'
 import type { Compiled, Shaped, Terms } from '../extension.ts'
 import { outlineOf } from '../outline.ts'
-import { pass, refuse, type Fault, type StageResult } from '../result.ts'
+import { MAX_FAULTS, pass, refuse, type Fault, type StageResult } from '../result.ts'
 import type { SchemaFault } from '../schema/schema-rules.ts'
 import { tell } from '../told.ts'
 
@@ -11,8 +11,6 @@ interface DeclaredSchema {
   /** false for what is only told to a model. */
   readonly checksValues: boolean
 }
-
-const MAX_FAULTS = 20
 
 /** Every JSON Schema of the manifest compiles, each within its limits and all together within theirs. */
 export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreVersion }: Terms): Promise<StageResult<Compiled>> {

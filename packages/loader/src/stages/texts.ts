@@ -1,13 +1,10 @@
 import { visibleText, type JsonObject, type Manifest, type ToolManifest } from '@bulkhead/contract'
 import type { Shaped } from '../extension.ts'
 import { deepFreeze } from '../freeze.ts'
-import { pass, type Fault, type StageResult } from '../result.ts'
+import { MAX_FAULTS, pass, type Fault, type StageResult } from '../result.ts'
 import { findHiddenInstructions } from '../texts/hidden-instructions.ts'
 import { plainText } from '../texts/plain-text.ts'
 import { readSchemaTexts, type TextReader } from '../texts/schema-texts.ts'
-
-/** Beyond this a longer list helps nobody. */
-const MAX_FAULTS = 20
 
 /**
  * What a model will be told is what a person is shown. Words are composed and made visible; names and values that cannot be
