@@ -1,7 +1,7 @@
 import type { BulkheadError, PipeResult } from '@bulkhead/contract'
 import type { Run } from '../run.ts'
 
-export type StartStage = (index: number) => Run
+type StartStage = (index: number) => Run
 
 /** Several runs, each fed by the one before, from their start until nothing of any is left. */
 export class Pipeline {

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import type { OpenCall } from '../capability.ts'
+import type { SecretsCapability } from '../secrets/secrets.ts'
+import { Executables, proveUnchanged } from './executable.ts'
+import { inheritableDescriptors, isInheritable } from './inheritable-descriptors.ts'
+import { Launcher } from './launcher.ts'
+import { Leftovers } from './leftovers.ts'
+import { LiveOutput, type StreamName } from './live-output.ts'
+import type { OffLimits } from './off-limits.ts'
+import { Fifos } from './pipe/fifos.ts'
+import type { PipeRequest } from './pipe/pipe-request.ts'
+import { Pipeline } from './pipe/pipeline.ts'
+import { StreamFiles } from './pipe/stream-files.ts'
+import { crossed, isPlainWiring, streamsOf } from './pipe/wiring.ts'
+import type { ShellRequest } from './request.ts'
+import { Run, type RunParts } from './run.ts'
+import { startFault } from './start-fault.ts'
+import type { Surroundings } from './surroundings.ts'
+import { Wall } from './wall.ts'
+import { inWorkingFolder } from './working-folder.ts'
+
+/** Folders of the system, none of a user. */
+export const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
+
+interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'> {
+  readonly workspace: string
+  readonly offLimits: OffLimits
+  /** Of whoever runs the host. */
+  readonly home: string | undefined
+  readonly kept: readonly string[]
+  readonly updateMs: number
+  readonly secrets: SecretsCapability | undefined
+  readonly surroundingsOf: (call: OpenCall) => Surroundings
+}
+
+type SpawnParts = Pick<RunParts, 'argv' | 'input' | 'streams'> & {
+  /** Nobody hears of its output while it runs. */
+  readonly isQuiet?: boolean
+}
+
+/** Starts what was judged: the programs that were found, in the folder that was proven, held by what the system has for it. */
+export class Starter {
+  readonly #parts: StarterParts
+  readonly #system: Executables
+  readonly #launcher: Launcher
+  readonly #wall: Wall
+  readonly #leftovers = new Leftovers()
+  readonly #compartment = randomUUID()
+  #masked: readonly number[] | undefined
+  #started = 0
+
+  constructor(parts: StarterParts) {
+    const { workspace, home, offLimits } = parts
+    this.#parts = parts
+    this.#system = new Executables(SYSTEM_PATH, offLimits)
+    this.#launcher = new Launcher(this.#system)
+    this.#wall = new Wall({ workspace, executables: this.#system, home })
+  }
+
+  async start(call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> {
+    const { workspace, surroundingsOf } = this.#parts
+    const [executable, launch] = await Promise.all([surroundingsOf(call).executables.find(request.cmd), this.#launcher.prepare()])
+    return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
+      stop.throwIfAborted()
+      proveUnchanged(executable)
+      return this.#spawn(call, cwd, { argv: launch([executable.path, ...request.args]), input: request.input })
+    })
+  }
+
+  async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<Pipeline> {
+    const { workspace, kept, surroundingsOf } = this.#parts
+    const [launch, shell, mkfifo, prefix, ...programs] = await Promise.all([
+      this.#launcher.prepare(), this.#system.find('sh'), this.#system.find('mkfifo'),
+      request.wall === undefined ? [] : this.#wall.prefix(request.wall),
+      ...request.stages.map(({ cmd }) => surroundingsOf(call).executables.find(cmd)),
+    ])
+    const files = new StreamFiles(workspace, call, request.cwd, kept)
+    const fifos = await Fifos.open(request.stages.length - 1, mkfifo.path)
+    try {
+      await files.openAll(request)
+      return await inWorkingFolder(workspace, call, request.cwd, (cwd) => {
+        stop.throwIfAborted()
+        for (const program of [shell, ...programs]) proveUnchanged(program)
+        return new Pipeline(request.stages.length, (index) => {
+          const stage = request.stages[index]!
+          const argv = [programs[index]!.path, ...stage.args]
+          const wired = isPlainWiring(stage) ? argv : crossed(shell.path, stage, argv)
+          const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
+          const input = typeof stage.input === 'string' ? stage.input : undefined
+          const streams = streamsOf(stage, files, ends)
+          return this.#spawn(call, cwd, { argv: launch([...prefix, ...wired]), input, streams, isQuiet: request.quiet })
+        }, request.timeoutMs)
+      })
+    } finally {
+      await Promise.all([files.close(), fifos.close()])
+    }
+  }
+
+  #spawn(call: OpenCall, cwd: string, { isQuiet = false, ...parts }: SpawnParts): Run {
+    const { surroundingsOf, secrets, graceMs, drainMs, updateMs } = this.#parts
+    const { outputBytes, environment } = surroundingsOf(call)
+    const run = ++this.#started
+    const marker = `${this.#compartment}.${run}`
+    const update = (stream: StreamName, text: string): void => call.onUpdate?.({ type: 'shell.output', run, stream, text })
+    const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
+    return new Run({
+      ...parts, cwd, marker, live, graceMs, drainMs, outputBytes,
+      leftovers: this.#leftovers,
+      masked: this.#maskable(),
+      env: environment(marker),
+      redaction: secrets?.of(call.callId).redaction,
+    })
+  }
+
+  #maskable(): readonly number[] {
+    try {
+      this.#masked = (this.#masked ?? inheritableDescriptors()).filter(isInheritable)
+      return this.#masked
+    } catch (error) {
+      throw startFault(error)
+    }
+  }
+}
