@@ -19,7 +19,8 @@ import type { Session } from './sessions/session.ts'
 import { Workflows } from './sessions/workflows.ts'
 import type { StopReport } from './lifecycle/shutdown.ts'
 import { systemClock } from './waiting/system-clock.ts'
-import { OpenCalls, type InterruptedCall } from './journal/open-calls.ts'
+import type { InterruptedCall } from './journal/interrupted-calls.ts'
+import { OpenCalls } from './journal/open-calls.ts'
 import type { PausedCall } from './interaction/paused-calls.ts'
 import { patientSidecar } from './ports/patient-sidecar.ts'
 import { PatientStore } from './ports/patient-store.ts'
@@ -56,7 +57,7 @@ class ToolHost implements Host {
     const sidecar = options.sidecar && patientSidecar(options.sidecar, clock)
     const { argumentsReaders = new Map<string, ArgumentsReader>(), owner = { id: randomUUID(), isGone: () => true } } = options
     const events = new EventBus(clock)
-    const journal = new OpenCalls({ store, owner, events, clock })
+    const journal = new OpenCalls({ store, owner, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       workflows: new Workflows(), metrics: this.#metrics,

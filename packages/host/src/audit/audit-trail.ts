@@ -60,13 +60,18 @@ export class AuditTrail {
     this.#timer ??= setTimeout(this.#write, GATHERING_MS).unref()
   }
 
+  /** Resolves when all that happened until now was written, or could not be. Never rejects. */
+  async settled(): Promise<void> {
+    this.#writeNow()
+    await Promise.all(this.#pending)
+  }
+
   /**
    * Resolves when all that happened until now is as durable as the store is. Rejects with StoreUnavailable when some of it,
    * since the last flush, is not.
    */
   async flush(): Promise<void> {
-    this.#writeNow()
-    await Promise.all(this.#pending)
+    await this.settled()
     const fault = this.#fault
     this.#fault = undefined
     if (fault !== undefined) throw fault

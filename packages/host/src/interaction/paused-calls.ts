@@ -3,7 +3,7 @@ import {
   BulkheadError, isJsonObject, messageOf, type InteractionRequest, type Json, type JsonObject, type Store,
 } from '@bulkhead/contract'
 import type { ClearedCall } from '../call.ts'
-import type { Owner } from '../journal/open-calls.ts'
+import type { Owner } from '../journal/owner.ts'
 import { readValue } from './answers.ts'
 import type { AskedQuestion } from './question-log.ts'
 import { sha256 } from '../encoding/sha256.ts'

@@ -1,26 +1,9 @@
-import {
-  BulkheadError, isJsonObject, type Clock, type ErrorOutcome, type Json, type JsonObject, type Notes, type OutcomeOrigin, type Store,
-} from '@bulkhead/contract'
+import type { Clock } from '@bulkhead/contract'
 import type { ResolvedCall } from '../call.ts'
-import type { EventBus } from '../events.ts'
-import { errorBody } from '../calls/outcome.ts'
-import { callsIn, CallNotes } from './call-notes.ts'
+import { CallNotes } from './call-notes.ts'
+import { InterruptedCalls, type InterruptedCall, type InterruptionSources } from './interrupted-calls.ts'
+import type { Owner } from './owner.ts'
 import { PendingWrites } from './pending-writes.ts'
-
-/** Which process of those that share a store wrote a record. */
-export interface Owner {
-  /** Without `/`. */
-  readonly id: string
-  /** Whether whoever had this id has ended. */
-  isGone(id: string): boolean
-}
-
-/** A call that was open when its host ended. */
-export interface InterruptedCall {
-  readonly sessionId: string
-  readonly startedAt: string
-  readonly outcome: ErrorOutcome
-}
 
 /** One call in the journal. */
 export interface JournalEntry {
@@ -38,10 +21,7 @@ interface Note extends JournalEntry {
   number: number
 }
 
-export interface JournalSources {
-  readonly store: Store
-  readonly owner: Owner
-  readonly events: EventBus
+export interface JournalSources extends InterruptionSources {
   readonly clock: Clock
 }
 
@@ -148,7 +128,7 @@ export class OpenCalls {
 
   /** Closes what hosts that have ended left open, once. Resolves with it; never rejects. */
   recover(): Promise<readonly InterruptedCall[]> {
-    this.#recovering ??= this.#recover().catch((thrown: unknown) => {
+    this.#recovering ??= new InterruptedCalls(this.#sources).close().catch((thrown: unknown) => {
       this.#recovering = undefined
       this.#sources.events.suppressed('closing interrupted calls', thrown)
       return []
@@ -164,65 +144,5 @@ export class OpenCalls {
       this.#sources.events.suppressed(JOURNAL, thrown)
     }
     return this.#writes.settled()
-  }
-
-  async #recover(): Promise<readonly InterruptedCall[]> {
-    const { store } = this.#sources
-    if (store.forgets) return []
-    return [...await this.#recoverNotes(store.notes), ...await this.#recoverRecords(store)]
-  }
-
-  async #recoverNotes(notes: Notes | undefined): Promise<readonly InterruptedCall[]> {
-    const interrupted: InterruptedCall[] = []
-    for (const owner of await notes?.owners() ?? []) {
-      if (!this.#hasEnded(owner)) continue
-      for (const record of callsIn(await notes!.left(owner))) {
-        const call = this.#close(record)
-        if (call) interrupted.push(call)
-      }
-      await notes!.discard(owner)
-    }
-    return interrupted
-  }
-
-  async #recoverRecords(store: Store): Promise<readonly InterruptedCall[]> {
-    const interrupted: InterruptedCall[] = []
-    for (const { key, value } of await store.list('call')) {
-      if (!this.#hasEnded(key.slice(0, key.lastIndexOf('/')))) continue
-      const call = this.#close(value)
-      if (call) interrupted.push(call)
-      await store.remove('call', key)
-    }
-    return interrupted
-  }
-
-  #hasEnded(owner: string): boolean {
-    return owner !== this.#owner.id && this.#owner.isGone(owner)
-  }
-
-  /** undefined for what is not of the form that is written here. */
-  #close(record: Json): InterruptedCall | undefined {
-    const call = readRecord(record)
-    if (!call) return undefined
-    const { sessionId, outcome: { metadata, error, error_text: message } } = call
-    this.#sources.events.emit({
-      type: 'ToolInvocationFailed', sessionId, callId: metadata.call_id, tool: metadata.tool, origin: metadata.origin,
-      durationMs: 0, errorClass: error.class, errorCode: error.code, message,
-    })
-    return call
-  }
-}
-
-function readRecord(value: Json): InterruptedCall | undefined {
-  const { sessionId, callId, tool, origin = null, startedAt } = isJsonObject(value) ? value : {} as JsonObject
-  if (typeof sessionId !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return undefined
-  const error = new BulkheadError('CallInterrupted', `The call of "${tool}" was aborted: the host ended while it was open.`)
-  return {
-    sessionId,
-    startedAt: typeof startedAt === 'number' ? new Date(startedAt).toISOString() : String(startedAt),
-    outcome: {
-      ...errorBody(error),
-      metadata: { call_id: callId, tool, origin: origin as OutcomeOrigin | null, duration_ms: 0, attempt: 0 },
-    },
   }
 }

@@ -1,0 +1,48 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openSqliteStore } from '../../src/index.ts'
+
+const HOST = fileURLToPath(new URL('./fixtures/telling-host.ts', import.meta.url))
+const CALLS = ['a', 'b', 'c']
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-teller-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const openStore = () => openSqliteStore({ file: join(folder, 'host.db') })
+
+/** What a host leaves whose process has ended. */
+async function leaveCalls(): Promise<void> {
+  const { pid } = spawnSync(process.execPath, ['--version'])
+  const store = await openStore()
+  const notebook = store.notes!.open(`${pid}-0-gone`)
+  notebook.put(1, JSON.stringify({ form: 1, sessionId: 's', tool: 'hang', origin: null }))
+  for (const [index, id] of CALLS.entries()) notebook.put(index + 2, JSON.stringify([1, id, 0]))
+  await store.close()
+}
+
+async function startHost() {
+  const child = spawn(process.execPath, [HOST, folder], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [ready] = await once(child.stdout, 'data') as [Buffer]
+  expect(ready.toString()).toBe('ready\n')
+  return { begin: () => child.stdin.end('.'), said: text(child.stdout) }
+}
+
+it('of hosts that start at once after a crash one tells the calls that were cut off, and the audit has them once', { timeout: 60_000 }, async () => {
+  await leaveCalls()
+  const hosts = await Promise.all([startHost(), startHost(), startHost()])
+  for (const { begin } of hosts) begin()
+  const said = await Promise.all(hosts.map((host) => host.said))
+  expect(said.toSorted()).toEqual(['', '', CALLS.map((id) => `told ${id}\n`).join('')])
+  const store = await openStore()
+  const audit = (await store.records()).map(({ record }) => record as { readonly callId?: string; readonly errorCode?: string })
+  expect(audit.filter(({ errorCode }) => errorCode === 'CallInterrupted').map(({ callId }) => callId)).toEqual(CALLS)
+  expect([await store.list('call'), await store.notes!.owners()]).toEqual([[], []])
+  await store.close()
+})

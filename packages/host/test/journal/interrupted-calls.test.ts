@@ -1,0 +1,69 @@
+import type { Notes } from '@bulkhead/contract'
+import { expect, test } from 'vitest'
+import { MemoryStore } from '../twin/store.ts'
+import { createWorld } from '../twin/world.ts'
+
+const CALL = { sessionId: 's', callId: 'c', tool: 'echo', startedAt: 0 }
+const isGone = (id: string) => id.startsWith('dead')
+
+async function storeWith(records: Readonly<Record<string, object>>): Promise<MemoryStore> {
+  const store = new MemoryStore()
+  for (const [key, value] of Object.entries(records)) await store.write('call', key, value as never)
+  return store
+}
+
+const hostNamed = (id: string, store: MemoryStore) => createWorld({ store, owner: { id, isGone } })
+
+test('of several hosts that find the same calls one tells them', async () => {
+  const store = await storeWith({ 'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' }, 'dead 2/1': CALL })
+  const worlds = ['a', 'b', 'c'].map((id) => hostNamed(id, store))
+  const told = (await Promise.all(worlds.map(({ host }) => host.interruptedCalls()))).flat()
+  expect(told.map(({ outcome }) => outcome.metadata.call_id).toSorted()).toEqual(['c', 'c', 'd'])
+  expect(worlds.flatMap((world) => world.eventsOf('ToolInvocationFailed'))).toHaveLength(3)
+  expect(await store.list('call')).toEqual([])
+})
+
+test('what another tells is left to it, and what it had not told when it ended is told by the next', async () => {
+  const left = { 'dead/1': CALL, 'dead/claim': { claimedBy: 'living' } }
+  const store = await storeWith(left)
+  expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
+  expect(Object.fromEntries((await store.list('call')).map(({ key, value }) => [key, value]))).toEqual(left)
+  await store.write('call', 'dead/claim', { claimedBy: 'dead too' })
+  expect(await hostNamed('b', store).host.interruptedCalls()).toHaveLength(1)
+  expect(await store.list('call')).toEqual([])
+})
+
+test.each([{ claimedBy: 'dead too' }, { claimedBy: 7 }, {}])('a claim %j that nobody has any more goes', async (claim) => {
+  const store = await storeWith({ 'dead/claim': claim })
+  expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
+  expect(await store.list('call')).toEqual([])
+})
+
+test('what is told is dropped only when the audit has it', async () => {
+  const log: string[] = []
+  const form = JSON.stringify({ form: 1, sessionId: 's', tool: 'echo', origin: null })
+  const notes: Partial<Notes> = {
+    owners: async () => ['dead'], left: async () => [form, '[1,"c",0]'], discard: async () => void log.push('discard'),
+  }
+  const store = Object.assign(new MemoryStore(), {
+    notes: notes as Notes,
+    append: async () => log.push('audit'),
+    remove: async (_: string, key: string) => void log.push(`remove ${key}`),
+  })
+  await store.write('call', 'dead/1', CALL)
+  expect(await hostNamed('a', store).host.interruptedCalls()).toHaveLength(2)
+  expect(log).toEqual(['audit', 'audit', 'remove dead/1', 'discard', 'remove dead/claim'])
+})
+
+test('one that cannot drop what it told gives its claim back', async () => {
+  const store = await storeWith({ 'dead/1': CALL })
+  const { remove } = MemoryStore.prototype
+  const world = hostNamed('a', Object.assign(store, {
+    remove: async (collection: 'call', key: string) => {
+      if (key === 'dead/1') throw new Error('not now')
+      await remove.call(store, collection, key)
+    },
+  }))
+  expect(await world.host.interruptedCalls()).toEqual([])
+  expect((await store.list('call')).map(({ key }) => key)).toEqual(['dead/1'])
+})
