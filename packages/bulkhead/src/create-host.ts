@@ -106,6 +106,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     },
     approvals: {
       list: async (filter = {}) => host.approvals.list(await canonicalFilter(filter)),
+      damaged: async (filter = {}) => host.approvals.damaged(await canonicalFilter(filter)),
       revoke: async (which, by) => host.approvals.revoke(typeof which === 'string' ? which : await canonicalFilter(which), by),
     },
     tools: () => host.tools(),

@@ -5,7 +5,7 @@ export { COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInterac
 export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
 export { CORE_VERSION } from './version.ts'
 export type {
-  Approval, ApprovalBook, ApprovalEnd, ApprovalFilter, ApprovalGrant, ApprovalScope,
+  Approval, ApprovalBook, ApprovalEnd, ApprovalFilter, ApprovalGrant, ApprovalScope, DamagedApproval,
 } from '@bulkhead/host'
 export type {
   CallAllOptions, CancelReason, ExecutionStrategy, InterruptedCall, PausedCall, PermissionRequired, ProgrammaticInteractor,

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type Approval } from '../src/index.ts'
 import { inside } from './command-inside.ts'
@@ -81,6 +82,33 @@ it('revokes those of one project, or all', async () => {
   expect((await inside(['approvals', 'revoke', '--all'], folder)).stdout).toMatch(/^Revoked:\n/)
   expect((await inside(['approvals', 'list'], folder)).stdout).toBe('Nothing is approved.\n')
   expect(await inside(['approvals', 'revoke', '--tool', 'write'], folder)).toMatchObject({ code: 0, stdout: 'There was nothing to revoke.\n' })
+})
+
+/** `value`: what is kept in its place, as SQL. */
+function damage(id: string, value: string): void {
+  using database = new DatabaseSync(join(home(), 'bulkhead.db'))
+  database.exec(`UPDATE entry SET value = ${value} WHERE key LIKE '%/${id}'`)
+}
+
+it('one that is damaged answers nothing, hides no other, is named, and goes when it is revoked', async () => {
+  await approve(folder, 'src/a.txt', 'docs/a.txt', 'lib/a.txt', 'bin/a.txt')
+  const ids = new Map((await listed()).map(({ approvalKey, id }) => [approvalKey, id]))
+  damage(ids.get('src')!, 'substr(value, 1, 40)')
+  damage(ids.get('docs')!, "json_remove(value, '$.grantedBy')")
+  damage(ids.get('lib')!, "json_set(value, '$.approvalKey', '.')")
+  const { code, stdout, stderr } = await inside(['approvals', 'list', '--json'], folder)
+  expect([code, (JSON.parse(stdout) as Approval[]).map(({ approvalKey }) => approvalKey)]).toEqual([0, ['bin']])
+  for (const key of ['src', 'docs', 'lib']) expect(stderr).toContain(`The approval ${ids.get(key)!} is damaged and answers nothing: it is not `)
+  expect((await inside(['call', ...writing('bin/a.txt')], folder)).code).toBe(0)
+  for (const key of ['src', 'docs', 'lib']) expect((await inside(['call', ...writing(`${key}/a.txt`)], folder)).stderr).toContain('ApprovalDenied')
+  expect(await inside(['approvals', 'show', ids.get('src')!], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining(`To remove it: bulkhead approvals revoke ${ids.get('src')!}.`) })
+
+  expect(await inside(['approvals', 'revoke', ids.get('src')!.slice(0, 8)], folder)).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('It was removed.') })
+  expect((await inside(['approvals', 'revoke', '--tool', 'edit'], folder)).stderr).toBe('')
+  const all = await inside(['approvals', 'revoke', '--all'], folder)
+  expect(all.stdout).toContain(ids.get('bin')!)
+  expect(all.stderr.match(/It was removed\./g)).toHaveLength(2)
+  expect(await inside(['approvals', 'list'], folder)).toMatchObject({ stdout: 'Nothing is approved.\n', stderr: '' })
 })
 
 it.each([

@@ -2,7 +2,7 @@ import type { AuditEntry, AuditSpan, Store, StoreCollection } from '@bulkhead/co
 import { STORE_COLLECTIONS, type Json } from '@bulkhead/contract/plain'
 import { auditPage, byKey, checkAddress, nameOf } from './address.ts'
 import { CHAIN_START, linkOf } from './audit-chain.ts'
-import { readRecord, writeRecord } from './record-text.ts'
+import { readRecord, storedRecord, writeRecord } from './record-text.ts'
 import { closedFault } from './store-fault.ts'
 
 /** What is older is forgotten, so that a host that runs for long does not grow. */
@@ -65,7 +65,7 @@ class MemoryStore implements Store {
   async list(collection: StoreCollection, prefix = '') {
     return [...this.#at(collection, prefix)]
       .filter(([key]) => key.startsWith(prefix))
-      .map(([key, text]) => ({ key, value: readRecord(text, nameOf(collection, key)) }))
+      .map(([key, text]) => storedRecord(key, text))
       .toSorted(byKey)
   }
 

@@ -1,3 +1,4 @@
+import type { StoredRecord } from '@bulkhead/contract'
 import { atPointer, JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type BulkheadError, type Json } from '@bulkhead/contract/plain'
 import { storeFault } from './store-fault.ts'
 
@@ -19,6 +20,12 @@ export function readRecord(text: string, where: string, cure?: string): Json {
   const parsed = parseJson(text)
   if (parsed.ok) return parsed.value
   throw damagedRecord(where, parsed.fault.message, cure)
+}
+
+/** As one of several, of which each can be read or not. */
+export function storedRecord(key: string, text: string): StoredRecord {
+  const parsed = parseJson(text)
+  return parsed.ok ? { key, value: parsed.value } : { key, value: null, damage: parsed.fault.message }
 }
 
 export function damagedRecord(where: string, what: string, cure = 'Remove it or write it anew'): BulkheadError {

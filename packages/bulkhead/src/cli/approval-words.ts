@@ -1,5 +1,5 @@
 import { visibleText } from '@bulkhead/contract'
-import type { Approval } from '@bulkhead/host'
+import type { Approval, DamagedApproval } from '@bulkhead/host'
 import { table } from './table.ts'
 
 /** `projects`: say of which project each is. */
@@ -33,5 +33,7 @@ export function approvalDetails(approval: Approval): string {
   ]
   return lines.map(([label, text]) => `${label.padEnd(12)}  ${visibleText(text)}\n`).join('')
 }
+
+export const damageText = ({ id, damage }: DamagedApproval): string => `The approval ${id} is damaged and answers nothing: it ${damage}.`
 
 const minute = (at: string | null): string => at === null ? '-' : `${at.slice(0, 16).replace('T', ' ')}Z`

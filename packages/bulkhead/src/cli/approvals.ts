@@ -1,10 +1,10 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { BulkheadError, meantNames } from '@bulkhead/contract'
-import { openApprovals, type Approval, type ApprovalBook, type ApprovalFilter } from '@bulkhead/host'
+import { BulkheadError, meantNames, visibleText } from '@bulkhead/contract'
+import { openApprovals, type Approval, type ApprovalBook, type ApprovalFilter, type DamagedApproval } from '@bulkhead/host'
 import { accountName } from '../account-name.ts'
 import { printJson } from './answer.ts'
-import { approvalDetails, approvalTable } from './approval-words.ts'
+import { approvalDetails, approvalTable, damageText } from './approval-words.ts'
 import type { Command } from './command.ts'
 import { HOME_OPTIONS, readOptions, refuseForeignOptions } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
@@ -22,7 +22,7 @@ bulkhead approvals show ID [--json] [--home DIR]
 bulkhead approvals revoke (ID… | --tool NAME | --all) [--project DIR] [--json] [--home DIR]`,
   details: `  list            what people approved of for a project, until when, and how often it was used
   show            one of them, with all that it is bound to
-  revoke          takes them back: a host that runs asks again with its very next call
+  revoke          takes them back: a host that runs asks again with its very next call. One that is damaged is removed
 
   ID              as the list shows it, or the beginning of it
   --project DIR   those of this project (default: this folder); --workspace DIR is the same
@@ -45,6 +45,7 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
     const { json = false, project = values.workspace, all = false, tool, ended = false, home } = values
     if (all && project !== undefined && act === 'list') throw new UsageError('--all and --project contradict each other.')
     const where = async (): Promise<ApprovalFilter> => all && project === undefined ? { everywhere: true } : { workspace: await folder(project) }
+    const ofTool = tool === undefined ? {} : { tool }
     const inBook = (use: (book: ApprovalBook) => Promise<readonly Approval[]>, print: (found: readonly Approval[]) => string) =>
       withStore(home, 'approval', async (store) => {
         const found = await use(openApprovals(store))
@@ -55,20 +56,28 @@ Exit code: 0 when done, 1 when there is no such approval or they cannot be read,
     switch (act) {
       case 'list':
         if (ids.length > 0) throw new UsageError(`"${ids.join(' ')}" is too much.`)
-        return inBook(async (book) => book.list({ ...await where(), ended, ...(tool === undefined ? {} : { tool }) }), (found) => approvalTable(found, all))
+        return inBook(async (book) => {
+          const filter = { ...await where(), ended, ...ofTool }
+          for (const damaged of await book.damaged(filter)) tell(curableText(damaged))
+          return book.list(filter)
+        }, (found) => approvalTable(found, all))
       case 'show':
         if (ids.length !== 1) throw new UsageError('Which approval? Give its id.')
         checkIds(ids)
-        return inBook(async (book) => [await find(book, ids[0]!, true)], ([found]) => approvalDetails(found!))
+        return inBook(async (book) => [await show(book, ids[0]!)], ([found]) => approvalDetails(found!))
       case 'revoke': {
         if ((ids.length > 0) === (all || tool !== undefined)) throw new UsageError('Revoke what? Give ids, or --tool NAME, or --all.')
         checkIds(ids)
         const by = `${accountName()} with bulkhead approvals`
+        let removed: readonly DamagedApproval[] = []
         return inBook(async (book) => {
-          if (ids.length === 0) return book.revoke({ ...await where(), ...(tool === undefined ? {} : { tool }) }, by)
+          const filter = { ...await where(), ...ofTool }
           const wanted = await Promise.all(ids.map((id) => find(book, id, false)))
-          return (await Promise.all(wanted.map(({ id }) => book.revoke(id, by)))).flat()
-        }, revokedText)
+          removed = ids.length === 0 ? await book.damaged(filter) : wanted.filter(isDamaged)
+          const revoked = await Promise.all(ids.length === 0 ? [book.revoke(filter, by)] : wanted.map(({ id }) => book.revoke(id, by)))
+          for (const damaged of removed) tell(`${damageText(damaged)} It was removed.`)
+          return revoked.flat()
+        }, (revoked) => revoked.length === 0 && removed.length > 0 ? '' : revokedText(revoked))
       }
       default:
         throw new UsageError(act === undefined ? 'What about approvals? list, show or revoke.' : `There is no "approvals ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
@@ -86,8 +95,22 @@ async function folder(path = '.'): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }
 
-async function find(book: ApprovalBook, start: string, ended: boolean): Promise<Approval> {
-  const [found, ...others] = (await book.list({ everywhere: true, ended })).filter(({ id }) => id.startsWith(start))
+const curableText = (damaged: DamagedApproval): string => `${damageText(damaged)} To remove it: bulkhead approvals revoke ${damaged.id}.`
+
+const isDamaged = (found: Approval | DamagedApproval): found is DamagedApproval => 'damage' in found
+
+const tell = (line: string): void => void process.stderr.write(`${visibleText(line)}\n`)
+
+async function show(book: ApprovalBook, start: string): Promise<Approval> {
+  const found = await find(book, start, true)
+  if (isDamaged(found)) throw new BulkheadError('StoreUnavailable', curableText(found))
+  return found
+}
+
+async function find(book: ApprovalBook, start: string, ended: boolean): Promise<Approval | DamagedApproval> {
+  const everywhere = true
+  const all = [...await book.list({ everywhere, ended }), ...await book.damaged({ everywhere })]
+  const [found, ...others] = all.filter(({ id }) => id.startsWith(start))
   if (found && others.length === 0) return found
   const why = found ? `${others.length + 1} approvals have ids that begin with ${start}: give more of it` : `There is no approval ${start}${ended ? '' : ' that stands'}`
   throw new BulkheadError('NotFound', `${why}.`, { data: { id: start } })

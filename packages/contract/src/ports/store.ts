@@ -6,7 +6,10 @@ export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
 
 export interface StoredRecord {
   readonly key: string
+  /** null where it is damaged. */
   readonly value: Json
+  /** What is wrong with it, where it cannot be read: "it …". Such a record can be removed, or written anew. */
+  readonly damage?: string
 }
 
 /**
@@ -68,7 +71,7 @@ export interface Store {
    * has changed.
    */
   update(collection: StoreCollection, key: string, change: (value: Json | undefined) => Json | undefined): Promise<Json | undefined>
-  /** In the order of their keys. */
+  /** In the order of their keys. One that is damaged is among them, and costs no other. */
   list(collection: StoreCollection, prefix?: string): Promise<readonly StoredRecord[]>
   /**
    * Another number whenever an approval was written or removed, in whichever process; told at once, and cheap enough to be asked

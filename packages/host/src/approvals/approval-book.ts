@@ -3,6 +3,7 @@ import { byAge, type Approval, type ApprovalEnd } from './approval.ts'
 import { unknownApproval, type ApprovalLedger } from './approval-ledger.ts'
 import type { ProjectApprovals } from './project-approvals.ts'
 import type { SessionApprovals } from './session-approvals.ts'
+import type { DamagedApproval } from './stored-approval.ts'
 
 /** Which approvals. Everything that is given must hold. */
 export interface ApprovalFilter {
@@ -21,10 +22,13 @@ export interface ApprovalFilter {
 export interface ApprovalBook {
   /** From the oldest. Rejects with StoreUnavailable. */
   list(filter?: ApprovalFilter): Promise<readonly Approval[]>
+  /** What is in the place of approvals and cannot be read, in the project or everywhere: which tool or session it was of is not known. */
+  damaged(filter?: ApprovalFilter): Promise<readonly DamagedApproval[]>
   /**
-   * Ends one by its id, or all that the filter finds. From the moment of the call nothing here is answered by them, and once it has
-   * resolved, nothing that comes a millisecond later in any host of this store. Resolves with them. Rejects with NotFound for an id that no standing one has, and
-   * with StoreUnavailable when one for a project could not be ended for others.
+   * Ends one by its id, or all that the filter finds. What is damaged is removed by its id, or where the filter names neither tool nor
+   * session, and is not among what this resolves with. From the moment of the call nothing here is answered by them, and once it has
+   * resolved, nothing that comes a millisecond later in any host of this store. Resolves with them. Rejects with NotFound for an id
+   * that no standing or damaged one has, and with StoreUnavailable when one for a project could not be ended for others.
    */
   revoke(which: string | ApprovalFilter, by?: string): Promise<readonly Approval[]>
 }
@@ -52,8 +56,14 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
       requireOptions('approvals.list', filter, FILTER)
       const { projects, sessions, workspace } = open()
       await Promise.all(projects.map((project) => project.settled()))
-      const kept = await ledger.list(folderOf(filter, workspace))
-      return [...kept, ...sessions.flatMap((session) => session.own())].filter(matching(filter, workspace)).toSorted(byAge)
+      const { approvals } = await ledger.read(folderOf(filter, workspace))
+      return [...approvals.map((stored) => ledger.view(stored)), ...sessions.flatMap((session) => session.own())].filter(matching(filter, workspace)).toSorted(byAge)
+    },
+    async damaged(filter = {}) {
+      requireOptions('approvals.damaged', filter, FILTER)
+      if (isOfSome(filter)) return []
+      const { damaged } = await ledger.read(folderOf(filter, open().workspace))
+      return damaged.map(({ id, damage }) => ({ id, damage }))
     },
     async revoke(which, by = 'host') {
       if (typeof which !== 'string') requireOptions('approvals.revoke', which, FILTER)
@@ -66,14 +76,18 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
       const ofSessions = sessions.flatMap((session) => session.own().filter(isWanted))
       for (const session of sessions) session.revoke(isWanted, end)
       for (const project of projects) project.end(isWanted, end)
-      const ofProjects = (await ledger.list(folderOf(filter, workspace))).filter(isWanted)
-      await Promise.all(ofProjects.map((approval) => ledger.end(approval, end)))
+      const kept = await ledger.read(folderOf(filter, workspace))
+      const ofProjects = kept.approvals.map((stored) => ledger.view(stored)).filter(isWanted)
+      const damaged = kept.damaged.filter(({ id }) => typeof which === 'string' ? id === which : !isOfSome(which))
+      await Promise.all([...ofProjects.map((approval) => ledger.end(approval, end)), ...damaged.map(({ key }) => ledger.remove(key))])
       const revoked = [...ofSessions, ...ofProjects]
-      if (typeof which === 'string' && revoked.length === 0) throw unknownApproval(which)
+      if (typeof which === 'string' && revoked.length + damaged.length === 0) throw unknownApproval(which)
       return revoked.map((approval): Approval => ({ ...approval, ended: end, status: 'revoked' })).toSorted(byAge)
     },
   }
 }
+
+const isOfSome = ({ session, tool }: ApprovalFilter): boolean => session !== undefined || tool !== undefined
 
 /** A session has its own folder, whichever the host works on now. */
 const folderOf = ({ everywhere, workspace, session }: ApprovalFilter, current: string | undefined): string | undefined =>

@@ -1,12 +1,19 @@
 import { BulkheadError, type Store } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import { eventFieldsOf } from './approval-events.ts'
-import { projectPrefix, readStored, storeKey, toJson, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
+import { projectPrefix, storeKey, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
+import { damageOf, readStored, toJson, type DamagedApproval } from './stored-approval.ts'
 
 export interface LedgerSources {
   readonly store: Store
   readonly events: EventBus
   readonly now: () => number
+}
+
+/** What the store has of one project, or of all. */
+export interface Ledger {
+  readonly approvals: readonly StoredApproval[]
+  readonly damaged: readonly (DamagedApproval & { readonly key: string })[]
 }
 
 /** What has ended is kept this long, so that it can be told why something is asked again. */
@@ -20,15 +27,22 @@ export class ApprovalLedger {
     this.#sources = sources
   }
 
-  /** Of one project, or of all. */
-  async list(workspace?: string): Promise<readonly Approval[]> {
-    const stored = await this.stored(workspace)
-    return stored.map((approval) => viewOf(approval, this.#sources.now()))
+  async read(workspace?: string): Promise<Ledger> {
+    const records = await this.#sources.store.list('approval', workspace === undefined ? '' : projectPrefix(workspace))
+    const read = records.map((record) => ({ record, stored: readStored(record.key, record.value) }))
+    return {
+      approvals: read.flatMap(({ stored }) => stored ?? []),
+      damaged: read.flatMap(({ record, stored }) => stored ? [] : [{ key: record.key, ...damageOf(record) }]),
+    }
   }
 
-  async stored(workspace?: string): Promise<readonly StoredApproval[]> {
-    const records = await this.#sources.store.list('approval', workspace === undefined ? '' : projectPrefix(workspace))
-    return records.map(({ value }) => readStored(value)).filter((stored) => stored !== undefined)
+  view(stored: StoredApproval): Approval {
+    return viewOf(stored, this.#sources.now())
+  }
+
+  /** What is damaged has nothing that could be ended. */
+  async remove(key: string): Promise<void> {
+    await this.#sources.store.remove('approval', key)
   }
 
   async add(approval: StoredApproval): Promise<void> {
@@ -64,15 +78,16 @@ export class ApprovalLedger {
       return ended !== null && Date.parse(ended.at) + KEPT_AFTER_END_MS < now()
     }
     await Promise.all(approvals.filter(isOld).map((old) => store.update('approval', storeKey(old), (value) => {
-      const stored = readStored(value)
+      const stored = readStored(storeKey(old), value)
       return stored && !isOld(stored) ? value : undefined
     })))
   }
 
   /** What is not there is not made: it may have been removed by somebody else. */
   async #change(grant: ApprovalGrant, change: (stored: StoredApproval) => StoredApproval): Promise<void> {
-    await this.#sources.store.update('approval', storeKey(grant), (value) => {
-      const stored = readStored(value)
+    const key = storeKey(grant)
+    await this.#sources.store.update('approval', key, (value) => {
+      const stored = readStored(key, value)
       return stored ? toJson(change(stored)) : value
     })
   }

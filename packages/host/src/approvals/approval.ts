@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, type OutcomeOrigin } from '@bulkhead/contract'
+import type { OutcomeOrigin } from '@bulkhead/contract'
 import { sha256 } from '../encoding/sha256.ts'
 import type { ToolEntry } from '../registry/tool-entry.ts'
 
@@ -56,7 +56,7 @@ export interface GrantSources {
 export function makeGrant({ scope, tool, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources): ApprovalGrant {
   const place = scope === 'session' ? sessionId : workspace
   return {
-    id: sha256([scope, place, tool.identity, approvalKey].join('\0')).slice(0, 12),
+    id: idOf(scope, place, tool.identity, approvalKey),
     scope, tool: tool.name, approvalKey, workspace, sessionId,
     origin: tool.origin,
     digests: tool.digests,
@@ -65,6 +65,10 @@ export function makeGrant({ scope, tool, approvalKey, workspace, sessionId, by, 
     expiresAt: lastsMs === undefined ? null : new Date(now + lastsMs).toISOString(),
   }
 }
+
+/** `place`: the session or the folder that it is given for. */
+export const idOf = (scope: ApprovalScope, place: string, identity: string, approvalKey: string): string =>
+  sha256([scope, place, identity, approvalKey].join('\0')).slice(0, 12)
 
 /** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what. */
 export const identityOf = ({ tool, origin: { layer, extension }, digests }: Pick<ApprovalGrant, 'tool' | 'origin' | 'digests'>): string =>
@@ -93,15 +97,3 @@ export function viewOf(stored: StoredApproval, now: number): Approval {
 /** From the oldest. */
 export const byAge = (a: ApprovalGrant, b: ApprovalGrant): number =>
   a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : a.id < b.id ? -1 : 1
-
-/** undefined for what is not of the form that is written here: it costs a question. */
-export function readStored(value: Json | undefined): StoredApproval | undefined {
-  if (!isJsonObject(value)) return undefined
-  const { id, tool, approvalKey, workspace, expiresAt, grantedAt, uses, origin, digests, ended } = value as JsonObject
-  const texts = [id, tool, approvalKey, workspace, expiresAt, grantedAt]
-  const isWhole = texts.every((text) => typeof text === 'string') && Number.isInteger(uses) && isJsonObject(origin) && isJsonObject(digests)
-    && !Number.isNaN(Date.parse(String(expiresAt))) && (ended === null || isJsonObject(ended))
-  return isWhole ? value as unknown as StoredApproval : undefined
-}
-
-export const toJson = (stored: StoredApproval): Json => stored as unknown as Json

@@ -22,6 +22,7 @@ export function openApprovals(store: Store, clock: Clock = systemClock): Approva
   })
   return {
     list: book.list,
+    damaged: book.damaged,
     async revoke(which, by) {
       const revoked = await book.revoke(which, by)
       await audit.flush()

@@ -5,6 +5,7 @@ import { identityOf, type Approval, type ApprovalEnd, type ApprovalGrant } from 
 import { ApprovalLedger } from './approval-ledger.ts'
 import { eventFieldsOf } from './approval-events.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
+import { damagedApproval, type DamagedApproval } from './stored-approval.ts'
 
 export interface ProjectApprovalSources {
   readonly store: Store
@@ -13,6 +14,7 @@ export interface ProjectApprovalSources {
   readonly clock: Clock
 }
 
+const READING = 'reading project approvals'
 /** Uses are counted at once and written behind, so that no call waits for it. */
 const COUNT_EVERY_MS = 2_000
 /** To ask the store for its number takes some microseconds, which calls that come together share. */
@@ -39,6 +41,8 @@ export class ProjectApprovals {
   #loaded = false
   /** It was told that they cannot be read. */
   #broken = false
+  /** Those that were told to be damaged. */
+  readonly #damaged = new Set<string>()
   #stopTimer: (() => void) | undefined
 
   constructor(sources: ProjectApprovalSources) {
@@ -84,7 +88,7 @@ export class ProjectApprovals {
       this.#known.replace([])
       this.#loaded = false
       this.#freshUntil = -Infinity
-      if (!this.#broken) this.#sources.events.suppressed('reading project approvals', thrown)
+      if (!this.#broken) this.#sources.events.suppressed(READING, thrown)
       this.#broken = true
     }).finally(() => { this.#loading = undefined })
     return this.#loading
@@ -146,8 +150,8 @@ export class ProjectApprovals {
     const { store, workspace } = this.#sources
     // Before they are listed: what changes meanwhile is then read once more, and not missed.
     const revision = store.approvalRevision?.()
-    const listed = await this.ledger.stored(workspace)
-    this.#known.replace(listed.map((approval) => {
+    const { approvals, damaged } = await this.ledger.read(workspace)
+    this.#known.replace(approvals.map((approval) => {
       const identity = identityOf(approval)
       const before = this.#known.get(identity, approval.approvalKey)
       if (before?.grant.grantedAt !== approval.grantedAt) return [identity, new KeptApproval(approval, approval)]
@@ -157,7 +161,15 @@ export class ProjectApprovals {
     this.#revision = revision
     this.#loaded = true
     this.#broken = false
-    void this.#writes.add(this.ledger.tidy(listed))
+    for (const one of damaged) this.#tellDamage(one)
+    void this.#writes.add(this.ledger.tidy(approvals))
+  }
+
+  /** Once for each. */
+  #tellDamage(damaged: DamagedApproval): void {
+    if (this.#damaged.has(damaged.id)) return
+    this.#damaged.add(damaged.id)
+    this.#sources.events.suppressed(READING, damagedApproval(damaged))
   }
 
   #saveUses(): void {

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AuditEntry, AuditGroup, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
 import { draftGroup } from '../group-text.ts'
-import { readRecord, writeRecord } from '../record-text.ts'
+import { readRecord, storedRecord, writeRecord } from '../record-text.ts'
 import { closedFault } from '../store-fault.ts'
 import { forgetMark } from './audit/audit-mark.ts'
 import { AuditPages } from './audit/audit-pages.ts'
@@ -95,7 +95,7 @@ export class SqliteStore implements Store {
         const key = String(row['key'])
         // In the order of the index, those with the prefix come first and together.
         if (!key.startsWith(prefix)) break
-        found.push({ key, value: readRecord(String(row['value']), nameOf(collection, key)) })
+        found.push(storedRecord(key, String(row['value'])))
       }
       return found.toSorted(byKey)
     })
