@@ -1,8 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BulkheadError } from '@bulkhead/contract/plain'
+import { Hold } from './hold.ts'
 import { LogSync } from './log-sync.ts'
-import { PATIENCE_MS, patiently } from './patience.ts'
+import { patiently } from './patience.ts'
 import { isBusy, isSystemError, sqliteFault } from './sqlite-fault.ts'
 
 /** Bounds how long one transaction keeps the thread and other processes waiting. */
@@ -28,17 +29,17 @@ type Result = { readonly value: unknown } | { readonly error: BulkheadError }
 export class CommitQueue {
   readonly #database: DatabaseSync
   readonly #file: string
-  readonly #patienceMs: number
+  readonly #hold: Hold
   readonly #begin: StatementSync
   readonly #end: StatementSync
   readonly #log: LogSync
   #waiting: Operation[] = []
   #draining: Promise<void> | undefined
 
-  constructor(database: DatabaseSync, file: string, patienceMs = PATIENCE_MS) {
+  constructor(database: DatabaseSync, file: string, hold = new Hold()) {
     this.#database = database
     this.#file = file
-    this.#patienceMs = patienceMs
+    this.#hold = hold
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#end = database.prepare('COMMIT')
     this.#log = new LogSync(file)
@@ -84,7 +85,7 @@ export class CommitQueue {
   async #commit(batch: readonly Operation[]): Promise<void> {
     let results: readonly Result[]
     try {
-      results = await patiently(() => this.#transact(batch), this.#patienceMs)
+      results = await patiently(() => this.#transact(batch), this.#hold)
       if (batch.some(({ changes }) => changes)) await this.#log.sync()
     } catch (error) {
       if (batch.length > 1 && !isBusy(error) && !isSystemError(error)) {

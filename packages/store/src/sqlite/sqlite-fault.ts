@@ -1,5 +1,6 @@
 import { BulkheadError, messageOf } from '@bulkhead/contract/plain'
 import { storeFault, type StoreFaultReason } from '../store-fault.ts'
+import { PATIENCE_MS } from './hold.ts'
 
 interface Explanation {
   readonly reason: StoreFaultReason
@@ -8,7 +9,7 @@ interface Explanation {
 }
 
 const busy: Explanation = {
-  reason: 'busy', what: 'is held by another process', cure: 'Try again, or end the process that keeps it',
+  reason: 'busy', what: `has been held by another process for more than ${PATIENCE_MS / 1_000} s`, cure: 'Try again, or end the process that keeps it',
 }
 const location: Explanation = {
   reason: 'location', what: 'cannot be opened for writing', cure: 'Check the permissions of the file and of its folder; to look at one on a disk that is read-only, copy it with the files beside it',

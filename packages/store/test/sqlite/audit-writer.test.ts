@@ -7,6 +7,7 @@ import { verifyAudit } from '../../src/index.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-thread.ts'
 import { AuditWriter } from '../../src/sqlite/audit/audit-writer.ts'
 import { CommitQueue } from '../../src/sqlite/commit-queue.ts'
+import { PATIENCE_MS } from '../../src/sqlite/hold.ts'
 import { pragmaNumber } from '../../src/sqlite/schema.ts'
 import { StoreFolder } from './store-folder.ts'
 
@@ -112,6 +113,22 @@ it('a thread keeps to the size of the file, and to the turn of others', async ()
   await expect(thread.add(draftGroup(group(6, 20_000)))).rejects.toMatchObject({ code: 'StoreUnavailable', data: { reason: 'full' } })
   await thread.close()
   expect(await numbersIn(store)).toEqual(upTo(5))
+})
+
+it('a thread waits once for a file that another process keeps', { timeout: 60_000 }, async () => {
+  const { folder } = await newStore()
+  using other = new DatabaseSync(folder.file)
+  const thread = await readyThread(folder.file, 1_000)
+  other.exec('BEGIN IMMEDIATE')
+  const drafts = [1, 2, 3].map((n) => thread.add(draftGroup(group(n, 1))))
+  const refused = { code: 'StoreUnavailable', data: { reason: 'busy' } }
+  await expect(drafts[0]).rejects.toMatchObject(refused)
+  const since = performance.now()
+  for (const draft of drafts.slice(1)) await expect(draft).rejects.toMatchObject(refused)
+  expect(performance.now() - since).toBeLessThan(PATIENCE_MS)
+  other.exec('COMMIT')
+  expect(await thread.add(draftGroup(group(4, 1)))).toBe(1)
+  await thread.close()
 })
 
 it('a thread that cannot open the file is none, and this one goes on', async () => {

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { BulkheadError } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CommitQueue } from '../../src/sqlite/commit-queue.ts'
+import { Hold } from '../../src/sqlite/hold.ts'
 import { StoreFolder } from './store-folder.ts'
 
 describe('the commit queue', () => {
@@ -67,7 +68,7 @@ describe('the commit queue', () => {
   })
 
   it('gives up on all of a batch together when another process keeps the file', async () => {
-    const hasty = new CommitQueue(database, folder.file, 30)
+    const hasty = new CommitQueue(database, folder.file, new Hold(30))
     onlooker.exec('BEGIN IMMEDIATE')
     const settled = await Promise.allSettled([1, 2, 3].map((n) => hasty.enqueue(() => insert(n))))
     onlooker.exec('COMMIT')
@@ -75,6 +76,23 @@ describe('the commit queue', () => {
     for (const each of settled) expect(each).toMatchObject({ status: 'rejected', reason: busy })
     expect(committed()).toEqual([])
     expect(await hasty.enqueue(() => insert(4))).toBe(1)
+    await hasty.close()
+  })
+
+  it('waits once for a file that another process keeps, and again when it was let go', async () => {
+    const waits: number[] = []
+    class Watched extends Hold {
+      override get patienceMs(): number {
+        waits.push(super.patienceMs)
+        return super.patienceMs
+      }
+    }
+    const hasty = new CommitQueue(database, folder.file, new Watched(200, () => 0))
+    onlooker.exec('BEGIN IMMEDIATE')
+    for (const n of [1, 2]) await expect(hasty.enqueue(() => insert(n))).rejects.toMatchObject({ message: expect.stringContaining('for more than 5 s') })
+    onlooker.exec('COMMIT')
+    for (const n of [3, 4]) await hasty.enqueue(() => insert(n))
+    expect([waits, committed()]).toEqual([[200, 100, 100, 200], [3, 4]])
     await hasty.close()
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Hold } from '../../src/sqlite/hold.ts'
 import { patiently } from '../../src/sqlite/patience.ts'
 
 const busy = () => Object.assign(new Error('database is locked'), { errcode: 5 })
@@ -17,7 +18,7 @@ describe('patience', () => {
 
   it('ends', async () => {
     const error = busy()
-    await expect(patiently(() => { throw error }, 30)).rejects.toBe(error)
+    await expect(patiently(() => { throw error }, new Hold(30))).rejects.toBe(error)
   })
 
   it('has none with other errors', async () => {

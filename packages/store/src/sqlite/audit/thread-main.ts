@@ -4,25 +4,37 @@ import type { AuditDraft } from '../../audit-draft.ts'
 import { AuditEnd } from './audit-end.ts'
 import { AuditMark } from './audit-mark.ts'
 import { settingsFor } from '../connection-settings.ts'
+import { Hold, PATIENCE_MS } from '../hold.ts'
 import type { Answer, ThreadStart } from './thread-protocol.ts'
 
 // This file and what it imports is all the thread loads, so that it starts in a blink: no errors of the contract are made here.
 
-/** How long another process may hold the file. Nobody else waits in this thread, so SQLite itself may. */
-const PATIENCE_MS = 5_000
-
 const port = parentPort!
 const { file, maxPages } = workerData as ThreadStart
+// Nobody else waits in this thread, so SQLite itself may.
 const database = new DatabaseSync(file, { timeout: PATIENCE_MS, allowExtension: false, defensive: true })
 // FULL: a commit returns when it would survive a loss of power.
 database.exec(settingsFor(maxPages, 'FULL'))
+const hold = new Hold()
 const audit = new AuditEnd(database)
 const mark = new AuditMark(file)
 const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
 
+let waiting = PATIENCE_MS
+
+function waitFor(patienceMs: number): void {
+  if (waiting !== patienceMs) database.exec(`PRAGMA busy_timeout = ${patienceMs}`)
+  waiting = patienceMs
+}
+
+/** SQLITE_BUSY and SQLITE_LOCKED; extended codes carry them in their lowest byte. */
+const isHeld = (errcode = 0): boolean => [5, 6].includes(errcode & 0xff)
+
 function write(draft: AuditDraft): Answer {
   try {
+    waitFor(hold.patienceMs)
     begin.run()
+    hold.end()
     const end = audit.add(draft)
     commit.run()
     mark.note(end)
@@ -30,6 +42,7 @@ function write(draft: AuditDraft): Answer {
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     const { message, errcode } = error as { readonly message: string; readonly errcode?: number }
+    if (isHeld(errcode)) hold.ranOut()
     return { message, errcode }
   }
 }
