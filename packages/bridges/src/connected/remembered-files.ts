@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isJsonObject, makeFolder, parseJson, type JsonObject } from '@bulkhead/contract'
@@ -30,13 +29,14 @@ export class RememberedFiles {
   write(identity: string, said: object): void {
     const text = JSON.stringify(said)
     if (this.#folder === undefined || text.length > MAX_CHARS) return
-    const own = `${this.#file(identity)}.${randomUUID()}`
+    // One name: what somebody left who was killed is written over.
+    const draft = `${this.#file(identity)}.tmp`
     try {
       makeFolder(this.#folder, { mkdirSync, statSync, dirname })
-      writeFileSync(own, text, { mode: 0o600 })
-      renameSync(own, this.#file(identity))
+      writeFileSync(draft, text, { mode: 0o600 })
+      renameSync(draft, this.#file(identity))
     } catch {
-      rmSync(own, { force: true })
+      rmSync(draft, { force: true })
     }
   }
 

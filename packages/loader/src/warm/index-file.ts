@@ -50,20 +50,32 @@ function partsOf(bytes: Buffer, key: string): IndexContent | undefined {
   }
 }
 
-/** Whole or not at all. A place that cannot be written costs time at the next start, and nothing else: never throws. */
+/**
+ * Whole or not at all. A place that cannot be written costs time at the next start, and nothing else: never throws. The draft has one
+ * name, so that whoever writes next removes what one left that was killed; of two that write at once, one may be in vain.
+ */
 export function writeIndexFile(file: string, key: string, { rows, stamps, texts }: IndexContent): void {
-  const draft = `${file}.${process.pid}.tmp`
+  const draft = `${file}.tmp`
   try {
     const table = Buffer.from(JSON.stringify(rows))
     const payload = Buffer.concat([table, new Uint8Array(stamps.buffer), texts])
     const head = headOf(key, table.length, stamps.byteLength, payload)
     // Not what is above it: a home that is not there is not made by looking.
     if (!existsSync(dirname(file))) mkdirSync(dirname(file), { mode: 0o700 })
-    writeFileSync(draft, head, { mode: 0o600, flag: 'wx' })
-    writeFileSync(draft, payload, { flag: 'a' })
+    rmSync(draft, { force: true })
+    writeNew(draft, [head, payload])
     renameSync(draft, file)
   } catch {
     discard(draft)
+  }
+}
+
+function writeNew(file: string, parts: readonly (string | Buffer)[]): void {
+  const descriptor = openSync(file, 'wx', 0o600)
+  try {
+    for (const part of parts) writeFileSync(descriptor, part)
+  } finally {
+    closeSync(descriptor)
   }
 }
 

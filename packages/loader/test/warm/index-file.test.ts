@@ -1,0 +1,19 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readIndexFile, writeIndexFile } from '../../src/warm/index-file.ts'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-index-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+test('half of an index that a killed process wrote counts for nothing, and goes when it is written anew', () => {
+  const file = join(folder, 'x.index')
+  const content = { rows: [1], stamps: new Float64Array([2]), texts: Buffer.from('three') }
+  writeFileSync(`${file}.tmp`, 'bulkhead-index', { mode: 0o666 })
+  expect(readIndexFile(file, 'key')).toBeUndefined()
+  writeIndexFile(file, 'key', content)
+  expect(readIndexFile(file, 'key')).toEqual(content)
+  expect([readdirSync(folder), statSync(file).mode & 0o777]).toEqual([['x.index'], 0o600])
+})
