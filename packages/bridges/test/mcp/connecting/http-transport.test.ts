@@ -79,3 +79,46 @@ it.each([
   const extension = await connected((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body))
   await expect(go(extension)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining(`The MCP server "far" ${message}`) })
 })
+
+const json = (response: ServerResponse, body: object): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', ...body }))
+const foreign = 'it is for a request that was not made (4711)'
+
+it.each<[string, Answering, string]>([
+  ['202', (response) => response.writeHead(202).end(), 'its answer holds none'],
+  ['202 and a stream that stays', (response) => response.writeHead(202, { 'content-type': 'text/event-stream' }).end(), 'its answer holds none'],
+  ['what is for another request', (response) => json(response, { id: 4711, result: said('there') }), foreign],
+  ['no answer at all', (response) => json(response, { method: 'notifications/tools/list_changed' }), 'its answer holds none'],
+  ['a stream that stays, with what is for another request', (response) => stream(response).write(event(4711, said('there'))), foreign],
+])('a call that is answered by %s is over at once', async (_what, answering, message) => {
+  const extension = await connected(answering)
+  await expect(go(extension)).rejects.toMatchObject({
+    code: 'ToolExecutionFailed', message: `The MCP server "far" gave an answer that is not of the protocol: ${message}`,
+  })
+})
+
+it.each<[string, Answering]>([
+  ['whole', (response) => json(response, { error: { code: -32600, message: 'no such berth' } })],
+  ['in a stream that stays', (response) => stream(response).write('data: {"jsonrpc":"2.0","error":{"code":-32600,"message":"no such berth"}}\n\n')],
+])('an error without an id is that of the request it answers: %s', async (_what, answering) => {
+  const extension = await connected(answering)
+  await expect(go(extension)).rejects.toMatchObject({ code: 'ToolExecutionFailed', message: 'no such berth' })
+})
+
+it('what a server says on the stream of one call and means for another takes neither with it', async () => {
+  const begun = Promise.withResolvers<void>()
+  const open: { readonly response: ServerResponse; readonly id: number }[] = []
+  const extension = await connected((response, id) => {
+    open.push({ response: stream(response), id })
+    if (open.length === 3) begun.resolve()
+  })
+  const calls = [go(extension), go(extension), go(extension)]
+  await begun.promise
+  const [first, second, third] = open.toSorted((one, other) => one.id - other.id)
+  third!.response.end(event(third!.id, said('third')))
+  await Promise.race(calls)
+  first!.response.write(event(third!.id, said('third')))
+  first!.response.write(event(second!.id, said('second')))
+  second!.response.write(event(first!.id, said('first')))
+  expect((await Promise.all(calls)).map((one) => JSON.stringify(one)).toSorted()).toEqual(['first', 'second', 'third'].map((word) => JSON.stringify(said(word))))
+})

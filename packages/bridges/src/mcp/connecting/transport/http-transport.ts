@@ -1,18 +1,85 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isJSONRPCRequest, SdkError, SdkErrorCode, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import {
+  isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResponse, ProtocolError, SdkError, SdkErrorCode, StreamableHTTPClientTransport,
+  type FetchLike, type JSONRPCMessage, type RequestId, type StreamableHTTPClientTransportOptions,
+} from '@modelcontextprotocol/client'
 
 type Sent = Parameters<StreamableHTTPClientTransport['send']>
 
-/** A server that is reached by Streamable HTTP. A request whose stream has ended for good is rejected: no answer can come. */
+/** One request, and the way on which its answer comes: the body that it was answered with, whole or a stream. */
+interface Exchange {
+  readonly id: RequestId
+  /** Those that were open when it began. */
+  readonly beside: ReadonlySet<RequestId>
+  hasStream: boolean
+  /** No answer can come any more. The first reason counts. */
+  over(why: Error): void
+}
+
+/** A server that is reached by Streamable HTTP. A request to which no answer can come any more is rejected. */
 export class HttpTransport extends StreamableHTTPClientTransport {
+  /** Whose body is being read: the library does not say it. */
+  readonly #current: AsyncLocalStorage<Exchange>
+  readonly #open = new Set<RequestId>()
+  #newest = -1
+
+  constructor(url: URL, options: StreamableHTTPClientTransportOptions & { readonly fetch: FetchLike }) {
+    const current = new AsyncLocalStorage<Exchange>()
+    super(url, {
+      ...options,
+      async fetch(to, init) {
+        const response = await options.fetch(to, init)
+        const exchange = current.getStore()
+        if (exchange) exchange.hasStream = response.status !== 202 && isStream(response)
+        return response
+      },
+    })
+    this.#current = current
+    // Whoever connects hears of each message after this.
+    this.onmessage = (message) => this.#heard(message)
+  }
+
   override async send(...[message, options]: Sent): Promise<void> {
     // Whoever looks after its stream itself needs no word of its end.
     if (!isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) return super.send(message, options)
-    const ended = Promise.withResolvers<void>()
-    await super.send(message, { ...options, onRequestStreamEnd: ended.resolve })
-    await ended.promise
-    // An answer that came before the end is handled by then, and whoever has it does not hear of the end.
-    await nextTurn()
-    throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream of its answer ended without one')
+    const { promise, resolve } = Promise.withResolvers<Error>()
+    const exchange: Exchange = { id: message.id, beside: new Set(this.#open), hasStream: false, over: resolve }
+    this.#open.add(message.id)
+    this.#newest = Number(message.id)
+    try {
+      await this.#current.run(exchange, () => super.send(message, { ...options, onRequestStreamEnd: () => resolve(ended()) }))
+      if (!exchange.hasStream) resolve(unfit('its answer holds none'))
+      const why = await promise
+      // An answer that came before is handled by then, and whoever has it does not hear of this.
+      await nextTurn()
+      throw why
+    } finally {
+      this.#open.delete(message.id)
+    }
+  }
+
+  /** The stream of a request has its answer and no other; without an id it is an error of whoever could not read the id. */
+  #heard(message: JSONRPCMessage): void {
+    const exchange = this.#current.getStore()
+    if (exchange === undefined || !isJSONRPCResponse(message)) return
+    const { id } = message
+    if (id === undefined && isJSONRPCErrorResponse(message)) exchange.over(errorOf(message.error))
+    else if (id === undefined || !this.#isAsked(id, exchange)) exchange.over(unfit(`it is for a request that was not made (${id})`))
+  }
+
+  /** Whether it is, or was, open beside the other: servers take one stream for another, and write a number as a text. */
+  #isAsked(id: RequestId, { id: own, beside }: Exchange): boolean {
+    const number = Number(id)
+    return id === own || beside.has(id) || beside.has(number) || (number >= Number(own) && number <= this.#newest)
   }
 }
+
+const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false
+
+const ended = (): Error => new SdkError(SdkErrorCode.ConnectionClosed, 'the stream of its answer ended without one')
+
+const unfit = (why: string): Error => new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, why)
+
+const errorOf = ({ code, message, data }: { readonly code: number; readonly message: string; readonly data?: unknown }): Error =>
+  new ProtocolError(code, message, data)
