@@ -113,7 +113,7 @@ export const ERRORS = Object.freeze({
   CompartmentQuarantined: row('ExtensionHost', 'extension', again, 'The extension died too often and rests before it is started again.', 'Wait for the time in the message.'),
   LockdownFailed: row('ExtensionHost', 'host', once, 'The compartment could prove that a power it must not have is still there, so it was not used.', 'Report this with the version of Node.'),
   BoundaryViolation: row('ExtensionHost', 'extension', once, 'The compartment sent something the protocol does not allow and was killed.', 'Do not use this version; tell the publisher.'),
-  MessageTooLarge: row('ExtensionHost', 'extension', once, 'A message of the compartment was larger than it may be.', 'Send less at once, or raise messageBytes for this extension.'),
+  MessageTooLarge: row('ExtensionHost', 'extension', once, 'A message of the compartment, or of the server behind the tool, was larger than it may be.', 'Send less at once, or raise messageBytes for this extension; that of a server is fixed.'),
   MessageFlood: row('ExtensionHost', 'extension', once, 'The compartment sent more messages in a second than it may, and was killed.', 'Send fewer, or raise messagesPerSecond for this extension.'),
   TooManyRequests: row('ExtensionHost', 'extension', once, 'The compartment had more capability calls open at once than it may, and was killed.', 'Wait for answers, or raise outstandingRequests for this extension.'),
   LogTruncated: row('ExtensionHost', 'extension', once, 'The compartment logged more than is kept; what it logs from there on is dropped.', 'Log less, or raise logBytes for this extension.'),

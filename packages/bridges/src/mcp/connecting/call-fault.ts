@@ -14,7 +14,7 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
   const text = visibleText(redact(messageOf(error)), { keepLines: true }).slice(0, MOST_CHARS)
   const make = (code: 'ServerUnavailable' | 'ServerLost' | 'MessageTooLarge', message: string) =>
     new BulkheadError(code, message, { data: { server: name } })
-  if (error instanceof RangeError) return make('MessageTooLarge', `The MCP server "${name}" sent too much at once: ${text}`)
+  if (error instanceof RangeError) return make('MessageTooLarge', `The MCP server "${name}" sent too much at once: ${text} ${LESS}`)
   const status = statusOf(error)
   if (status === 401 || status === 403) return make('ServerUnavailable', `${unavailable(name)}: it answers ${status}. ${AUTHORIZATION}`)
   if (status !== undefined) return make('ServerUnavailable', `${unavailable(name)}: it answers ${status}.`)
@@ -33,6 +33,7 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
   return new BulkheadError('ToolExecutionFailed', text, { data: { server: name } })
 }
 
+const LESS = 'Call the tool so that it has less to say: how much it may say at once is fixed.'
 const AUTHORIZATION = 'Name the variable that holds its token in "headers" of the configuration; signing in by OAuth is not offered here.'
 
 export const unavailable = (name: string): string => `mcp server ${name} is unavailable`

@@ -158,9 +158,11 @@ export class Connection {
       return opened
     } catch (error) {
       await opened?.close()
+      const why = await opened?.ended
       if (this.#closing.signal.aborted) throw this.#closing.signal.reason
       this.#rests.failed()
-      this.#fault = this.#openFault(late.aborted ? new Error(`it did not answer within ${connectMs} ms`) : error)
+      const reason = why instanceof RangeError ? why : error
+      this.#fault = this.#openFault(late.aborted ? new Error(`it did not answer within ${connectMs} ms`) : reason)
       throw this.#fault
     }
   }
@@ -217,6 +219,7 @@ export class Connection {
   }
 
   #openFault(error: unknown): BulkheadError {
+    if (error instanceof RangeError) return this.#unavailable(this.#told(`it sent too much at once: ${error.message}`))
     const fault = callFault(this.#entry.name, error, this.#redact)
     if (fault.code === 'ServerUnavailable' || fault.code === 'EnvNameNotSet' || fault.code === 'CapabilityUnavailable') return fault
     return this.#unavailable(this.#told(fault.code === 'ServerLost' ? 'it ended before it was ready' : fault.message))
@@ -225,7 +228,7 @@ export class Connection {
   /** The last thing a process says of itself is often why it ended. */
   #told(what: string): string {
     const said = this.#log.last
-    return visibleText(this.#redact(what)) + (said === undefined ? '' : `. It said last: ${said}`)
+    return visibleText(this.#redact(what)).replace(/\.$/, '') + (said === undefined ? '' : `. It said last: ${said}`)
   }
 
   #resting(ms: number): BulkheadError {

@@ -192,8 +192,16 @@ it('refuses a server that wants to use the model', async () => {
 it('kills a server that sends a line without an end', async () => {
   const servers = ground.open()
   const extension = await connected(servers, resolved({ ship: ground.raw({ tools: [{ name: 'pour', inputSchema: { type: 'object' } }], flood: true }) }))
-  await expect(call(extension, 'ship_pour')).rejects.toMatchObject({ code: 'MessageTooLarge' })
+  await expect(call(extension, 'ship_pour')).rejects.toMatchObject({
+    code: 'MessageTooLarge', message: expect.stringMatching(/A line has more than \d+ bytes\. Call the tool so that it has less to say/),
+  })
   expect(servers.status).toMatchObject([{ state: 'unavailable' }])
+})
+
+it('says of a server whose list is too long that it is', async () => {
+  const servers = ground.open()
+  await connected(servers, resolved({ ship: ground.raw({ tools: [{ name: 'go', description: 'x'.repeat(17_000_000) }] }) }))
+  expect(servers.status).toMatchObject([{ error: { message: expect.stringMatching(/^mcp server ship is unavailable: it sent too much at once: A line has more than \d+ bytes\.( |$)/) } }])
 })
 
 it('gives up on a server that never answers, and leaves nothing of it', async () => {

@@ -102,7 +102,7 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
     await client.connect(transport, { signal, timeout: LONGEST_MS })
   } catch (error) {
     await close()
-    throw error
+    throw last instanceof RangeError ? last : error
   }
   let running = 0
   let isRetired = false
