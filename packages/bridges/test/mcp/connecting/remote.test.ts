@@ -107,6 +107,24 @@ it('sends parameters as headers where a tool says so, and does without one that 
   expect(seen.at(-1)).toMatchObject({ 'mcp-param-berth': 'north' })
 })
 
+it('does without a tool, or a block of a result, that is not of the newer era either', async () => {
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'harbour', version: '2.0.0' })
+    for (const name of ['moor', 'sail']) {
+      server.registerTool(name, { description: 'Does.', inputSchema: none }, () => ({ content: [{ type: 'text' as const, text: name }, { type: 'text' as const, text: 'spoilt' }] }))
+    }
+    return server
+  }, { legacy: 'reject' })
+  const spoil = (said: string): string => said.replace('"name":"sail"', '"nom":"sail"').replace('"type":"text","text":"spoilt"', '"type":"video"')
+  const { extension, servers } = await connected(await listen((request, response) => void respond(async (asked) => {
+    const answer = await handler.fetch(asked)
+    const isWhole = answer.headers.get('content-type')?.startsWith('application/json') ?? false
+    return isWhole ? new Response(spoil(await answer.text()), { headers: { 'content-type': 'application/json' } }) : answer
+  }, request, response)))
+  expect(servers.status).toMatchObject([{ state: 'connected', tools: 1 }])
+  expect(await call(extension!, 'harbour_moor')).toMatchObject({ content: [{ text: 'moor' }, { text: expect.stringContaining('a block of the type "video"') }] })
+})
+
 it('asks the person of the very call that a far server has a question for', async () => {
   const { extension } = await connected(await listen(library()))
   const berths = ['north', 'south']

@@ -6,6 +6,7 @@ import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Elicitation } from '../elicitation.ts'
 import { HttpTransport } from './http-transport.ts'
 import { ProcessTransport } from './process-transport.ts'
+import { LISTED, readableResult } from './readable-result.ts'
 import type { Target } from '../target.ts'
 
 export interface ClientOptions {
@@ -52,7 +53,9 @@ const MAX_PAGES = MAX_LISTED
 const LONGEST_MS = 2 * 60 * 60 * 1000
 
 /** No cursor is what says that there is no further page. Some servers write it as null or as an empty text. */
-const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish().transform((cursor) => cursor || undefined) })
+const page = z.looseObject({
+  tools: z.array(z.unknown()), [LISTED]: z.array(z.unknown()).optional(), nextCursor: z.string().optional().transform((cursor) => cursor || undefined),
+})
 
 /** Results are told to a model and never enforced, and a stranger's schema is compiled nowhere but in its own thread. */
 const NO_VALIDATION: jsonSchemaValidator = {
@@ -104,6 +107,8 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
     await close()
     throw last instanceof RangeError ? last : error
   }
+  const { onmessage } = transport
+  transport.onmessage = (message, extra) => onmessage?.(readableResult(message), extra)
   let running = 0
   let isRetired = false
   const leave = (): void => {
@@ -142,13 +147,13 @@ function transportOf({ target, onStderr }: ClientOptions): Transport {
 
 async function listAll(client: Client, signal: AbortSignal): Promise<readonly unknown[]> {
   if (client.getServerCapabilities()?.tools === undefined) return []
-  const listed: unknown[] = []
+  const all: unknown[] = []
   let cursor: string | undefined
   for (let pages = 0; pages < MAX_PAGES; pages++) {
     const params = cursor === undefined ? {} : { cursor }
-    const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { signal, timeout: LONGEST_MS })
-    listed.push(...tools)
-    if (nextCursor === undefined || listed.length > MAX_LISTED) return listed
+    const { tools, [LISTED]: listed = tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { signal, timeout: LONGEST_MS })
+    all.push(...listed)
+    if (nextCursor === undefined || all.length > MAX_LISTED) return all
     cursor = nextCursor
   }
   throw new Error(`Its list of tools has more than ${MAX_PAGES} pages.`)
