@@ -18,6 +18,7 @@ export interface DocumentExtension {
   readonly diagnostics: readonly Diagnostic[]
 }
 
+const TELL = 'Tell whoever writes the document.'
 const CURE = 'Tell whoever writes the document, or leave the operation out.'
 
 /** A document as an extension: a manifest of what it says, and a module that makes requests. `path`: of its file. */
@@ -31,6 +32,8 @@ export function documentExtension(entry: DocumentEntry, path: string, api: Descr
   const diagnostics = [
     ...[...api.faults, ...twins].map((what) =>
       diagnosticOf(entry, 'ShapeInvalid', `The document "${name}" describes what cannot be used: ${visibleText(what)}.`, CURE)),
+    ...api.mended.map((what) => diagnosticOf(entry, 'ConfigSchemaInvalid',
+      `The document "${name}" has schemas that are not of JSON Schema 2020-12 and are read as they are meant: ${visibleText(what)}.`, TELL, 'warning')),
     ...(api.unnamed === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
       `Of the document "${name}", ${api.unnamed} operations have no operationId and are not offered.`, CURE, 'warning')]),
   ]

@@ -4,7 +4,7 @@ import { RememberedFiles } from '../../connected/remembered-files.ts'
 import type { DescribedApi } from './described.ts'
 
 /** Another one where documents are read in another way than before. */
-const READER = 2
+const READER = 3
 
 const parameter = z.strictObject({
   argument: z.string(), name: z.string(), in: z.enum(['path', 'query', 'header']),
@@ -17,7 +17,7 @@ const operation = z.strictObject({
 })
 const api = z.strictObject({
   version: z.string(), server: z.string().nullable(), operations: z.array(operation),
-  faults: z.array(z.string()), unnamed: z.number(),
+  faults: z.array(z.string()), mended: z.array(z.string()), unnamed: z.number(),
 })
 const remembered = z.strictObject({ reader: z.literal(READER), of: z.string(), api })
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { mendedSchema } from '../../connected/mended-schema.ts'
 import { plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
 import { Unusable } from './described.ts'
 import { pointedAt } from './references.ts'
@@ -15,6 +16,8 @@ export class ArgumentSchemas {
   readonly #isOld: boolean
   readonly #names = new Map<string, string>()
   readonly #definitions = new Map<string, Json>()
+  /** What of them was put right. */
+  readonly mended = new Set<string>()
   #count = 0
 
   constructor(root: JsonObject, isOld: boolean) {
@@ -25,7 +28,10 @@ export class ArgumentSchemas {
   /** Throws Unusable for what refers elsewhere, or is too much. */
   of(written: Json | undefined): Json {
     if (typeof written === 'boolean') return written
-    return isJsonObject(written) ? plainSchema(this.#read(written)) : {}
+    if (!isJsonObject(written)) return {}
+    const { schema, mended } = mendedSchema(this.#read(written))
+    for (const what of mended) this.mended.add(what)
+    return plainSchema(schema)
   }
 
   get definitions(): { readonly $defs?: JsonObject } {

@@ -42,6 +42,8 @@ export interface DescribedApi {
   readonly operations: readonly DescribedOperation[]
   /** What is left out, one line each. */
   readonly faults: readonly string[]
+  /** What is not of JSON Schema and was read as it is meant, one line each. */
+  readonly mended: readonly string[]
   /** How many operations have no operationId, and are no tools for that. */
   readonly unnamed: number
 }

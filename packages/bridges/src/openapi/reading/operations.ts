@@ -30,13 +30,14 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   const groups = [...byId.values()]
   const tooMany = groups.splice(MOST_OPERATIONS).length
   if (tooMany > 0) faults.push(`there are ${tooMany} more operations than ${MOST_OPERATIONS}; say which are wanted`)
+  const mended: string[] = []
   const operations = groups.flatMap(([found, ...others]) => attempt(faults, whereOf(found!), () => {
     if (others.length > 0) throw new Unusable(`has the same operationId as ${others.slice(0, 3).map(whereOf).join(' and ')}`)
-    return describe(document, found!, { isOld: minor === '0', hasBaseUrl: wanted.hasBaseUrl })
+    return describe(document, found!, { isOld: minor === '0', hasBaseUrl: wanted.hasBaseUrl, mended })
   }) ?? [])
   return {
     version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
-    server: firstServer(servers), operations, faults: faults.slice(0, MOST_FAULTS),
+    server: firstServer(servers), operations, faults: faults.slice(0, MOST_FAULTS), mended: mended.slice(0, MOST_FAULTS),
     unnamed: all.filter(({ id }) => id === undefined).length,
   }
 }
@@ -77,11 +78,14 @@ function isWanted({ id, path, operation: { tags } }: Found<string | undefined>, 
 interface Reading extends Pick<Wanted, 'hasBaseUrl'> {
   /** Of version 3.0. */
   readonly isOld: boolean
+  /** Filled with what was put right. */
+  readonly mended: string[]
 }
 
 function describe(
-  root: JsonObject, { id, method, path, item, operation }: Found, { isOld, hasBaseUrl }: Reading,
+  root: JsonObject, found: Found, { isOld, hasBaseUrl, mended }: Reading,
 ): DescribedOperation {
+  const { id, method, path, item, operation } = found
   if (method === 'TRACE') throw new Unusable('is a TRACE, which is never sent')
   if (!hasBaseUrl && [item, operation].some(({ servers }) => Array.isArray(servers) && servers.length > 0)) {
     throw new Unusable('has servers of its own; say in "baseUrl" where it is reached')
@@ -95,6 +99,7 @@ function describe(
   }
   refusePath(path, new Set(parameters.filter(({ sent }) => sent.in === 'path').map(({ sent }) => sent.name)))
   const all = [...parameters, ...(body ? [body] : [])]
+  if (schemas.mended.size > 0) mended.push(`${whereOf(found)} has ${[...schemas.mended].join(', ')}`)
   const required = all.filter((one) => one.required).map(({ sent }) => sent.argument)
   return {
     operationId: id, method, path,

@@ -63,6 +63,18 @@ it('offers neither of two tools that would have one name', () => {
   expect(extensionOf({ name: 'a.b' }, { name: 'a-b' }).extension).toBeUndefined()
 })
 
+it('offers a tool whose schema is written as older drafts do, and says so', () => {
+  const inputSchema = { type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } } }
+  const { extension, diagnostics } = extensionOf({ name: 'a', inputSchema, outputSchema: { type: 'object', properties: [] } })
+  expect(extension!.manifest.tools).toMatchObject([{
+    inputSchema: { type: 'object', properties: { size: { type: 'integer', exclusiveMinimum: 0 } }, required: ['size'] }, outputSchema: { type: 'object', properties: {} },
+  }])
+  expect(diagnostics).toMatchObject([{
+    severity: 'warning', code: 'ConfigSchemaInvalid',
+    message: 'A schema of "my_ship_a" is not of JSON Schema 2020-12 and is read as it is meant: it has properties that say of themselves whether they are required, a bound that a flag excludes, an empty list for an empty object.',
+  }])
+})
+
 it('names tools in letters that every model takes, the long ones by a digest', () => {
   expect(toolName(['ship', 'Über/mut'])).toBe('ship__ber_mut')
   const [long, other] = [toolName(['ship', 'x'.repeat(128)]), toolName(['ship', `${'x'.repeat(127)}y`])]

@@ -107,6 +107,12 @@ describe('schemas', () => {
     })
   })
 
+  it('that are written as older drafts do are read as they are meant, and it is said', () => {
+    const api = schema({ type: 'object', properties: { size: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } } })
+    expect(bodyOf(api)).toEqual({ type: 'object', properties: { size: { type: 'integer', exclusiveMinimum: 0 } }, required: ['size'] })
+    expect(api.mended).toEqual(['"go" (POST /x/{id}) has properties that say of themselves whether they are required, a bound that a flag excludes'])
+  })
+
   it('do not ask for what only the server writes', () => {
     const written = { type: 'object', required: ['id', 'name'], properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } } }
     expect(bodyOf(schema(written))).toEqual({ type: 'object', required: ['name'], properties: { name: { type: 'string' } } })

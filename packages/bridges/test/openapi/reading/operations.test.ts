@@ -11,7 +11,7 @@ it('describes each operation that has an id, and counts those that have none', (
     '/b': { head: plain('three') }, 'x-other': { get: plain('never') },
   }, { servers: [{ url: 'https://{host}.example/{v}', variables: { host: { default: 'api' }, v: { default: '2' } } }] })
   expect(api).toMatchObject({
-    version: '1.0.0', server: 'https://api.example/2', unnamed: 2, faults: [],
+    version: '1.0.0', server: 'https://api.example/2', unnamed: 2, faults: [], mended: [],
     operations: [
       { operationId: 'one', method: 'GET', path: '/a', label: 'Short', description: 'Long' },
       { operationId: 'two', method: 'POST', label: 'Short', description: 'Short', body: null },

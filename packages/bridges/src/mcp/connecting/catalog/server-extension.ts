@@ -6,6 +6,7 @@ import { diagnosticOf } from '../../../connected/entries.ts'
 import { statedVersion } from '../../../connected/stated-version.ts'
 import { cut, labelOf, textOf } from '../../../connected/told-text.ts'
 import { toolName } from '../../../connected/tool-name.ts'
+import { mendedSchema } from '../../../connected/mended-schema.ts'
 import { plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
 import type { ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
@@ -27,8 +28,13 @@ export function serverExtension(
   const byName = new Map([...groups].filter(([, tools]) => tools.length === 1).map(([name, [tool]]) => [name, tool!]))
   const twins = [...groups].filter(([name]) => !byName.has(name))
     .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)
-  const diagnostics = [...catalog.faults, ...twins].map((what) =>
-    diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${visibleText(what)}.`, CURE))
+  const tools = [...byName].map(([name, tool]) => toolManifest(name, tool, entry))
+  const diagnostics = [
+    ...[...catalog.faults, ...twins].map((what) =>
+      diagnosticOf(entry, 'ShapeInvalid', `The server "${entry.name}" offers what cannot be used: ${visibleText(what)}.`, CURE)),
+    ...tools.filter(({ mended }) => mended.length > 0).map(({ manifest: { name }, mended }) => diagnosticOf(
+      entry, 'ConfigSchemaInvalid', `A schema of "${name}" is not of JSON Schema 2020-12 and is read as it is meant: it has ${mended.join(', ')}.`, CURE, 'warning')),
+  ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const extension: ConnectedExtension = {
     layer: entry.layer,
@@ -41,7 +47,7 @@ export function serverExtension(
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
       id: entry.extensionId, version: versionOf(catalog, entry), title: `MCP server ${entry.name}`,
-      tools: [...byName].map(([name, tool]) => toolManifest(name, tool, entry)),
+      tools: tools.map(({ manifest }) => manifest),
     },
     module: (names) => ({ ...phases, tools: Object.fromEntries(names.map((name) => [name, carry(byName.get(name)!)])) }),
   }
@@ -52,20 +58,29 @@ export function serverExtension(
 const versionOf = (catalog: Catalog, { config: { timeoutMs } }: ServerEntry): string =>
   statedVersion(catalog.version, [catalogDigest(catalog), `${timeoutMs ?? ''}`])
 
-function toolManifest(name: string, { definition }: CatalogTool, { config }: ServerEntry): ManifestInput['tools'][number] {
+interface ToolManifest {
+  readonly manifest: ManifestInput['tools'][number]
+  /** What of its schemas was put right. */
+  readonly mended: readonly string[]
+}
+
+function toolManifest(name: string, { definition }: CatalogTool, { config }: ServerEntry): ToolManifest {
   const { title, description, inputSchema, outputSchema, annotations } = definition
+  const input = isJsonObject(inputSchema) ? mendedSchema(inputSchema) : undefined
+  const output = isJsonObject(outputSchema) ? mendedSchema(outputSchema) : undefined
   const label = textOf(title) ?? (isJsonObject(annotations) ? textOf(annotations['title']) : undefined)
-  return {
+  const manifest: ToolManifest['manifest'] = {
     name,
     ...labelOf(label),
     description: cut(textOf(description) ?? 'MCP tool (no description)', MANIFEST_LIMITS.descriptionChars),
-    inputSchema: toolSchema(inputSchema),
-    ...(isJsonObject(outputSchema) && { outputSchema: plainSchema(outputSchema) }),
+    inputSchema: toolSchema(input?.schema),
+    ...(output && { outputSchema: plainSchema(output.schema) }),
     requires: powersOf(config),
     // What a server says of its tools' harmlessness is its own word: nothing is loosened by it.
     gated: true, mode: config.type === 'local' ? 'local' : 'external', idempotent: false,
     timeoutMs: Math.min(config.timeoutMs ?? CALL_LIMITS.defaultTimeoutMs, CALL_LIMITS.maxTimeoutMs),
   }
+  return { manifest, mended: [...new Set([...input?.mended ?? [], ...output?.mended ?? []])] }
 }
 
 const CURE = 'Tell whoever makes the server.'

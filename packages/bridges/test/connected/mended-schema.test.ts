@@ -1,0 +1,33 @@
+import type { JsonObject } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { mendedSchema } from '../../src/connected/mended-schema.ts'
+
+const text = { type: 'string' }
+const required = 'properties that say of themselves whether they are required'
+
+it.each<[JsonObject, JsonObject, string]>([
+  [{ properties: { a: { ...text, required: true }, b: { ...text, required: false } } }, { properties: { a: text, b: text }, required: ['a'] }, required],
+  [{ properties: { a: { ...text, required: true } }, required: ['b'] }, { properties: { a: text }, required: ['b', 'a'] }, required],
+  [{ properties: { a: { properties: { b: { required: true } }, required: true } } }, { properties: { a: { properties: { b: {} }, required: ['b'] } }, required: ['a'] }, required],
+  [{ items: { ...text, required: true } }, { items: text }, required],
+  [{ required: ['a', 'b', 'a'] }, { required: ['a', 'b'] }, 'a name that is required twice'],
+  [{ minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false }, { exclusiveMinimum: 0, maximum: 9 }, 'a bound that a flag excludes'],
+  [{ exclusiveMinimum: true }, {}, 'a bound that a flag excludes'],
+  [{ properties: { a: { enum: null, description: null, default: null } } }, { properties: { a: { default: null } } }, 'keywords that are null'],
+  [{ properties: [] }, { properties: {} }, 'an empty list for an empty object'],
+  [{ items: [] }, { items: {} }, 'an empty list for an empty object'],
+  [{ title: { en: 'x' }, examples: 'x', description: 7, deprecated: 'yes' }, {}, 'remarks that are not of their form'],
+  [{ type: 'any' }, {}, 'the type "any"'],
+  [{ dependencies: { a: ['b'], c: { required: ['d'] } } }, { dependentRequired: { a: ['b'] }, dependentSchemas: { c: { required: ['d'] } } }, 'dependencies'],
+])('reads %j as it is meant', (written, schema, what) => {
+  expect(mendedSchema(written)).toEqual({ schema, mended: [what] })
+})
+
+it.each<JsonObject>([
+  { type: 'object', properties: { required: { type: 'boolean' }, a: text }, required: ['a'], minimum: 0, exclusiveMinimum: 1, const: null },
+  { enum: [{ required: true, title: null }], examples: [{ properties: [] }], default: { dependencies: {} } },
+  // What has no one plain meaning is judged elsewhere.
+  { required: true }, { allOf: [{ required: true }] }, { $defs: { a: { required: true } } }, { type: null }, { dependencies: 7 }, { prefixItems: [] },
+])('lets %j be', (written) => {
+  expect(mendedSchema(written)).toEqual({ schema: written, mended: [] })
+})
