@@ -3,10 +3,10 @@ import { MANIFEST_FILE, visibleText } from '@bulkhead/contract'
 import { sha512 } from '../digest.ts'
 import type { LoaderLimits } from '../limits.ts'
 import type { Pace } from '../pace.ts'
-import { pass, refuse, type StageResult } from '../result.ts'
+import { pass, refuse, type Fault, type StageResult } from '../result.ts'
 import { listFolder } from './folder-entries.ts'
 import { INTEGRITY_FILE } from './integrity-file.ts'
-import { findNameFault, foldName } from './portable-name.ts'
+import { findNameFault, findPathFault, foldName } from './portable-name.ts'
 import { FileHasher, readRegularFile } from './read-file.ts'
 import { SIGNATURE_FILE } from './signature-file.ts'
 import type { Stamp } from './stamp.ts'
@@ -60,7 +60,7 @@ export async function readPackage(
       const folded = foldName(path)
       const twin = namesByFold.get(folded)
       namesByFold.set(folded, path)
-      const nameFault = findNameFault(name)
+      const nameFault = findNameFault(name) ?? findPathFault(path)
       if (nameFault !== undefined) return unsafe(path, nameFault)
       if (twin !== undefined) return unsafe(path, `collides with "${visibleText(twin)}" where case is ignored`)
       if (kind === 'link') return unsafe(path, 'is a link')
@@ -92,7 +92,10 @@ export function boundOf(path: string, limits: LoaderLimits): number {
   return path === SIGNATURE_FILE ? limits.signatureBytes : limits.fileBytes
 }
 
-function unsafe(file: string, what: string): StageResult<never> {
+const unsafe = (file: string, what: string): StageResult<never> => refuse(unsafeFile(file, what))
+
+/** What is wrong with a file of a package, or, where the name is empty, with its folder. */
+export function unsafeFile(file: string, what: string): Fault {
   const name = file === '' ? 'The folder of the extension' : `The file "${visibleText(file)}" of the package`
-  return refuse({ stage: 'read', code: 'PackageUnsafe', path: '', message: `${name} ${what}.`, ...(file !== '' && { file }) })
+  return { stage: 'read', code: 'PackageUnsafe', path: '', message: `${name} ${what}.`, ...(file !== '' && { file }) }
 }

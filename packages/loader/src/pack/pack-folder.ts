@@ -2,12 +2,13 @@ import { BulkheadError, isJsonObject, MANIFEST_FILE, visibleText, type Extension
 import { byteOrder } from '../byte-order.ts'
 import { faultError } from '../fault-error.ts'
 import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
-import { contentsOf, readPackage } from '../files/read-package.ts'
+import { findWindowsFault } from '../files/portable-name.ts'
+import { contentsOf, readPackage, unsafeFile } from '../files/read-package.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import { proveCandidate } from '../install/prove-candidate.ts'
 import { settle, type LoaderOptions } from '../options.ts'
 import { Pace } from '../pace.ts'
-import { next } from '../result.ts'
+import { next, type Fault } from '../result.ts'
 import { manifestForm } from '../stages/manifest-form.ts'
 import { manifestText } from '../stages/manifest-text.ts'
 import { writeTarball } from '../tar/write-tarball.ts'
@@ -44,6 +45,8 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
   const { bytes } = read.value
   const packed = packedPaths([...bytes.keys()], bytes.get('package.json'))
   const files = new Map(packed.filter((path) => path !== INTEGRITY_FILE).map((path) => [path, bytes.get(path)!]))
+  const unportable = [...files.keys()].flatMap(nameFaults)
+  if (unportable.length > 0) throw faultError(unportable)
 
   const bundled = skipped.includes('node_modules') && usesDependencies(folder, files)
   if (bundled) {
@@ -62,6 +65,11 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
     warnings: [...warnings, ...packageWarnings(files.get('package.json'), extension.version, skipped)],
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
   }
+}
+
+function nameFaults(path: string): readonly Fault[] {
+  const found = path.split('/').flatMap((name) => findWindowsFault(name) ?? [])
+  return found.slice(0, 1).map((what) => ({ ...unsafeFile(path, what), cure: 'Rename it, so that everybody can install the package.' }))
 }
 
 /** What npm is told that does not go with the rest. */

@@ -1,6 +1,6 @@
 import { gunzip } from 'node:zlib'
 import { messageOf, visibleText } from '@bulkhead/contract'
-import { findNameFault, foldName } from '../files/portable-name.ts'
+import { findNameFault, findPathFault, foldName } from '../files/portable-name.ts'
 import type { LoaderLimits } from '../limits.ts'
 import { BLOCK, ENTRY_KINDS, readHeader } from './tar-header.ts'
 import { readPaxRecords } from './pax-records.ts'
@@ -14,7 +14,6 @@ export type TarballRead =
 type Limits = Pick<LoaderLimits, 'files' | 'fileBytes' | 'packageBytes' | 'folderDepth'>
 
 const MAX_PAX_BYTES = 64 * 1024
-const MAX_PATH_CHARS = 1_024
 const PAX_KEYS: ReadonlySet<string> = new Set(['path', 'size'])
 const NO_KEYS: ReadonlySet<string> = new Set()
 
@@ -121,11 +120,10 @@ class Unpacking {
   /** Below the one folder that everything is in. */
   #pathOf(name: string): string | { readonly message: string } {
     const shown = `"${visibleText(name.slice(0, 200))}"`
-    if (name.length > MAX_PATH_CHARS) return { message: `holds a path of more than ${MAX_PATH_CHARS} characters` }
     const segments = name.split('/')
     const wrong = segments.find((segment) => segment === '' || segment === '.' || segment === '..')
     if (wrong !== undefined) return { message: `holds ${shown}, which is not a path inside the package` }
-    const fault = segments.map(findNameFault).find((found) => found !== undefined)
+    const fault = findPathFault(segments.slice(1).join('/')) ?? segments.map((segment) => findNameFault(segment)).find((found) => found !== undefined)
     if (fault !== undefined) return { message: `holds ${shown}, which ${fault}` }
     if (segments.length - 2 > this.#limits.folderDepth) return { message: `holds ${shown}, more than ${this.#limits.folderDepth} folders deep` }
     this.#top ??= segments[0]

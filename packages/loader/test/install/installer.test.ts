@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
@@ -127,11 +128,19 @@ describe('what cannot be installed', () => {
     expect(readdirSync(home.base).toSorted()).toEqual(['evil.tgz', 'home', 'work'])
   })
 
+  test('names that are too long for any disk, before somebody is asked', async () => {
+    using home = new HomeFixture()
+    writeFileSync(join(home.base, 'long.tgz'), await tarballOf({ ...packageFiles(), ['x'.repeat(300)]: '' }))
+    await expect(installerFor(home).plan('./long.tgz')).rejects.toMatchObject({ code: 'PackageUnsafe', message: expect.stringContaining('a name of more than 255 bytes') })
+  })
+
   test('what cannot be written, and nothing of it stays on the disk', async () => {
     using home = new HomeFixture()
-    const installer = installerFor(home)
-    writeFileSync(join(home.base, 'long.tgz'), await tarballOf({ ...packageFiles(), ['x'.repeat(300)]: '' }))
-    expect(await codeOf(install(installer, './long.tgz'))).toBe('InstallFailed')
+    writeFileSync(join(home.base, 'large.tgz'), await tarballOf({ ...packageFiles(), 'large.txt': 'x'.repeat(100_000) }))
+    const options = JSON.stringify({ layer: 'global', workspace: home.workspace, cwd: home.base, loader: home.options() })
+    const child = join(import.meta.dirname, 'crash-child.ts')
+    const { stderr } = spawnSync('sh', ['-c', 'ulimit -f 32; exec "$0" "$@"', process.execPath, child, './large.tgz', options], { encoding: 'utf8' })
+    expect(stderr).toMatch(/could not be written: EFBIG[^]*code: 'InstallFailed'/)
     expect(readdirSync(join(home.globalRoot, 'installed'))).toEqual(['.busy'])
     expect(existsSync(join(home.globalRoot, 'bulkhead.lock'))).toBe(false)
   })

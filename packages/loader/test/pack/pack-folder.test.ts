@@ -109,10 +109,26 @@ describe('packing a folder', () => {
     ['twins', { 'Lib/more.js': '' }, 'PackageUnsafe'],
     ['code that cannot be parsed', { 'index.js': 'export default {{{' }, 'CompartmentStartFailed'],
     ['an import of what nobody installed', { 'index.js': 'import "left-pad"' }, 'ModuleNotFound'],
+    ['a path that no archive may have', { [`${'a'.repeat(250)}/`.repeat(5) + 'b']: '' }, 'PackageUnsafe'],
   ])('refuses %s', async (_, over, code) => {
     using home = new HomeFixture()
     expect(await codeOf(pack(home, { ...packageFiles(), ...over }))).toBe(code)
   })
+})
+
+test('names that Windows cannot hold are refused with their files, unless they are left out', async () => {
+  using home = new HomeFixture()
+  const files = { ...packageFiles(), 'lib/aux.js': '', 'docs/what?.md': '', 'docs./a': '' }
+  await expect(pack(home, files)).rejects.toMatchObject({
+    code: 'PackageUnsafe',
+    message: [
+      'The file "lib/aux.js" of the package has a name that means a device on Windows.',
+      'The file "docs./a" of the package has a name that ends in a dot or a space, which Windows drops.',
+      'The file "docs/what?.md" of the package has a name with one of < > " | ? *, which Windows does not allow.',
+      'Rename it, so that everybody can install the package.',
+    ].join(' '),
+  })
+  expect((await pack(home, { 'package.json': { files: ['index.js', 'lib/more.js'] } })).leftOut).toEqual(['docs./a', 'docs/what?.md', 'lib/aux.js'])
 })
 
 describe('signing what was packed', () => {

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../../src/index.ts'
+import { paxRecord } from '../../src/tar/pax-records.ts'
 import { readTarball } from '../../src/tar/read-tarball.ts'
 import { archive, END, entry, pax } from './archive-fixture.ts'
 
@@ -53,6 +54,8 @@ describe('a hostile archive is refused whole', () => {
     ['a drive', archive(entry({ name: 'package/C:evil' })), /colon/],
     ['a hidden character', archive(entry({ name: 'package/a\u202ejs' })), /invisible/],
     ['a line feed', archive(entry({ name: 'package/a\nb' })), /control/],
+    ['a name that is too long', archive(pax(paxRecord('path', `package/${'n'.repeat(256)}`)), entry()), /more than 255 bytes/],
+    ['a path that is too long', archive(pax(paxRecord('path', `package/${'n/'.repeat(512)}n`)), entry()), /more than 1024 characters/],
     ['a name with more after its end', archive(entry({ rawName: Buffer.from('package/a.js\0evil') })), /plain text/],
     ['a name that is not UTF-8', archive(entry({ rawName: Buffer.from([0x70, 0x2f, 0xff]) })), /plain text/],
     ['a file beside the folder', archive(one, entry({ name: 'other/a.js' })), /beside the folder/],
