@@ -1,4 +1,5 @@
 import { BulkheadError, isThisMachine, messageOf, visibleText, type JsonObject } from '@bulkhead/contract'
+import { isNearer, nearnessOf } from './nearness.ts'
 
 export interface FetchBounds {
   readonly maxBytes: number
@@ -17,8 +18,19 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export function checkUrl(text: string, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url))) return url
-  throw new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it must begin with https://. Correct it, or leave it out.`)
+  throw invalid(what, text, 'must begin with https://. Correct it, or leave it out')
 }
+
+/** The same for an address that a server names: it leads to nothing nearer than it is itself, since what answers there may trust whoever is near. */
+export function checkLink(text: string, what: string, from: URL): URL {
+  const url = checkUrl(text, what)
+  const nearness = nearnessOf(url)
+  if (!isNearer(nearness, nearnessOf(from))) return url
+  throw invalid(what, text, `is on ${nearness}, and ${from.origin}, which leads there, is not. Tell whoever runs it; if it is near, name the registry by its address`)
+}
+
+const invalid = (what: string, text: string, fault: string) =>
+  new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it ${fault}.`)
 
 /** The body of a good answer. Rejects with InstallSourceUnavailable for anything else, and for one that is too long. */
 export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Array> {
@@ -57,7 +69,7 @@ async function followRedirects(asked: URL, headers: Readonly<Record<string, stri
     const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null
     if (location === null) return response
     await response.body?.cancel()
-    const next = checkUrl(URL.parse(location, url)?.href ?? location, `what ${url.origin} leads to`)
+    const next = checkLink(URL.parse(location, url)?.href ?? location, `what ${url.origin} leads to`, url)
     if (next.origin !== url.origin) sent = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'authorization'))
     url = next
   }

@@ -1,7 +1,7 @@
 import { BulkheadError, isJsonObject, parseJson, visibleText, type Json, type JsonObject } from '@bulkhead/contract'
 import { maxSatisfying, valid, validRange } from 'semver'
 import { sha512 } from '../digest.ts'
-import { checkUrl, fetchBytes } from './bounded-fetch.ts'
+import { checkLink, checkUrl, fetchBytes } from './bounded-fetch.ts'
 
 export interface RegistryOptions {
   /** Where packages are asked for. */
@@ -47,7 +47,7 @@ export class Registry {
     if (version === null || !isJsonObject(described)) {
       throw new BulkheadError('InstallSourceInvalid', `The registry has no ${visibleText(name)}@${visibleText(wanted)}.`)
     }
-    return readVersion(name, version, described)
+    return readVersion(name, version, described, this.#base)
   }
 
   /** Exactly the bytes that the registry named the digest of. */
@@ -83,7 +83,7 @@ export class Registry {
   }
 }
 
-function readVersion(name: string, version: string, described: JsonObject): RegistryVersion {
+function readVersion(name: string, version: string, described: JsonObject, base: URL): RegistryVersion {
   const dist = objectAt(described, 'dist')
   const { tarball, integrity, attestations = null } = dist
   if (described['version'] !== version || typeof tarball !== 'string') throw malformed(`describes ${visibleText(name)}@${visibleText(version)} without a tarball`)
@@ -92,8 +92,8 @@ function readVersion(name: string, version: string, described: JsonObject): Regi
   if (digest === undefined || digests.length > 1) throw malformed(`names no sha512, or several, for ${visibleText(name)}@${visibleText(version)}`)
   const url = isJsonObject(attestations) ? attestations['url'] : undefined
   return {
-    name, version, tarball: checkUrl(tarball, 'a tarball'), sha512: Buffer.from(digest[1]!, 'base64').toString('hex'),
-    attestations: typeof url === 'string' ? checkUrl(url, 'attestations') : null,
+    name, version, tarball: checkLink(tarball, 'a tarball', base), sha512: Buffer.from(digest[1]!, 'base64').toString('hex'),
+    attestations: typeof url === 'string' ? checkLink(url, 'attestations', base) : null,
   }
 }
 
