@@ -8,6 +8,9 @@ import type { ModuleFault, ModuleQuestion } from './parse-modules.ts'
 const { main, sources, names } = workerData as ModuleQuestion
 const PROVIDED: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author', ...builtinModules])
 
+/** As a compartment tells what it loads. */
+const IMPORTABLE = /\.(?:m?js|json|wasm)$/
+
 const urlOf = (path: string): string => `tool://package/${path.split('/').map(encodeURIComponent).join('/')}`
 const pathsByUrl = new Map([...names].map((path) => [urlOf(path), path]))
 
@@ -22,6 +25,7 @@ function findFault(): ModuleFault | null {
       if (PROVIDED.has(specifier) || specifier.startsWith('node:')) continue
       const meant = fileMeant(specifier, path)
       if (meant === undefined) return { kind: 'import', path, specifier }
+      if (!IMPORTABLE.test(meant)) return { kind: 'form', path, specifier }
       reached.add(meant)
     }
   }
@@ -34,6 +38,10 @@ function importsOf(path: string): readonly string[] {
   const source = sources.get(path)
   if (source === undefined) return []
   parsed = path
+  if (path.endsWith('.json')) {
+    JSON.parse(source)
+    return []
+  }
   return new SourceTextModule(source, { identifier: 'module' }).moduleRequests.map(({ specifier }) => specifier)
 }
 

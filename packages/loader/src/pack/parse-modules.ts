@@ -4,7 +4,7 @@ import { BulkheadError, visibleText } from '@bulkhead/contract'
 
 export interface ModuleQuestion {
   readonly main: string
-  /** The texts of modules. */
+  /** The texts of modules and of JSON. */
   readonly sources: ReadonlyMap<string, string>
   /** Of every file. */
   readonly names: ReadonlySet<string>
@@ -14,17 +14,19 @@ export type ModuleFault =
   | { readonly kind: 'syntax'; readonly path: string; readonly line: string | null; readonly message: string }
   /** It imports what is not in the package. */
   | { readonly kind: 'import'; readonly path: string; readonly specifier: string }
+  /** It imports a file that no compartment loads. */
+  | { readonly kind: 'form'; readonly path: string; readonly specifier: string }
 
-const MODULE_FILE = /\.m?js$/
+const PARSED_FILE = /\.(?:m?js|json)$/
 
 /**
  * Parses the main module and whatever it imports from the package, so that nothing is packed that no host can import. Runs none of it.
- * Rejects with CompartmentStartFailed for what cannot be parsed, and with ModuleNotFound for an import that leads nowhere.
+ * Rejects with CompartmentStartFailed for what cannot be parsed, and with ModuleNotFound for an import that leads nowhere or to what is no module.
  */
 export async function parseModules(main: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
-  const modules = [...files].filter(([path]) => MODULE_FILE.test(path))
+  const parsed = [...files].filter(([path]) => PARSED_FILE.test(path))
   const question: ModuleQuestion = {
-    main, names: new Set(files.keys()), sources: new Map(modules.map(([path, bytes]) => [path, new TextDecoder().decode(bytes)])),
+    main, names: new Set(files.keys()), sources: new Map(parsed.map(([path, bytes]) => [path, new TextDecoder().decode(bytes)])),
   }
   const worker = new Worker(new URL('./module-thread.ts', import.meta.url), {
     workerData: question, env: {}, execArgv: ['--experimental-vm-modules', '--no-warnings'],
@@ -37,6 +39,9 @@ function inWords(fault: ModuleFault): BulkheadError {
   const path = visibleText(fault.path)
   if (fault.kind === 'import') {
     return new BulkheadError('ModuleNotFound', `${path} imports "${visibleText(fault.specifier)}", which is neither in the package nor installed in node_modules beside the manifest. Install it there, or import a file by its relative path, and try again.`)
+  }
+  if (fault.kind === 'form') {
+    return new BulkheadError('ModuleNotFound', `${path} imports "${visibleText(fault.specifier)}", which is neither an ES module (.js, .mjs), JSON nor WebAssembly, so that no host can load it. Build an ES module of it, import that, and try again.`)
   }
   const place = fault.line === null ? path : `${path}, line ${fault.line},`
   return new BulkheadError('CompartmentStartFailed', `${place} cannot be parsed: ${visibleText(fault.message)}. Correct it, and try again.`)
