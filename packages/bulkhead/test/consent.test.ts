@@ -2,7 +2,7 @@ import type { InteractionEnvelope, Interactor } from '@bulkhead/contract'
 import type { InstallPlan, Verdict } from '@bulkhead/loader'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { agree } from '../src/cli/consent.ts'
+import { agree, readConsent } from '../src/cli/consent.ts'
 
 const planOf = (verdict: Verdict) => ({ extension: { id: 'weather', version: '2.0.0', digests: { package: 'ab'.repeat(64) } }, verdict }) as unknown as InstallPlan
 const first = planOf({ kind: 'consent', explicit: false, reasons: ['new'] })
@@ -30,7 +30,8 @@ describe('agreeing', () => {
     ['and not what wants more', wider, { yes: true }, 'ConsentRequired'],
     ['which a digest does', wider, { accept: 'ab'.repeat(6) }, 'agreed'],
     ['of this package', wider, { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
-    ['in enough characters', wider, { accept: 'ab' }, 'ConsentRequired'],
+    ['and of no other, though nobody would be asked', planOf({ kind: 'silent' }), { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
+    ['what policy refuses is refused first', refused, { accept: 'cd'.repeat(6) }, 'UpdateRefused'],
     ['what policy refuses nobody can agree to', refused, { yes: true, accept: 'ab'.repeat(6), interactor: person(true).interactor }, 'UpdateRefused'],
   ])('%s', async (_, plan, over, expected) => expect(await outcome(plan, over)).toBe(expected))
 
@@ -39,4 +40,8 @@ describe('agreeing', () => {
     expect(await outcome(wider, { yes: true, interactor })).toBe(expected)
     expect(asked).toMatchObject([{ request: { kind: 'Confirm', prompt: expect.stringContaining('weather 2.0.0') } }])
   })
+})
+
+it.each(['', 'ab', 'AB'.repeat(6), 'xy'.repeat(6), 'ab'.repeat(65)])('--accept %s names no package', (accept) => {
+  expect(() => readConsent({ accept })).toThrow(/takes the digest that --dry-run shows/)
 })

@@ -3,15 +3,15 @@ import { BulkheadError } from '@bulkhead/contract'
 import { accountName } from '../account-name.ts'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { agree, requireAccepted } from './consent.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal } from './host-options.ts'
+import { agree, readConsent } from './consent.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { planJson, planText } from './plan-text.ts'
 import { UsageError } from './usage-error.ts'
 
 export const CONSENT_OPTIONS = { 'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' } } as const
 export const CONSENT_DETAILS = `  --yes             agree to a first installation; what wants more than was accepted before is not covered
-  --accept DIGEST   agree to exactly the package with this digest, whatever it wants (12 characters or more)
+  --accept DIGEST   agree to the package with this digest, whatever it wants, and to no other (12 characters or more)
   --dry-run         show what would be, and write nothing`
 
 export const install: Command = {
@@ -28,6 +28,7 @@ Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refus
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
     const [spec, ...more] = positionals
     if (spec === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or package after "install".')
+    const consent = readConsent(values)
     const { installer, progress } = await openInstaller(values)
     const plan = await installer.plan(spec).finally(() => progress.end()).catch((error: unknown) => { throw withFolder(error, spec) })
     const { id, version } = plan.extension
@@ -37,9 +38,7 @@ Nothing of a package runs while it is installed. Exit code: 0 installed, 1 refus
       if (values.json) printJson({ installed: false, ...planJson(plan) })
       return plan.verdict.kind === 'refused' ? 1 : 0
     }
-    // Whoever names one package wants no other, also where nobody would have to be asked about it.
-    if (values.accept !== undefined) requireAccepted(plan.extension, values.accept)
-    await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
+    await agree(plan, consent)
     const entry = await installer.install(plan, accountName())
     if (values.json) printJson({ installed: true, ...planJson(plan), accepted: entry.accepted })
     else process.stdout.write(plan.verdict.kind === 'unchanged' ? `${id} ${version} is installed as it was.\n` : `Installed ${id} ${version} in the ${plan.layer} layer.\n`)

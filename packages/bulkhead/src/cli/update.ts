@@ -2,8 +2,8 @@ import { BulkheadError, meantNames } from '@bulkhead/contract'
 import { accountName } from '../account-name.ts'
 import { faultJson, faultText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
-import { agree } from './consent.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal } from './host-options.ts'
+import { agree, readConsent } from './consent.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { CONSENT_DETAILS, CONSENT_OPTIONS } from './install.ts'
 import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
 import { newerVersions } from './outdated.ts'
@@ -21,6 +21,7 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
+    const consent = readConsent(values)
     const { installer, progress } = await openInstaller(values)
     const accepted = installer.accepted()
     const missing = positionals.find((id) => !accepted.has(id))
@@ -33,7 +34,7 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
         const plan = await installer.plan(newer.spec).finally(() => progress.end())
         if (!values.json) process.stderr.write(planText(plan))
         if (!values['dry-run']) {
-          await agree(plan, { yes: values.yes === true, accept: values.accept, interactor: terminal() })
+          await agree(plan, consent)
           await installer.install(plan, accountName())
           if (!values.json) process.stdout.write(`Updated ${newer.id} from ${newer.current} to ${newer.latest}.\n`)
         }
