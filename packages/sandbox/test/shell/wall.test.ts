@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables } from '../../src/main/broker/shell/executable.ts'
@@ -32,6 +32,15 @@ it('for which there is no room now is not none: commands wait for it, and it is 
   expect((await tries.prefix('read'))[0]).toBe(path)
 })
 
+it('is not taken for none by a workspace that is not there for a moment', async () => {
+  const path = ground.sh('bwrap', 'exit 0')
+  const lasting = wall()
+  renameSync(ground.workspace, `${ground.workspace}-moved`)
+  await expect(lasting.prefix('read')).rejects.toMatchObject({ code: 'NotFound' })
+  renameSync(`${ground.workspace}-moved`, ground.workspace)
+  expect((await lasting.prefix('read'))[0]).toBe(path)
+})
+
 describe('keys in a home', () => {
   /** A home with a key in it by each of the ways there are. */
   function homeAt(home: string): string {
@@ -53,6 +62,18 @@ describe('keys in a home', () => {
     if (plain.length === 0) return
     const read = KEYS.map((key) => spawnSync(bwrap!, [...args, '/bin/cat', join(home, key)], { encoding: 'utf8' }).stdout)
     expect(read).toEqual(['', '', '', ''])
+  })
+
+  it('are looked for before each command: some are made while a host runs, and some are taken away', async () => {
+    ground.sh('bwrap', 'exit 0')
+    const home = join(ground.root, 'home')
+    mkdirSync(join(home, '.ssh'), { recursive: true })
+    const lasting = new Wall({ workspace: ground.workspace, home, executables: new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([])) })
+    const hidden = async () => (await lasting.prefix('read')).filter((arg) => arg.startsWith(realpathSync(home)))
+    expect(await hidden()).toEqual([join(realpathSync(home), '.ssh')])
+    mkdirSync(join(home, '.aws'))
+    rmSync(join(home, '.ssh'), { recursive: true })
+    expect(await hidden()).toEqual([join(realpathSync(home), '.aws')])
   })
 
   it('are covered by their own place, a folder by an empty one and a file by nothing, those in the workspace after it', async () => {

@@ -1,6 +1,8 @@
 import { realpathSync, statSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { fileFault } from '../fs/file-fault.ts'
 import { succeeds } from './attempted-program.ts'
 import type { Executables } from './executable.ts'
 import type { Argv } from './launcher.ts'
@@ -23,57 +25,71 @@ export interface WallOptions {
   readonly home: string | undefined
 }
 
-/** A sandbox of the operating system around commands, where it works. Whether it does is found out once, by doing it. */
+/**
+ * A sandbox of the operating system around commands, where it works. Whether it does is found out once, by doing it; what it hides is
+ * looked for before each command, since keys are made and taken away while a host runs.
+ */
 export class Wall {
   readonly #options: WallOptions
-  readonly #prefixes = new Map<WallKind, Promise<Argv>>()
+  readonly #proofs = new Map<WallKind, Promise<string | undefined>>()
 
   constructor(options: WallOptions) {
     this.#options = options
   }
 
   /** What stands before a command; nothing where there is no such sandbox. Rejects with ResourceBusy while that is not known. */
-  prefix(kind: WallKind): Promise<Argv> {
-    const known = this.#prefixes.get(kind)
+  async prefix(kind: WallKind): Promise<Argv> {
+    const { workspace } = this.#options
+    const real = await fileFault('.', () => realpath(workspace))
+    const bwrap = await this.#proven(kind, real)
+    return bwrap === undefined ? [] : [bwrap, ...this.#args(kind, real)]
+  }
+
+  #proven(kind: WallKind, workspace: string): Promise<string | undefined> {
+    const known = this.#proofs.get(kind)
     if (known !== undefined) return known
-    const proven = this.#prove(kind).catch((error: unknown): Argv => {
-      if (!BulkheadError.is(error) || error.code !== 'ResourceBusy') return []
-      this.#prefixes.delete(kind)
+    const proof = this.#prove(kind, workspace).catch((error: unknown) => {
+      if (!BulkheadError.is(error) || error.code !== 'ResourceBusy') return undefined
+      this.#proofs.delete(kind)
       throw error
     })
-    this.#prefixes.set(kind, proven)
-    return proven
+    this.#proofs.set(kind, proof)
+    return proof
   }
 
-  async #prove(kind: WallKind): Promise<Argv> {
+  async #prove(kind: WallKind, workspace: string): Promise<string | undefined> {
     const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
-    const prefix = [bwrap!.path, ...this.#args(kind), '--']
-    return await succeeds([...prefix, trial!.path]) ? prefix : []
+    return await succeeds([bwrap!.path, ...this.#args(kind, workspace), trial!.path]) ? bwrap!.path : undefined
   }
 
-  #args(kind: WallKind): Argv {
-    const { workspace, home } = this.#options
-    const real = realpathSync(workspace)
+  #args(kind: WallKind, workspace: string): Argv {
+    const { home } = this.#options
     const hidden = [...home === undefined ? [] : KEYS.map((name) => join(home, name)), ...DOORS].flatMap(placeOf)
-    const isInside = (path: string): boolean => path.startsWith(join(real, '/'))
+    const isInside = ({ path }: Place): boolean => path.startsWith(join(workspace, '/'))
     return [
       '--unshare-all', ...(kind === 'work' ? ['--share-net'] : []), '--die-with-parent',
       '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' ? ['--tmpfs', '/tmp'] : []),
-      ...hidden.filter((path) => !isInside(path)).flatMap(covered),
-      kind === 'work' ? '--bind' : '--ro-bind', real, real,
+      ...hidden.filter((place) => !isInside(place)).flatMap(covered),
+      kind === 'work' ? '--bind' : '--ro-bind', workspace, workspace,
       // What is mounted later lies above: a workspace that is somebody's home would bring their keys back.
-      ...hidden.filter(isInside).flatMap(covered),
+      ...hidden.filter(isInside).flatMap(covered), '--',
     ]
   }
 }
 
+interface Place {
+  readonly path: string
+  readonly isFolder: boolean
+}
+
 /** Where something is, if it is there. Nothing can be mounted on a link. */
-function placeOf(path: string): readonly string[] {
+function placeOf(given: string): readonly Place[] {
   try {
-    return [realpathSync(path)]
+    const path = realpathSync(given)
+    return [{ path, isFolder: statSync(path).isDirectory() }]
   } catch {
     return []
   }
 }
 
-const covered = (path: string): readonly string[] => statSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+const covered = ({ path, isFolder }: Place): readonly string[] => isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
