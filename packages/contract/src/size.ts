@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const UNITS: ReadonlyMap<string, number> = new Map([['', 1], ['B', 1], ['KB', 1024], ['MB', 1024 * 1024]])
+const UNITS: ReadonlyMap<string, number> = new Map([['KB', 1024], ['MB', 1024 * 1024]])
 
 /** A number of bytes, or a text such as `200KB`. */
 export const byteSize = z.union([z.int().positive(), z.string().regex(/^[1-9]\d{0,9}(?:B|KB|MB)?$/, 'a size such as 200KB')])
@@ -9,6 +9,5 @@ export type ByteSize = z.infer<typeof byteSize>
 
 export function parseByteSize(size: ByteSize): number {
   if (typeof size === 'number') return size
-  const digits = /^\d+/.exec(size)?.[0] ?? '0'
-  return Number(digits) * (UNITS.get(size.slice(digits.length)) ?? 1)
+  return Number.parseInt(size, 10) * (UNITS.get(size.slice(-2)) ?? 1)
 }

@@ -12,6 +12,18 @@ const lock = (over: object) => lockFileSchema.safeParse({ lockVersion: 1, extens
 describe('the lock', () => {
   it('has a name that others rely on', () => expect(LOCK_FILE).toBe('bulkhead.lock'))
 
+  it.each(['tarball:weather-1.4.0.tgz', 'folder:weather', 'in-place'])('takes an entry from %s', (source) => {
+    expect(lock({ source }).success).toBe(true)
+  })
+
+  it.each(['bundle', 'npm'])('takes an entry signed by what is in its %s', (signedBy) => expect(lock({ signedBy }).success).toBe(true))
+
+  it('takes as many variables and secrets as a manifest may ask for', () => {
+    const env = Array.from({ length: 64 }, (_, index) => `TOKEN_${index}`)
+    const secrets = Array.from({ length: 16 }, (_, index) => ({ name: `SECRET_${index}`, hosts: ['api.example'] }))
+    expect(lock({ capabilities: { ...entry.capabilities, env, secrets } }).success).toBe(true)
+  })
+
   it('takes an entry as it is written', () => expect(lock({})).toMatchObject({ success: true, data: { extensions: { weather: entry } } }))
 
   it.each([
@@ -22,7 +34,12 @@ describe('the lock', () => {
 
   it.each([
     ['a digest that is none', { root: 'abc' }],
+    ['a digest and more behind it', { root: `${hex('a')}0` }],
+    ['a digest and more before it', { capability: `../${hex('b')}` }],
     ['a source that is a path', { source: '/etc' }],
+    ['a source behind something else', { source: 'git+npm:weather@1.4.0' }],
+    ['a source and more behind it', { source: 'in-place: not' }],
+    ['a signature of a kind that does not exist', { signedBy: 'ann' }],
     ['a time that is none', { accepted: { at: 'yesterday', by: 'ann' } }],
     ['nobody who accepted', { accepted: { at: entry.accepted.at, by: '' } }],
     ['powers that do not exist', { capabilities: { ...entry.capabilities, tools: { forecast: { root: true } } } }],
