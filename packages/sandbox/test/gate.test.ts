@@ -1,120 +1,14 @@
-import { BROKER_METHODS, DEFAULT_LIMITS } from '@bulkhead/contract'
+import { BROKER_METHODS, DEFAULT_LIMITS, WIRE_LIMITS } from '@bulkhead/contract'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Gate } from '../src/main/gate.ts'
 import { MAX_TEXTS } from '../src/wire/long-text.ts'
 import { KINDS } from '../src/wire/message.ts'
 import { codeOf, invocation, requestOf } from './fixture.ts'
+import { ANSWERS, error, full, nested, PACKETS, request, REQUESTS, text } from './gate-attacks.ts'
 import { ScriptedPeer } from './scripted-peer.ts'
 
 const { call, broker } = KINDS
-const request = ({ kind = broker.request, id = 1, method = 'progress', args = ['c', 'x'] }: {
-  readonly kind?: unknown
-  readonly id?: unknown
-  readonly method?: unknown
-  readonly args?: unknown
-} = {}): unknown[] => [kind, id, method, args]
-
-/** Near misses of a request, and what Comlink by itself would run, pollute or crash on. */
-const REQUESTS: Readonly<Record<string, unknown>> = {
-  'of the constructor': request({ method: 'constructor' }),
-  'of __proto__': request({ method: '__proto__' }),
-  'of toString': request({ method: 'toString', args: [] }),
-  'of __defineGetter__': request({ method: '__defineGetter__' }),
-  'of a path': request({ method: ['progress'] }),
-  'of the constructor of a method': request({ method: ['progress', 'constructor'] }),
-  'of something below a method': request({ method: 'progress.constructor' }),
-  'of an object that would print as a method': request({ method: { toString: 'progress' } }),
-  'of nothing': request({ method: null }),
-  'of a method of compartments': request({ method: 'execute' }),
-  'that constructs, as Comlink would say it': ['broker', { id: '1', type: 'CONSTRUCT', path: ['constructor', 'constructor'] }],
-  'that sets, as Comlink would say it': { id: '1', type: 'SET', path: ['__proto__', 'polluted'], value: { type: 'RAW', value: 1 } },
-  'with a number for arguments': request({ args: 5 }),
-  'with an object for arguments': request({ args: { length: 1, 0: 'c' } }),
-  'with a text for arguments': request({ args: 'cx' }),
-  'with no arguments at all': [broker.request, 1, 'progress'],
-  'with too many arguments': request({ args: Array.from({ length: 9 }, () => 1) }),
-  'with a text for an id': request({ id: '1' }),
-  'with an object for an id': request({ id: {} }),
-  'with half an id': request({ id: 1.5 }),
-  'with an id below zero': request({ id: -1 }),
-  'with an id that cannot become a number': request({ id: { valueOf: 1, toString: 1 } }),
-  'with an id too large to be told from others': request({ id: 2 ** 53 }),
-  'with another field': [...request(), 'more', 'still more'],
-  'with holes that are no list': [...request(), { 0: ['x'] }],
-  'with a hole that is no path': [...request(), ['0']],
-  'with no holes at all': [...request(), []],
-  'with a hole and no text for it': [...request({ args: [null] }), [[0]]],
-  'where only we ask': request({ kind: call.request }),
-  'of no kind': request({ kind: 6 }),
-  'of a kind that is a text': request({ kind: String(broker.request) }),
-  'of a kind that is a list': request({ kind: [broker.request] }),
-  'that is null': null,
-  'that is empty': [],
-  'that is a text': 'x',
-}
-
-const error = (more: object = {}): object => ({ name: 'E', message: 'm', ...more })
-const nested = (depth: number): object => error(depth > 0 ? { cause: nested(depth - 1) } : {})
-
-const ANSWERS: Readonly<Record<string, (id: number) => unknown>> = {
-  'to another question': (id) => [call.value, id + 1, 1],
-  'to a question by a text': (id) => [call.value, String(id), 1],
-  'to a question by an object that cannot become a number': () => [call.value, { valueOf: 1, toString: 1 }, 1],
-  'to a question by a fraction': (id) => [call.value, id + 0.5, 1],
-  'to a question by a number below zero': () => [call.value, -1, 1],
-  'without a value': (id) => [call.value, id],
-  'with two values': (id) => [call.value, id, 1, 2],
-  'of our own kind': (id) => [broker.value, id, 1],
-  'with a failure of our own kind': (id) => [broker.failure, id, error()],
-  'with a failure that is no error': (id) => [call.failure, id, null],
-  'with a failure that is a list': (id) => [call.failure, id, [error()]],
-  'with an error without a message': (id) => [call.failure, id, { name: 'E' }],
-  'with an error that has a field errors do not have': (id) => [call.failure, id, error({ then: 1 })],
-  'with an error whose message is an object': (id) => [call.failure, id, error({ message: {} })],
-  'with an error whose message is too long': (id) => [call.failure, id, error({ message: 'x'.repeat(10_001) })],
-  'with an error of too many causes': (id) => [call.failure, id, nested(5)],
-}
-
-const text = (message: unknown): string => JSON.stringify([message])
-const requestText = (method: string, argument: string): string => `[[${broker.request},1,"${method}",[${argument}]]]`
-const filling = (path: readonly unknown[], argument: unknown): readonly unknown[] =>
-  [text([...request({ args: [argument] }), [path]]), 'x'.repeat(5_000)]
-
-const ROOM_BYTES = 2 * 1024 * 1024
-
-const PACKETS: Readonly<Record<string, unknown>> = {
-  'not a text': { a: 1 },
-  'not JSON': '[',
-  'nothing': '',
-  'not a list': '{}',
-  'a list of nothing': '[]',
-  'a message without a list': '[{}]',
-  'a message as Comlink would say it': '[["broker",{"id":"1","type":"APPLY","path":["progress"],"argumentList":[]}]]',
-  'a key __proto__': requestText('update', '{"__proto__":1}'),
-  'an escaped key __proto__': requestText('update', String.raw`{"_\u005fproto__":1}`),
-  'half a surrogate pair': requestText('progress', String.raw`"\ud800"`),
-  'deep nesting': `${'['.repeat(5_000)}${']'.repeat(5_000)}`,
-  'too many values': `[${'[],'.repeat(300_000)}[]]`,
-  'a list of no texts': [],
-  'a list of something else than texts': [text(request()), 5],
-  'a list of texts with a hole in it': Object.assign([text(request())], { length: 3 }),
-  'a list of too many texts': [text(request()), ...Array.from({ length: MAX_TEXTS + 1 }, () => '')],
-  'a list of texts that is endless': Object.assign([text(request())], { length: 2 ** 32 - 1 }),
-  'a text that belongs nowhere': [text(request()), 'x'],
-  'a text with half a surrogate pair': [text([...request({ args: [null] }), [[0]]]), '\ud800'],
-  'a text for a place that is taken': filling([0], 1),
-  'a text for a place that is not there': filling([1], null),
-  'a text for a prototype': filling([0, '__proto__', 'polluted'], {}),
-  'a text for a constructor': filling([0, 'constructor', 'prototype', 'polluted'], {}),
-  'a text for the length of a list': filling(['length'], null),
-  'a text inside a text': filling([0, 0], 'x'),
-  'a room that was not handed to it': new ArrayBuffer(ROOM_BYTES),
-  'a room without a frame': [new ArrayBuffer(ROOM_BYTES), 100],
-  'a room of memory that is shared': [new SharedArrayBuffer(ROOM_BYTES), 100],
-  'a room of another size': [new ArrayBuffer(ROOM_BYTES / 2), 100],
-  'two texts for one place': [text([...request({ args: [null] }), [[0], [0]]]), 'x', 'y'],
-}
 
 describe('a compartment that sends anything but the protocol is killed, its callers told', () => {
   const attacked = async (
@@ -221,6 +115,57 @@ describe('the gate', () => {
       [call.value, 7, null, [[]]],
     ]), long, 'short']
     expect(asked(7).received(packet)).toEqual([request({ method: 'update', args: ['c', { a: [null, long] }] }), [call.value, 7, 'short']])
+  })
+
+  it.each([
+    ...Object.entries(PACKETS),
+    ...Object.entries(REQUESTS).map(([name, message]) => [`a request ${name}`, text(message)] as const),
+    ...Object.entries(ANSWERS).map(([name, answer]) => [`an answer ${name}`, text(answer(7))] as const),
+  ])('refuses %s by itself', (_name, packet) => {
+    expect(() => asked(7).received(packet)).toThrow(expect.objectContaining({ code: 'BoundaryViolation' }))
+  })
+
+  it('takes all that its limits allow', () => {
+    const { errorDepth, errorTextChars } = WIRE_LIMITS
+    const failure = [call.failure, 7, { ...nested(errorDepth - 1), message: 'x'.repeat(errorTextChars) }]
+    expect(asked(7).received(text(failure))).toEqual([failure])
+    expect(asked(7).received(text(request({ args: Array.from({ length: 8 }, () => 1) })))).toHaveLength(1)
+    expect(asked(7).received(full(MAX_TEXTS))).toHaveLength(1)
+  })
+
+  it.each([
+    ['a text', (json: string) => json],
+    ['a list of texts', (json: string) => [json]],
+  ])('takes %s of just the length it may have', (_name, of) => {
+    const json = text(request())
+    const gate = (messageBytes: number): Gate => new Gate({ ...DEFAULT_LIMITS, messageBytes })
+    expect(gate(json.length).received(of(json))).toHaveLength(1)
+    expect(() => gate(json.length - 1).received(of(json))).toThrow(expect.objectContaining({ code: 'MessageTooLarge' }))
+  })
+
+  it('takes as many open requests as there may be', () => {
+    const gate = new Gate({ ...DEFAULT_LIMITS, outstandingRequests: 2 })
+    gate.received(text(request({ id: 1 })))
+    gate.received(text(request({ id: 2 })))
+    expect(() => gate.received(text(request({ id: 3 })))).toThrow(expect.objectContaining({ code: 'TooManyRequests' }))
+  })
+
+  it('counts the requests of each second by themselves', () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const gate = new Gate({ ...DEFAULT_LIMITS, messagesPerSecond: 2 })
+    const ask = (): void => {
+      gate.received(text(request()))
+      gate.sent(broker.value, 1)
+    }
+    const flood = expect.objectContaining({ code: 'MessageFlood' }) as Error
+    for (let second = 0; second < 3; second++) {
+      ask()
+      ask()
+      vi.advanceTimersByTime(999)
+      expect(ask).toThrow(flood)
+      vi.advanceTimersByTime(1)
+    }
   })
 
   it('takes an id again once its request is answered', () => {

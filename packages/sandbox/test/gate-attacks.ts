@@ -1,0 +1,120 @@
+import { MAX_TEXTS } from '../src/wire/long-text.ts'
+import { KINDS } from '../src/wire/message.ts'
+
+const { call, broker } = KINDS
+export const request = ({ kind = broker.request, id = 1, method = 'progress', args = ['c', 'x'] }: {
+  readonly kind?: unknown
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly args?: unknown
+} = {}): unknown[] => [kind, id, method, args]
+
+/** Near misses of a request, and what Comlink by itself would run, pollute or crash on. */
+export const REQUESTS: Readonly<Record<string, unknown>> = {
+  'of the constructor': request({ method: 'constructor' }),
+  'of __proto__': request({ method: '__proto__' }),
+  'of toString': request({ method: 'toString', args: [] }),
+  'of __defineGetter__': request({ method: '__defineGetter__' }),
+  'of a path': request({ method: ['progress'] }),
+  'of the constructor of a method': request({ method: ['progress', 'constructor'] }),
+  'of something below a method': request({ method: 'progress.constructor' }),
+  'of an object that would print as a method': request({ method: { toString: 'progress' } }),
+  'of nothing': request({ method: null }),
+  'of a method of compartments': request({ method: 'execute' }),
+  'that constructs, as Comlink would say it': ['broker', { id: '1', type: 'CONSTRUCT', path: ['constructor', 'constructor'] }],
+  'that sets, as Comlink would say it': { id: '1', type: 'SET', path: ['__proto__', 'polluted'], value: { type: 'RAW', value: 1 } },
+  'with a number for arguments': request({ args: 5 }),
+  'with an object for arguments': request({ args: { length: 1, 0: 'c' } }),
+  'with a text for arguments': request({ args: 'cx' }),
+  'with no arguments at all': [broker.request, 1, 'progress'],
+  'with too many arguments': request({ args: Array.from({ length: 9 }, () => 1) }),
+  'with a text for an id': request({ id: '1' }),
+  'with an object for an id': request({ id: {} }),
+  'with half an id': request({ id: 1.5 }),
+  'with an id below zero': request({ id: -2 }),
+  'with an id that cannot become a number': request({ id: { valueOf: 1, toString: 1 } }),
+  'with an id too large to be told from others': request({ id: 2 ** 53 }),
+  'with another field': [...request(), 'more', 'still more'],
+  'with holes that are no list': [...request(), { 0: ['x'] }],
+  'with a hole that is no path': [...request(), ['0']],
+  'with no holes at all': [...request(), []],
+  'with a hole and no text for it': [...request({ args: [null] }), [[0]]],
+  'where only we ask': request({ kind: call.request }),
+  'of no kind': request({ kind: 6 }),
+  'of a kind that is a text': request({ kind: String(broker.request) }),
+  'of a kind that is a list': request({ kind: [broker.request] }),
+  'that is null': null,
+  'that is empty': [],
+  'that is a text': 'x',
+}
+
+export const error = (more: object = {}): object => ({ name: 'E', message: 'm', ...more })
+export const nested = (depth: number): object => error(depth > 0 ? { cause: nested(depth - 1) } : {})
+
+export const ANSWERS: Readonly<Record<string, (id: number) => unknown>> = {
+  'to another question': (id) => [call.value, id + 1, 1],
+  'to a question by a text': (id) => [call.value, String(id), 1],
+  'to a question by an object that cannot become a number': () => [call.value, { valueOf: 1, toString: 1 }, 1],
+  'to a question by a fraction': (id) => [call.value, id + 0.5, 1],
+  'to a question by a number below zero': () => [call.value, -1, 1],
+  'without a value': (id) => [call.value, id],
+  'with two values': (id) => [call.value, id, 1, 2],
+  'of our own kind': (id) => [broker.value, id, 1],
+  'with a failure of our own kind': (id) => [broker.failure, id, error()],
+  'with a failure that is no error': (id) => [call.failure, id, null],
+  'with a failure that is a list': (id) => [call.failure, id, [error()]],
+  'with an error without a message': (id) => [call.failure, id, { name: 'E' }],
+  'with an error without a name': (id) => [call.failure, id, { message: 'm' }],
+  'with an error that has a field errors do not have': (id) => [call.failure, id, error({ then: 1 })],
+  'with an error whose message is an object': (id) => [call.failure, id, error({ message: {} })],
+  'with an error whose message is too long': (id) => [call.failure, id, error({ message: 'x'.repeat(10_001) })],
+  'with an error of too many causes': (id) => [call.failure, id, nested(4)],
+}
+
+export const text = (message: unknown): string => JSON.stringify([message])
+const requestText = (method: string, argument: string): string => `[[${broker.request},1,"${method}",[${argument}]]]`
+const filling = (path: readonly unknown[], argument: unknown): readonly unknown[] =>
+  [text([...request({ args: [argument] }), [path]]), 'x'.repeat(5_000)]
+
+export const full = (count: number): readonly string[] => {
+  const places = Array.from({ length: count }, (_, index) => [0, index])
+  return [text([...request({ args: [places.map(() => null)] }), places]), ...places.map(() => 'x')]
+}
+
+const ROOM_BYTES = 2 * 1024 * 1024
+
+export const PACKETS: Readonly<Record<string, unknown>> = {
+  'not a text': { a: 1 },
+  'not JSON': '[',
+  'nothing': '',
+  'not a list': '{}',
+  'a list of nothing': '[]',
+  'a message without a list': '[{}]',
+  'a message as Comlink would say it': '[["broker",{"id":"1","type":"APPLY","path":["progress"],"argumentList":[]}]]',
+  'a key __proto__': requestText('update', '{"__proto__":1}'),
+  'an escaped key __proto__': requestText('update', String.raw`{"_\u005fproto__":1}`),
+  'half a surrogate pair': requestText('progress', String.raw`"\ud800"`),
+  'deep nesting': `${'['.repeat(5_000)}${']'.repeat(5_000)}`,
+  'too many values': `[${'[],'.repeat(300_000)}[]]`,
+  'a list of no texts': [],
+  'a list of something else than texts': [text(request()), 5],
+  'a list of texts with a hole in it': Object.assign([text(request())], { length: 3 }),
+  'a list of too many texts': [text(request()), ...Array.from({ length: MAX_TEXTS + 1 }, () => '')],
+  'a list of texts that is endless': Object.assign([text(request())], { length: 2 ** 32 - 1 }),
+  'a text that belongs nowhere': [text(request()), 'x'],
+  'a text with half a surrogate pair': [text([...request({ args: [null] }), [[0]]]), '\ud800'],
+  'a text for a place that is taken': filling([0], 1),
+  'a text for a place that is not there': filling([1], null),
+  'a text for a prototype': filling([0, '__proto__', 'polluted'], {}),
+  'a text for a constructor': filling([0, 'constructor', 'prototype', 'polluted'], {}),
+  'a text for the length of a list': filling(['length'], null),
+  'a text inside a text': filling([0, 0], 'x'),
+  'a room that was not handed to it': new ArrayBuffer(ROOM_BYTES),
+  'a room without a frame': [new ArrayBuffer(ROOM_BYTES), 100],
+  'a room of memory that is shared': [new SharedArrayBuffer(ROOM_BYTES), 100],
+  'a room of another size': [new ArrayBuffer(ROOM_BYTES / 2), 100],
+  'a text for a hole that is no path': [text([...request({ args: [null] }), ['0']]), 'x'],
+  'a list of one text with a list of no holes': [text([...request(), []])],
+  'more holes than there may be texts': full(MAX_TEXTS + 1),
+  'two texts for one place': [text([...request({ args: [null] }), [[0], [0]]]), 'x', 'y'],
+}
