@@ -2,7 +2,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HostScope } from '../../src/main/broker/net/host-scope.ts'
-import { judgeUrl } from '../../src/main/broker/net/url-judge.ts'
+import { judgeUrl, refuseAddress } from '../../src/main/broker/net/url-judge.ts'
 
 const HOSTS = ['api.example.com', '*.wide.test', 'local.test:8080', 'xn--bcher-kva.example', '127.0.0.1:9000', '0.0.0.0']
 const scope = new HostScope(HOSTS)
@@ -57,7 +57,7 @@ describe('the judge of URLs', () => {
   ])('denies %s', (text) => expect(verdict(text)).toBe('CapabilityDenied'))
 
   it.each([
-    '', 'api.example.com', '/path', '//api.example.com/', 'https:api.example.com', 'https:/api.example.com/',
+    '', 'api.example.com', '/path', 'https:api.example.com/https://api.example.com/', '//api.example.com/', 'https:api.example.com', 'https:/api.example.com/',
     'https:///api.example.com/', 'https://', 'https://api.example.com:99999/',
     'https://api.example.com:80:80/', 'https://api.example.com\0.evil.test/', 'https://evil.test\0.api.example.com/',
     'https://api.example.com%00.evil.test/', ' https://api.example.com/',
@@ -70,6 +70,13 @@ describe('the judge of URLs', () => {
     `https://api.example.com/${'x'.repeat(8_192)}`, `https://${'a'.repeat(64)}.wide.test/`,
     `https://${'a.'.repeat(124)}wide.test/`,
   ])('cannot read %j', (text) => expect(verdict(text)).toBe('InputInvalid'))
+
+  it('reads what is just as long as it may be', () => {
+    const long = `https://api.example.com/${'x'.repeat(8_192)}`
+    expect([verdict(long.slice(0, 8_192)), verdict(long.slice(0, 8_193))]).toEqual([expect.stringContaining('xxx'), 'InputInvalid'])
+    const name = `${'a.'.repeat(122)}wide.test`
+    expect([verdict(`https://${name}/`), verdict(`https://b${name}/`)]).toEqual([expect.stringContaining(name), 'InputInvalid'])
+  })
 
   it('never leads anywhere but to a granted host and port, and only ever refuses with its two codes', () => {
     const part = fc.constantFrom(
@@ -97,5 +104,10 @@ describe('the judge of URLs', () => {
     expect(() => judgeUrl('https://evil.test/', scope))
       .toThrow('The host evil.test:443 is not one the tool may reach. Declare it in `requires.net.hosts`')
     expect(() => judgeUrl('http://0.0.0.0/', scope)).toThrow('0.0.0.0:80 is an address that is not public (unspecified).')
+    expect(() => judgeUrl('http://[::1]/', scope)).toThrow('The host [::1]:80 is not one the tool may reach.')
+    expect(() => refuseAddress('10.0.0.1', 'api.example.com', 443, scope))
+      .toThrow('The host api.example.com:443 has an address that is not public (private).')
+    expect(() => refuseAddress('93.184.216.34', 'localhost', 80, scope))
+      .toThrow('The host localhost:80 has an address that is not of this machine. Use another host.')
   })
 })

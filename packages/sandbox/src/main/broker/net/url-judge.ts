@@ -41,8 +41,8 @@ export function judgeParsed(parsed: URL, scope: HostScope): Target {
   }
   url.hash = ''
   const bare = url.hostname.replace(/^\[|\]$/g, '')
-  const host = isIP(bare) === 0 ? bare.replace(/\.$/, '') : bare
-  if (isIP(bare) === 0) {
+  const host = bare.replace(/\.$/, '')
+  if (isIP(host) === 0) {
     const isName = host.length <= NAME_CHARS && host.split('.').every((label) => LABEL.test(label))
     if (!isName) throw invalid('has a host that is not a name')
     url.hostname = host
