@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
+import { readOutgoing } from '../../src/main/broker/net/outgoing.ts'
 import { callOf, codeOf, fetchRaw, newNet, reach, serve, serveRaw } from './loopback.ts'
 
 const LINE = '\r\n'
@@ -18,6 +19,7 @@ describe('what a tool sends', () => {
     'keep-alive': { headers: { 'keep-alive': 'timeout=1000' } },
     'credentials of a proxy': { headers: { 'proxy-authorization': 'x' } },
     'proxy-connection': { headers: { 'Proxy-Connection': 'x' } },
+    'a way it came': { headers: { via: '1.1 evil.test' } },
     'settings of HTTP/2': { headers: { 'http2-settings': 'x' } },
     'a line break in a value': { headers: { 'x-a': `1${LINE}host: evil.test` } },
     'a bare line feed': { headers: { 'x-a': '1\nhost: evil.test' } },
@@ -34,16 +36,18 @@ describe('what a tool sends', () => {
     'a header that is a number': { headers: { 'x-a': 1 } },
     'headers that are a list': { headers: [['x-a', '1']] },
     'too many headers': { headers: Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`x-${index}`, ''])) },
-    'too much in headers': { headers: { 'x-a': 'x'.repeat(17 * 1024) } },
+    'too much in headers': { headers: { 'x-a': 'x'.repeat(16 * 1024 - 2) } },
     'CONNECT': { method: 'CONNECT' },
     'TRACE': { method: 'trace' },
     'a method of its own': { method: 'GET / HTTP/1.1\r\nhost: evil.test\r\n\r\nGET' },
     'a method that is an object': { method: { toString: 'GET' } },
     'a body with GET': { body: { kind: 'text', content: 'x' } },
+    'a body with HEAD': { method: 'HEAD', body: { kind: 'text', content: 'x' } },
     'a body that is too large': { method: 'POST', body: { kind: 'text', content: 'x'.repeat(1_001) } },
     'a body of no kind': { method: 'POST', body: 'x' },
     'another way to redirect': { redirect: 'error' },
     'an unknown option': { dispatcher: {} },
+    'a list for a request': [] as unknown as JsonObject,
   }
 
   it.each(Object.entries(refused))('is refused with %s', async (_name, request) => {
@@ -51,6 +55,24 @@ describe('what a tool sends', () => {
     const net = newNet({ limits: { requestBytes: 1_000 } })
     expect(await codeOf(fetchRaw(net, callOf([server.place]), `${server.base}/`, request))).toBe('InputInvalid')
     expect(server.sockets).toHaveLength(0)
+  })
+
+  it('may be as much as its limits allow, by any of its methods', () => {
+    const names = Array.from({ length: 63 }, (_, index) => `x-${String(index).padStart(2, '0')}`)
+    const long = 'x'.repeat(16 * 1024 - 63 * 5 - 'x-long'.length)
+    const headers = { ...Object.fromEntries(names.map((name) => [name, '1'])), 'x-long': long }
+    const body = { kind: 'text', content: 'x'.repeat(1_000) }
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const read = readOutgoing({ method, headers, body }, 1_000)
+      expect([read.method, read.headers.get('x-long'), read.body?.length]).toEqual([method, long, 1_000])
+    }
+    expect(() => readOutgoing({ headers: { ...headers, 'x-65': '' } }, 1_000)).toThrow('more than 64 headers')
+  })
+
+  it('has no white space around its headers, and nothing where nothing is given', () => {
+    expect(readOutgoing({ headers: { 'X-A': ' 1\t' } }, 0).headers.get('x-a')).toBe('1')
+    expect(readOutgoing({ headers: null, body: null }, 0)).toEqual(readOutgoing(undefined, 0))
+    expect(readOutgoing(undefined, 0)).toMatchObject({ method: 'GET', body: null, follow: true })
   })
 
   it('is one request on the wire, whatever is in path, headers and body', async () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
+import type { Denial } from '../../src/main/broker/denial.ts'
 import { callOf, closed, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
 
 /** `/302?http://…` answers with that status and location; anything else is an answer. */
@@ -35,7 +36,19 @@ describe('a redirect', () => {
     expect(lookups).toBe(0)
   })
 
-  it.each(['http://', 'http://a b/', 'http://[::1', 'http://a:99999/'])('to %j, which is no URL, fails', async (location) => {
+  it('that is denied says where it leads, and to its reader what to do', async () => {
+    const server = await serve(redirecting)
+    const error = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/302?https://evil.test/`)) as Denial
+    const what = 'The host 127.0.0.1 redirects elsewhere. The host evil.test:443 is not one the tool may reach.'
+    expect([error.message, error.data]).toEqual([
+      `${what} Declare it in \`requires.net.hosts\`; without a port it means 80 and 443.`, { power: 'net', host: 'evil.test' },
+    ])
+    expect(error.toCaller().message).toBe(`${what} Use another host or port, or ask the operator to allow this one.`)
+    const scheme = await refusal(fetchRaw(newNet(), callOf([server.place]), `${server.base}/302?ftp://evil.test/`))
+    expect(scheme.data).toEqual({ power: 'net', host: 'evil.test' })
+  })
+
+  it.each(['http://', 'http://a b/', 'http://[::1', 'http://a:99999/', 'http://-a.test/'])('to %j, which is no URL, fails', async (location) => {
     const server = await serve((_request, response) => response.writeHead(302, { location }).end())
     expect(await codeOf(fetchRaw(newNet(), callOf([server.place]), `${server.base}/`))).toBe('ToolExecutionFailed')
   })
