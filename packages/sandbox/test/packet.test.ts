@@ -31,6 +31,15 @@ it('counts values and depth outside strings only', () => {
   ).toEqual({ ok: false, why: 'has too many values or too much nesting' })
 })
 
+it('takes an escaped quote for a part of its string, whatever stands behind it', () => {
+  const deep = '['.repeat(9) + ']'.repeat(9)
+  const outgrown = { ok: false, why: 'has too many values or too much nesting' }
+  for (const text of ['"', '\\"', '\\\\"', 'x\\\\\\"y']) {
+    expect(parsePacket(JSON.stringify([text + deep]), LIMITS)).toEqual({ ok: true, value: [text + deep] })
+    expect(parsePacket(`[${JSON.stringify(text)},${deep},${JSON.stringify(text)}]`, LIMITS)).toEqual(outgrown)
+  }
+})
+
 it('tells a bomb from its text, without building it', () => {
   const bomb = '['.repeat(8 * 1024 * 1024)
   const before = process.memoryUsage().heapUsed
