@@ -100,11 +100,15 @@ describe('hostile values', () => {
     expect(findJsonFault(nested(64))).toBeUndefined()
   })
 
-  it('says what a class is called, within reason', () => {
+  it('says what is no JSON, and what a class is called, within reason', () => {
     const value = Object.create({ constructor: { ...class {}, name: 'x' } }) as object
     expect(findJsonFault(value)?.message).toBe('a value of a class is not JSON')
     expect(findJsonFault(undefined)?.message).toBe('undefined is not JSON')
     expect(findJsonFault(() => {})?.message).toBe('a function is not JSON')
+    for (const holder of [{}, [0]]) {
+      const accessor = Object.defineProperty(holder, 0, { get: () => 1, enumerable: true })
+      expect(findJsonFault(accessor)).toEqual({ path: '/0', code: 'kind', message: 'is an accessor, not a value' })
+    }
     expect(findJsonFault(new Point())?.message).toBe('a Point is not JSON')
     const Long = Object.defineProperty(class {}, 'name', { value: 'L'.repeat(1000) })
     expect(findJsonFault(new Long())?.message).toHaveLength(64 + 'a  is not JSON'.length)

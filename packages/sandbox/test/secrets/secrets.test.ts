@@ -30,6 +30,15 @@ describe('a handle', () => {
     ])
   })
 
+  it('is given for a value of just the length that can be kept, which is taken out of answers as no other is', async () => {
+    const values = ['12345678', 'x'.repeat(4_096)]
+    const vault = vaultOf({ SHORT: { value: values[0] }, LONG: { value: values[1] }, SHORTER: { value: '7654321' }, EMPTY: { value: '' } })
+    const call = callOf({})
+    await Promise.all(['SHORT', 'LONG'].map((name) => handleOf(vault, call, name)))
+    const { redaction } = vault.of(call.callId)
+    expect(redaction.text(`${values.join(' ')} 7654321`)).toBe('[REDACTED] [REDACTED] 7654321')
+  })
+
   it('stands for the value on the way to its hosts, over https', async () => {
     const [vault, call] = [vaultOf({ TOKEN: { hosts: ['api.example.com'] } }), callOf({})]
     const given = headers(`Bearer ${await handleOf(vault, call)}`)
