@@ -29,7 +29,7 @@ same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
   the file cannot be read as a whole, tools are off. Of \`limits\` the default holds
   ([decision 98](decisions/0098-what-forbids-and-cannot-be-read-forbids-more.md)).
 - A tool is named as \`bulkhead tools\` lists it. A name that only other agents have for it, such as \`read_file\`, is a warning: what stands
-  under it has no effect. So it is with \`rules\` and \`roles\` of \`openSession\`, in \`host.diagnostics\` while the session is open.
+  under it has no effect. So it is with \`rules\`, \`tools\` and \`roles\` of \`openSession\`, in \`host.diagnostics\` while the session is open.
 - Lists of rules and allowlists of the layers add up, maps merge by key, servers and ceilings are replaced whole.
 - A project can tighten anything; what it loosens counts once it is trusted with that very content (\`bulkhead trust\`).
 - Secrets are named, never written here.

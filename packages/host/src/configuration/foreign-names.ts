@@ -1,24 +1,35 @@
-import { pointerStep, type Diagnostic, type LayerConfig } from '@bulkhead/contract'
+import { pointerStep, visibleText, type Diagnostic, type LayerConfig } from '@bulkhead/contract'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
 
 /** Where tools are named, by a configuration or by whoever opens a session. */
 export type ToolNaming = Pick<LayerConfig, 'layer' | 'location'> & {
   readonly config: Pick<LayerConfig['config'], 'rules' | 'tools' | 'allowlist' | 'roles'>
+  /** All that is offered. */
+  readonly offered?: readonly string[] | undefined
 }
 
 /**
  * Names that other agents have for tools of this host. A model's call under such a name is understood; a rule
- * under it would speak of nothing, and who wrote it believes otherwise. `has`: whether a tool has the name.
+ * under it would speak of nothing, and who wrote it believes otherwise. A rule may also speak of a tool that comes one day; who is
+ * to be offered one that is not there is told. `has`: whether a tool has the name.
  */
 export function foreignNames(namings: readonly ToolNaming[], has: (name: string) => boolean): readonly Diagnostic[] {
-  return namings.flatMap(({ layer, location, config }) => namesIn(config).flatMap(({ name, path }): readonly Diagnostic[] => {
-    const meant = canonicalToolName(name, has)
-    if (meant === name) return []
-    return [{
+  return namings.flatMap(({ layer, location, config, offered = [] }) => {
+    const warn = (path: string, message: string, cure: string): Diagnostic => ({
       severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid', layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null,
-      location, path, message: `No tool is called "${name}" here, so this says nothing of "${meant}", which others call so.`, cure: `Name "${meant}".`,
-    }]
-  }))
+      location, path, message, cure,
+    })
+    const foreign = ({ name, path }: Named): readonly Diagnostic[] => {
+      const meant = canonicalToolName(name, has)
+      return meant === name ? [] : [warn(path, `No tool is called "${name}" here, so this says nothing of "${meant}", which others call so.`, `Name "${meant}".`)]
+    }
+    const absent = (name: string, index: number): readonly Diagnostic[] => {
+      const meant = canonicalToolName(name, has)
+      const cure = meant === name ? 'Name it as `host.tools()` does.' : `Name "${meant}".`
+      return has(name) ? [] : [warn(`/tools/${index}`, `No tool is called "${visibleText(name)}" here, so the session is offered none for it.`, cure)]
+    }
+    return [...namesIn(config).flatMap(foreign), ...offered.flatMap(absent)]
+  })
 }
 
 interface Named {

@@ -122,8 +122,8 @@ export class HostSession implements Session {
 
   /** What it and its sub-agents were opened with, as far as it names tools. */
   get namings(): readonly ToolNaming[] {
-    const { rules, roles } = this.#options
-    const own: ToolNaming = { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles } }
+    const { rules, roles, tools: offered } = this.#options
+    const own: ToolNaming = { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles }, offered }
     return [own, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createWorld } from '../twin/world.ts'
+import { createWorld, sketchExtension } from '../twin/world.ts'
 
 const TOOLS = { read: { mode: 'read' as const, gated: false }, search: {}, ship_track: {} }
 
@@ -32,6 +32,19 @@ test('what a session is opened with is looked at too, for as long as it is open'
   ])
   await session.close()
   expect(host.diagnostics).toEqual([])
+})
+
+test('a session that is to be offered what is not there is told, until it is', async () => {
+  const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
+  const session = await host.openSession({ tools: ['read', 'read_file', 'ship'] })
+  const subagent = await session.openSubagent({ tools: ['ship'] })
+  expect(host.diagnostics.map(({ severity, location, path, message, cure }) => `${severity} ${location} ${path} ${message} ${cure}`)).toEqual([
+    `warning session ${session.id} /tools/1 No tool is called "read_file" here, so the session is offered none for it. Name "read".`,
+    `warning session ${session.id} /tools/2 No tool is called "ship" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
+    `warning session ${subagent.id} /tools/0 No tool is called "ship" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
+  ])
+  await host.register([sketchExtension({ id: 'ship', tools: { ship: {} } }).descriptor])
+  expect(host.diagnostics.map(({ path }) => path)).toEqual(['/tools/1'])
 })
 
 test('names of tools, of capabilities, and of what may come one day are left alone', () => {
