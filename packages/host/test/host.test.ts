@@ -71,6 +71,13 @@ test('what does not end in time is cancelled with the reason, and counted', asyn
   expect(clock.pending).toBe(0)
 })
 
+test('what a cancelled call still runs in is stopped too, and named', async () => {
+  const world = createWorld()
+  await (await world.host.openSession(yolo)).call({ id: 'c', ...echo })
+  world.compartment().quiet = new Promise(() => {})
+  expect(await world.host.close()).toEqual({ stopped: ['sample'], faults: [], cancelledCalls: 0 })
+})
+
 test('a call that waits for a person does not keep the host', async () => {
   const clock = new ManualClock()
   const world = createWorld({ clock, drainMs: 100 })

@@ -11,7 +11,8 @@ export interface StopReport {
 /** Stops each after all that depend on it, and otherwise at once. `extensions`: dependents before what they depend on. */
 export async function stopAll(extensions: readonly Extension[], reason: BulkheadError, drainMs: number): Promise<StopReport> {
   const stops = new Map<Extension, Promise<BulkheadError | undefined>>()
-  const running = new Set(extensions.filter(({ compartment }) => compartment !== undefined))
+  // Also one that takes no call for now, because one that was cancelled goes on in it.
+  const running = new Set(extensions.filter(({ state }) => state === 'active' || state === 'draining'))
   const dependsOn = (other: Extension, id: string) => other.descriptor.manifest.dependsOn.includes(id)
   for (const extension of extensions) {
     const dependents = [...stops].filter(([other]) => dependsOn(other, extension.descriptor.id)).map(([, stop]) => stop)
