@@ -5,6 +5,7 @@ import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
 import type { ToolNaming } from '../configuration/foreign-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
+import { HOOKS_FORM, refuseSlips } from '../hooks/hook-forms.ts'
 import { HookChain } from '../hooks/hook-chain.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { HostContext } from '../host-context.ts'
@@ -18,7 +19,7 @@ import { Budget, jointBudget, type BudgetSource } from './budget.ts'
 import { readCallAllOptions, readCallOptions, type ReadOptions } from './call-options.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from './cancel-scope.ts'
 import { goOnWith } from './resume.ts'
-import { checkOptions, HOOKS_FORM, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions } from './session-options.ts'
+import { checkOptions, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions } from './session-options.ts'
 import type { SessionScope } from './session-scope.ts'
 import type { CallAllOptions, Session } from './session.ts'
 import { batchSizeOf, runByStrategy, type StrategyRun } from './strategy.ts'
@@ -129,6 +130,7 @@ export class HostSession implements Session {
 
   addHooks(hooks: Hooks): () => void {
     requireOptions('addHooks', { hooks }, ADDED, 'hooks')
+    refuseSlips(hooks)
     return this.#scope.hooks.add(hooks)
   }
 

@@ -2,6 +2,7 @@ import {
   BulkheadError, forms, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type OptionForm, type OptionForms,
   type RequirementSet, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
+import { HOOKS_FORM, refuseSlips } from '../hooks/hook-forms.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { asGuard, type Guard, type Judge } from '../permissions/judges/judge.ts'
 import { SessionPolicy } from '../permissions/session-policy.ts'
@@ -75,8 +76,6 @@ const STATE_MACHINE: OptionForm = {
 const oneOrSeveral = (one: OptionForm): OptionForm =>
   ({ ...forms.either(forms.list(one), one), words: `${one.words}, or a list of such` })
 
-export const HOOKS_FORM = forms.values(forms.method)
-
 const OPTIONS: OptionForms<SubagentOptions> = {
   mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text, roles: forms.values(forms.flag),
   tools: forms.list(forms.text), interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
@@ -89,6 +88,7 @@ const OPTIONS: OptionForms<SubagentOptions> = {
 /** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
 export function checkOptions(options: SubagentOptions, { workspace }: OptionSources): void {
   requireOptions('openSession', options, OPTIONS)
+  for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
   const { strategy = 'parallel' } = options
   batchSizeOf(strategy)
   if (options.workspace !== undefined && options.workspace !== workspace) {
