@@ -137,7 +137,7 @@ function clear(authorized: AuthorizedCall, host: HostContext): Cleared | Promise
     const budgeted = reserve(authorized)
     if (budgeted instanceof Refusal) return budgeted
 
-    const cleared = runBeforeHooks(budgeted)
+    const cleared = runBeforeHooks(budgeted, host)
     return cleared instanceof Promise ? cleared.catch(refusalOf) : cleared
   } catch (thrown) {
     return refusalOf(thrown)

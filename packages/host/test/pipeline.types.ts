@@ -35,7 +35,7 @@ export const right = [
   authorize(validated, host) satisfies Stage<AuthorizedCall | Refusal>,
   redeemPermits(authorized, host) satisfies Refusal | undefined,
   reserve(authorized) satisfies BudgetedCall | Refusal,
-  runBeforeHooks(budgeted) satisfies Stage<ClearedCall | Refusal>,
+  runBeforeHooks(budgeted, host) satisfies Stage<ClearedCall | Refusal>,
   new Execution(cleared, host, done),
   runAfterGuards(executed, host) satisfies Promise<ExecutedCall | Refusal>,
   settle(raw, executed, host),
@@ -55,7 +55,7 @@ export const wrong = [
   // @ts-expect-error not authorized
   reserve(validated),
   // @ts-expect-error nothing reserved
-  runBeforeHooks(authorized),
+  runBeforeHooks(authorized, host),
   // @ts-expect-error hooks not asked
   new Execution(budgeted, host, done),
   // @ts-expect-error not executed

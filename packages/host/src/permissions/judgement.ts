@@ -1,3 +1,4 @@
+import type { Clock } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
 import type { CallMeaning } from './call-meaning.ts'
 import { isChange, type ArgumentsChange, type Said } from './judges/consult.ts'
@@ -14,8 +15,8 @@ export interface Judgement {
  * Everything that speaks of a call, in order, up to the first deny. Nobody is asked and nothing runs, so that the same
  * chain can be shown to whoever wants to know why. At once, unless somebody takes their time.
  */
-export function judge(call: ValidatedCall, meaning: CallMeaning): Judgement | Promise<Judgement> {
-  const hearing: Hearing = { call, meaning, verdicts: [...meaning.verdicts], ruled: undefined }
+export function judge(call: ValidatedCall, meaning: CallMeaning, clock: Clock): Judgement | Promise<Judgement> {
+  const hearing: Hearing = { call, meaning, verdicts: [...meaning.verdicts], clock, ruled: undefined }
   return denied(hearing) ? hearing : hear(hearing, call.session.policy.speakers, 0)
 }
 

@@ -47,12 +47,12 @@ function make(change: ArgumentsChange, call: ValidatedCall, count: number): Made
   const { stage, source, reason } = change
   const { argumentChanges } = CALL_LIMITS
   if (count >= argumentChanges) {
-    const why = `the arguments were changed ${argumentChanges} times, and it wants others still`
+    const why = `the arguments were changed ${argumentChanges} times, and the ${source} wants others still`
     return deny(stage, 'ArgumentsUnsettled', source, why)
   }
   const before = digestOf(call.args)
   const changed = validate(call, change.arguments)
   if (!(changed instanceof Refusal)) return { stage, source, reason, before, after: digestOf(changed.args) }
-  const why = `it put arguments in place that the tool does not take: ${changed.error.message.replace(/\.$/, '')}`
+  const why = `the ${source} put arguments in place that the tool does not take: ${changed.error.message.replace(/\.$/, '')}`
   return deny(stage, JUDGE_CODES[stage], source, why)
 }

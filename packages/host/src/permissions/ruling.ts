@@ -29,11 +29,11 @@ export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<R
   const denied = policy.standing(tool).denied ?? beyondParent(call)
   if (denied) return { verdicts: [denied], verdict: denied, meaning: tool.byName, answerable: false }
   const meaning = needsKey(call) ? meaningOf(call, host) : tool.byName
-  return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known)) : ruleOn(call, meaning)
+  return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known, host)) : ruleOn(call, meaning, host)
 }
 
-function ruleOn(call: ValidatedCall, meaning: CallMeaning): Ruling | Promise<Ruling> {
-  const judgement = judge(call, meaning)
+function ruleOn(call: ValidatedCall, meaning: CallMeaning, { clock }: HostContext): Ruling | Promise<Ruling> {
+  const judgement = judge(call, meaning, clock)
   return judgement instanceof Promise ? judgement.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, judgement)
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
 import type { CommandSafety } from '../command-safety/command-safety.ts'
 import type { CallMeaning } from './call-meaning.ts'
@@ -12,6 +13,7 @@ export interface Hearing {
   readonly call: ValidatedCall
   readonly meaning: CallMeaning
   readonly verdicts: Verdict[]
+  readonly clock: Clock
   /** What the rules of the policy that is heard have said. */
   ruled: Verdict | undefined
 }
@@ -49,8 +51,8 @@ const screen = (commandSafety: CommandSafety): Speaker => ({ call: { tool, args 
   return undefined
 }
 
-const watchdogSpeaker = (watchdog: Judge): Speaker => ({ call, meaning: { approvalKey } }) =>
-  consult(watchdog, 'watchdog', nameOf(watchdog), call, approvalKey)
+const watchdogSpeaker = (watchdog: Judge): Speaker => ({ call, meaning: { approvalKey }, clock }) =>
+  consult(watchdog, 'watchdog', nameOf(watchdog), call, approvalKey, clock)
 
 /** A state machine is heard instead of the mode. A rule that allows has answered what the mode would ask. */
 const gate = ({ stateMachine, mode }: SessionPolicy): Speaker => {
@@ -62,5 +64,5 @@ const gate = ({ stateMachine, mode }: SessionPolicy): Speaker => {
   }
 }
 
-const guardSpeaker = ({ id, pre }: Guard): Speaker => ({ call, meaning: { approvalKey } }) =>
-  call.tool.definition.gated ? consult(pre!, 'guard', id, call, approvalKey) : undefined
+const guardSpeaker = ({ id, pre }: Guard): Speaker => ({ call, meaning: { approvalKey }, clock }) =>
+  call.tool.definition.gated ? consult(pre!, 'guard', id, call, approvalKey, clock) : undefined

@@ -1,8 +1,9 @@
-import { BulkheadError, copyJson, messageOf, untilAborted, type Json, type OutcomeBody } from '@bulkhead/contract'
+import { BulkheadError, copyJson, messageOf, type Json, type OutcomeBody } from '@bulkhead/contract'
 import { eventFields, Refusal, viewOf, type CallView, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { freezeDeep } from '../hooks/freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Guard, ResultAnswer } from '../permissions/judges/judge.ts'
+import { inTime } from '../waiting/in-time.ts'
 import { isPromiseLike } from '../waiting/promise-like.ts'
 import { sha256 } from '../encoding/sha256.ts'
 
@@ -19,38 +20,42 @@ export async function runAfterGuards(call: ExecutedCall, host: HostContext): Pro
   return call
 }
 
-/** Fails closed: a guard that throws, or says something unknown, has refused. */
+/** Fails closed: a guard that throws, says something unknown or nothing in time has refused. */
 async function judgeBy({ id, post }: Guard, view: CallView, call: ExecutedCall, host: HostContext): Promise<Refusal | undefined> {
   const { body } = call.reading
   const refuse = (why: string) => new Refusal(new BulkheadError(
     'GuardDenied', `The result of "${call.tool.name}" was withheld: ${why}.`, { data: { stage: 'guard', source: `guard ${id}` } },
   ))
-  const reasonOf = ({ reason }: { readonly reason: unknown }) => reason === undefined || reason === '' ? `the guard ${id} gave no reason` : String(reason)
-  let answer: ResultAnswer | undefined | void
   try {
     const pending = post!(view, freezeDeep(body), call.signal)
-    answer = isPromiseLike(pending) ? await untilAborted(Promise.resolve(pending), call.signal) : pending
+    return heed(isPromiseLike(pending) ? await inTime(pending, call, host.clock) : pending)
   } catch (thrown) {
     call.throwIfCancelled()
     return refuse(`the guard ${id} failed while judging: ${messageOf(thrown)}`)
   }
-  if (answer === undefined) return undefined
-  switch (answer?.action) {
-    case 'allow': return undefined
-    case 'deny': return refuse(reasonOf(answer))
-    case 'change': break
-    default: return refuse(`the answer of the guard ${id} was not one of the known ones`)
+
+  function heed(answer: ResultAnswer | undefined | void): Refusal | undefined {
+    if (answer === undefined) return undefined
+    switch (answer?.action) {
+      case 'allow': return undefined
+      case 'deny': return refuse(reasonIn(answer, id))
+      case 'change': break
+      default: return refuse(`the answer of the guard ${id} was not one of the known ones`)
+    }
+    const copy = copyJson(answer.data)
+    const changed = copy.ok ? withData(body, copy.value) : undefined
+    if (!changed) return refuse(`the guard ${id} put something in its place that is no result`)
+    host.events.emit({
+      type: 'ToolInvocationChanged', ...eventFields(call), subject: 'result', stage: 'guard', source: `guard ${id}`,
+      reason: reasonIn(answer, id), before: digestOf(body), after: digestOf(changed),
+    })
+    call.answer({ ...call.reading, body: changed })
+    return undefined
   }
-  const copy = copyJson(answer.data)
-  const changed = copy.ok ? withData(body, copy.value) : undefined
-  if (!changed) return refuse(`the guard ${id} put something in its place that is no result`)
-  host.events.emit({
-    type: 'ToolInvocationChanged', ...eventFields(call), subject: 'result', stage: 'guard', source: `guard ${id}`,
-    reason: reasonOf(answer), before: digestOf(body), after: digestOf(changed),
-  })
-  call.answer({ ...call.reading, body: changed })
-  return undefined
 }
+
+const reasonIn = ({ reason }: { readonly reason: unknown }, id: string): string =>
+  reason === undefined || reason === '' ? `the guard ${id} gave no reason` : String(reason)
 
 /** Nothing of what was there is left: content and details may repeat what the guard took out. */
 function withData(body: OutcomeBody, data: Json): OutcomeBody | undefined {

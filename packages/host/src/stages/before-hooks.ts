@@ -1,25 +1,27 @@
-import { BulkheadError, messageOf, untilAborted } from '@bulkhead/contract'
+import { BulkheadError, messageOf, type Clock } from '@bulkhead/contract'
 import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } from '../call.ts'
 import type { Hooks } from '../hooks/hooks.ts'
+import type { HostContext } from '../host-context.ts'
 import { SKIPPED_BY_HOOK } from '../calls/outcome.ts'
+import { inTime } from '../waiting/in-time.ts'
 import { isPromiseLike } from '../waiting/promise-like.ts'
 
 type Cleared = ClearedCall | Refusal
 
 /** The last word before the tool runs. At once, unless a hook takes its time. */
-export function runBeforeHooks(call: BudgetedCall): Cleared | Promise<Cleared> {
+export function runBeforeHooks(call: BudgetedCall, { clock }: HostContext): Cleared | Promise<Cleared> {
   const { all } = call.session.hooks
-  return all.length === 0 ? call.clear() : askFrom(0, all, call, viewOf(call, call.decision.approvalKey))
+  return all.length === 0 ? call.clear() : askFrom(0, all, call, viewOf(call, call.decision.approvalKey), clock)
 }
 
-function askFrom(first: number, all: readonly Hooks[], call: BudgetedCall, view: CallView): Cleared | Promise<Cleared> {
+function askFrom(first: number, all: readonly Hooks[], call: BudgetedCall, view: CallView, clock: Clock): Cleared | Promise<Cleared> {
   try {
     for (let index = first; index < all.length; index++) {
       const answer = all[index]!.beforeToolExecution?.(view, call.signal)
       if (answer === false) return veto(SKIPPED_BY_HOOK)
       if (!isPromiseLike(answer)) continue
-      return untilAborted(Promise.resolve(answer), call.signal).then(
-        (goOn) => goOn === false ? veto(SKIPPED_BY_HOOK) : askFrom(index + 1, all, call, view),
+      return inTime(answer, call, clock).then(
+        (goOn) => goOn === false ? veto(SKIPPED_BY_HOOK) : askFrom(index + 1, all, call, view, clock),
         (thrown: unknown) => failed(call, thrown),
       )
     }

@@ -29,6 +29,13 @@ describe('a guard after the call', () => {
     expect(outcome).toMatchObject({ error_text: expect.stringContaining('was withheld: the guard dlp gave no reason.') })
   })
 
+  test('has failed where its answer cannot be read', async () => {
+    const { outcome } = await called([guard('dlp', () => ({ get action(): never { throw new Error('gone') } }))])
+    expect(outcome).toMatchObject({
+      error: { code: 'GuardDenied' }, error_text: expect.stringContaining('was withheld: the guard dlp failed while judging: gone.'),
+    })
+  })
+
   test('does not make free what the tool has used', async () => {
     const { session, outcome } = await called([guard('dlp', () => ({ action: 'deny', reason: 'no' }))], {
       execute: () => ({ success: true, output: 'x', tokens_used: 500 }),

@@ -1,5 +1,6 @@
-import { canonicalJson, copyJson, messageOf, untilAborted } from '@bulkhead/contract'
+import { canonicalJson, copyJson, messageOf, type Clock } from '@bulkhead/contract'
 import { viewOf, type ValidatedCall } from '../../call.ts'
+import { inTime } from '../../waiting/in-time.ts'
 import { isPromiseLike } from '../../waiting/promise-like.ts'
 import { ask, deny, type Verdict } from '../verdict.ts'
 import type { Judge, JudgeAnswer } from './judge.ts'
@@ -20,19 +21,19 @@ export type Said = Verdict | ArgumentsChange | undefined
 
 export const isChange = (said: Verdict | ArgumentsChange): said is ArgumentsChange => 'arguments' in said
 
-/** Fails closed: a judge that throws, or says something unknown, has refused. Rejects only when the call is cancelled. */
+/** Fails closed: a judge that throws, says something unknown or nothing in time has refused. Rejects only when the call is cancelled. */
 export function consult(
-  judge: Judge, stage: JudgeStage, name: string, call: ValidatedCall, approvalKey: string,
+  judge: Judge, stage: JudgeStage, name: string, call: ValidatedCall, approvalKey: string, clock: Clock,
 ): Said | Promise<Said> {
   const source = `${stage} ${name}`
   const failed = (thrown: unknown): Verdict => {
     call.throwIfCancelled()
-    return deny(stage, JUDGE_CODES[stage], source, `it failed while judging: ${messageOf(thrown)}`)
+    return deny(stage, JUDGE_CODES[stage], source, `the ${source} failed while judging: ${messageOf(thrown)}`)
   }
   try {
     const answer = judge(viewOf(call, approvalKey), call.signal)
     if (!isPromiseLike(answer)) return read(answer, stage, source, call)
-    return untilAborted(Promise.resolve(answer), call.signal).then((said) => read(said, stage, source, call)).catch(failed)
+    return inTime(answer, call, clock).then((said) => read(said, stage, source, call)).catch(failed)
   } catch (thrown) {
     return failed(thrown)
   }
@@ -42,19 +43,20 @@ function read(answer: JudgeAnswer | undefined | void, stage: JudgeStage, source:
   if (answer === undefined) return undefined
   switch (answer?.action) {
     case 'allow': return undefined
-    case 'ask': return ask(stage, source, reasonIn(answer), false)
-    case 'deny': return deny(stage, JUDGE_CODES[stage], source, reasonIn(answer))
-    case 'change': return readChange(answer.arguments, { stage, source, reason: reasonIn(answer) }, call)
-    default: return deny(stage, JUDGE_CODES[stage], source, 'its answer was not one of the known ones')
+    case 'ask': return ask(stage, source, reasonIn(answer, source), false)
+    case 'deny': return deny(stage, JUDGE_CODES[stage], source, reasonIn(answer, source))
+    case 'change': return readChange(answer.arguments, { stage, source, reason: reasonIn(answer, source) }, call)
+    default: return deny(stage, JUDGE_CODES[stage], source, `the answer of the ${source} was not one of the known ones`)
   }
 }
 
-const reasonIn = ({ reason }: { readonly reason: unknown }): string => reason === undefined || reason === '' ? 'it gave no reason' : String(reason)
+const reasonIn = ({ reason }: { readonly reason: unknown }, source: string): string =>
+  reason === undefined || reason === '' ? `the ${source} gave no reason` : String(reason)
 
 /** Who wants what is there already has no objection. */
 function readChange(wanted: unknown, by: Omit<ArgumentsChange, 'arguments'>, { args }: ValidatedCall): Said {
   const copy = copyJson(wanted)
   if (copy.ok) return canonicalJson(copy.value) === canonicalJson(args) ? undefined : { ...by, arguments: copy.value }
   const { stage, source } = by
-  return deny(stage, JUDGE_CODES[stage], source, `it put arguments in place that are no JSON: ${copy.fault.message}`)
+  return deny(stage, JUDGE_CODES[stage], source, `the ${source} put arguments in place that are no JSON: ${copy.fault.message}`)
 }

@@ -1,7 +1,7 @@
 import type { Json, OutcomeBody } from '@bulkhead/contract'
 import type { CallView } from '../../call.ts'
 
-/** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny. */
+/** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny, and so is no answer in time. */
 export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
 type MaybeAnswer = JudgeAnswer | undefined | void
 export type JudgeAnswer =
@@ -10,7 +10,7 @@ export type JudgeAnswer =
   /** Other arguments instead. They are validated, and everybody judges them as if the model had sent them. */
   | { readonly action: 'change'; readonly arguments: unknown; readonly reason: string }
 
-/** Judges what a tool has answered. Nothing returned is no objection; a throw is a deny. */
+/** Judges what a tool has answered. Nothing returned is no objection; a throw is a deny, and so is no answer in time. */
 export type ResultJudge =
   (call: CallView, result: OutcomeBody, signal: AbortSignal) => MaybeResultAnswer | Promise<MaybeResultAnswer>
 type MaybeResultAnswer = ResultAnswer | undefined | void

@@ -18,7 +18,7 @@ export function judgeByStage(machine: StateMachine, call: ValidatedCall): Verdic
     }
     return { ...ask('state-machine', `state machine ${machine.id}`, `${named} does not list it`, false), permit }
   } catch (thrown) {
-    const reason = `it failed while judging: ${messageOf(thrown)}`
+    const reason = `the state machine ${machine.id} failed while judging: ${messageOf(thrown)}`
     return deny('state-machine', 'ApprovalDenied', `state machine ${machine.id}`, reason)
   }
 }
