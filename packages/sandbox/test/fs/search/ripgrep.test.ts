@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,4 +40,11 @@ test('what goes wrong while that is looked through is told', async () => {
     },
   })
   await expect(run).rejects.toThrow('unreadable')
+})
+
+test('a host without descriptors at that moment finds it later', () => {
+  const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')
+  const { stdout, stderr } = spawnSync('/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${crowded}'`], { encoding: 'utf8' })
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual({ crowded: 'ResourceBusy', later: 'rg' })
 })

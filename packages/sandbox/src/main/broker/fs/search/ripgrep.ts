@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { basename, dirname } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { saysNoRoom } from '../../../os/no-room.ts'
 import type { Executable } from '../../shell/executable.ts'
 import { Executables, proveUnchanged } from '../../shell/executable.ts'
 import { OffLimits } from '../../shell/off-limits.ts'
@@ -16,10 +17,15 @@ const COMPLAINT_BYTES = 4_096
 
 let found: Promise<Executable> | undefined
 
-/** Which file ripgrep is, held to being the same from the first time on: it may lie where tools can write. */
+/**
+ * Which file ripgrep is, held to being the same from the first time on: it may lie where tools can write. Contract: rejects with
+ * ResourceBusy while that cannot be found out.
+ */
 export function findRipgrep(): Promise<Executable> {
-  found ??= locate()
-  found.catch(() => undefined)
+  found ??= locate().catch((error: BulkheadError) => {
+    if (error.code === 'ResourceBusy') found = undefined
+    throw error
+  })
   return found
 }
 
@@ -29,6 +35,9 @@ async function locate(): Promise<Executable> {
     const { rgPath } = await import('@vscode/ripgrep')
     return await new Executables([dirname(rgPath)], new OffLimits([])).find(basename(rgPath))
   } catch (cause) {
+    if (saysNoRoom(messageOf(cause))) {
+      throw new BulkheadError('ResourceBusy', 'The system has no room to look for ripgrep. Try again later.', { cause })
+    }
     const why = 'ripgrep is not installed for this platform, so files cannot be searched. Install optional dependencies too.'
     throw new BulkheadError('CapabilityUnavailable', why, { cause })
   }
