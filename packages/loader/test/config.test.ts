@@ -30,6 +30,14 @@ describe('merging', () => {
     })).toEqual({ rules: [rule('a'), rule('b'), rule('c')], allowlist: ['x', 'y'], packages: ['q'] })
   })
 
+  test('what is left out of a list is named, so that the places of the others can be told', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), { rules: [{ permission: 'a', action: 'allow', role: 'x' }, { permission: 'b', action: 'deny' }], allowlist: ['a', 7] })
+    const { config: { layers } } = await home.load()
+    expect(layers.find(({ layer }) => layer === 'global')?.omitted?.toSorted()).toEqual(['/allowlist/1', '/rules/0'])
+    expect(layers.find(({ layer }) => layer === 'bundled')).not.toHaveProperty('omitted')
+  })
+
   test('maps are merged key by key', async () => {
     expect(await merged({
       global: {

@@ -18,6 +18,10 @@ interface Malformed {
   readonly also?: string
 }
 
+const DEPLOY = {
+  id: 'deploy', label: 'Deploy', description: 'Goes live.', pattern: 'make deploy', category: 'work', severity: 'warning', platform: 'all',
+} as const
+
 const malformed: readonly Malformed[] = [
   { name: 'not JSON', config: '{ "mode": ', path: '', message: /is not JSON.*switched off/, kept: { toolsEnabled: false } },
   { name: 'not an object', config: '[]', path: '', message: /must hold an object/, kept: { toolsEnabled: false } },
@@ -34,10 +38,34 @@ const malformed: readonly Malformed[] = [
     kept: { mode: 'ask' },
   },
   {
-    name: 'a pattern of dangerous commands that is none',
+    name: 'a severity that is none is the worst',
     config: { watchdogs: { commandSafety: { severity: { mkfs: 'fine', shutdown: 'warning' } } } },
-    path: '/watchdogs/commandSafety/severity/mkfs', message: /expected one of/,
-    kept: { watchdogs: { commandSafety: { severity: { shutdown: 'warning' } } } },
+    path: '/watchdogs/commandSafety/severity/mkfs', message: /expected one of.*is taken for "critical"\.$/,
+    kept: { watchdogs: { commandSafety: { severity: { mkfs: 'critical', shutdown: 'warning' } } } },
+  },
+  {
+    name: 'a pattern of dangerous commands without a severity finds what it says, and refuses it',
+    config: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, severity: 'fatal' }, DEPLOY] } } },
+    path: '/watchdogs/commandSafety/patterns/0/severity', message: /expected one of.*patterns\/0 is taken for \{"id":"deploy".*"severity":"critical"/,
+    kept: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, severity: 'critical' }, DEPLOY] } } },
+  },
+  {
+    name: 'a pattern of dangerous commands with an unknown key finds every command',
+    config: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, flags: 'i' }] } } },
+    path: '/watchdogs/commandSafety/patterns/0/flags', message: /not a known key/,
+    kept: { watchdogs: { commandSafety: { patterns: [{ ...DEPLOY, pattern: '^' }] } } },
+  },
+  {
+    name: 'a pattern of dangerous commands of which nothing can be read finds every command',
+    config: { watchdogs: { commandSafety: { patterns: ['make deploy'] } } },
+    path: '/watchdogs/commandSafety/patterns/0', message: /object/,
+    kept: { watchdogs: { commandSafety: { patterns: [expect.objectContaining({ pattern: '^', severity: 'critical', platform: 'all' })] } } },
+  },
+  {
+    name: 'patterns of dangerous commands that are no list find every command',
+    config: { watchdogs: { commandSafety: { patterns: DEPLOY } } },
+    path: '/watchdogs/commandSafety/patterns', message: /array/,
+    kept: { watchdogs: { commandSafety: { patterns: [expect.objectContaining({ pattern: '^', severity: 'critical' })] } } },
   },
   {
     name: 'a mode that is none', config: { mode: 'sudo', toolsEnabled: false }, path: '/mode', message: /expected one of/,

@@ -87,6 +87,8 @@ export interface LayerConfig {
   readonly layer: Layer | 'embedder'
   readonly location: string
   readonly config: ConfigFile
+  /** Entries of its lists that could not be read and were left out, as JSON Pointers: those after them have moved up. */
+  readonly omitted?: readonly string[]
 }
 
 /** All layers merged, later over earlier, and each by itself for whoever must know the source of a value. */

@@ -1,8 +1,9 @@
 import { pointerStep, visibleText, type Diagnostic, type LayerConfig } from '@bulkhead/contract'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
+import { writtenPlace } from './written-place.ts'
 
 /** Where tools are named, by a configuration or by whoever opens a session. */
-export type ToolNaming = Pick<LayerConfig, 'layer' | 'location'> & {
+export type ToolNaming = Pick<LayerConfig, 'layer' | 'location' | 'omitted'> & {
   readonly config: Pick<LayerConfig['config'], 'rules' | 'tools' | 'allowlist' | 'roles'>
   /** All that is offered. */
   readonly offered?: readonly string[] | undefined
@@ -14,7 +15,8 @@ export type ToolNaming = Pick<LayerConfig, 'layer' | 'location'> & {
  * to be offered one that is not there is told. `has`: whether a tool has the name.
  */
 export function foreignNames(namings: readonly ToolNaming[], has: (name: string) => boolean): readonly Diagnostic[] {
-  return namings.flatMap(({ layer, location, config, offered = [] }) => {
+  return namings.flatMap((naming) => {
+    const { layer, location, offered = [] } = naming
     const warn = (path: string, message: string, cure: string): Diagnostic => ({
       severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid', layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null,
       location, path, message, cure,
@@ -28,7 +30,7 @@ export function foreignNames(namings: readonly ToolNaming[], has: (name: string)
       const cure = meant === name ? 'Name it as `host.tools()` does.' : `Name "${meant}".`
       return has(name) ? [] : [warn(`/tools/${index}`, `No tool is called "${visibleText(name)}" here, so the session is offered none for it.`, cure)]
     }
-    return [...namesIn(config).flatMap(foreign), ...offered.flatMap(absent)]
+    return [...namesIn(naming).flatMap(foreign), ...offered.flatMap(absent)]
   })
 }
 
@@ -37,11 +39,12 @@ interface Named {
   readonly path: string
 }
 
-function namesIn({ rules = [], tools = {}, allowlist = [], roles = {} }: ToolNaming['config']): readonly Named[] {
+function namesIn(naming: ToolNaming): readonly Named[] {
+  const { rules = [], tools = {}, allowlist = [], roles = {} } = naming.config
   return [
-    ...rules.map(({ permission }, index) => ({ name: permission, path: `/rules/${index}/permission` })).filter(({ name }) => !SOURCE.test(name)),
+    ...rules.map(({ permission }, index) => ({ name: permission, path: `${writtenPlace(naming, '/rules', index)}/permission` })).filter(({ name }) => !SOURCE.test(name)),
     ...Object.keys(tools).map((name) => ({ name, path: `/tools${pointerStep(name)}` })),
-    ...allowlist.map((entry, index) => ({ name: entry.replace(/:.*$/s, ''), path: `/allowlist/${index}` })),
+    ...allowlist.map((entry, index) => ({ name: entry.replace(/:.*$/s, ''), path: writtenPlace(naming, '/allowlist', index) })),
     ...Object.keys(roles).map((flag) => ({ name: flag.replace(/^allow_/, ''), path: `/roles${pointerStep(flag)}` })),
   ]
 }

@@ -3,6 +3,7 @@ import type {
 } from '@bulkhead/contract'
 import { approvalTerms, type ApprovalTerms } from '../approvals/approval-terms.ts'
 import { commandSafetyOf, type CommandSafety } from '../command-safety/command-safety.ts'
+import { writtenPlace } from './written-place.ts'
 
 type ConfigLayer = LayerConfig['layer']
 
@@ -67,5 +68,5 @@ const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
 }
 const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = { bundled: 0, embedder: 1, global: 2, project: 3 }
 
-const scopedRules = ({ layer, location, config }: LayerConfig): ScopedRule[] =>
-  (config.rules ?? []).map((rule, index) => ({ ...rule, scope: SCOPES[layer], source: `${location}#/rules/${index}` }))
+const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) =>
+  ({ ...rule, scope: SCOPES[layer.layer], source: `${layer.location}#${writtenPlace(layer, '/rules', index)}` }))

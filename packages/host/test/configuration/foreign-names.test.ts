@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { foreignNames } from '../../src/configuration/foreign-names.ts'
 import { createWorld, sketchExtension } from '../twin/world.ts'
 
 const TOOLS = { read: { mode: 'read' as const, gated: false }, search: {}, ship_track: {} }
@@ -19,6 +20,12 @@ test('a name that others have for a tool is pointed out wherever the configurati
     'warning ConfigInvalid /allowlist/0 Name "read".',
     'warning ConfigInvalid /roles/allow_read_file Name "read".',
   ])
+})
+
+test('the place is the one that was written, also after entries that could not be read', () => {
+  const config = { rules: [{ permission: 'read_file', pattern: '*', action: 'deny' as const }], allowlist: ['read_file'] }
+  const found = foreignNames([{ layer: 'global', location: 'g', config, omitted: ['/rules/0', '/allowlist/0'] }], (name) => name === 'read')
+  expect(found.map(({ path }) => path)).toEqual(['/rules/1/permission', '/allowlist/1'])
 })
 
 test('what a session is opened with is looked at too, for as long as it is open', async () => {

@@ -18,6 +18,13 @@ test('rules carry the scope and place they were written in', () => {
   ])
 })
 
+test('rules that could not be read do not move the places of those after them', () => {
+  const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' }) as const
+  const omitted = ['/rules/3', '/rules/0', '/allowlist/1', '/rules/1']
+  const { rules } = new Settings({ merged: {}, layers: [{ layer: 'global', location: 'g', config: { rules: [rule('a'), rule('b')] }, omitted }] })
+  expect(rules.map(({ permission, source }) => [permission, source])).toEqual([['a', 'g#/rules/2'], ['b', 'g#/rules/4']])
+})
+
 test('the flag of a role goes before the flag for everybody', () => {
   const settings = new Settings({
     merged: { roles: { allow_bash: true, allow_bash_reviewer: false, allow_edit: false } }, layers: [],

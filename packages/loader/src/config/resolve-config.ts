@@ -45,7 +45,8 @@ export function resolveConfig(
     ...(overrides === undefined ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: given(overrides) }]),
   ]
   const validated = sources.map((source) => ({ source, ...validateConfig(source.written.value) }))
-  const layers = validated.map(({ source: { layer, location }, config }): LayerConfig => deepFreeze({ layer, location, config }))
+  const layers = validated.map(({ source: { layer, location }, config, omitted }): LayerConfig =>
+    deepFreeze({ layer, location, config, ...(omitted.length > 0 && { omitted }) }))
   return {
     projectFileDigest: sources.find(({ layer }) => layer === 'project')?.written.digest ?? null,
     config: Object.freeze({ merged: mergeConfigs(layers.map(({ config }) => config)), layers: Object.freeze(layers) }),

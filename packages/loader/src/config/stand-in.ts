@@ -1,4 +1,5 @@
 import { EXTENSION_ID_PATTERN, isJsonObject, ruleSchema, TOOL_NAME_PATTERN, type Json } from '@bulkhead/contract'
+import { ANY_PATTERN, strictestPattern } from './strictest-pattern.ts'
 
 /**
  * Of what forbids and cannot be read nobody knows how much: until it can be, no tool is offered at all, which no other layer can
@@ -22,7 +23,7 @@ const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/policy/ceiling', {}], ['/policy/update', { widening: 'refuse' }], ['/policy/update/widening', 'refuse'],
   ['/sandbox', { os: 'require' }], ['/sandbox/os', 'require'],
   ['/skills', { enabled: false }], ['/skills/enabled', false],
-  ['/watchdogs/commandSafety/enabled', true],
+  ['/watchdogs/commandSafety/enabled', true], ['/watchdogs/commandSafety/patterns', ANY_PATTERN],
 ])
 
 const OFF = { enabled: false }
@@ -35,6 +36,7 @@ const BY_NAME: readonly (readonly [section: RegExp, name: RegExp, strictest: Jso
   [/^\/policy\/(?:integrity|signature|lock)\/(bundled|global|project)$/, /^/, 'require'],
   [/^\/policy\/scopes\/([^/]*)$/, /^(?:@[a-z0-9~-][a-z0-9._~-]*|[a-z][a-z0-9-]*\*?)$/, SCOPE],
   [/^\/roles\/([^/]*)$/, /^allow_[A-Za-z0-9_-]+$/, false],
+  [/^\/watchdogs\/commandSafety\/severity\/([^/]*)$/, /^[a-z][a-z0-9-]{0,63}$/, 'critical'],
   [/^\/tools\/([^/]*)$/, TOOL_NAME_PATTERN, OFF],
   [/^\/tools\/([^/]*)\/enabled$/, TOOL_NAME_PATTERN, false],
   [/^\/extensions\/([^/]*)$/, EXTENSION_ID_PATTERN, OFF],
@@ -45,6 +47,7 @@ const BY_NAME: readonly (readonly [section: RegExp, name: RegExp, strictest: Jso
 /** What stands in for a part that forbids or bounds and cannot be read: the strictest there is. Leaving it out would lift it. */
 export function standIn(pointer: string, written: Json): Json | undefined {
   if (/^\/rules\/\d+$/.test(pointer)) return strictestRule(written)
+  if (/^\/watchdogs\/commandSafety\/patterns\/\d+$/.test(pointer)) return strictestPattern(written)
   const fixed = STRICTEST.get(pointer)
   if (fixed !== undefined) return fixed
   return BY_NAME.find(([section, name]) => {

@@ -25,22 +25,25 @@ const MAX_FAULTS = 100
 export interface ValidConfig {
   readonly config: ConfigFile
   readonly faults: readonly Fault[]
+  /** Entries of lists that were left out, as JSON Pointers. */
+  readonly omitted: readonly string[]
 }
 
 /** Reports each unknown key and wrong value, and keeps everything else; what forbids or bounds holds at its strictest. */
 export function validateConfig(written: JsonObject): ValidConfig {
-  if (Object.keys(written).length === 0) return { config: {}, faults: [] }
+  if (Object.keys(written).length === 0) return { config: {}, faults: [], omitted: [] }
   const faults: Fault[] = []
+  const omitted: string[] = []
   let remaining: Json = written
   for (let round = 0; round < ROUNDS; round++) {
     const parsed = configFileSchema.safeParse(remaining)
     const issues = parsed.success ? ceilingIssues(parsed.data) : placeIssues(parsed.error.issues, configFileSchema)
-    if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS) }
+    if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS), omitted }
     faults.push(...issues.map((issue) => faultOf(issue, remaining)))
     const parts = new Set(issues.map(({ steps }) => pointerOf(partOf(steps))))
-    remaining = { ...without(remaining, parts, '') as JsonObject, ...([...parts].some(switchesOff) && TOOLS_OFF) }
+    remaining = { ...without(remaining, parts, '', omitted) as JsonObject, ...([...parts].some(switchesOff) && TOOLS_OFF) }
   }
-  return { config: TOOLS_OFF, faults: faults.slice(0, MAX_FAULTS) }
+  return { config: TOOLS_OFF, faults: faults.slice(0, MAX_FAULTS), omitted: [] }
 }
 
 /** The patterns of a ceiling follow the rules of requirements, which no schema can say. */
@@ -75,10 +78,13 @@ function partOf(steps: Steps): Steps {
   return steps.slice(0, PART_DEPTH.get(steps[0] ?? '') ?? 1)
 }
 
-function without(value: Json, parts: ReadonlySet<string>, pointer: string): Json {
+function without(value: Json, parts: ReadonlySet<string>, pointer: string, omitted: string[]): Json {
   const member = (child: Json, step: string | number): Json | undefined => {
     const at = pointer + pointerOf([step])
-    return parts.has(at) ? standIn(at, child) : without(child, parts, at)
+    if (!parts.has(at)) return without(child, parts, at, omitted)
+    const instead = standIn(at, child)
+    if (instead === undefined && typeof step === 'number') omitted.push(at)
+    return instead
   }
   if (Array.isArray(value)) return (value as readonly Json[]).map(member).filter((child) => child !== undefined)
   if (typeof value !== 'object' || value === null) return value
