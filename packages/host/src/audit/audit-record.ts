@@ -14,14 +14,18 @@ const MAX_TEXT_CHARS = 2_000
 /** Of a secret that is looked for across the cut. */
 const MAX_SECRET_CHARS = 4_096
 
+/** Where so much was taken out that too little is left to be sure of. */
+const NOT_KEPT = '[the rest is not kept: it may hold half of a secret]'
+
 /** The text of a stranger, as it is kept. */
 export function textOf(text: string, redaction: Redaction): string {
   if (text.length <= MAX_TEXT_CHARS) return redaction.text(text.toWellFormed())
   const seen = text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS)
   const redacted = redaction.text(seen.toWellFormed())
   // Cut only afterwards: half a secret would not be known as one, and at the end of what was looked at there may be one.
-  const whole = seen.length < text.length ? Math.max(0, redacted.length - MAX_SECRET_CHARS) : redacted.length
-  return redacted.slice(0, Math.min(MAX_TEXT_CHARS, whole)).toWellFormed()
+  const whole = Math.max(0, redacted.length - MAX_SECRET_CHARS)
+  if (seen.length === text.length || whole >= MAX_TEXT_CHARS) return redacted.slice(0, MAX_TEXT_CHARS).toWellFormed()
+  return redacted.slice(0, Math.min(MAX_TEXT_CHARS - NOT_KEPT.length, whole)).toWellFormed() + NOT_KEPT
 }
 
 /** An event that happens now and then, as a form of its own. Contract: of a type that is kept, and without arguments. */

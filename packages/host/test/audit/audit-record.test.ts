@@ -23,3 +23,12 @@ test('where much is taken out, a secret at the end of what was looked at is not 
     expect(textOf(`${'x'.repeat(before)}${SECRET.repeat(200)}`, redaction)).not.toContain('co')
   }
 })
+
+test('a text of which little is left says so, and is not taken for an empty one', () => {
+  const said = '[the rest is not kept: it may hold half of a secret]'
+  expect(textOf(SECRET.repeat(200), redaction)).toBe(said)
+  const some = textOf(`${'x'.repeat(4_500)}${SECRET.repeat(200)}`, redaction)
+  expect(some).toBe(`${'x'.repeat(some.length - said.length)}${said}`)
+  expect(textOf(`${'x'.repeat(1_990)}${SECRET}`.padEnd(6_000, SECRET), redaction).slice(1_980, 2_000)).toBe('xxxxxxxxxx[redacted]')
+  for (let before = 5_000; before < 7_000; before += 10) expect(textOf(`${'x'.repeat(before)}${SECRET.repeat(200)}`, redaction).length).toBeLessThanOrEqual(2_000)
+})
