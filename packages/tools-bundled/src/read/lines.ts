@@ -59,8 +59,10 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
   return cut && !text.includes('\n') ? { ...found, cut: { from: before, to: before + shown.length } } : found
 }
 
-/** The same of a text that is all there. */
-export function linesOfText(text: string, { from, limit, maxBytes }: LineRange): Lines {
+/** The same of a text that is all there. `bytesOf`: how many bytes a text has in its file. */
+export function linesOfText(
+  text: string, { from, limit, maxBytes }: LineRange, bytesOf: (part: string) => number = Buffer.byteLength,
+): Lines {
   const total = countLines(text)
   const start = endOfLines(text, 0, from - 1)
   const wanted = text.slice(start, from + limit > total ? text.length : endOfLines(text, start, limit))
@@ -69,8 +71,8 @@ export function linesOfText(text: string, { from, limit, maxBytes }: LineRange):
   const found = { text: shown, from, to: from - 1 + lines, total }
   const isCut = shown.length < wanted.length && !shown.includes('\n')
   if (!isCut) return found
-  const before = Buffer.byteLength(text.slice(0, start))
-  return { ...found, cut: { from: before, to: before + Buffer.byteLength(shown) } }
+  const before = bytesOf(text.slice(0, start))
+  return { ...found, cut: { from: before, to: before + bytesOf(shown) } }
 }
 
 /** A text that does not end in a line end has one line more. To count so takes half the time of looking for each. */

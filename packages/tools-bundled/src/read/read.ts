@@ -3,9 +3,11 @@ import { folderKey } from '../folder-key.ts'
 import { fileKind, SNIFF_BYTES } from './file-kind.ts'
 import { collectLines, linesOfText, type LineRange, type Lines } from './lines.ts'
 import { INPUT_SCHEMA, manifest, MAX_BYTES, REQUIRES } from './manifest.ts'
+import { decodeUtf16, utf16Of, utf16Part, type Utf16 } from './utf16.ts'
 import { restOfHalf, withoutHalf } from './whole-characters.ts'
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
+const MAX_UTF16_BYTES = 8 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
 /** Three bytes are four characters of base64. */
 const MAX_BASE64_BYTES = MAX_BYTES / 4 * 3
@@ -46,6 +48,7 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   if (found.kind === 'binary') {
     throw new ToolError('InputInvalid', `"${path}" is not text (${size} bytes). Read a part of it with byte_start and byte_end.`)
   }
+  if (found.kind === 'utf16') return readUtf16(path, found.encoding, range, fs, size)
   return answer(path, await collectLines(chunks(path, fs, size, signal), range), size)
 }
 
@@ -68,7 +71,12 @@ async function readBytes(args: ReadArgs, fs: FileReader, size: number) {
   if (start > size || end < start) {
     throw new ToolError('InputInvalid', `"${args.path}" has ${size} bytes; the range from ${start} to ${args.byte_end ?? size} is not in it.`)
   }
-  const found = await fs.read(args.path, { start, end })
+  const [head, found] = await Promise.all([fs.read(args.path, { start: 0, end: 4 }), fs.read(args.path, { start, end })])
+  const encoding = utf16Of(head)
+  const part = encoding && utf16Part(found, start, encoding)
+  if (part !== undefined && part.text !== '') {
+    return { path: args.path, content: part.text, encoding, bytes: { from: part.from, to: part.to, total: size } }
+  }
   const text = textOf(found)
   if (text !== undefined) {
     const from = start + restOfHalf(found)
@@ -87,6 +95,14 @@ function textOf(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined
   }
+}
+
+async function readUtf16(path: string, encoding: Utf16, range: LineRange, fs: FileReader, size: number) {
+  if (size > MAX_UTF16_BYTES) {
+    throw new ToolError('InputInvalid', `"${path}" is ${encoding} and has ${size} bytes; by lines at most ${MAX_UTF16_BYTES} are read. Read a part of it with byte_start and byte_end.`)
+  }
+  const text = decodeUtf16(await fs.read(path), encoding)
+  return { ...answer(path, linesOfText(text, range, ({ length }) => 2 * length), size), encoding }
 }
 
 async function readImage(path: string, mimeType: string, fs: FileReader, size: number) {

@@ -10,6 +10,9 @@ describe('what a file is, by its first bytes', () => {
     ['a JPEG', '\xff\xd8\xff\xe0', { kind: 'image', mimeType: 'image/jpeg' }],
     ['a GIF', 'GIF89a', { kind: 'image', mimeType: 'image/gif' }],
     ['a WebP', 'RIFF\x00\x00\x00\x00WEBPVP8 ', { kind: 'image', mimeType: 'image/webp' }],
+    ['UTF-16 by its mark', '\xff\xfea\0', { kind: 'utf16', encoding: 'utf-16le' }],
+    ['the other UTF-16', '\xfe\xff\0a', { kind: 'utf16', encoding: 'utf-16be' }],
+    ['UTF-32', '\xff\xfe\0\0a\0\0\0', { kind: 'binary' }],
     ['half of a signature', '\x89PN', { kind: 'text' }],
   ])('%s', (_, text, kind) => {
     expect(fileKind(Uint8Array.from(text, (char) => char.charCodeAt(0)))).toEqual(kind)

@@ -81,6 +81,22 @@ describe('read', () => {
     expect(await read({ path: 'euro', byte_start: 2, byte_end: 3 })).toMatchObject({ encoding: 'base64', bytes: { from: 2, to: 3, total: 9 } })
   })
 
+  it.each(['utf-16le', 'utf-16be'])('gives %s that has its mark by lines and by bytes, and says what it is', async (encoding) => {
+    const wide = (text: string) => encoding === 'utf-16le' ? Buffer.from(text, 'utf16le') : Buffer.from(text, 'utf16le').swap16()
+    put('wide', wide('\ufeffone ü\r\ntwo 😀 end\r\n'))
+    const total = 40
+    expect(await read({ path: 'wide' })).toEqual({ path: 'wide', content: '\ufeffone ü\r\ntwo 😀 end\r\n', lines: { from: 1, to: 2, total: 2 }, encoding })
+    expect(await read({ path: 'wide', offset: 2 })).toEqual({ path: 'wide', content: 'two 😀 end\r\n', lines: { from: 2, to: 2, total: 2 }, encoding })
+    expect(await read({ path: 'wide', byte_start: 15, byte_end: 27 })).toEqual({ path: 'wide', content: 'two ', encoding, bytes: { from: 16, to: 24, total } })
+    expect(await read({ path: 'wide', byte_start: 26, byte_end: 33 })).toEqual({ path: 'wide', content: ' e', encoding, bytes: { from: 28, to: 32, total } })
+    put('long', wide(`\ufefffirst\n${'a€;'.repeat(100_000)}`))
+    const { content, bytes } = (await read({ path: 'long', offset: 2 })) as { content: string; bytes: { to: number } }
+    expect(bytes).toEqual({ from: 14, to: 14 + 2 * content.length, total: 14 + 600_000 })
+    expect(await read({ path: 'long', byte_start: bytes.to })).toMatchObject({ content: expect.stringMatching(/^[a€;]{1000}/), bytes: { from: bytes.to } })
+    put('wider', wide(`\ufeff${'line\n'.repeat(900_000)}`))
+    await expect(read({ path: 'wider' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringMatching(/is utf-16.e and has 9000002 bytes; .* Read a part of it with byte_start and byte_end\.$/) })
+  })
+
   it('gives no more in base64 than is shown', async () => {
     put('noise', new Uint8Array(400 * KB).fill(0xff))
     const { content, bytes } = (await read({ path: 'noise', byte_start: 0 })) as { content: string; bytes: JsonObject }
