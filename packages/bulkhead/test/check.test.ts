@@ -45,7 +45,10 @@ it('what must be configured is started with the configuration it is given', asyn
     init({ config }) { if (config.units !== 'metric') throw new Error('no units') }, tools: { 'word-count': { execute: () => 1 } },
   }`)
   expect(await inside(['check', 'word-count'], folder)).toMatchObject({ code: 1, stdout: expect.stringMatching(/warning +It must be configured[\s\S]*no units/) })
-  expect(await inside(['check', 'word-count', '--config', '{"units":"metric"}'], folder)).toMatchObject({ code: 0 })
+  expect(await inside(['check', 'word-count', '--config', '{"units":"metric"}'], folder)).toMatchObject({ code: 0, stdout: expect.not.stringContaining('must be configured') })
+  expect(await inside(['check', 'word-count', '--config', '{"units":7}'], folder)).toMatchObject({
+    code: 1, stderr: expect.stringMatching(/^ConfigSchemaViolation The configuration at \/extensions\/word-count\/config\/units /),
+  })
 })
 
 it('code that cannot be parsed is neither checked nor packed, and the line is told', async () => {

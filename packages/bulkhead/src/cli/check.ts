@@ -15,7 +15,7 @@ import { UsageError } from './usage-error.ts'
 export const check: Command = {
   usage: 'bulkhead check DIR [--config JSON] [--json] [--home DIR]',
   details: `  DIR               the folder of an extension
-  --config JSON     the configuration to start it with (default: {})
+  --config JSON     the configuration to start it with, held against its configSchema (default: {})
 ${HOME_DETAILS}
 
 For publishers: proves the folder as "pack" does, then runs what would be packed in compartments without any power and holds it
@@ -27,8 +27,8 @@ Exit code: 0 when it conforms, 1 when it does not, 2 for wrong usage.`,
     const { values, positionals: [dir, ...more] } = readOptions(args, { ...HOME_OPTIONS, config: { type: 'string' } })
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "check".')
     const config = readConfig(values.config)
-    const { extension, warnings } = await readExtensionFolder(dir, values.home)
-    const results = await conformAlone(extension, config)
+    const { extension, warnings } = await readExtensionFolder(dir, values.home, config)
+    const results = await conformAlone(extension, config ?? {})
     const conforms = results.every(({ ok }) => ok)
     if (values.json) printJson({ conforms, id: extension.id, version: extension.version, results, warnings })
     else {
@@ -61,7 +61,8 @@ function resultText({ requirement, ok, detail }: ConformanceResult, index: numbe
   return `${line}\n      ${detail === all[index - 1]?.detail ? 'as above' : visibleText(detail)}`
 }
 
-function readConfig(text = '{}'): JsonObject {
+function readConfig(text: string | undefined): JsonObject | undefined {
+  if (text === undefined) return undefined
   const parsed = parseJson(text)
   if (!parsed.ok) throw new UsageError(`--config ${parsed.fault.message}.`)
   if (!isJsonObject(parsed.value)) throw new UsageError('--config must be a JSON object.')

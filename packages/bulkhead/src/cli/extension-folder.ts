@@ -1,17 +1,17 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError, messageOf, type JsonObject } from '@bulkhead/contract'
 import { packFolder, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
 import { bundleModule } from './bundle.ts'
 
-/** What a package of this folder would be, for whoever publishes it. Writes nothing. */
-export async function readExtensionFolder(given: string, home: string | undefined): Promise<Packed & { readonly folder: string }> {
+/** What a package of this folder would be, for whoever publishes it. `config`: what it is tried out with. Writes nothing. */
+export async function readExtensionFolder(given: string, home: string | undefined, config?: JsonObject): Promise<Packed & { readonly folder: string }> {
   const folder = resolve(given)
   const fault = folderFault(folder)
   if (fault !== undefined) throw new BulkheadError('InstallSourceInvalid', `"${given}" ${fault}. Name the folder of an extension, such as ./weather.`)
-  const packed = await packFolder(folder, { loader: loaderOptions(homeFolder(home)), bundle: (main) => bundleModule(folder, main) })
+  const packed = await packFolder(folder, { loader: loaderOptions(homeFolder(home)), bundle: (main) => bundleModule(folder, main), ...(config && { config }) })
   return { ...packed, folder }
 }
 

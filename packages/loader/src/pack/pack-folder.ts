@@ -1,4 +1,4 @@
-import { BulkheadError, isJsonObject, MANIFEST_FILE, visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject, MANIFEST_FILE, visibleText, type ConfigFile, type ExtensionDescriptor, type JsonObject, type Manifest } from '@bulkhead/contract'
 import { byteOrder } from '../byte-order.ts'
 import { faultError } from '../fault-error.ts'
 import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'
@@ -20,6 +20,8 @@ import { usesDependencies } from './uses-dependencies.ts'
 export interface PackOptions {
   /** Roots and configuration do not count: a package is packed alike everywhere. */
   readonly loader: LoaderOptions
+  /** What the extension is started with by whoever tries it out. Held against its configSchema. Default: what it wants is a warning. */
+  readonly config?: JsonObject
   /** Makes one ES module of a module and everything it imports. Called where its code uses dependencies that are installed beside it. */
   readonly bundle?: (main: string) => Promise<string>
 }
@@ -36,11 +38,11 @@ export interface Packed {
 }
 
 /** Makes a package of a folder: checks it as a loader would, and adds its integrity file. Writes nothing. Rejects with what is wrong. */
-export async function packFolder(folder: string, { loader, bundle }: PackOptions): Promise<Packed> {
-  const settings = settle({ ...loader, roots: { ...loader.roots, global: null } })
+export async function packFolder(folder: string, { loader, bundle, config }: PackOptions): Promise<Packed> {
+  const unconfigured = settle({ ...loader, roots: { ...loader.roots, global: null } })
   const skipped: string[] = []
   const skip = (path: string): boolean => isNeverPacked(path) && skipped.push(path) > 0
-  const read = await readPackage(folder, settings.limits, new Pace(), () => true, skip)
+  const read = await readPackage(folder, unconfigured.limits, new Pace(), () => true, skip)
   if (!read.ok) throw faultError(read.faults)
   const { bytes } = read.value
   const packed = packedPaths([...bytes.keys()], bytes.get('package.json'))
@@ -57,6 +59,7 @@ export async function packFolder(folder: string, { loader, bundle }: PackOptions
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
   files.set(INTEGRITY_FILE, Buffer.from(integrityFile))
 
+  const settings = config === undefined ? unconfigured : { ...unconfigured, defaults: configFor(manifestOf(folder, files), config) }
   const { extension, warnings } = await proveCandidate(
     { source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [] }, settings, 'global', null)
   await parseModules(extension.manifest.main.slice('./'.length), files)
@@ -84,10 +87,16 @@ function packageWarnings(packageJson: Uint8Array | undefined, version: string, s
   ]
 }
 
-function mainOf(folder: string, files: ReadonlyMap<string, Uint8Array>): string {
+const configFor = ({ id }: Manifest, config: JsonObject): ConfigFile => ({ extensions: { [id]: { config } } }) as ConfigFile
+
+function manifestOf(folder: string, files: ReadonlyMap<string, Uint8Array>): Manifest {
   const shaped = next(manifestText({ layer: 'global', location: folder, part: '' }, contentsOf(files)), manifestForm)
   if (!shaped.ok) throw faultError(shaped.faults)
-  const main = shaped.value.manifest.main.slice('./'.length)
+  return shaped.value.manifest
+}
+
+function mainOf(folder: string, files: ReadonlyMap<string, Uint8Array>): string {
+  const main = manifestOf(folder, files).main.slice('./'.length)
   if (!files.has(main)) throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(main)}, which the manifest names as main.`)
   return main
 }
