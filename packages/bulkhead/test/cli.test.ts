@@ -38,6 +38,23 @@ describe('bulkhead tools', () => {
     })
   })
 
+  it('says of what may be touched at all which tools may, secrets and variables among it', async () => {
+    const requires = { net: { hosts: ['api.example.com'] } }
+    writeExtension(global(), {
+      id: 'greeter', env: ['GREETING'], secrets: [{ name: 'GREET_TOKEN', hosts: ['api.example.com'] }],
+      tools: [{ ...greetTool, requires }, { ...greetTool, name: 'part', requires: { fs: { read: ['{workspace}'] } } }],
+    }, greet('global'))
+    const { stdout } = await inside(['tools', '--powers'], folder)
+    expect(stdout).toMatch(/^MAY +TOOLS\n/)
+    expect(stdout).toMatch(/^reaches api\.example\.com +greet$/m)
+    expect(stdout).toMatch(/^reads \{workspace\} +(?:.*, )?part(?:,.*)?, read$/m)
+    expect(stdout).toMatch(/^reads the variable GREETING +greet, part$/m)
+    expect(stdout).toMatch(/^uses the secret GREET_TOKEN for api\.example\.com +greet, part$/m)
+    const { powers } = JSON.parse((await inside(['tools', '--powers', '--json'], folder)).stdout) as { powers: unknown[] }
+    expect(powers).toContainEqual({ may: 'uses the secret GREET_TOKEN for api.example.com', tools: ['greet', 'part'] })
+    expect((await inside(['tools'], folder)).stdout).toMatch(/^greet .* reaches api\.example\.com, reads the variable GREETING, uses the secret GREET_TOKEN for api\.example\.com$/m)
+  })
+
   it('says what was disabled, at which stage, and what cures it', async () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
     const { code, stdout } = await inside(['tools'], folder)

@@ -1,17 +1,24 @@
-import type { CapabilityName, RequirementSet } from '@bulkhead/contract'
+import type { CapabilityName, RequirementSet, SecretManifest, ToolListing } from '@bulkhead/contract'
 
 const CAPABILITY_WORDS: Readonly<Record<CapabilityName, string>> = {
   interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session',
 }
 
 /** What a tool may touch, in a few words for a table. */
-export function requirementWords(requires: RequirementSet): string {
-  const words = [
-    ...(requires.fs?.read ?? []).map((pattern) => `reads ${pattern}`),
-    ...(requires.fs?.write ?? []).map((pattern) => `writes ${pattern}`),
-    ...(requires.net?.hosts ?? []).map((host) => `reaches ${host}`),
-    ...(requires.shell ?? []).map(({ cmd }) => `runs ${cmd}`),
-    ...(requires.capabilities ?? []).map((name) => CAPABILITY_WORDS[name]),
-  ]
-  return words.length === 0 ? 'nothing' : words.join(', ')
-}
+export const requirementWords = (requires: RequirementSet): string => requirements(requires).join(', ') || 'nothing'
+
+/** All that a tool may do, with what its extension was given besides. */
+export const powersOf = ({ requires, env, secrets }: Pick<ToolListing, 'requires' | 'env' | 'secrets'>): readonly string[] =>
+  [...requirements(requires), ...env.map((name) => `reads ${variableWords(name)}`), ...secrets.map((secret) => `uses ${secretWords(secret)}`)]
+
+export const variableWords = (name: string): string => `the variable ${name}`
+
+export const secretWords = ({ name, hosts = [], commands = [] }: SecretManifest): string => `the secret ${name} for ${[...hosts, ...commands].join(', ')}`
+
+const requirements = ({ fs, net, shell = [], capabilities = [] }: RequirementSet): readonly string[] => [
+  ...(fs?.read ?? []).map((pattern) => `reads ${pattern}`),
+  ...(fs?.write ?? []).map((pattern) => `writes ${pattern}`),
+  ...(net?.hosts ?? []).map((host) => `reaches ${host}`),
+  ...shell.map(({ cmd }) => `runs ${cmd}`),
+  ...capabilities.map((name) => CAPABILITY_WORDS[name]),
+]

@@ -3,21 +3,22 @@ import { jsonText } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
-import { requirementWords } from './requirement-words.ts'
+import { powersOf } from './requirement-words.ts'
 import { serverJson, serverTable } from './server-rows.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 
 export const tools: Command = {
-  usage: 'bulkhead tools [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  --connect         start or reach the MCP servers of the configuration, and list what they offer now
+  usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  details: `  --powers          the other way round: what can be reached here at all, and by which tools
+  --connect         start or reach the MCP servers of the configuration, and list what they offer now
 ${COMMON_DETAILS}
 
 LAYER is where a tool comes from, MODE what it does at most, GATED whether each call needs somebody to agree ("by host": although its
 manifest says no), INTEGRITY what vouches for its bytes, SHADOWS which others of the name it hides, MAY what it can reach.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, connect: { type: 'boolean' } })
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, connect: { type: 'boolean' }, powers: { type: 'boolean' } })
     if (positionals.length > 0) throw new UsageError(`"tools" takes no further words, but got "${positionals.join(' ')}".`)
     const host = await openHost(values)
     try {
@@ -25,8 +26,8 @@ manifest says no), INTEGRITY what vouches for its bytes, SHADOWS which others of
       const listing = host.tools()
       const servers = host.mcp.servers()
       process.stdout.write(values.json
-        ? jsonText({ tools: listing, servers: serverJson(servers), diagnostics: host.diagnostics })
-        : toolTable(listing) + serverTable(servers) + host.diagnostics.map((found) => diagnosticText(found)).join(''))
+        ? jsonText({ ...(values.powers ? { powers: byPower(listing) } : { tools: listing }), servers: serverJson(servers), diagnostics: host.diagnostics })
+        : (values.powers ? powerTable(listing) : toolTable(listing)) + serverTable(servers) + host.diagnostics.map((found) => diagnosticText(found)).join(''))
     } finally {
       await host.close()
     }
@@ -48,6 +49,22 @@ function toolTable(listing: readonly ToolListing[]): string {
     tool.gatedByHost ? 'by host' : tool.gated ? 'yes' : 'no',
     tool.integrity,
     tool.shadows.map((other) => `${other.layer} ${other.extension}@${other.version}`).join(', ') || '-',
-    requirementWords(tool.requires),
+    powersOf(tool).join(', ') || 'nothing',
   ]))
+}
+
+interface Power {
+  readonly may: string
+  readonly tools: readonly string[]
+}
+
+/** What any tool may do, each with all that may; those that touch the same stand together. */
+const byPower = (listing: readonly ToolListing[]): readonly Power[] =>
+  [...Map.groupBy(listing.flatMap((tool) => powersOf(tool).map((may) => ({ may, tool: tool.name }))), ({ may }) => may)]
+    .map(([may, held]) => ({ may, tools: held.map(({ tool }) => tool) }))
+    .toSorted((a, b) => a.may < b.may ? -1 : 1)
+
+function powerTable(listing: readonly ToolListing[]): string {
+  const powers = byPower(listing)
+  return powers.length === 0 ? 'No tool may do anything.\n' : table(['MAY', 'TOOLS'], powers.map(({ may, tools: names }) => [may, names.join(', ')]))
 }

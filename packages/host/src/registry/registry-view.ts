@@ -43,6 +43,8 @@ function toListing({ tool, generation, hides }: Offer): ToolListing {
     generation,
     state,
     integrity: descriptor.integrity,
+    env: descriptor.manifest.env,
+    secrets: descriptor.manifest.secrets,
     packageDigest: descriptor.digests.package,
     shadows: hides.map(({ origin: { layer, extension, version } }) => ({ layer, extension, version })),
     ...(descriptor.server && { server: { kind: descriptor.server.kind, name: descriptor.server.name, address: descriptor.server.address } }),
