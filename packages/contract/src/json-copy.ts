@@ -61,7 +61,7 @@ class Copy {
 
   #array(value: readonly unknown[], depth: number): Json {
     const { length } = value
-    if (Object.getPrototypeOf(value) !== Array.prototype || length > this.#limits.maxNodes) throw REFUSED
+    if (Object.getPrototypeOf(value) !== Array.prototype) throw REFUSED
     this.chars += 1 + Math.max(1, length)
     const copy: Json[] = []
     for (let index = 0; index < length; index++) copy.push(this.visit(ownValue(value, index), depth + 1))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { copyJson, findJsonFault, type Json } from '../src/index.ts'
+import { HOSTILE } from './samples/hostile.ts'
 
 const isFrozen = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen))
@@ -30,6 +31,16 @@ describe('a copy of a value', () => {
     expect(copy).toMatchObject({ ok: true, value: { list: [1], text: 'a' } })
   })
 
+  it.each(HOSTILE)('is not made of %s', (_, value, path, code) => {
+    expect(copyJson(value)).toEqual({ ok: false, fault: { path, code, message: expect.any(String) as unknown } })
+  })
+
+  it('is not made of what is refused once and is another value then', () => {
+    let looks = 0
+    const twoFaced = new Proxy({}, { getPrototypeOf: () => (looks++ === 0 ? Date.prototype : Object.prototype) })
+    expect(copyJson(twoFaced)).toEqual({ ok: false, fault: { path: '', code: 'kind', message: 'is another value each time it is read' } })
+  })
+
   it('finds what findJsonFault finds, at the same place', () => {
     const strange = fc.anything({ withNullPrototype: true, withDate: true, withMap: true, withSparseArray: true, withBigInt: true, maxDepth: 4 })
     fc.assert(fc.property(strange, (value) => {
@@ -37,7 +48,7 @@ describe('a copy of a value', () => {
       expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value))
     }), { numRuns: 500 })
     const limits = { maxDepth: 2, maxNodes: 4, maxChars: 6 }
-    for (const value of [[[[]]], [1, 2, 3, 4], 'seven..', { a: { b: 'cdefg' } }, [1, 2, 3]]) {
+    for (const value of [[[[]]], [[1]], [1, 2, 3, 4], [1, 2, 3], 'seven..', 'sixsix', { a: { b: 'cdefg' } }, { a: { b: 'cdef' } }]) {
       const copy = copyJson(value, limits)
       expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value, limits))
     }
