@@ -79,7 +79,7 @@ function matchNames({ pattern, action }: Rule, { approvalKey, names = [] }: Rule
 }
 
 const matchPattern = (pattern: string, subject: string): boolean =>
-  pattern === '*' || pattern === '**' || (pattern.includes('/') || subject.includes('/') ? matchGlob(pattern, subject) : matchSegment(pattern, subject))
+  pattern === '*' || pattern === '**' || matchGlob(pattern, subject)
 
 /** exact permission over glob over capability over `*`; then the longer pattern; then the nearer scope; then the stricter; then the later. */
 function outranks(rule: ScopedRule, best: ScopedRule): boolean {

@@ -46,6 +46,7 @@ describe('a verdict', () => {
   it('is none where no rule speaks of the call', () => {
     expect(judgeRules([], bash)).toBeUndefined()
     expect(judgeRules(rules(['read', '*', 'deny'], ['bash', 'npm *', 'deny'], ['fs.write', '*', 'deny']), bash)).toBeUndefined()
+    expect(judgeRules(rules(['re*', '*', 'deny']), bash)).toBeUndefined()
   })
 
   it('is the strictest of what the call touches', () => {
@@ -62,6 +63,19 @@ describe('a verdict', () => {
 
   it('of a rule on a capability needs a call that touches it', () => {
     expect(judgeRules(rules(['fs.write', '*', 'deny']), { ...write, touches: [] })).toBeUndefined()
+  })
+
+  it('of a rule on a tool looks at the key, of a rule on a capability at what is touched', () => {
+    expect(judgeRules(rules(['write', '/ws/src/**', 'deny'], ['fs.write', 'src', 'deny']), write)).toBeUndefined()
+    const deploy: RuleQuestion = { ...bash, tool: 'deploy', approvalKey: 'deploy' }
+    expect(judgeRules(rules(['shell.run', 'git *', 'deny']), deploy)?.action).toBe('deny')
+    expect(judgeRules(rules(['shell.run', 'deploy', 'deny'], ['deploy', 'git *', 'deny']), deploy)).toBeUndefined()
+  })
+
+  it.each<[key: string, pattern: string, action: string | undefined]>([
+    ['src/lib', 'src', 'deny'], ['src/lib', 'src/*', 'deny'], ['src', 'src/**', 'deny'], ['src', 'src/lib', undefined], ['srclib', 'src', undefined],
+  ])('of the key %s follows from %s as of paths', (approvalKey, pattern, action) => {
+    expect(judgeRules(rules(['write', pattern, 'deny']), { ...write, approvalKey })?.action).toBe(action)
   })
 
   it('of a rule on everything looks at the key and at what is touched', () => {
@@ -111,6 +125,12 @@ describe('a key with other names', () => {
     ['is not all that a rule on commands could', [['shell.run', 'rm *', 'deny']], undefined],
   ])('%s', (_, short, action) => {
     expect(judgeRules(rules(...short), listing)?.action).toBe(action)
+  })
+
+  it('is not what a rule on files speaks of', () => {
+    const copying: RuleQuestion = { ...listing, touches: [...listing.touches, { capability: 'fs.write', subject: '/ws/a' }] }
+    expect(judgeRules(rules(['fs.write', '/ws/**', 'deny']), copying)?.action).toBe('deny')
+    expect(judgeRules(rules(['fs.write', 'ls*', 'deny']), copying)).toBeUndefined()
   })
 
   it('is no path', () => {

@@ -13,12 +13,16 @@ describe('how a tool acts', () => {
     ['archive_mail', undefined, 'destructive'], ['drop_table', undefined, 'destructive'],
     ['local_open', undefined, 'local'], ['shell_run', undefined, 'local'], ['exec_script', undefined, 'local'],
     ['getuser', undefined, 'local'], ['forecast', undefined, 'local'], ['Get_user', undefined, 'local'],
-    ['widget_list_', undefined, 'local'],
+    ['widget_list_', undefined, 'local'], ['calendar_add_event', undefined, 'local'], ['table_drop_row', undefined, 'local'],
+    ['remote_exec_script', { net: { hosts: ['a.test'] } }, 'external'],
+    ['delete_event', { net: { hosts: ['a.test'] } }, 'destructive'], ['add_user', { shell: [{ cmd: 'git' }] }, 'safe_write'],
+    ['exec_script', { fs: { read: ['**'] } }, 'local'],
     ['forecast', { net: { hosts: ['a.test'] } }, 'external'],
     ['summarise', { fs: { read: ['**'] } }, 'read'],
     ['summarise', { fs: { read: ['**'], write: ['out'] } }, 'local'],
     ['deploy', { shell: [{ cmd: 'git' }], net: { hosts: ['a.test'] } }, 'local'],
     ['orchestrate', { capabilities: ['tools.call'] }, 'local'],
+    ['orchestrate', { capabilities: ['tools.call'], net: { hosts: ['a.test'] } }, 'local'],
     ['ask', { capabilities: ['interact'] }, 'local'],
   ])('%s with %j: %s', (name, requires, mode) => {
     expect(classifyToolMode({ name, requires })).toBe(mode)
