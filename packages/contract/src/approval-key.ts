@@ -70,7 +70,7 @@ function readsAsJson(text: string): boolean {
   // Keys are made for every call, and an ordinary word need not fail in a parser to be told apart.
   if (!MAY_BE_JSON.test(text)) return false
   const parsed = parseJson(text)
-  return parsed.ok && typeof parsed.value !== 'string' && canonicalJson(parsed.value) === text
+  return parsed.ok && canonicalJson(parsed.value) === text
 }
 
 /** Each escape tells by its first character where it ends, so a separator may be a hexadecimal digit too. */

@@ -15,6 +15,8 @@ describe('an approval key', () => {
     ['to {target.host}', { target: { host: 'x.test' } }, 'to x.test'],
     ['{a}', { a: 5 }, '5'],
     ['{a}', { a: '5' }, "%'5"],
+    ['{a}', { a: '5.0' }, '5.0'],
+    ['{a}', { a: '"5"' }, '"5"'],
     ['{a}', { a: true }, 'true'],
     ['{a}', { a: null }, 'null'],
     ['{a}', {}, '%-'],

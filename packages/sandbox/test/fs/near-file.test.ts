@@ -95,6 +95,9 @@ describe('a file of a grant', () => {
     for (const path of ['a.txt', join(outside, 'a.txt'), 'sub/../a.txt', 'sub/kept/c.txt', '/etc/passwd', '', 'sub/\0', 'sub']) {
       expect(narrow.readAtOnce(path, {}, text), path).toBeUndefined()
     }
+    const whole = new FileScope('fs.read', [root], root, { far })
+    await whole.locate('a.txt')
+    expect([whole.readAtOnce('a.txt', {}, text), whole.readAtOnce('.', {}, text)]).toEqual(['inside', undefined])
     const way = join(root, '../way')
     const linked = new FileScope('fs.read', [way], way, { far })
     await linked.locate('a.txt')
