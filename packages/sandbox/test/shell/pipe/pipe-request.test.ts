@@ -17,9 +17,14 @@ describe('commands for a pipe', () => {
     expect(readPipeRequest([[CAT], { wall: 'work', quiet: 1 }])).toMatchObject({ wall: 'work', quiet: false })
   })
 
+  it('may be as many, and take as long, as there is room for', () => {
+    const { stages, timeoutMs } = readPipeRequest([Array.from({ length: 32 }, () => CAT), { timeoutMs: 3_600_000 }])
+    expect([stages.length, timeoutMs]).toEqual([32, 3_600_000])
+  })
+
   it.each<[string, readonly Json[]]>([
     ['there are none', [[]]],
-    ['there are too many', [Array.from({ length: 1_000 }, () => CAT)]],
+    ['there are too many', [Array.from({ length: 33 }, () => CAT)]],
     ['they are no list', [CAT]],
     ['one is no object', [['cat']]],
     ['one has no name', [[{}]]],
@@ -27,7 +32,7 @@ describe('commands for a pipe', () => {
     ['the wall is another', [[CAT], { wall: 'none' }]],
     ['the time is none', [[CAT], { timeoutMs: 0 }]],
     ['the time is no whole number', [[CAT], { timeoutMs: 1.5 }]],
-    ['the time is too long', [[CAT], { timeoutMs: Number.MAX_SAFE_INTEGER }]],
+    ['the time is too long', [[CAT], { timeoutMs: 3_600_001 }]],
     ['the time is a text', [[CAT], { timeoutMs: '1' }]],
     ['a later one has an input', [[CAT, { cmd: 'cat', input: 'x' }]]],
     ['an input is a folder', [[{ cmd: 'cat', input: { path: 'src/' } }]]],
