@@ -20,6 +20,7 @@ interface World {
 function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: World): {
   readonly disk: FoldingDisk
   readonly where: (given: string, reach?: Reach) => Promise<string>
+  readonly isAt: (where: string, real: string) => boolean
 } {
   const paths = pathsOf(platform)
   const root = paths.read(workspace, '/')
@@ -30,6 +31,7 @@ function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: Worl
   })
   return {
     disk,
+    isAt: (where, real) => judge.isAt(where, real),
     where: (given, reach = 'covers') =>
       judge.locate(given, reach).then(({ real }) => real, (error: { code: string }) => error.code),
   }
@@ -154,6 +156,14 @@ describe('on Windows', () => {
     for (const name of ['out', 'out\\x', 'share', 'volume', 'stream', 'up', 'up\\x']) {
       expect(await where(`docs\\${name}`), name).toBe('CapabilityDenied')
     }
+  })
+
+  it('what the system says of a folder that is held is read by the same rules', async () => {
+    const { isAt, where } = judgeOf(world)
+    await where('docs')
+    const real = 'C:/Users/me/ws/Docs'
+    for (const said of ['C:\\Users\\me\\ws\\Docs', '\\\\?\\c:\\users\\me\\ws\\DOCS']) expect(isAt(said, real), said).toBe(true)
+    for (const said of ['\\\\.\\C:\\Users\\me\\ws\\Docs', 'C:Docs', 'C:\\Users\\me\\ws', '']) expect(isAt(said, real), said).toBe(false)
   })
 
   it('a workspace on a share, or one that cannot be named, is taken as strictly', async () => {
