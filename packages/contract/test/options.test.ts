@@ -9,6 +9,8 @@ interface Options {
   readonly names?: readonly string[]
   readonly judge?: object
   readonly shape?: { readonly wide: number }
+  readonly depth?: number
+  readonly depths?: number
   readonly limits?: { readonly calls?: number }
   readonly flags?: Readonly<Record<string, boolean>>
   readonly stop?: AbortSignal
@@ -16,7 +18,7 @@ interface Options {
 }
 const FORMS: OptionForms<Options> = {
   folder: forms.text, times: forms.above(0), mode: forms.oneOf('a', 'b'), names: forms.list(forms.text), judge: forms.having('judge'),
-  shape: forms.whole({ wide: forms.number }),
+  shape: forms.whole({ wide: forms.number }), depth: forms.number, depths: forms.number,
   limits: forms.fields({ calls: forms.number }), flags: forms.values(forms.flag), stop: forms.signal, work: forms.either(forms.method, forms.flag),
 }
 const refusalOf = (options: unknown): BulkheadError | undefined => {
@@ -36,8 +38,9 @@ it('takes what is of its form, and leaves out what is undefined', () => {
     stop: new AbortController().signal, work: () => {}, other: 5,
   })).toBeUndefined()
   expect(refusalOf({ folder: 'x', times: undefined, work: true })).toBeUndefined()
-  // Close to an option, but given beside it, or nothing that it could be.
-  expect(refusalOf({ folder: 'x', folders: 'y', times: 1, time: 2, model: 'm' })).toBeUndefined()
+  // Close to an option, but one itself, or given beside it, or nothing that it could be.
+  expect(refusalOf({ folder: 'x', depth: 1 })).toBeUndefined()
+  expect(refusalOf({ folder: 'x', folders: 'y', times: 1, time: 2, model: 'm', modes: undefined })).toBeUndefined()
 })
 
 it.each<[unknown, string, string]>([
@@ -49,14 +52,23 @@ it.each<[unknown, string, string]>([
   [{ folder: 'x', mode: 'c' }, '/mode', 'openIt cannot use the text given as its option "mode". Let "mode" be "a" or "b".'],
   [{ folder: 'x', names: ['a', 7] }, '/names/1', 'openIt cannot use the number 7 given as its option "names/1". Let "names" be a list, each of it a text.'],
   [{ folder: 'x', names: [undefined] }, '/names/0', 'openIt cannot use null given as its option "names/0". Let "names" be a list, each of it a text.'],
+  [{ folder: 'x', names: { 0: 'a' } }, '/names', 'openIt cannot use the object given as its option "names". Let "names" be a list, each of it a text.'],
+  [{ folder: 'x', times: '1' }, '/times', 'openIt cannot use the text given as its option "times". Let "times" be a number above 0.'],
+  [{ folder: 'x', depth: Number.NaN }, '/depth', 'openIt cannot use the number NaN given as its option "depth". Let "depth" be a number.'],
+  [{ folder: 'x', flags: [true] }, '/flags', 'openIt cannot use the list given as its option "flags". Let "flags" be an object of which each value is true or false.'],
+  [{ folder: 'x', judge: true }, '/judge', 'openIt cannot use true given as its option "judge". Let "judge" be an object with the function judge.'],
   [{ folder: 'x', judge: {} }, '/judge', 'openIt cannot use the object given as its option "judge". Let "judge" be an object with the function judge.'],
   [{ folder: 'x', shape: {} }, '/shape/wide', 'openIt cannot use null given as its option "shape/wide". Let "shape" be an object with wide (a number).'],
   [{ folder: 'x', limits: { calls: 'many' } }, '/limits/calls', 'openIt cannot use the text given as its option "limits/calls". Let "limits" be an object with calls (a number).'],
   [{ folder: 'x', flags: { 'a/b': 'no' } }, '/flags/a~1b', 'openIt cannot use the text given as its option "flags/a~1b". Let "flags" be an object of which each value is true or false.'],
   [{ folder: 'x', stop: {} }, '/stop', 'openIt cannot use the object given as its option "stop". Let "stop" be an AbortSignal.'],
+  [{ folder: 'x', stop: { aborted: false } }, '/stop', 'openIt cannot use the object given as its option "stop". Let "stop" be an AbortSignal.'],
+  [{ folder: 'x', stop: new EventTarget() }, '/stop', 'openIt cannot use the object given as its option "stop". Let "stop" be an AbortSignal.'],
+  [{ folder: 'x', stop: null }, '/stop', 'openIt cannot use null given as its option "stop". Let "stop" be an AbortSignal.'],
   [{ folder: 'x', work: [] }, '/work', 'openIt cannot use the list given as its option "work". Let "work" be a function, or true or false.'],
   [{ folder: 'x', time: 5 }, '/time', 'openIt has no option "time". Did you mean "times"?'],
   [{ folder: 'x', Mode: 'a' }, '/Mode', 'openIt has no option "Mode". Did you mean "mode"?'],
+  [undefined, '', 'openIt cannot use undefined given as its options. Give an object.'],
   [null, '', 'openIt cannot use null given as its options. Give an object.'],
   ['a secret', '', 'openIt cannot use the text given as its options. Give an object.'],
 ])('refuses %j', (options, path, message) => {
