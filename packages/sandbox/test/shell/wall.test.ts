@@ -88,4 +88,17 @@ describe('keys in a home', () => {
     expect(await seen(away)).toEqual([...own, ...elsewhere, ...covers(away), '--ro-bind', workspace, workspace])
     expect(await seen(homeAt(ground.workspace))).toEqual([...own, ...elsewhere, '--ro-bind', workspace, workspace, ...covers(workspace)])
   })
+
+  it('are all that people keep there to open other doors with', async () => {
+    ground.sh('bwrap', 'exit 0')
+    const home = realpathSync(ground.root)
+    mkdirSync(join(home, '.config'))
+    const kept = [
+      '.aws', '.azure', '.bash_history', '.config/gcloud', '.config/gh', '.docker', '.git-credentials', '.gnupg', '.kube', '.mozilla', '.netrc',
+      '.npmrc', '.password-store', '.pgpass', '.pypirc', '.ssh', '.zsh_history',
+    ].map((name) => join(home, name))
+    for (const path of kept) writeFileSync(path, 'opens doors')
+    const prefix = await prefixOf(home, ground.workspace, [ground.bin, '/usr/bin', '/bin'])
+    expect(prefix.filter((_arg, index) => prefix[index - 1] === '/dev/null').filter((arg) => arg.startsWith(home)).toSorted()).toEqual(kept)
+  })
 })
