@@ -115,11 +115,13 @@ describe('hosts', () => {
     ['x.test', '*.x.test', false],
     ['x.test', 'x.test:8080', false],
     ['x.test', 'x.test:443', true],
+    ['x.test', 'x.test:80', true],
     ['*', 'x.test', true],
     ['*', '*.x.test', true],
     ['*', 'x.test:8080', false],
     ['*:8080', 'x.test:8080', true],
     ['*', '127.0.0.1', false],
+    ['*', '127.0.0.1.x.test', true],
     ['*.0.0.1', '127.0.0.1', false],
     ['[::1]:8080', '[::1]:8080', true],
     ['*', '[::1]', false],
@@ -132,6 +134,9 @@ describe('hosts', () => {
     ['x.test', '[::1]:80', false],
     ['x.test', 'x.test:80:90', false],
     ['x.test', 'x.test:', false],
+    ['x.test', 'a:x.test', false],
+    ['a:x.test', 'x.test', false],
+    ['a:x.test', 'a:x.test', false],
   ])('%s over %s: %s', (wide, narrow, covers) => {
     expect(hostCovers(wide, narrow)).toBe(covers)
     expect(hostMatches(['nothing.test', wide], narrow)).toBe(covers)
