@@ -98,7 +98,7 @@ export class Interactions {
     if (approver) return this.#approveBy(approver, approval, signal)
     if (interactors.length === 0) throw nobodyThere()
     const response = await this.#raise(request, 'host', signal, approval.callId)
-    if (response.status === 'timeout') return { decision: 'reject', reason: 'nobody answered in time' }
+    if (response.status === 'timeout') return LATE
     if (response.status === 'rejected') return { decision: 'reject', reason: response.reason ?? 'a person said no' }
     if (request.kind === 'Approve') return readApproval(response.value)
     return response.value === true ? { decision: 'once' } : { decision: 'reject', reason: 'a person said no' }
@@ -125,11 +125,27 @@ export class Interactions {
   }
 
   #approveBy(approver: Approver, approval: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    return this.#observed(
-      'Approve', 'host',
-      async () => readApproval(await approver.approve(approval, signal)),
-      ({ decision }) => decision === 'reject' ? 'rejected' : 'accepted',
-    )
+    const decide = async (until: AbortSignal) => readApproval(await approver.approve(approval, until))
+    return this.#observed('Approve', 'host', () => this.#inTime(signal, decide), (answer) => {
+      if (answer === LATE) return 'timeout'
+      return answer.decision === 'reject' ? 'rejected' : 'accepted'
+    })
+  }
+
+  async #inTime(signal: AbortSignal, decide: (until: AbortSignal) => Promise<ApprovalAnswer>): Promise<ApprovalAnswer> {
+    const { clock, timeoutMs } = this.#sources
+    if (timeoutMs === undefined) return decide(signal)
+    const late = new AbortController()
+    const stopTimer = clock.after(timeoutMs, () => late.abort(new BulkheadError('InteractionTimeout', 'Nobody answered in time.')))
+    const until = AbortSignal.any([signal, late.signal])
+    try {
+      return await untilAborted(decide(until), until)
+    } catch (thrown) {
+      if (late.signal.aborted && !signal.aborted) return LATE
+      throw thrown
+    } finally {
+      stopTimer()
+    }
   }
 
   async #observed<Answer>(
@@ -151,6 +167,8 @@ export class Interactions {
     }
   }
 }
+
+const LATE: ApprovalAnswer = { decision: 'reject', reason: 'nobody answered in time' }
 
 const failed = (thrown: unknown): Word => ({
   decision: 'reject',

@@ -26,7 +26,7 @@ export interface SessionOptions {
   readonly interactor?: Interactor | readonly Interactor[]
   /** Decides approvals instead of the interactor. */
   readonly approver?: Approver
-  /** How long a person may take to answer. Default: for ever. */
+  /** How long a person may take to answer, or an approver. Default: for ever. */
   readonly interactionTimeoutMs?: number
   /**
    * A question of a tool that nobody answers is kept in the store, and its call ends as `clarification_needed`; `resume`

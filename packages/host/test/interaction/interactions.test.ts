@@ -30,6 +30,24 @@ test('questions of one session come one at a time, in the order of the calls', a
   expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['output', 'ApprovalDenied', 'output', 'output'])
 })
 
+test('whoever decides approvals has no longer than a person: then nobody has answered, and they are told', async () => {
+  const clock = new ManualClock()
+  const world = createWorld({ ...KEYED, clock })
+  let told: unknown
+  const approve = (_: unknown, signal: AbortSignal) => new Promise<never>(() => { signal.addEventListener('abort', () => { told = signal.reason }) })
+  const session = await world.host.openSession({ approver: { approve }, interactionTimeoutMs: 5_000 })
+  const outcome = session.call({ id: 'c', name: 'echo', arguments: { key: 'x' } })
+  await clock.advance(5_000)
+  expect(await outcome).toMatchObject({ error: { code: 'ApprovalDenied' }, error_text: expect.stringContaining('nobody answered in time') })
+  expect(told).toMatchObject({ code: 'InteractionTimeout' })
+  expect(world.eventsOf('InteractionAnswered')).toMatchObject([{ status: 'timeout' }])
+  const cancel = new AbortController()
+  const cancelled = session.call({ id: 'd', name: 'echo', arguments: { key: 'x' } }, { signal: cancel.signal })
+  await flush()
+  cancel.abort()
+  expect([verdictOf(await cancelled), clock.pending]).toEqual(['ToolCancelled', 0])
+})
+
 test('an answer for the session settles the same question of those who wait', async () => {
   const approver = new ScriptedApprover()
   const session = await createWorld(KEYED).host.openSession({ approver })
