@@ -9,7 +9,8 @@ import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from 
 import { closeStore } from './close-store.ts'
 import { homeFolder } from './home-folder.ts'
 import { cacheFolder, loaderOptions, userFolder, type LayerFolders } from './loader-options.ts'
-import { canonicalFolder, openPlace, type OpenPlace, type PlaceOptions } from './open-place.ts'
+import { canonicalFolder, openPlace, type PlaceOptions } from './open-place.ts'
+import { OpenPlaces } from './open-places.ts'
 import { operatorSurroundings } from './operator-surroundings.ts'
 import { createProcessOwner } from './process-owner.ts'
 import { createSidecar } from './sidecar.ts'
@@ -78,16 +79,12 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const loader = createLoader(loaderOptions(home, options, bundled.extensions))
   const operator = operatorSurroundings(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
-  const places = new Set<OpenPlace>()
-  const enter = async (folder: string, trust: ProjectTrust | undefined) => {
-    const entered = await openPlace(loader, folder, trust, { ...options, operator, home, env: lookUp, cacheFolder: cacheFolder(home, options) })
-    places.add(entered)
-    return entered
-  }
-  let place = await enter(options.workspace, options.trust)
+  const enter = (folder: string, trust: ProjectTrust | undefined) =>
+    openPlace(loader, folder, trust, { ...options, operator, home, env: lookUp, cacheFolder: cacheFolder(home, options) })
+  const first = await enter(options.workspace, options.trust)
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
-    ...place, store, argumentsReaders,
+    ...first, store, argumentsReaders,
     sidecar: createSidecar(),
     owner: createProcessOwner(),
     userData: userFolder(home),
@@ -96,8 +93,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
   bundled.attach(host)
-  const attach = () => place.servers.attach((report) => host.reload({ report }))
-  attach()
+  const places = new OpenPlaces(host, first)
   const stopTracing = await traceWherePresent(host)
   return {
     offeredTools(session) {
@@ -121,7 +117,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     reload: (request) => host.reload(request),
     async openSession(session = {}) {
       const workspace: unknown = session?.workspace
-      if (options.discover !== 'when-asked') await place.servers.discover()
+      if (options.discover !== 'when-asked') await places.servers.discover()
       return host.openSession(typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session)
     },
     runWorkflow: (limits, work) => host.runWorkflow(limits, work),
@@ -131,31 +127,18 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
     flush: () => host.flush(),
     on: (listener, types) => host.on(listener, types),
     metrics: () => host.metrics(),
-    mcp: { servers: () => place.servers.status, async connect(names) {
+    mcp: { servers: () => places.servers.status, async connect(names) {
       requireOptions('mcp.connect', { names }, CONNECTED)
-      return place.servers.connect(names)
+      return places.servers.connect(names)
     } },
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
-      const next = await enter(folder, chosen.trust)
-      const left = place
-      const leave = async (gone: OpenPlace) => {
-        places.delete(gone)
-        await Promise.all([gone.sandbox.close(), gone.servers.close()])
-      }
-      const switched = await host.switchWorkspace(next).catch(async (refused: unknown) => {
-        await leave(next)
-        throw refused
-      })
-      left.servers.attach(undefined)
-      place = next
-      attach()
-      return { ...switched, unloaded: switched.unloaded.finally(() => leave(left)) }
+      return places.switchTo(await enter(folder, chosen.trust))
     },
     async close() {
       const closed = await host.close()
       stopTracing()
-      await Promise.all([...places].flatMap((open) => [open.sandbox.close(), open.servers.close()]))
+      await places.close()
       await closeStore(store)
       return closed
     },

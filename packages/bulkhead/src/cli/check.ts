@@ -56,9 +56,9 @@ async function conformAlone(extension: ExtensionDescriptor, config: JsonObject):
 const WIDTH = Math.max(...Object.keys(REQUIREMENTS).map(({ length }) => length))
 
 function resultText({ requirement, ok, detail }: ConformanceResult, index: number, all: readonly ConformanceResult[]): string {
-  const line = `${ok ? styleText('green', 'ok  ') : styleText('red', 'FAIL')}  ${requirement.padEnd(WIDTH)}  ${REQUIREMENTS[requirement]}`
-  if (detail === undefined) return line
-  return `${line}\n      ${detail === all[index - 1]?.detail ? 'as above' : visibleText(detail)}`
+  const result = `${ok ? styleText('green', 'ok  ') : styleText('red', 'FAIL')}  ${requirement.padEnd(WIDTH)}  ${REQUIREMENTS[requirement]}`
+  if (detail === undefined) return result
+  return `${result}\n      ${detail === all[index - 1]?.detail ? 'as above' : visibleText(detail)}`
 }
 
 function readConfig(text: string | undefined): JsonObject | undefined {
