@@ -45,8 +45,8 @@ export async function openPlace(
   let standing = await decide()
   const load = async (): Promise<LoadReport> => {
     const { diagnostics, ...trust } = standing
-    const report = await servers.beside(await loader.load({ workspace, ...trust, ...(config ? { overrides: config } : {}) }))
-    return { ...report, diagnostics: [...diagnostics, ...report.diagnostics] }
+    const found = await loader.load({ workspace, ...trust, ...(config ? { overrides: config } : {}) })
+    return servers.beside({ ...found, diagnostics: [...diagnostics, ...found.diagnostics] })
   }
   const reload = async (): Promise<LoadReport> => {
     // Trust is bound to what there was: what has changed since must be agreed to again.

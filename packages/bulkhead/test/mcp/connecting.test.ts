@@ -84,6 +84,17 @@ it('starts a server with the first session, offers its tools, and asks before ea
   expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
 })
 
+it('what is wrong with the record of trust is told before a server has answered, and after', async () => {
+  configure({ mcp: { ship: ship() } })
+  writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
+  const host = await open()
+  const told = () => host.diagnostics.map(({ code }) => code)
+  expect(told()).toEqual(['TrustEntryInvalid'])
+  await host.openSession()
+  expect(names(host)).toContain('ship_echo')
+  expect(told()).toEqual(['TrustEntryInvalid'])
+})
+
 it('a tool whose arguments are marked with a format of another world is offered all the same', async () => {
   const inputSchema = { type: 'object', properties: { what: { type: 'string', format: 'regex' }, count: { type: 'integer', format: 'int32' } } }
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools: [{ name: 'find', inputSchema }] }))
