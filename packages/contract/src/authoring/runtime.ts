@@ -100,6 +100,8 @@ export interface LinesFound {
   readonly total: number
   /** How many files have such a line. */
   readonly files: number
+  /** How many files and folders could not be read, and are not searched for that. */
+  readonly unread: number
 }
 export interface FileChange {
   readonly path: string

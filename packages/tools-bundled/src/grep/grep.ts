@@ -21,7 +21,7 @@ export const grep = {
 
 async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader) {
   const { pattern, path, glob, type, ignore_case, context, multiline, output_mode = 'content' } = args
-  const { matches, counts, total, files } = await fs.search(pattern, {
+  const { matches, counts, total, files, unread } = await fs.search(pattern, {
     limit: LIMIT,
     want: output_mode === 'content' ? 'lines' : 'counts',
     ...(path !== undefined && { path }),
@@ -31,12 +31,13 @@ async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader)
     ...(context !== undefined && { context }),
     ...(multiline !== undefined && { multiline }),
   })
+  const missed = unread === 0 ? {} : { unread }
   switch (output_mode) {
     case 'content':
-      return { matches, total }
+      return { matches, total, ...missed }
     case 'files':
-      return { files: counts.map((file) => file.path), total: files }
+      return { files: counts.map((file) => file.path), total: files, ...missed }
     case 'count':
-      return { counts, total }
+      return { counts, total, ...missed }
   }
 }

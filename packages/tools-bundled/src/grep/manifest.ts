@@ -26,7 +26,7 @@ export const manifest = {
     name: 'grep',
     label: 'Search in files',
     description: 'Searches the text files of the workspace for a regular expression, in the order of their paths. Binary files and what ignore files name are left out. '
-      + 'At most 200 matches are shown; `total` says how many there are. The file that a long result went to (`output_path`) can be searched too, as `path`.',
+      + 'At most 200 matches are shown; `total` says how many there are, and `unread` how many files and folders could not be read. The file that a long result went to (`output_path`) can be searched too, as `path`.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

@@ -1,4 +1,4 @@
-import { chmod, symlink, truncate } from 'node:fs/promises'
+import { chmod, rename, symlink, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -41,6 +41,21 @@ describe('grep', () => {
     const { matches } = await tool.call({ pattern: 'needle$', path: 'odd', glob: '{crlf,huge}' })
     await chmod(join(tool.workspace, 'odd/locked'), 0o700)
     expect(matches).toEqual([{ path: 'odd/crlf', line: 1, text: 'a needle' }])
+  })
+
+  it('says how much it could not read, and finds what it could', async () => {
+    // Nobody reads what has a longer path than the system takes.
+    const half = Array.from({ length: 11 }, () => 'n'.repeat(200)).join('/')
+    await tool.put('far/near.txt', 'a needle')
+    await tool.put(`far/${half}/empty`)
+    await tool.put(`rest/${half}/deep.txt`, 'a needle')
+    const [rest, deep] = [join(tool.workspace, 'rest'), join(tool.workspace, 'far', half, 'rest')]
+    await rename(rest, deep)
+    const found = await tool.call({ pattern: 'needle', path: 'far' })
+    const counted = await tool.call({ pattern: 'needle', path: 'far', output_mode: 'count' })
+    await rename(deep, rest)
+    expect(found).toEqual({ matches: [{ path: 'far/near.txt', line: 1, text: 'a needle' }], total: 1, unread: 1 })
+    expect(counted).toMatchObject({ total: 1, unread: 1 })
   })
 
   it.each([

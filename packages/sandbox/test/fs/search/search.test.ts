@@ -99,7 +99,7 @@ describe('searching lines', () => {
       matches: [
         { path: 'a/c.txt', line: 2, text: 'two' }, { path: 'b.txt', line: 2, text: 'two' }, { path: 'b.txt', line: 5, text: 'two again' },
       ],
-      counts: [], total: 3, files: 2,
+      counts: [], total: 3, files: 2, unread: 0,
     })
     expect((await fs.search('two$', { path: 'b.txt', context: 1 })).matches).toEqual([
       { path: 'b.txt', line: 2, text: 'two', before: ['one'], after: ['three'] },
@@ -109,12 +109,12 @@ describe('searching lines', () => {
       { path: 'b.txt', line: 4, text: 'four', before: ['three'], after: ['two again'] },
     ])
     expect(await fs.search('TWO', { ignoreCase: true, want: 'counts', limit: 1 })).toEqual({
-      matches: [], counts: [{ path: 'a/c.txt', count: 1 }], total: 3, files: 2,
+      matches: [], counts: [{ path: 'a/c.txt', count: 1 }], total: 3, files: 2, unread: 0,
     })
     expect((await fs.search('one.two', { multiline: true, context: 1 })).matches).toEqual([
       { path: 'b.txt', line: 1, text: 'one\ntwo', after: ['three'] },
     ])
-    expect(await fs.search('nowhere to be found')).toEqual({ matches: [], counts: [], total: 0, files: 0 })
+    expect(await fs.search('nowhere to be found')).toEqual({ matches: [], counts: [], total: 0, files: 0, unread: 0 })
     expect(await fs.search('-e', { want: 'counts' })).toMatchObject({ total: 0 })
   })
 

@@ -24,7 +24,7 @@ export class FoundCounts {
     return this.#splitter.add(bytes)
   }
 
-  end(): LinesFound {
+  end(): Omit<LinesFound, 'unread'> {
     this.#take(this.#open)
     this.#prune()
     return { total: this.#total, files: this.#files, counts: this.#counts, matches: [] }

@@ -58,7 +58,7 @@ export class FoundLines {
     return this.#splitter.add(bytes)
   }
 
-  end(): LinesFound {
+  end(): Omit<LinesFound, 'unread'> {
     this.#prune()
     return { total: this.#total, files: this.#files, counts: [], matches: this.#matches() }
   }

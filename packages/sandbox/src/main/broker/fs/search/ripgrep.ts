@@ -7,13 +7,13 @@ import type { Executable } from '../../shell/executable.ts'
 import { Executables, proveUnchanged } from '../../shell/executable.ts'
 import { OffLimits } from '../../shell/off-limits.ts'
 import { startFault } from '../../shell/start-fault.ts'
+import { Complaints } from './complaints.ts'
 
 /** Nothing outside the searched folder decides, but the ignore files above it; nothing is followed, and nothing is asked. */
 const ALWAYS = [
-  '--no-config', '--no-messages', '--color=never', '--hidden', '--no-follow', '--no-require-git', '--no-ignore-global',
+  '--no-config', '--no-ignore-messages', '--color=never', '--hidden', '--no-follow', '--no-require-git', '--no-ignore-global',
   '--glob=!.git', '--glob=!.hg', '--glob=!.svn', '--glob=!.jj',
 ]
-const COMPLAINT_BYTES = 4_096
 
 let found: Promise<Executable> | undefined
 
@@ -54,8 +54,11 @@ export interface RipgrepRun {
   readonly take: (bytes: Buffer) => boolean | Promise<boolean>
 }
 
-/** Runs it to its end. Contract: rejects with InputInvalid for what it does not understand, and with the signal's reason. */
-export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun): Promise<void> {
+/**
+ * Runs it to its end. Resolves with how many files and folders it could not read. Contract: rejects with InputInvalid for what it
+ * does not understand, and with the signal's reason.
+ */
+export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun): Promise<number> {
   const executable = await findRipgrep()
   if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
   proveUnchanged(executable)
@@ -63,7 +66,7 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stop = (): void => void child.kill('SIGKILL')
   let enough = false
-  let complaint = ''
+  const complaints = new Complaints()
   let taking: Promise<unknown> | undefined
   signal.addEventListener('abort', stop, { once: true })
   const goOn = (more: boolean): void => {
@@ -86,20 +89,20 @@ export async function runRipgrep({ args, cwd, input, signal, take }: RipgrepRun)
       fail(error)
     }
   })
-  child.stderr?.on('data', (bytes: Buffer) => {
-    if (complaint.length < COMPLAINT_BYTES) complaint += bytes.toString('utf8')
-  })
+  child.stderr?.on('data', (bytes: Buffer) => complaints.add(bytes))
   child.on('error', (cause) => reject(startFault(cause)))
   // 0: found, 1: nothing found, 2: something could not be read, or not understood if it says so.
   child.on('close', async (code, killed) => {
     // A stream that is paused ends all the same where nothing of it is left to read: what was read last may still be looked through.
     await taking
-    if (enough || code === 0 || code === 1 || (code === 2 && complaint === '')) resolve()
+    const complaint = complaints.end()
+    if (enough || code === 0 || code === 1 || (code === 2 && (complaint === '' || complaints.hasRead))) resolve()
     else if (code === 2) reject(new BulkheadError('InputInvalid', cleaned(complaint)))
     else reject(new BulkheadError('ToolExecutionFailed', `ripgrep ended early (${killed ?? code}). ${cleaned(complaint)}`.trim()))
   })
   try {
     await promise
+    return complaints.unread
   } catch (error) {
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
     throw error
@@ -117,6 +120,6 @@ function start(file: string, args: readonly string[], cwd: string, input: number
 }
 
 /** Its own advice is to use options that nobody has here. */
-const cleaned = (complaint: string): string => complaint.replace(/^rg: /gm, '').slice(0, COMPLAINT_BYTES)
+const cleaned = (complaint: string): string => complaint.replace(/^rg: /gm, '')
   .replace(/\n\nConsider enabling multiline[^]*/, '. Set `multiline` to search across lines.')
   .replace(/\n\nConsider enabling PCRE2[^]*/, ' here. Write the pattern without it.').trim()

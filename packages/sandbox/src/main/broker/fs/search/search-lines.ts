@@ -25,8 +25,8 @@ function searchFile(scope: FileScope, place: Place, request: SearchRequest, sign
   return scope.withFile(place, READ, async (handle) => {
     if (!(await handle.stat()).isFile()) throw notRegular(place.given)
     const lines = collectorOf(request, () => place.given)
-    await runRipgrep({ args: argumentsOf(request), cwd: '/', input: handle.fd, signal, take: (bytes) => lines.add(bytes) })
-    return lines.end()
+    const unread = await runRipgrep({ args: argumentsOf(request), cwd: '/', input: handle.fd, signal, take: (bytes) => lines.add(bytes) })
+    return { ...lines.end(), unread }
   })
 }
 
@@ -40,8 +40,8 @@ function searchFolder(scope: FileScope, place: Place, request: SearchRequest, si
       return all || granted(joinNames(place.real, path)).covers ? shownPath(request.path, [path]) : undefined
     })
     const args = [...argumentsOf(request), ...(request.glob === undefined || request.type !== undefined ? [] : narrowing(request.glob))]
-    await runRipgrep({ args, cwd: folder.at('.'), signal, take: (bytes) => lines.add(bytes) })
-    return lines.end()
+    const unread = await runRipgrep({ args, cwd: folder.at('.'), signal, take: (bytes) => lines.add(bytes) })
+    return { ...lines.end(), unread }
   })
 }
 
