@@ -47,6 +47,7 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   attempts: [CALL_LIMITS.attempts, 'How often a call is tried that failed in passing.', 'MaxRetriesExceeded'],
   approvalKeyBytes: [CALL_LIMITS.approvalKeyBytes, 'An approval key, in bytes.', 'ApprovalKeyInvalid'],
   argumentChanges: [CALL_LIMITS.argumentChanges, 'How often watchdogs and guards may put other arguments in place.', 'ArgumentsUnsettled'],
+  judgeMs: [CALL_LIMITS.judgeMs, 'Time for a watchdog, a guard or a before-hook to answer, in milliseconds.', 'WatchdogDenied'],
   subagentDepth: [CALL_LIMITS.subagentDepth, 'How deep sub-agents are nested.', 'SubagentDepthExceeded'],
   shownBytes: [CALL_LIMITS.shownBytes, 'What of a result is given to a model where its tool does not say `maxOutput`, in bytes.'],
   shownImages: [CALL_LIMITS.shownImages, 'Images of a result that are given to a model.'],

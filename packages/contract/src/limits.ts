@@ -47,6 +47,8 @@ export const CALL_LIMITS = {
   subagentDepth: 5,
   /** How often the arguments of one call may be changed by those who judge it. */
   argumentChanges: 4,
+  /** How long a watchdog, a guard or a before-hook may take. Some of them ask a person by ways of their own. */
+  judgeMs: 10 * 60 * 1000,
   /** What of one result a model is shown, unless its tool says otherwise by `maxOutput`. */
   shownBytes: 200 * 1024,
   /** Each costs a model as much as a page of text, however few bytes it has. */

@@ -9,7 +9,7 @@ it('are these numbers', () => {
   })
   expect(CALL_LIMITS).toEqual({
     argumentChars: 1_048_576, argumentDepth: 32, argumentNodes: 50_000, defaultTimeoutMs: 30_000, maxTimeoutMs: 3_600_000,
-    argumentChanges: 4, attempts: 3,
+    argumentChanges: 4, judgeMs: 600_000, attempts: 3,
     approvalKeyBytes: 1_024, subagentDepth: 5, shownBytes: 204_800, shownImages: 20,
   })
   expect(MANIFEST_LIMITS).toEqual({

@@ -13,29 +13,18 @@ const opened = async (options: SessionOptions) => {
 }
 
 test.each<[string, SessionOptions, string]>([
-  ['watchdog', { watchdog: function mute() { return silent() } }, 'WatchdogDenied The call of "echo" was refused: the watchdog mute failed while judging: no answer within 30000 ms.'],
-  ['guard before it', { guards: [{ id: 'mute', pre: silent }] }, 'GuardDenied The call of "echo" was refused: the guard mute failed while judging: no answer within 30000 ms.'],
-  ['guard after it', { guards: [{ id: 'mute', post: silent }] }, 'GuardDenied The result of "echo" was withheld: the guard mute failed while judging: no answer within 30000 ms.'],
-  ['hook', { hooks: { beforeToolExecution: silent } }, 'HookVetoed The call of "echo" was skipped: a before-hook failed: no answer within 30000 ms.'],
+  ['watchdog', { watchdog: function mute() { return silent() } }, 'WatchdogDenied The call of "echo" was refused: the watchdog mute failed while judging: no answer within 600000 ms.'],
+  ['guard before it', { guards: [{ id: 'mute', pre: silent }] }, 'GuardDenied The call of "echo" was refused: the guard mute failed while judging: no answer within 600000 ms.'],
+  ['guard after it', { guards: [{ id: 'mute', post: silent }] }, 'GuardDenied The result of "echo" was withheld: the guard mute failed while judging: no answer within 600000 ms.'],
+  ['hook', { hooks: { beforeToolExecution: silent } }, 'HookVetoed The call of "echo" was skipped: a before-hook failed: no answer within 600000 ms.'],
 ])('a %s that never answers has refused when its time is over', async (_, options, told) => {
   const { clock, session } = await opened(options)
   const outcome = session.call(echo, { timeoutMs: 50 })
   await flush()
-  await clock.advance(29_999)
+  await clock.advance(599_999)
   expect(await Promise.race([outcome, 'open'])).toBe('open')
   await clock.advance(1)
   const ended = await outcome
   expect(ended.type === 'error' && `${ended.error.code} ${ended.error_text}`).toContain(told)
-  expect(clock.pending).toBe(0)
-})
-
-test('who judges a call that has longer has longer', async () => {
-  const answer = Promise.withResolvers<void>()
-  const { clock, session } = await opened({ watchdog: () => answer.promise })
-  const outcome = session.call(echo, { timeoutMs: 60_000 })
-  await flush()
-  await clock.advance(59_999)
-  answer.resolve()
-  expect(await outcome).toMatchObject({ type: 'output' })
   expect(clock.pending).toBe(0)
 })
