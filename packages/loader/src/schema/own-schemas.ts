@@ -10,7 +10,7 @@ import type { SchemaFault } from './schema-rules.ts'
  */
 export class OwnSchemas implements SchemaJudge {
   readonly #limits: LoaderLimits
-  #made: Promise<SchemaCompiler> | undefined
+  #made: SchemaCompiler | undefined
 
   constructor(limits: LoaderLimits) {
     this.#limits = limits
@@ -26,8 +26,9 @@ export class OwnSchemas implements SchemaJudge {
   }
 
   /** Loaded with the first question; after a warm start there is none. */
-  #compiler(): Promise<SchemaCompiler> {
-    this.#made ??= import('./schema-compiler.ts').then(({ SchemaCompiler }) => new SchemaCompiler(this.#limits))
+  async #compiler(): Promise<SchemaCompiler> {
+    const loaded = await import('./schema-compiler.ts')
+    this.#made ??= new loaded.SchemaCompiler(this.#limits)
     return this.#made
   }
 }

@@ -21,7 +21,7 @@ const MAX_KNOWN = 10_000
  */
 export class PackageSignatures {
   readonly #root: TrustMaterial
-  #opened: Promise<Verification<BundleVerifier>> | undefined
+  #opened: Verification<BundleVerifier> | undefined
   readonly #known = new Map<string, Verification<ExtensionSigner>>()
 
   constructor(root: TrustMaterial) {
@@ -42,19 +42,14 @@ export class PackageSignatures {
   async #prove(bundle: Uint8Array, integrityFile: Uint8Array): Promise<Verification<ExtensionSigner>> {
     const parsed = parseStrictJson(bundle)
     if (!parsed.ok) return unverified('form', parsed.message)
-    this.#opened ??= open(this.#root.json)
-    const opened = await this.#opened
-    const result = opened.ok ? verifyOver(opened.value, parsed.value, integrityFile) : opened
+    const sigstore = await import('./sigstore.ts')
+    this.#opened ??= sigstore.BundleVerifier.open(this.#root.json)
+    const result = this.#opened.ok ? verifyOver(this.#opened.value, parsed.value, integrityFile) : this.#opened
     if (result.ok || !ROOT_MATTERS.has(result.fault.step)) return result
     const { step, message } = result.fault
     const root = `the trust root (${materialInWords(this.#root)})`
     return unverified(step, step === 'trustRoot' ? `cannot be verified: ${root} ${message}` : `${message}; compared with ${root}`)
   }
-}
-
-async function open(root: Json): Promise<Verification<BundleVerifier>> {
-  const sigstore = await import('./sigstore.ts')
-  return sigstore.BundleVerifier.open(root)
 }
 
 function verifyOver(verifier: BundleVerifier, bundle: Json, integrityFile: Uint8Array): Verification<ExtensionSigner> {
