@@ -7,7 +7,6 @@ import { patternDiagnostics } from './command-safety/command-safety.ts'
 import { foreignNames } from './configuration/foreign-names.ts'
 import { settlesWithin } from './waiting/bounded-wait.ts'
 import type { EventBus } from './events.ts'
-import type { Starter } from './lifecycle/extension-parts.ts'
 import { Holds } from './waiting/holds.ts'
 import type { HostContext, Sidecar } from './host-context.ts'
 import { Interactions } from './interaction/interactions.ts'
@@ -68,7 +67,6 @@ export class Workspace {
   readonly reloader: Reloader
   readonly retirement: Retirement
   readonly sessions = new Set<HostSession>()
-  readonly #starter: Starter | undefined
   #unloading: Promise<StopReport> | undefined
 
   constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
@@ -99,14 +97,8 @@ export class Workspace {
     this.reloader = new Reloader({
       registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,
     })
-    this.#starter = starter
     // Later, so that whoever subscribes first hears of it.
-    queueMicrotask(() => this.startEager())
-  }
-
-  /** A failure shows as its state; its first call tries again. */
-  startEager(): void {
-    for (const extension of this.context.registry.eager()) extension.start(this.#starter).catch(() => {})
+    queueMicrotask(() => this.reloader.startEager())
   }
 
   get settings(): Settings {

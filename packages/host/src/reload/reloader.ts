@@ -88,6 +88,12 @@ export class Reloader {
     for (const descriptor of descriptors) this.#apart.add(keyOf(descriptor))
   }
 
+  /** A failure shows as its state; its first call tries again. */
+  startEager(): void {
+    const { registry, starter } = this.#sources
+    for (const extension of registry.eager()) extension.start(starter).catch(() => {})
+  }
+
   /** After whatever changes the registry now. */
   queue<Value>(change: () => Value | Promise<Value>): Promise<Value> {
     const result = this.#last.then(() => {
@@ -147,7 +153,7 @@ export class Reloader {
     retirement.retire(registry.commit(proposal), replaced())
     for (const { candidate } of taken) retirement.welcome(candidate.extension)
     this.#report = report
-    for (const extension of registry.eager()) extension.start(starter).catch(() => {})
+    this.startEager()
     for (const { candidate, from, exchanged } of taken) if (exchanged) round.exchanges.push(this.#exchange(round, candidate, from!))
     return round
   }
