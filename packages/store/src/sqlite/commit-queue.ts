@@ -5,6 +5,7 @@ import { Hold } from './hold.ts'
 import { LogSync } from './log-sync.ts'
 import { patiently } from './patience.ts'
 import { isBusy, isSystemError, sqliteFault } from './sqlite-fault.ts'
+import { StandingFile } from './standing-file.ts'
 
 /** Bounds how long one transaction keeps the thread and other processes waiting. */
 const MAX_BATCH = 512
@@ -33,6 +34,7 @@ export class CommitQueue {
   readonly #begin: StatementSync
   readonly #end: StatementSync
   readonly #log: LogSync
+  readonly #standing: StandingFile
   #waiting: Operation[] = []
   #draining: Promise<void> | undefined
 
@@ -43,6 +45,7 @@ export class CommitQueue {
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#end = database.prepare('COMMIT')
     this.#log = new LogSync(file)
+    this.#standing = new StandingFile(file)
   }
 
   /** True when nothing that was asked for is still to be done. */
@@ -87,6 +90,7 @@ export class CommitQueue {
     try {
       results = await patiently(() => this.#transact(batch), this.#hold)
       if (batch.some(({ changes }) => changes)) await this.#log.sync()
+      this.#standing.check()
     } catch (error) {
       if (batch.length > 1 && !isBusy(error) && !isSystemError(error)) {
         const middle = batch.length >> 1

@@ -1,6 +1,7 @@
 import { BulkheadError, messageOf } from '@bulkhead/contract/plain'
 import { storeFault, type StoreFaultReason } from '../store-fault.ts'
 import { PATIENCE_MS } from './hold.ts'
+import { MOVED } from './standing-file.ts'
 
 interface Explanation {
   readonly reason: StoreFaultReason
@@ -14,6 +15,9 @@ const busy: Explanation = {
 const location: Explanation = {
   reason: 'location', what: 'cannot be opened for writing', cure: 'Check the permissions of the file and of its folder; to look at one on a disk that is read-only, copy it with the files beside it',
 }
+const moved: Explanation = {
+  reason: 'location', what: 'was removed or moved away while it was in use', cure: 'Put it back, with the files beside it, or start the host again to begin anew',
+}
 const corrupt: Explanation = {
   reason: 'corrupt', what: 'is damaged or not a store at all',
   cure: 'It was left as it is: close every host, move it away with the files beside it, and restore a copy or start anew',
@@ -25,17 +29,18 @@ const full: Explanation = {
 const disk: Explanation = { reason: 'disk', what: 'could not be read or written', cure: 'Check the disk, and whether there is room on it' }
 
 /**
- * By the primary result code of SQLite (https://sqlite.org/rescode.html). 1 and 19: what is asked is always the same, so a table that is not
+ * By the primary result code of SQLite, or one that says more (https://sqlite.org/rescode.html). 1 and 19: what is asked is always the same, so a table that is not
  * there, or a place that is taken, is a file that has changed.
  */
 const explanations: ReadonlyMap<number, Explanation> = new Map([
   [1, corrupt], [3, location], [5, busy], [6, busy], [8, location], [10, disk], [11, corrupt], [13, full], [14, location], [19, corrupt], [26, corrupt],
+  [MOVED, moved],
 ])
 
 /** Whatever went wrong with the file, as StoreUnavailable with its cure. Our own errors pass as they are. */
 export function sqliteFault(thrown: unknown, file: string): BulkheadError {
   if (BulkheadError.is(thrown)) return thrown
-  const { reason, what, cure } = explanations.get(resultCode(thrown)) ?? (isSystemError(thrown) ? location : disk)
+  const { reason, what, cure } = explanations.get(extendedCode(thrown)) ?? explanations.get(resultCode(thrown)) ?? (isSystemError(thrown) ? location : disk)
   return storeFault(reason, `The store ${file} ${what} (${messageOf(thrown)}). ${cure}.`, { cause: thrown, data: { file } })
 }
 
@@ -48,7 +53,9 @@ export function isSystemError(thrown: unknown): thrown is NodeJS.ErrnoException 
 }
 
 /** Extended codes carry the primary one in their lowest byte. */
-function resultCode(thrown: unknown): number {
+const resultCode = (thrown: unknown): number => extendedCode(thrown) & 0xff
+
+function extendedCode(thrown: unknown): number {
   const code = thrown instanceof Error && 'errcode' in thrown ? thrown.errcode : undefined
-  return typeof code === 'number' ? code & 0xff : 0
+  return typeof code === 'number' ? code : 0
 }

@@ -10,6 +10,7 @@ import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { NoteFiles } from './note-files.ts'
 import { isBusy, sqliteFault } from './sqlite-fault.ts'
+import { StandingFile } from './standing-file.ts'
 
 /**
  * The durable store over a database that is open, migrated and its own. Operations take effect in the order they were asked
@@ -18,6 +19,7 @@ import { isBusy, sqliteFault } from './sqlite-fault.ts'
 export class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #file: string
+  readonly #standing: StandingFile
   readonly #queue: CommitQueue
   readonly #select: StatementSync
   readonly #upsert: StatementSync
@@ -32,6 +34,7 @@ export class SqliteStore implements Store {
   constructor(database: DatabaseSync, file: string) {
     this.#database = database
     this.#file = file
+    this.#standing = new StandingFile(file)
     this.#queue = new CommitQueue(database, file)
     this.notes = new NoteFiles(file)
     this.#select = database.prepare('SELECT value FROM entry WHERE collection = ? AND key = ?')
@@ -81,6 +84,7 @@ export class SqliteStore implements Store {
   approvalRevision(): number {
     this.#mustBeOpen()
     try {
+      this.#standing.check()
       return Number(this.#revision.get()?.['number'])
     } catch (error) {
       throw sqliteFault(error, this.#file)
@@ -159,6 +163,7 @@ export class SqliteStore implements Store {
   async #look<T>(run: () => T): Promise<T> {
     if (!this.#queue.idle) return this.#queue.enqueue(run, false)
     try {
+      this.#standing.check()
       return run()
     } catch (error) {
       if (isBusy(error)) return this.#queue.enqueue(run, false)

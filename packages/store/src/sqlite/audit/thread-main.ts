@@ -5,6 +5,7 @@ import { AuditEnd } from './audit-end.ts'
 import { AuditMark } from './audit-mark.ts'
 import { settingsFor } from '../connection-settings.ts'
 import { Hold, PATIENCE_MS } from '../hold.ts'
+import { StandingFile } from '../standing-file.ts'
 import type { Answer, ThreadStart } from './thread-protocol.ts'
 
 // This file and what it imports is all the thread loads, so that it starts in a blink: no errors of the contract are made here.
@@ -16,6 +17,7 @@ const database = new DatabaseSync(file, { timeout: PATIENCE_MS, allowExtension: 
 // FULL: a commit returns when it would survive a loss of power.
 database.exec(settingsFor(maxPages, 'FULL'))
 const hold = new Hold()
+const standing = new StandingFile(file)
 const audit = new AuditEnd(database)
 const mark = new AuditMark(file)
 const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
@@ -37,6 +39,7 @@ function write(draft: AuditDraft): Answer {
     hold.end()
     const end = audit.add(draft)
     commit.run()
+    standing.check()
     mark.note(end)
     return { position: end.position }
   } catch (error) {

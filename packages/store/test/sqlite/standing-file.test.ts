@@ -1,0 +1,35 @@
+import { renameSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { draftGroup } from '../../src/group-text.ts'
+import { AuditThread } from '../../src/sqlite/audit/audit-thread.ts'
+import { StoreFolder } from './store-folder.ts'
+
+const MOVED = { code: 'StoreUnavailable', data: { reason: 'location' }, message: expect.stringContaining('was removed or moved away while it was in use') }
+
+let folder: StoreFolder
+beforeEach(() => { folder = new StoreFolder() })
+afterEach(() => folder[Symbol.asyncDispose]())
+
+it('what is written to a file that was moved away is not acknowledged, nor is it read, until it is back', async () => {
+  const store = await folder.open()
+  await store.write('state', 'a', 1)
+  renameSync(folder.file, `${folder.file}.away`)
+  await expect(store.write('state', 'a', 2)).rejects.toMatchObject(MOVED)
+  await expect(Promise.all([store.append('one'), store.append('two')])).rejects.toMatchObject(MOVED)
+  await expect(store.list('state')).rejects.toMatchObject(MOVED)
+  expect(() => store.approvalRevision!()).toThrow('was removed or moved away')
+  renameSync(`${folder.file}.away`, folder.file)
+  await store.write('state', 'b', 3)
+  expect(await store.read('state', 'b')).toBe(3)
+})
+
+it('nor is what a thread wrote', async () => {
+  await folder.open()
+  const thread = new AuditThread(folder.file, 1_000)
+  while (!thread.ready) await nextTurn()
+  renameSync(folder.file, `${folder.file}.away`)
+  await expect(thread.add(draftGroup({ forms: [], rows: [], texts: [] }))).rejects.toMatchObject(MOVED)
+  renameSync(`${folder.file}.away`, folder.file)
+  await thread.close()
+})
