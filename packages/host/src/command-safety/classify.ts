@@ -41,20 +41,33 @@ const NEVER = '[^\\s\\S]'
 const worst = (rules: readonly CommandSafetyPattern[]): CommandSeverity =>
   rules.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning'
 
-function compile({ id, pattern }: CommandSafetyPattern): RE2JS {
+type Compiled = { readonly pattern: string } & ({ readonly found: RE2JS } | { readonly fault: string })
+
+/** A configuration is looked at by who reports its faults and by who uses it, each time that it is asked about. */
+const compiled = new WeakMap<CommandSafetyPattern, Compiled>()
+
+function look(rule: CommandSafetyPattern): Compiled {
+  const { id, pattern } = rule
+  const known = compiled.get(rule)
+  if (known?.pattern === pattern) return known
+  let looked: Compiled
   try {
-    return re2js().RE2JS.compile(pattern)
+    looked = { pattern, found: re2js().RE2JS.compile(pattern) }
   } catch (thrown) {
-    throw new BulkheadError('ConfigInvalid', `The pattern of "${id}" is no regular expression of RE2: ${messageOf(thrown)}.`)
+    looked = { pattern, fault: `The pattern of "${id}" is no regular expression of RE2: ${messageOf(thrown)}.` }
   }
+  compiled.set(rule, looked)
+  return looked
+}
+
+function compile(rule: CommandSafetyPattern): RE2JS {
+  const looked = look(rule)
+  if ('fault' in looked) throw new BulkheadError('ConfigInvalid', looked.fault)
+  return looked.found
 }
 
 /** Why a pattern cannot be used, or undefined. */
 export function patternFault(rule: CommandSafetyPattern): string | undefined {
-  try {
-    compile(rule)
-    return undefined
-  } catch (thrown) {
-    return messageOf(thrown)
-  }
+  const looked = look(rule)
+  return 'fault' in looked ? looked.fault : undefined
 }

@@ -26,7 +26,8 @@ export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety |
   const levels = levelsOf(trusted, project)
   const patterns = [...COMMAND_SAFETY_PATTERNS, ...own].flatMap((pattern) => {
     const severity = levels(pattern)
-    return severity === 'off' ? [] : [{ ...pattern, severity }]
+    if (severity === 'off') return []
+    return severity === pattern.severity ? [pattern] : [{ ...pattern, severity }]
   })
   const adapted = own.length > 0 || [...trusted, ...project].some(({ severity }) => severity !== undefined)
   return screening(adapted ? createCommandClassifier(patterns) : builtIn)

@@ -1,6 +1,8 @@
 import type { CommandSafetyConfig, LayerConfig } from '@bulkhead/contract'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { COMMAND_SAFETY_PATTERNS } from '../../src/command-safety/classify.ts'
 import { commandSafetyOf } from '../../src/command-safety/command-safety.ts'
+import { re2js } from '../../src/schema/late-libraries.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch } from '../twin/world.ts'
 
@@ -61,6 +63,23 @@ describe('a tool with a shell', () => {
     expect(verdictOf(await (await off.host.openSession({ mode: 'yolo' })).call(run('rm -rf /')))).toBe('output')
     const reads = createWorld()
     expect(verdictOf(await (await reads.host.openSession({ mode: 'yolo' })).call(run('rm -rf /')))).toBe('output')
+  })
+
+  test('has each pattern compiled once, however often its faults are asked for', async () => {
+    const patterns = [MINE, { ...MINE, id: 'broken', pattern: '(' }]
+    const { RE2JS } = re2js()
+    const compile = vi.spyOn(RE2JS, 'compile')
+    const times = (pattern: string) => compile.mock.calls.filter(([given]) => given === pattern).length
+    for (const _ of [1, 2]) {
+      const world = createWorld({ extensions: [{ tools: { echo: SHELL } }], config: { watchdogs: { commandSafety: { patterns } } } })
+      for (const __ of [1, 2]) expect(world.host.diagnostics).toHaveLength(1)
+      const { chain } = await (await world.host.openSession({ mode: 'yolo' })).explain(run('deploy'))
+      expect(chain.map(({ source }) => source)).toContain('command safety deploy')
+    }
+    const [shipped, ...own] = [COMMAND_SAFETY_PATTERNS[0]!.pattern, MINE.pattern, '('].map(times)
+    compile.mockRestore()
+    expect(own).toEqual([1, 1])
+    expect(shipped).toBeLessThanOrEqual(1)
   })
 
   test('is held back by a pattern that is none, which is told with its place; others are not', async () => {
