@@ -56,7 +56,9 @@ export async function obtain(spec: InstallSpec, sources: Sources, layerRoot: str
       const location = `${version.name}@${version.version}`
       const bytes = await registry.tarball(version, maxBytes)
       const contents = await unpack(bytes, limits, location)
-      return { source: `npm:${location}`, location, contents, version: version.version, ...await attest(version, bytes, registry, sources) }
+      const { attested, warnings } = await attest(version, bytes, registry, sources)
+      const outworn = version.deprecated === null ? [] : [`Its publisher wants this version not to be used any more: ${version.deprecated}`]
+      return { source: `npm:${location}`, location, contents, version: version.version, attested, warnings: [...outworn, ...warnings] }
     }
   }
 }

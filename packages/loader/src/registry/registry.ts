@@ -20,6 +20,8 @@ export interface RegistryVersion {
   /** Lower-case hex. */
   readonly sha512: string
   readonly attestations: URL | null
+  /** Why its publisher wants nobody to use it any more. */
+  readonly deprecated: string | null
 }
 
 const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
@@ -91,9 +93,11 @@ function readVersion(name: string, version: string, described: JsonObject, base:
   const [digest] = digests
   if (digest === undefined || digests.length > 1) throw malformed(`names no sha512, or several, for ${visibleText(name)}@${visibleText(version)}`)
   const url = isJsonObject(attestations) ? attestations['url'] : undefined
+  const { deprecated } = described
   return {
     name, version, tarball: checkLink(tarball, 'a tarball', base), sha512: Buffer.from(digest[1]!, 'base64').toString('hex'),
     attestations: typeof url === 'string' ? checkLink(url, 'attestations', base) : null,
+    deprecated: typeof deprecated === 'string' && deprecated !== '' ? visibleText(deprecated.slice(0, 300)) : null,
   }
 }
 

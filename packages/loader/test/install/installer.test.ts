@@ -207,6 +207,18 @@ describe('a registry that lies', () => {
   })
 })
 
+test('a version that its publisher has deprecated is told as one', async () => {
+  using home = new HomeFixture()
+  await using registry = await RegistryFixture.start()
+  const tarball = await tarballOf(packageFiles())
+  const warnings = async (deprecated?: string) => {
+    registry.publish('weather', '1.0.0', { tarball, ...(deprecated !== undefined && { deprecated }) })
+    return (await installerFor(home, { registry: { url: registry.url } }).plan('weather')).warnings
+  }
+  expect(await warnings('Leaks\u001b[2J: use 1.0.1')).toEqual(['Its publisher wants this version not to be used any more: Leaks\\u{1b}[2J: use 1.0.1'])
+  for (const none of [undefined, '']) expect(await warnings(none)).toEqual([])
+})
+
 describe('a registry that leads elsewhere', () => {
   test('is followed, and the token is not given to others', async () => {
     using home = new HomeFixture()

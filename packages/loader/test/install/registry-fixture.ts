@@ -9,6 +9,7 @@ interface Published {
   readonly attestations?: Json
   /** What the registry says of it, where that is not the truth. */
   readonly dist?: Record<string, unknown>
+  readonly deprecated?: string
 }
 
 /** An npm registry of a test's own, on loopback. Every request is noted. */
@@ -54,8 +55,8 @@ export class RegistryFixture {
     const versions = [...this.#packages.get(name)!]
     return {
       name, 'dist-tags': { latest: versions.at(-1)![0] },
-      versions: Object.fromEntries(versions.map(([version, { tarball, attestations, dist }]) => [version, {
-        name, version,
+      versions: Object.fromEntries(versions.map(([version, { tarball, attestations, dist, deprecated }]) => [version, {
+        name, version, deprecated,
         dist: {
           tarball: `${this.url}tarball|${encodeURIComponent(name)}|${version}`,
           integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}`,
