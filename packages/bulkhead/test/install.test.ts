@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -117,6 +117,25 @@ describe('bulkhead update and outdated', () => {
     expect((await run('update', 'greter')).stderr).toBe('ExtensionNotFound "greter" is not installed. Did you mean "greeter"?\n')
     expect(await run('uninstall', 'greeter')).toMatchObject({ code: 0, stdout: 'Uninstalled greeter 2.0.0.\n' })
     expect(await run('outdated')).toMatchObject({ code: 0, stdout: 'Nothing is installed.\n' })
+  }, 120_000)
+})
+
+describe('a package that the registry does not have any more', () => {
+  it('keeps the others from nothing, and is told by itself', async () => {
+    await using registry = await startRegistry('@acme/greeter')
+    await using gone = await startRegistry('@acme/lost')
+    registry.publish('1.0.0', await pack('1.0.0'))
+    for (const args of [['new', 'lost'], ['pack', 'lost']]) expect(await run(...args)).toMatchObject({ code: 0 })
+    gone.publish('0.1.0', readFileSync(join(folder, 'lost-0.1.0.tgz')))
+    expect(await run('install', '@acme/lost', '--yes', '--registry', gone.url)).toMatchObject({ code: 0 })
+    const from = ['--registry', registry.url]
+    expect(await run('install', '@acme/greeter', '--yes', ...from)).toMatchObject({ code: 0 })
+    const lost = { id: 'lost', error: { code: 'InstallSourceInvalid', message: 'The registry has no package "@acme/lost".' } }
+    expect(await json('outdated', ...from)).toMatchObject({ code: 1, outdated: [], unknown: [lost] })
+    registry.publish('1.0.1', await pack('1.0.1'))
+    expect(await run('outdated', ...from)).toMatchObject({ code: 1, stdout: expect.stringMatching(/greeter .*1\.0\.1\n/), stderr: expect.stringContaining('"@acme/lost"') })
+    expect(await json('update', ...from)).toMatchObject({ code: 1, updates: [{ updated: false, from: '0.1.0', ...lost }, { updated: true, id: 'greeter', version: '1.0.1' }] })
+    expect(await json('update', 'lost', ...from)).toMatchObject({ code: 1, error: lost.error })
   }, 120_000)
 })
 

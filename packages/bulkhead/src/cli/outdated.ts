@@ -1,6 +1,6 @@
-import type { LockEntry } from '@bulkhead/contract'
+import { BulkheadError, type LockEntry } from '@bulkhead/contract'
 import type { Installer, NewerVersion } from '@bulkhead/loader'
-import { printJson } from './answer.ts'
+import { faultJson, faultText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
 import { INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './installer-options.ts'
@@ -12,23 +12,33 @@ export const outdated: Command = {
   details: `${INSTALLER_DETAILS}
 ${COMMON_DETAILS}
 
-Exit code: 0 when nothing is outdated, 1 when something is, 2 for wrong usage.`,
+Exit code: 0 when nothing is outdated, 1 when something is or cannot be told, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS })
     if (positionals.length > 0) throw new UsageError(`"outdated" takes no further words, but got "${positionals.join(' ')}".`)
     const { installer } = await openInstaller(values)
     const accepted = [...installer.accepted()]
-    const newer = await newerVersions(installer, accepted)
-    if (values.json) printJson({ outdated: newer })
+    const { newer, unknown } = await newerVersions(installer, accepted)
+    if (values.json) printJson({ outdated: newer, unknown: unknown.map(({ id, fault }) => ({ id, error: faultJson(fault) })) })
     else if (newer.length > 0) process.stdout.write(table(['ID', 'PACKAGE', 'CURRENT', 'LATEST'], newer.map(({ id, name, current, latest }) => [id, name, current, latest])))
-    else process.stdout.write(accepted.length === 0 ? 'Nothing is installed.\n' : 'Everything that came from a registry is up to date.\n')
-    return newer.length > 0 ? 1 : 0
+    else if (unknown.length === 0) process.stdout.write(accepted.length === 0 ? 'Nothing is installed.\n' : 'Everything that came from a registry is up to date.\n')
+    if (!values.json) process.stderr.write(unknown.map(({ fault }) => faultText(fault)).join(''))
+    return newer.length + unknown.length > 0 ? 1 : 0
   },
 }
 
-/** Those of the given that a registry has a later version of. */
-export async function newerVersions(installer: Installer, accepted: readonly (readonly [string, LockEntry])[]): Promise<readonly NewerVersion[]> {
-  const newest = await Promise.all(accepted.map(([id, entry]) => installer.newest(id, entry)))
-  return newest.filter((found) => found !== null && found.isNewer) as readonly NewerVersion[]
+interface NewerVersions {
+  readonly newer: readonly NewerVersion[]
+  /** What the registry could not tell of single ones. */
+  readonly unknown: readonly { readonly id: string; readonly fault: BulkheadError }[]
+}
+
+/** Those of the given that a registry has a later version of. Rejects where it tells nothing of any. */
+export async function newerVersions(installer: Installer, accepted: readonly (readonly [string, LockEntry])[]): Promise<NewerVersions> {
+  const asked = await Promise.allSettled(accepted.map(([id, entry]) => installer.newest(id, entry)))
+  const told = asked.flatMap((answer) => answer.status === 'fulfilled' && answer.value !== null ? [answer.value] : [])
+  const unknown = asked.flatMap((answer, index) => answer.status === 'rejected' ? [{ id: accepted[index]![0], fault: BulkheadError.from(answer.reason) }] : [])
+  if (unknown.length > 0 && told.length === 0) throw unknown[0]!.fault
+  return { newer: told.filter(({ isNewer }) => isNewer), unknown }
 }

@@ -28,8 +28,16 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
     if (missing !== undefined) throw new BulkheadError('ExtensionNotFound', `"${missing}" is not installed.${meantNames(missing, accepted.keys())}`)
     const wanted = [...accepted].filter(([id]) => positionals.length === 0 || positionals.includes(id))
     const results: object[] = []
+    const { newer: later, unknown } = await newerVersions(installer, wanted)
     let refused = 0
-    for (const newer of await newerVersions(installer, wanted)) {
+    // One that is refused does not keep the others.
+    const refuse = (fault: BulkheadError, about: { readonly id: string; readonly from: string; readonly version?: string }): void => {
+      refused++
+      results.push({ updated: false, ...about, error: faultJson(fault) })
+      if (!values.json) process.stderr.write(faultText(fault))
+    }
+    for (const { id, fault } of unknown) refuse(fault, { id, from: accepted.get(id)!.version })
+    for (const newer of later) {
       try {
         const plan = await installer.plan(newer.spec).finally(() => progress.end())
         if (!values.json) process.stderr.write(planText(plan))
@@ -41,11 +49,7 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
         if (values['dry-run'] && plan.verdict.kind === 'refused') refused++
         results.push({ updated: !values['dry-run'], from: newer.current, ...planJson(plan) })
       } catch (error) {
-        // One that is refused does not keep the others.
-        const fault = BulkheadError.from(error)
-        refused++
-        results.push({ updated: false, id: newer.id, from: newer.current, version: newer.latest, error: faultJson(fault) })
-        if (!values.json) process.stderr.write(faultText(fault))
+        refuse(BulkheadError.from(error), { id: newer.id, from: newer.current, version: newer.latest })
       }
     }
     if (values.json) printJson({ updates: results })
