@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { REQUIREMENTS } from '@bulkhead/conformance'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { bulkhead } from './command.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -70,4 +71,10 @@ it('nothing is written over, and a name that cannot be an id is wrong usage', as
   expect(await inside(['check', 'x'.repeat(300)], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*cannot be looked at/) })
   expect(await inside(['check', 'word-count', '--config', '[]'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') })
   expect(readdirSync(folder)).toEqual(['word-count'])
+})
+
+it('a place for temporary files that is none is told with what to set', async () => {
+  await inside(['new', 'word-count'], folder)
+  expect(await bulkhead(['check', 'word-count'], folder, { TMPDIR: join(folder, 'nowhere') }))
+    .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .* Set TMPDIR to a folder that can be written\.\n$/) })
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { conform, REQUIREMENTS, type ConformanceResult } from '@bulkhead/conformance'
-import { isJsonObject, parseJson, visibleText, type ExtensionDescriptor, type JsonObject } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject, messageOf, parseJson, visibleText, type ExtensionDescriptor, type JsonObject } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
@@ -43,13 +43,21 @@ Exit code: 0 when it conforms, 1 when it does not, 2 for wrong usage.`,
 
 /** In an empty folder: no tool has a reason to look at that of the publisher. */
 async function conformAlone(extension: ExtensionDescriptor, config: JsonObject): Promise<readonly ConformanceResult[]> {
-  const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-check-')))
+  const workspace = emptyFolder()
   const sandbox = createSandbox({ workspace })
   try {
     return await conform({ extension, sandbox, config })
   } finally {
     await sandbox.close()
     rmSync(workspace, { recursive: true, force: true })
+  }
+}
+
+function emptyFolder(): string {
+  try {
+    return realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-check-')))
+  } catch (error) {
+    throw new BulkheadError('InstallFailed', `An empty folder to run it in could not be made: ${messageOf(error)}. Set TMPDIR to a folder that can be written.`, { cause: error })
   }
 }
 

@@ -25,7 +25,7 @@ const NO_KEYS: ReadonlySet<string> = new Set()
 export async function readTarball(bytes: Uint8Array, limits: Limits): Promise<TarballRead> {
   // Each entry has a header and is filled up to a block, and there may be as many folders as files; two blocks end it.
   const most = limits.packageBytes + limits.files * 4 * BLOCK + 20 * BLOCK
-  const archive = bytes[0] === 0x1f && bytes[1] === 0x8b ? await unzip(bytes, most) : refuse('is not gzipped')
+  const archive = bytes[0] === 0x1f && bytes[1] === 0x8b ? await unzip(bytes, most) : refuse('is not gzipped. Name a .tgz as "bulkhead pack" and npm write it')
   return archive instanceof Uint8Array ? new Unpacking(limits).read(archive) : archive
 }
 
@@ -33,7 +33,7 @@ function unzip(bytes: Uint8Array, most: number): Promise<Uint8Array | TarballRea
   return new Promise((resolve) => {
     gunzip(bytes, { maxOutputLength: most, info: true } as object, (error: (Error & { code?: string }) | null, result: unknown) => {
       if (error?.code === 'ERR_BUFFER_TOO_LARGE') resolve(refuse(`unpacks to more than ${most} bytes`))
-      else if (error) resolve(refuse(`cannot be unzipped: ${visibleText(messageOf(error))}`))
+      else if (error) resolve(refuse(`cannot be unzipped: ${visibleText(messageOf(error))}. It is damaged, or none: get it again`))
       else {
         const { buffer, engine } = result as { buffer: Uint8Array; engine: { bytesWritten: number } }
         resolve(engine.bytesWritten === bytes.length ? buffer : refuse('has bytes after its end'))
