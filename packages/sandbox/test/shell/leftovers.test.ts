@@ -44,6 +44,22 @@ describe('a cancelled call takes its processes with it', () => {
     await Promise.all(family.map(({ died }) => died))
   })
 
+  it('those that have left its session, its environment and their parent before anyone looked, however it ends', async () => {
+    const lines = await ground.lifelines()
+    const AWAY = '{ stdio: "ignore", detached: true, env: {} }'
+    ground.node('brief', `const away = ${starts('setInterval(() => {}, 1e6)', AWAY)} process.stdout.write(String(away.pid), () => process.exit())`)
+    ground.node('long', `${starts(`${starts(lines.hold('away'), AWAY)} process.exit()`)} ${lines.hold('long')}`)
+    const { shell, cancel, capability } = ground.open({ shell: [...any('brief'), ...any('long')] })
+    const { stdout } = await shell.run('brief')
+    const result = shell.run('long')
+    const family = await Promise.all(['long', 'away'].map((label) => lines.of(label)))
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    await capability.close()
+    expect([Number(stdout), ...family.map(({ pid }) => pid)].map(isOver)).toEqual([true, true, true])
+    await Promise.all(family.map(({ died }) => died))
+  })
+
   it('and is told at once, before they are gone', async () => {
     const lines = await ground.lifelines()
     ground.node('deaf', `${DEAF} ${lines.hold('deaf')}`)
@@ -141,7 +157,8 @@ describe('a command that ends takes what it started with it', () => {
   it('except for one that has left every trace, which still holds nobody up', async () => {
     const lines = await ground.lifelines()
     const apart = '{ stdio: "inherit", detached: true, env: {} }'
-    const middle = `${starts(lines.hold('escaped'), apart)} ${lines.hold('middle')}`
+    const limited = JSON.stringify(['--locks=5', '--', process.execPath, '-e', lines.hold('escaped')])
+    const middle = `require('node:child_process').spawn('/usr/bin/prlimit', ${limited}, ${apart}); ${lines.hold('middle')}`
     ground.node('leaves', `process.stdout.write('said'); ${starts(middle, apart)} ${lines.hold('command')}`)
     const { shell, capability } = ground.open({ shell: any('leaves') })
     const result = shell.run('leaves')

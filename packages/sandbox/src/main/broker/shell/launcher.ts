@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import { succeeds } from './attempted-program.ts'
 import type { Executable, Executables } from './executable.ts'
@@ -6,12 +8,29 @@ import { proveUnchanged } from './executable.ts'
 /** The process dies with the host, and neither it nor what it starts gains rights by the file it executes. */
 const SETPRIV = ['--pdeathsig', 'KILL', '--no-new-privs']
 
-export type Argv = readonly string[]
+/** A limit that Linux keeps for each process and has not looked at since 2.4: whoever is below a command has its number. */
+const MARK_LINE = 'Max file locks'
+/** Above whatever anybody would set, and below what is written in another way. */
+const LEAST_MARK = 2 ** 40
 
-/** What stands before a command so that the system holds it. It replaces itself by the command: one process, one pid. */
+/** The number of one run. */
+export const newMark = (): number => LEAST_MARK + randomInt(LEAST_MARK)
+
+const marking = (mark: number): Argv => [`--locks=${mark}`]
+
+export type Argv = readonly string[]
+export type Launch = (command: Argv, mark: number) => Argv
+
+interface Found {
+  readonly setpriv: Executable | undefined
+  /** Where it can give a process the number of its run. */
+  readonly prlimit: Executable | undefined
+}
+
+/** What stands before a command so that the system holds it. Each part replaces itself by the next: one process, one pid. */
 export class Launcher {
   readonly #executables: Executables
-  #setpriv: Promise<Executable | undefined> | undefined
+  #found: Promise<Found> | undefined
 
   /** `executables`: those of the system, whatever list the commands are searched in. */
   constructor(executables: Executables) {
@@ -19,27 +38,37 @@ export class Launcher {
   }
 
   /** Contract: rejects with ResourceBusy while it cannot be found out what there is. */
-  async prepare(): Promise<(command: Argv) => Argv> {
-    this.#setpriv ??= this.#find().catch((error: unknown) => {
-      this.#setpriv = undefined
+  async prepare(): Promise<Launch> {
+    this.#found ??= this.#find().catch((error: unknown) => {
+      this.#found = undefined
       throw error
     })
-    const setpriv = await this.#setpriv
-    if (setpriv === undefined) return (command) => command
-    return (command) => {
-      proveUnchanged(setpriv)
-      return [setpriv.path, ...SETPRIV, '--', ...command]
-    }
+    const { setpriv, prlimit } = await this.#found
+    return (command, mark) => [...through(setpriv, SETPRIV), ...through(prlimit, marking(mark)), ...command]
   }
 
-  async #find(): Promise<Executable | undefined> {
-    const setpriv = await this.#executables.find('setpriv').catch(unlessBusy)
-    return setpriv !== undefined && await canSetpriv(setpriv) ? setpriv : undefined
+  async #find(): Promise<Found> {
+    const find = (name: string): Promise<Executable | undefined> => this.#executables.find(name).catch(unlessBusy)
+    const [setpriv, prlimit] = await Promise.all([find('setpriv'), find('prlimit')])
+    const [setsRights, marks] = await Promise.all([setpriv && canSetpriv(setpriv), prlimit && canMark(prlimit)])
+    return { setpriv: setsRights ? setpriv : undefined, prlimit: marks ? prlimit : undefined }
   }
+}
+
+function through(program: Executable | undefined, options: Argv): Argv {
+  if (program === undefined) return []
+  proveUnchanged(program)
+  return [program.path, ...options, '--']
 }
 
 /** There is more than one program of this name, and not all know these options. */
 const canSetpriv = ({ path }: Executable): Promise<boolean> => succeeds([path, ...SETPRIV, '--', path, '--version'])
+
+/** Below a host that was itself given a number, that one stays. */
+async function canMark({ path }: Executable): Promise<boolean> {
+  const isFree = new RegExp(`^${MARK_LINE}\\s+unlimited\\s+unlimited`, 'm').test(await readFile('/proc/self/limits', 'latin1').catch(() => ''))
+  return isFree && succeeds([path, ...marking(newMark()), '--', path, '--version'])
+}
 
 /** Only what was found out is held on to: without room nothing is. */
 function unlessBusy(error: unknown): undefined {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ProcessRow } from './process-table.ts'
-import { carriesMarker, processRow, processTable } from './process-table.ts'
+import { carriesMark, carriesMarker, processRow, processTable } from './process-table.ts'
 
 /** About four seconds; then a process is given up that cannot be ended, such as one that waits for a dead disk. */
 const LOOKS = 40
@@ -8,13 +8,15 @@ const LOOKS = 40
 const PAUSE_MS = 5
 
 /**
- * By what the processes of one run are known: the group and session of the first one, a marker in the environment, and
- * who is whose child. A process leaves all of these only by starting a session of its own, with another environment, and
- * losing its parent before anyone looked. Holding that needs a process namespace, as a wall around the command has one.
+ * By what the processes of one run are known: the group and session of the first one, a marker in the environment, a number
+ * among the limits, and who is whose child. Without the number, as where there is no prlimit, a process leaves all of these by
+ * starting a session of its own, with another environment, and losing its parent before anyone looked; with it, only by setting
+ * itself another limit besides. Holding that needs a process namespace, as a wall around the command has one.
  */
 export interface RunTraces {
   readonly leader: ProcessRow
   readonly marker: string
+  readonly mark: number
   /** Processes seen to belong to the run; filled by every look. */
   readonly seen: Set<string>
 }
@@ -56,15 +58,15 @@ export class Leftovers {
  * found out for now.
  */
 export async function processesOf(traces: RunTraces, table: readonly ProcessRow[]): Promise<readonly ProcessRow[] | undefined> {
-  const { leader, marker, seen } = traces
+  const { leader, marker, mark, seen } = traces
   const young = table.filter(({ started }) => started >= leader.started)
   const found = new Set<ProcessRow>()
   let isWhole = true
   await Promise.all(young.map(async (row) => {
     const known = row.group === leader.pid || row.session === leader.pid || seen.has(nameOf(row))
-    const belongs = known || await carriesMarker(row.pid, marker)
-    if (belongs === true) found.add(row)
-    isWhole &&= belongs !== undefined
+    const signs: readonly (boolean | undefined)[] = known ? [true] : await Promise.all([carriesMarker(row.pid, marker), carriesMark(row.pid, mark)])
+    if (signs.includes(true)) found.add(row)
+    else isWhole &&= !signs.includes(undefined)
   }))
   // A Set grows while it is walked: children of children are reached too.
   for (const parent of found) {

@@ -41,8 +41,13 @@ export async function carriesMarker(pid: number, marker: string): Promise<boolea
   return (await textOf(pid, 'environ'))?.split('\0').includes(`${RUN_VARIABLE}=${marker}`)
 }
 
+/** Whether a process has the number of a run among its limits. Contract: as above. */
+export async function carriesMark(pid: number, mark: number): Promise<boolean | undefined> {
+  return (await textOf(pid, 'limits'))?.split('\n').some((line) => line.startsWith('Max file locks') && line.includes(` ${mark} `))
+}
+
 /** Nothing of a process that is gone, or another user's. */
-const textOf = (pid: number, name: 'stat' | 'environ'): Promise<string | undefined> =>
+const textOf = (pid: number, name: 'stat' | 'environ' | 'limits'): Promise<string | undefined> =>
   readFile(`/proc/${pid}/${name}`, 'latin1').catch((error: unknown) => isNoRoom(error) ? undefined : '')
 
 /** The name of the program stands in brackets and may hold brackets and blanks itself; what follows are plain fields. */

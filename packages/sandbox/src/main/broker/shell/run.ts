@@ -32,6 +32,7 @@ export interface RunParts {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly marker: string
+  readonly mark: number
   readonly input: string | undefined
   /** Descriptors of the host that the command must not get. */
   readonly masked: readonly number[]
@@ -90,7 +91,7 @@ export class Run {
     this.#redactions = { stdout: parts.redaction?.stream(), stderr: parts.redaction?.stream() }
     this.#child = start(parts)
     const { pid } = this.#child
-    this.#traces = pid === undefined ? undefined : { leader: processRow(pid) ?? NOBODY, marker: parts.marker, seen: new Set() }
+    this.#traces = pid === undefined ? undefined : { leader: processRow(pid) ?? NOBODY, marker: parts.marker, mark: parts.mark, seen: new Set() }
     this.#listen()
   }
 

@@ -3,7 +3,7 @@ import type { OpenCall } from '../capability.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import { Executables, proveUnchanged } from './executable.ts'
 import { inheritableDescriptors, isInheritable } from './inheritable-descriptors.ts'
-import { Launcher } from './launcher.ts'
+import { Launcher, newMark, type Argv, type Launch } from './launcher.ts'
 import { Leftovers } from './leftovers.ts'
 import { LiveOutput, type StreamName } from './live-output.ts'
 import type { OffLimits } from './off-limits.ts'
@@ -33,7 +33,9 @@ interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'> {
   readonly surroundingsOf: (call: OpenCall) => Surroundings
 }
 
-type SpawnParts = Pick<RunParts, 'argv' | 'input' | 'streams'> & {
+type SpawnParts = Pick<RunParts, 'input' | 'streams'> & {
+  readonly command: Argv
+  readonly launch: Launch
   /** Nobody hears of its output while it runs. */
   readonly isQuiet?: boolean
 }
@@ -63,7 +65,7 @@ export class Starter {
     return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
       stop.throwIfAborted()
       proveUnchanged(executable)
-      return this.#spawn(call, cwd, { argv: launch([executable.path, ...request.args]), input: request.input })
+      return this.#spawn(call, cwd, { command: [executable.path, ...request.args], launch, input: request.input })
     })
   }
 
@@ -88,7 +90,7 @@ export class Starter {
           const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
           const input = typeof stage.input === 'string' ? stage.input : undefined
           const streams = streamsOf(stage, files, ends)
-          return this.#spawn(call, cwd, { argv: launch([...prefix, ...wired]), input, streams, isQuiet: request.quiet })
+          return this.#spawn(call, cwd, { command: [...prefix, ...wired], launch, input, streams, isQuiet: request.quiet })
         }, request.timeoutMs)
       })
     } finally {
@@ -96,15 +98,17 @@ export class Starter {
     }
   }
 
-  #spawn(call: OpenCall, cwd: string, { isQuiet = false, ...parts }: SpawnParts): Run {
+  #spawn(call: OpenCall, cwd: string, { command, launch, isQuiet = false, ...parts }: SpawnParts): Run {
     const { surroundingsOf, secrets, graceMs, drainMs, updateMs } = this.#parts
     const { outputBytes, environment } = surroundingsOf(call)
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
+    const mark = newMark()
     const update = (stream: StreamName, text: string): void => call.onUpdate?.({ type: 'shell.output', run, stream, text })
     const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
     return new Run({
-      ...parts, cwd, marker, live, graceMs, drainMs, outputBytes,
+      ...parts, cwd, marker, mark, live, graceMs, drainMs, outputBytes,
+      argv: launch(command, mark),
       leftovers: this.#leftovers,
       masked: this.#maskable(),
       env: environment(marker),
