@@ -126,10 +126,10 @@ it('rests longer each time, up to a minute', async () => {
   expect(rests).toEqual([1_000, 2_000, 5_000, 15_000, 60_000, 60_000])
 })
 
-it('ends a server with all that it started', async () => {
+it.each([false, true])('ends a server with all that it started, also what has left its group and its environment: %s', async (stray) => {
   const servers = ground.open()
   const extension = await connected(servers)
-  const { content: [{ text: child }] } = await call(extension, 'ship_child') as { content: [{ text: string }] }
+  const { content: [{ text: child }] } = await call(extension, 'ship_child', { stray }) as { content: [{ text: string }] }
   const server = Number(/started (\d+)/.exec(ground.notes[0]!)![1])
   expect([server, Number(child)].map(isAlive)).toEqual([true, true])
   await servers.close()

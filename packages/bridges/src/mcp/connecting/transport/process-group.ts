@@ -1,20 +1,21 @@
 import type { ChildProcess } from 'node:child_process'
+import { killMarked, type RunMark } from './run-mark.ts'
 
-const leaders = new Set<number>()
+const leaders = new Map<number, RunMark | undefined>()
 let isWatching = false
 
 /**
- * Keeps the group of a process that leads one. When the leader has ended, the rest of the group is killed; when this process ends,
- * all of it is. Its own end by SIGKILL is the system's to notice.
+ * Keeps the group of a process that leads one. When the leader has ended, the rest of the group is killed, and whoever has left it
+ * and has its mark; when this process ends, all of it is. Its own end by SIGKILL is the system's to notice.
  */
-export function keepGroup(child: ChildProcess): void {
+export function keepGroup(child: ChildProcess, mark: RunMark | undefined): void {
   const { pid } = child
   if (pid === undefined) return
   if (!isWatching) process.on('exit', killAll)
   isWatching = true
-  leaders.add(pid)
+  leaders.set(pid, mark)
   child.once('exit', () => {
-    signalGroup(pid, 'SIGKILL')
+    end(pid, mark)
     leaders.delete(pid)
   })
 }
@@ -27,6 +28,11 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+function end(pid: number, mark: RunMark | undefined): void {
+  signalGroup(pid, 'SIGKILL')
+  if (mark) killMarked(mark)
+}
+
 function killAll(): void {
-  for (const pid of leaders) signalGroup(pid, 'SIGKILL')
+  for (const [pid, mark] of leaders) end(pid, mark)
 }

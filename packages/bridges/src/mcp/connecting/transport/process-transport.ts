@@ -2,9 +2,10 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
 import { BulkheadError, isJsonObject, parseJson } from '@bulkhead/contract'
-import { deathSignal } from './death-signal.ts'
+import { holders } from './holders.ts'
 import { LineReader } from './line-reader.ts'
 import { keepGroup, signalGroup } from './process-group.ts'
+import { newMark } from './run-mark.ts'
 
 export interface ProcessOptions {
   /** The executable and its arguments; no shell reads them. */
@@ -22,8 +23,8 @@ const GRACE_MS = 500
 const STDERR_LINE_BYTES = 64 * 1024
 
 /**
- * A server as a process of its own, spoken to over its standard streams. It leads a process group, and whatever of that group is
- * left when it ends, or when this process ends, is killed.
+ * A server as a process of its own, spoken to over its standard streams. It leads a process group, and whatever of that group, or of
+ * those it has started, is left when it ends, or when this process ends, is killed.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void
@@ -45,13 +46,16 @@ export class ProcessTransport implements Transport {
       const message = 'A local server cannot be held here: this system has no process groups. Reach it over HTTP.'
       throw new BulkheadError('CapabilityUnavailable', message)
     }
-    const [file, ...args] = [...await deathSignal(), ...this.#options.command]
+    const { deathSignal, prlimit } = await holders()
+    const mark = prlimit === undefined ? undefined : newMark()
+    const marking = prlimit !== undefined && mark ? [prlimit, mark.option, '--'] : []
+    const [file, ...args] = [...deathSignal, ...marking, ...this.#options.command]
     // Nobody would end one that is started now.
     if (this.#isClosed) throw new Error('The transport was closed before it had started.')
     const { cwd, env } = this.#options
     const child = spawn(file!, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
     this.#child = child
-    keepGroup(child)
+    keepGroup(child, mark)
     this.#listen(child)
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
