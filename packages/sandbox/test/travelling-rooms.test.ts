@@ -30,6 +30,17 @@ describe('rooms that travel with long packets', () => {
     expect([near.owed(), far.owed()]).toEqual([undefined, undefined])
   })
 
+  it('that come back are filled again before one is made', () => {
+    const rooms = new TravellingRooms()
+    const [room] = rooms.pack(long('x'))!
+    rooms.keep(room)
+    expect(rooms.pack(long('y'))![0]).toBe(room)
+  })
+
+  it('are not filled with texts of which the last has no place any more', () => {
+    expect(new TravellingRooms().pack(['x'.repeat(ROOM_BYTES - 8), 'y'])).toBeUndefined()
+  })
+
   it('are not used for what is short, is not ASCII, or has no place in them', () => {
     const rooms = new TravellingRooms()
     for (const packet of ['[1]', ['[]', 'x'.repeat(100_000)], ['[]', 'ä'.repeat(300_000)], ['[]', `${'x'.repeat(300_000)}🛟`], ['[]', 'x'.repeat(ROOM_BYTES)]]) {
@@ -72,6 +83,27 @@ describe('rooms that travel with long packets', () => {
     expect(alone).toBeGreaterThan(0)
   })
 
+  it('that are owed go with whatever is said next, and by themselves once there are more than two', () => {
+    for (const said of ['[1]', ['[1]', 'x']]) {
+      const rooms = new TravellingRooms()
+      rooms.keep(new ArrayBuffer(ROOM_BYTES))
+      expect([rooms.pack(said), rooms.pack(said)]).toEqual([[expect.any(ArrayBuffer), expect.any(Number)], undefined])
+    }
+    const rooms = new TravellingRooms()
+    const owed = [1, 2, 3].map(() => {
+      rooms.keep(new ArrayBuffer(ROOM_BYTES))
+      return rooms.owed()
+    })
+    expect(owed).toEqual([undefined, undefined, expect.any(ArrayBuffer)])
+  })
+
+  it('are not kept without end from a side that makes them', () => {
+    const rooms = new TravellingRooms()
+    for (let made = 0; made < 20; made++) rooms.keep(new ArrayBuffer(ROOM_BYTES))
+    const kept = Array.from({ length: 20 }, () => rooms.owed())
+    expect(kept.filter((room) => room !== undefined)).toHaveLength(4)
+  })
+
   it('are told from everything else a stranger can send', () => {
     const room = () => new ArrayBuffer(ROOM_BYTES)
     const rooms = new TravellingRooms()
@@ -80,11 +112,12 @@ describe('rooms that travel with long packets', () => {
     expect(rooms.isAwaited(room())).toBe(true)
     const strange = [
       new ArrayBuffer(ROOM_BYTES, { maxByteLength: ROOM_BYTES * 2 }), new SharedArrayBuffer(ROOM_BYTES), new ArrayBuffer(ROOM_BYTES - 1),
-      new Uint8Array(ROOM_BYTES), Buffer.alloc(8), { byteLength: ROOM_BYTES }, null, undefined, 'room',
+      Object.assign(room(), { immutable: true }), new Uint8Array(ROOM_BYTES), Buffer.alloc(8), { byteLength: ROOM_BYTES }, null, undefined, 'room',
     ]
     for (const other of strange) expect([isHandover([other, 8]), rooms.isAwaited(other)]).toEqual([false, false])
     for (const bytes of [0, -1, 1.5, ROOM_BYTES + 1, Number.NaN, '8', null]) expect(isHandover([room(), bytes])).toBe(false)
-    expect([isHandover([room()]), isHandover([room(), 8, 8]), isHandover([room(), 8])]).toEqual([false, false, true])
+    expect([isHandover([room()]), isHandover([room(), 8, 8]), isHandover({ 0: room(), 1: 8, length: 2 })]).toEqual([false, false, false])
+    expect([isHandover([room(), 8]), isHandover([room(), ROOM_BYTES])]).toEqual([true, true])
   })
 
   it.each([1, 4, 8, 100, ROOM_BYTES])('that hold no frame of %d bytes are refused', (bytes) => {

@@ -9,6 +9,8 @@ describe('commands for a pipe', () => {
     expect(readPipeRequest([[CAT]])).toEqual({
       stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined, timeoutMs: undefined, wall: undefined, quiet: false,
     })
+    const nothing = { cmd: 'cat', args: null, input: null, stdout: null, stderr: null }
+    expect(readPipeRequest([[nothing], { cwd: null, timeoutMs: null, wall: null, quiet: null }])).toEqual(readPipeRequest([[CAT]]))
     const first = { cmd: 'cat', args: ['-n'], input: { path: 'a' }, stdout: { path: 'b', append: true }, stderr: 'out' }
     expect(readPipeRequest([[first, { cmd: 'cat', stdout: { path: 'c', append: 1 }, stderr: 'nothing' }], { cwd: 'src', timeoutMs: 1, wall: 'read', quiet: true }])).toEqual({
       stages: [first, { cmd: 'cat', args: [], input: undefined, stdout: { path: 'c', append: false }, stderr: 'nothing' }],
