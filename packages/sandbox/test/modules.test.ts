@@ -37,6 +37,20 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
     })
   })
 
+  it('find files of every name', async () => {
+    const names = [
+      'vendor/@scope/x.js', 'a+b.js', '[id].js', '$a,b;c=d&e.js', "it's a (b)!~*.js", '{a}^`|b.js', 'gr\u00fc\u00dfe.js', 'a:b.js', '..c.js',
+    ]
+    const escaped = [['100%.js', './100%25.js'], ['a#b?c.js', './a%23b%3Fc.js'], ['d e.js', './d%20e.js']] as const
+    const asked = [...names.map((name) => `./${name}`), ...escaped.map(([, specifier]) => specifier)]
+    const all = [...names, ...escaped.map(([name]) => name)]
+    const session = await open({
+      'index.js': running('return Promise.all(args.asked.map(async (specifier) => (await import(specifier)).default))'),
+      ...Object.fromEntries(all.map((name) => [name, `export default ${JSON.stringify(name)}`])),
+    })
+    expect(await session.call(invocation({ asked }))).toEqual(all)
+  })
+
   it('of a builtin outside the list are refused with the capability to declare', async () => {
     expect(await refusal(open(`import fs from 'fs'; ${running('')}`))).toMatchObject({
       code: 'BuiltinDenied',

@@ -11,7 +11,8 @@ const PROVIDED: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/
 /** As a compartment tells what it loads. */
 const IMPORTABLE = /\.(?:m?js|json|wasm)$/
 
-const urlOf = (path: string): string => `tool://package/${path.split('/').map(encodeURIComponent).join('/')}`
+/** What a relative import of it becomes: only what would mean something else there is escaped. */
+const urlOf = (path: string): string => new URL(`./${path.replaceAll(/[%?#\s]/g, encodeURIComponent)}`, 'tool://package/').href
 const pathsByUrl = new Map([...names].map((path) => [urlOf(path), path]))
 
 /** By the rules of a compartment: the file that an import means, or undefined where there is none. */

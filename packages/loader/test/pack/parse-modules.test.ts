@@ -10,6 +10,7 @@ describe('modules that a compartment can import', () => {
     ['what every compartment has', { 'index.js': 'import "@bulkhead/contract"; import "@bulkhead/contract/author"; import "node:path"; import "util/types"' }],
     ['files by their paths, in a circle too', { 'index.js': 'import "./lib/a.mjs"', 'lib/a.mjs': 'import "../index.js"; import "/lib/b.js"; export * from "./b.js"', 'lib/b.js': '' }],
     ['names that are written otherwise in an address', { 'index.js': 'import "./%C3%BC%20%23.js"', 'ü #.js': '' }],
+    ['names that are written there as they are', { 'index.js': 'import "./vendor/@scope/[a]+$b.js"', 'vendor/@scope/[a]+$b.js': '' }],
     ['what is no module', { 'index.js': 'import a from "./a.json" with { type: "json" }; import source b from "./b.wasm"', 'a.json': '\u{feff}null', 'b.wasm': '' }],
     ['a mark and a line for the shell in front', { 'index.js': '\u{feff}export {}', 'lib/a.js': '#!/usr/bin/env node\n' }],
     ['what is imported when it runs, if ever', { 'index.js': 'export const later = () => import("left-pad")' }],

@@ -68,8 +68,9 @@ export function sealModules(author: string): ModuleMap {
   }
 }
 
+/** What a relative import of it becomes: only what would mean something else there is escaped. */
 const fileUrl = (id: string, path: string): string =>
-  `tool://${id}/${path.replace(/^\.\//, '').split('/').map(encodeURIComponent).join('/')}`
+  new URL(`./${path.replaceAll(/[%?#\s]/g, encodeURIComponent)}`, `tool://${id}/`).href
 
 function formatOf(url: string): 'module' | 'json' | 'wasm' {
   if (MODULE_FILE.test(url)) return 'module'
