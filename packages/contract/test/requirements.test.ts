@@ -124,6 +124,11 @@ describe('arguments of a command', () => {
     ['a prefix', [{ prefix: '--format=' }], ['--format=%h'], true],
     ['a prefix alone', [{ prefix: '--a' }], ['--a'], true],
     ['another prefix', [{ prefix: '--a' }], ['-a'], false],
+    ['a rest of none', ['log', { rest: true }], ['log'], true],
+    ['a rest of several', ['log', { rest: true }], ['log', '-1', '--all'], true],
+    ['less than what comes before a rest', ['log', { wildcard: true }, { rest: true }], ['log'], false],
+    ['another before a rest', ['log', { rest: true }], ['push', '-1'], false],
+    ['nothing but a rest', [{ rest: true }], [], true],
   ])('%s', (_, patterns, args, matches) => {
     expect(matchArguments(patterns, args)).toBe(matches)
   })

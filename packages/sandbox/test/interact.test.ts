@@ -18,7 +18,7 @@ function ground() {
   const broker = new Broker({ tools: [tool], services, limits: DEFAULT_LIMITS }, '/nowhere')
   const flooder = new AbortController()
   broker.open({ callId: 'flooder', tool, signal: flooder.signal })
-  broker.open({ callId: 'other', tool, signal: new AbortController().signal })
+  broker.open({ callId: 'other', hostCallId: 'the other', tool, signal: new AbortController().signal })
   const ask = (callId: string) => broker.methods.interact(callId, { kind: 'Ask', prompt: 'Who?' })
   return { asked, answers, ask, flooder }
 }
@@ -28,11 +28,11 @@ it('a call that asks a thousand questions asks one, and others come in between',
   const flood = Array.from({ length: 1_000 }, () => ask('flooder'))
   void ask('other')
   await new Promise((turn) => void setImmediate(turn))
-  expect(asked).toEqual(['flooder', 'other'])
+  expect(asked).toEqual(['flooder', 'the other'])
   answers[0]!({ status: 'accepted', value: 'Ada' })
   expect(await flood[0]).toEqual({ status: 'accepted', value: 'Ada' })
   await new Promise((turn) => void setImmediate(turn))
-  expect(asked).toEqual(['flooder', 'other', 'flooder'])
+  expect(asked).toEqual(['flooder', 'the other', 'flooder'])
 })
 
 it('questions that wait behind another are told at once when their call is over', async () => {
@@ -64,12 +64,15 @@ it('a question is made anew from what is known of its kind', async () => {
     .toEqual({ kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b', description: 'the other' }], multiple: false })
   expect(await heard({ kind: 'Select', prompt: 'Which?', options: Array.from({ length: 100 }, () => ({ label: 'a' })), multiple: true }))
     .toMatchObject({ options: { length: 100 }, multiple: true })
+  const longest = { kind: 'Ask', prompt: 'x'.repeat(10_000) } as const
+  expect(await heard(longest)).toEqual(longest)
   expect(await heard({ kind: 'Auth.DeviceCode', url: 'https://x.test', code: 'AB', expiresAt: 'soon', hidden: 1 }))
     .toEqual({ kind: 'Auth.DeviceCode', url: 'https://x.test', code: 'AB', expiresAt: 'soon' })
 })
 
 it.each<[string, Json]>([
   ['no object', 'Who?'],
+  ['nothing', null],
   ['of a kind that is the host\'s own', { kind: 'Approve', prompt: 'May I?' }],
   ['without a text', { kind: 'Confirm' }],
   ['longer than anybody reads', { kind: 'Ask', prompt: 'x'.repeat(10_001) }],
@@ -77,6 +80,7 @@ it.each<[string, Json]>([
   ['with options that are no list', { kind: 'Select', prompt: 'Which?', options: { length: 1 } }],
   ['with more options than anybody reads', { kind: 'Select', prompt: 'Which?', options: Array.from({ length: 101 }, () => ({ label: 'a' })) }],
   ['with an option that is no object', { kind: 'Select', prompt: 'Which?', options: ['a'] }],
+  ['with an option that is nothing', { kind: 'Select', prompt: 'Which?', options: [null] }],
   ['with a description that is no text', { kind: 'Select', prompt: 'Which?', options: [{ label: 'a', description: 1 }] }],
 ])('a question %s is asked of nobody', async (_, given) => {
   await expect(heard(given)).rejects.toMatchObject({ code: 'InputInvalid' })

@@ -1,6 +1,7 @@
 import type { Json } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { readPipeRequest } from '../../../src/main/broker/shell/pipe/pipe-request.ts'
+import { readPipeRequest, withStageSecrets } from '../../../src/main/broker/shell/pipe/pipe-request.ts'
+import { callOf, handleOf, SECRET, vaultOf } from '../../secrets/ground.ts'
 
 const CAT = { cmd: 'cat' }
 
@@ -43,5 +44,32 @@ describe('commands for a pipe', () => {
     ['a complaint goes nowhere that is', [[{ cmd: 'cat', stderr: true }]]],
   ])('are refused when %s', (_, given) => {
     expect(() => readPipeRequest(given)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
+  })
+})
+
+describe('secrets in a pipe', () => {
+  const given = async () => {
+    const [vault, call] = [vaultOf({ TOKEN: { commands: ['gh'] } }), callOf({})]
+    return { handle: await handleOf(vault, call), secrets: vault.of(call.callId) }
+  }
+
+  it('stand in the arguments and the input of their commands alone', async () => {
+    const { handle, secrets } = await given()
+    const filled = withStageSecrets(readPipeRequest([[{ cmd: 'gh', args: [handle], input: `${handle}.` }, CAT]]), secrets)
+    expect(filled.stages.map(({ args, input }) => [args, input])).toEqual([[[SECRET], `${SECRET}.`], [[], undefined]])
+    for (const stages of [[{ cmd: 'cat', args: [handle] }], [{ cmd: 'cat', input: handle }]]) {
+      expect(() => withStageSecrets(readPipeRequest([stages]), secrets)).toThrow('may not be given to cat')
+    }
+    const file = { cmd: 'gh', input: { path: 'a' } }
+    expect(withStageSecrets(readPipeRequest([[file]]), secrets).stages[0]!.input).toEqual({ path: 'a' })
+  })
+
+  it.each(['stdout', 'stderr'])('keep what any of the commands says on %s out of files', async (stream) => {
+    const { handle, secrets } = await given()
+    const written = { cmd: 'cat', [stream]: { path: 'a' } }
+    for (const secret of [{ cmd: 'gh', args: [handle] }, { cmd: 'gh', input: handle }]) {
+      expect(() => withStageSecrets(readPipeRequest([[secret, written]]), secrets)).toThrow('does not go into a file')
+    }
+    expect(withStageSecrets(readPipeRequest([[{ cmd: 'gh' }, written]]), secrets).stages).toHaveLength(2)
   })
 })
