@@ -90,6 +90,18 @@ describe('a file that must not be run is refused', () => {
     await expect(run('written', {}, { fs })).rejects.toEqual(denied(/tools write to/))
   })
 
+  it('wherever it lies, where a tool of the compartment may write everywhere', async () => {
+    ground.sh('written', 'echo written')
+    await expect(run('written', {}, { fs: { read: [], write: ['/**'] } })).rejects.toEqual(denied(/tools write to/))
+  })
+
+  it('but not in a folder beside the workspace whose name begins alike', async () => {
+    const beside = `${ground.workspace}-tools`
+    mkdirSync(beside)
+    ground.command('beside', '#!/bin/sh\necho beside', beside)
+    expect((await run('beside', { path: [beside] })).stdout).toBe('beside\n')
+  })
+
   it('but a link from system folder to system folder is fine, and is called by its own name', async () => {
     const real = ground.sh('real', 'echo "${0##*/}"')
     symlinkSync(real, join(ground.bin, 'alias'))

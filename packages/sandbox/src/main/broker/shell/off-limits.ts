@@ -1,7 +1,6 @@
 import { readlink, realpath } from 'node:fs/promises'
-import { dirname, isAbsolute, join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { liesIn } from '../fs/path-model.ts'
 
 const LINKS = 40
 
@@ -19,7 +18,7 @@ export class OffLimits {
     const roots = new Set(this.#roots)
     for (const root of this.#roots) roots.add(await realpath(root).catch(() => root))
     for await (const station of stations(path)) {
-      if ([...roots].some((root) => liesIn(station, root))) return true
+      if (roots.has(station)) return true
     }
     return false
   }
@@ -31,7 +30,7 @@ function rootOf(pattern: string): string {
   return (wild < 0 ? segments : segments.slice(0, wild)).join('/').replace(/\/+$/, '') || '/'
 }
 
-/** Every name a path leads over, each with the links above it followed. */
+/** Every folder a path leads through, from the top on, and what it leads to; each with the links above it followed. */
 async function* stations(path: string): AsyncGenerator<string> {
   let ahead = path.split('/')
   let at = '/'
@@ -39,11 +38,6 @@ async function* stations(path: string): AsyncGenerator<string> {
   while (ahead.length > 0) {
     const [name = '', ...rest] = ahead
     ahead = rest
-    if (name === '' || name === '.') continue
-    if (name === '..') {
-      at = dirname(at)
-      continue
-    }
     const here = join(at, name)
     yield here
     const target = await readlink(here).catch(() => undefined)
