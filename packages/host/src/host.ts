@@ -224,6 +224,7 @@ class ToolHost implements Host {
     const workspace = this.#workspace
     await workspace.reloader.queue(() => {
       workspace.retirement.retire(change(workspace), unloaded())
+      workspace.holdBack()
       workspace.reloader.startEager()
     })
   }

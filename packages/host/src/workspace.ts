@@ -20,6 +20,7 @@ import type { ReportSource } from './reload/reload-report.ts'
 import { Reloader } from './reload/reloader.ts'
 import { Retirement } from './reload/retirement.ts'
 import type { SmokeCheck } from './reload/smoke-check.ts'
+import { wayBeside } from './reload/strategy.ts'
 import type { HostSession } from './sessions/host-session.ts'
 import { createNestedCaller } from './sessions/nested-calls.ts'
 import type { Workflows } from './sessions/workflows.ts'
@@ -99,6 +100,15 @@ export class Workspace {
     })
     // Later, so that whoever subscribes first hears of it.
     queueMicrotask(() => this.reloader.startEager())
+  }
+
+  /** What may not stand beside the one of its id that is being let go starts when that has ended. */
+  holdBack(): void {
+    for (const { descriptor: { id } } of this.retirement.leaving) {
+      const next = this.context.registry.extension(id)
+      if (!next || next.wasStarted) continue
+      if (wayBeside(this.retirement.generations(id), next.descriptor).kind === 'wait') next.startAfter(this.retirement.oneLeft(id))
+    }
   }
 
   get settings(): Settings {

@@ -1,7 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
-import { createWorld, verdictOf, type ExtensionSketch, type World } from '../twin/world.ts'
+import { createWorld, sketchExtension, verdictOf, type ExtensionSketch, type World } from '../twin/world.ts'
 
 const yolo = { mode: 'yolo' } as const
 const echo = { name: 'echo', arguments: {} }
@@ -206,5 +206,24 @@ test.each(ALONE)('of which one may be %s: one that comes back waits until the on
   expect(await inFlight).toMatchObject({ data: 'v1' })
   await flush()
   expect(await session.call({ id: 'c', ...echo })).toMatchObject({ data: 'v2' })
+  expect(crowd()).toBe(1)
+})
+
+test.each(ALONE)('of which one may be %s: one that is registered waits until the one that was taken away has ended', async (_, alone) => {
+  const gate = Promise.withResolvers<string>()
+  const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
+  const session = await world.host.openSession(yolo)
+  const crowd = crowdOf(world)
+  const inFlight = session.call({ id: 'a', ...echo })
+  await flush()
+  await world.host.unregister('sample')
+  const { descriptor, module } = sketchExtension(version(2, alone))
+  world.sandbox.add(`${descriptor.layer}/sample/2.0.0`, module)
+  await world.host.register([descriptor])
+  const during = session.call({ id: 'b', ...echo })
+  await flush()
+  expect(world.sandbox.requests).toHaveLength(1)
+  gate.resolve('v1')
+  expect(await Promise.all([inFlight, during])).toMatchObject([{ data: 'v1' }, { data: 'v2' }])
   expect(crowd()).toBe(1)
 })
