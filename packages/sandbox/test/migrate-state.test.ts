@@ -28,9 +28,9 @@ describe.each(REMOTE)('the state of another version, in a %s', (placement) => {
     const session = await open(migrating('for (;;);'), { graceMs: 20 })
     const late = new AbortController()
     const answer = codeOf(session.migrateState(OLD, late.signal))
-    late.abort(new BulkheadError('SlotMigrationFailed', 'too slow'))
+    late.abort(new BulkheadError('SlotMigrationFailed', 'migrateState took too long.'))
     expect(await answer).toBe('SlotMigrationFailed')
-    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled', message: expect.stringMatching(/was ended because it did not stop\. migrateState took too long\.$/) } })
   })
 
   it('is nothing but a function', async () => {

@@ -152,7 +152,8 @@ export class Session implements RestingSession {
     if (!this.#peer.killable) return
     this.#lingering++
     this.#quiet ??= Promise.withResolvers()
-    caller.overdue = setTimeout(() => this.#kill(overdueError(this.#request.extension.id)), this.#request.limits.graceMs)
+    const { extension: { id }, limits: { graceMs } } = this.#request
+    caller.overdue = setTimeout(() => this.#kill(overdueError(id, call ? undefined : reason)), graceMs)
   }
 
   #left(caller: Caller): void {
@@ -203,8 +204,9 @@ const MIGRATION: Judgement = { fallback: 'SlotMigrationFailed', own: NO_CODES }
 const LIFECYCLE: Judgement = { fallback: 'LifecycleFailure', own: NO_CODES }
 const NOBODY: Question = { answered: () => undefined, failed: () => undefined }
 
-const overdueError = (id: string): BulkheadError => new BulkheadError(
+/** `reason`: why something other than a call had to end. */
+const overdueError = (id: string, reason: BulkheadError | undefined): BulkheadError => new BulkheadError(
   'CompartmentKilled',
-  `The compartment of ${id} was ended because a cancelled call in it went on.`,
+  `The compartment of ${id} was ended because ${reason ? `it did not stop. ${reason.message}` : 'a cancelled call in it went on.'}`,
   { data: { limit: 'graceMs' } },
 )
