@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
-import { forms, requireOptions, type OptionForms, type ProjectTrust, type Store } from '@bulkhead/contract'
+import { BulkheadError, forms, requireOptions, type OptionForms, type ProjectTrust, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
@@ -79,8 +79,9 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const loader = createLoader(loaderOptions(home, options, bundled.extensions))
   const operator = operatorSurroundings(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
-  const enter = (folder: string, trust: ProjectTrust | undefined) =>
-    openPlace(loader, folder, trust, { ...options, operator, home, env: lookUp, cacheFolder: cacheFolder(home, options) })
+  const closing = new AbortController()
+  const surroundings = { operator, home, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal }
+  const enter = (folder: string, trust: ProjectTrust | undefined) => openPlace(loader, folder, trust, { ...options, ...surroundings })
   const first = await enter(options.workspace, options.trust)
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
@@ -136,6 +137,7 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
       return places.switchTo(await enter(folder, chosen.trust))
     },
     async close() {
+      closing.abort(new BulkheadError('HostClosed', 'The host is closed.'))
       const closed = await host.close()
       stopTracing()
       await places.close()

@@ -26,6 +26,8 @@ export interface PlaceSurroundings {
   readonly env: (name: string) => string | undefined
   /** Where what was heard of others is remembered. */
   readonly cacheFolder: string
+  /** Aborted when nobody needs an answer any more. */
+  readonly signal: AbortSignal
 }
 
 /** A place with the servers that belong to it. */
@@ -37,11 +39,11 @@ export interface OpenPlace extends Place {
 export async function openPlace(
   loader: Loader, folder: string, decided: ProjectTrust | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, operator, home, env, cacheFolder: cache } = options
+  const { interactor, watch, config, operator, home, env, cacheFolder: cache, signal } = options
   const workspace = await canonicalFolder(folder)
   const servers = new ConnectedServers({ loader, workspace, operator, env, home, cache })
   const decide = async (): Promise<TrustOutcome> =>
-    decided === undefined ? decideTrust(loader, workspace, interactor) : { trust: decided, diagnostics: [] }
+    decided === undefined ? decideTrust(loader, workspace, interactor, signal) : { trust: decided, diagnostics: [] }
   let standing = await decide()
   const load = async (): Promise<LoadReport> => {
     const { diagnostics, ...trust } = standing

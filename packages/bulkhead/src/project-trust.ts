@@ -1,4 +1,4 @@
-import type { Diagnostic, InteractionRequest, Interactor, Loader, ProjectTrust, TrustDecision, TrustStanding } from '@bulkhead/contract'
+import { untilAborted, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectTrust, type TrustDecision, type TrustStanding } from '@bulkhead/contract'
 
 /** What a load is told of the project, with what the record of trusted projects has to say for itself. */
 export interface TrustOutcome {
@@ -12,8 +12,13 @@ const SUMMARIES: Readonly<Record<'unknown' | 'changed', string>> = {
   changed: 'This project brings tools and settings of its own. You trusted it, and they have changed since.',
 }
 
-/** What was said before counts; else somebody is asked, before anything of the project is read. Nobody to ask: declined. */
-export async function decideTrust(loader: Loader, workspace: string, interactor: Interactor | undefined): Promise<TrustOutcome> {
+/**
+ * What was said before counts; else somebody is asked, before anything of the project is read. Nobody to ask: declined. `signal`: takes
+ * the question back.
+ */
+export async function decideTrust(
+  loader: Loader, workspace: string, interactor: Interactor | undefined, signal = new AbortController().signal,
+): Promise<TrustOutcome> {
   const { standing, diagnostics } = await loader.trust.standing(workspace)
   switch (standing.kind) {
     case 'nothing':
@@ -24,17 +29,18 @@ export async function decideTrust(loader: Loader, workspace: string, interactor:
       return { trust: 'trusted', projectDigest: standing.digest, diagnostics }
     case 'once':
       if (await loader.trust.takeUp(workspace)) return { trust: 'once', projectDigest: standing.digest, diagnostics }
-      return { ...await ask(loader, workspace, interactor, 'unknown'), diagnostics }
+      return { ...await ask(loader, workspace, interactor, 'unknown', signal), diagnostics }
     default:
-      return { ...await ask(loader, workspace, interactor, standing.kind), diagnostics }
+      return { ...await ask(loader, workspace, interactor, standing.kind, signal), diagnostics }
   }
 }
 
 async function ask(
   loader: Loader, workspace: string, interactor: Interactor | undefined, why: keyof typeof SUMMARIES & TrustStanding['kind'],
+  signal: AbortSignal,
 ): Promise<Omit<TrustOutcome, 'diagnostics'>> {
   if (!interactor) return { trust: 'declined' }
-  const decision = await heard(interactor, { kind: 'trustProject', path: workspace, summary: SUMMARIES[why] })
+  const decision = await heard(interactor, { kind: 'trustProject', path: workspace, summary: SUMMARIES[why] }, signal)
   if (decision === 'declined') await loader.trust.decide(workspace, 'declined')
   if (decision !== 'trusted') return { trust: decision ?? 'declined' }
   const { digest } = await loader.trust.decide(workspace, 'trusted')
@@ -42,10 +48,10 @@ async function ask(
 }
 
 /** Whoever fails to answer, or is nobody, has decided nothing. */
-async function heard(interactor: Interactor, request: InteractionRequest) {
+async function heard(interactor: Interactor, request: InteractionRequest, signal: AbortSignal) {
   const envelope = { correlationId: `trust-${crypto.randomUUID()}`, issuedAt: new Date().toISOString(), source: 'bulkhead', request }
   try {
-    const answer = await interactor.interact(envelope, new AbortController().signal)
+    const answer = await untilAborted((async () => interactor.interact(envelope, signal))(), signal)
     return answer.status === 'accepted' ? readDecision(answer.value) : undefined
   } catch {
     return undefined

@@ -107,6 +107,20 @@ describe('a person who is asked', () => {
     await host.close()
   })
 
+  it('of a project that has changed is taken back when the host closes', async () => {
+    await bulkhead(['trust'], folder)
+    const interactor = createProgrammaticInteractor()
+    const host = await createHost({ workspace: folder, home: home(), interactor })
+    const asked = Promise.withResolvers<void>()
+    interactor.onQuestion(() => asked.resolve())
+    writeFileSync(join(folder, '.bulkhead/config.json'), '{"mode":"yolo"}')
+    const reloading = host.reload().catch(({ code }: { readonly code: string }) => code)
+    await asked.promise
+    await host.close()
+    expect(interactor.pending).toEqual([])
+    expect(await reloading).toBe('HostClosed')
+  })
+
   it('is asked by several hosts at once under ids of their own', async () => {
     const interactor = createProgrammaticInteractor()
     const both = Promise.withResolvers<void>()
