@@ -58,11 +58,10 @@ it('nothing is above a file, also behind a link', async () => {
   await expect(new FileScope('fs.read', [folder], folder).locate('a')).rejects.toMatchObject({ code: 'CapabilityDenied' })
 })
 
-it('as many links are followed as the system follows, and no more', async () => {
+it('forty links are followed, as Linux does, and not one more', async () => {
   const folder = realpathSync(await temporaryFolder())
   writeFileSync(join(folder, '0'), '')
   for (let count = 1; count <= 41; count++) symlinkSync(`${count - 1}`, join(folder, `${count}`))
-  expect([real(join(folder, '40')), real(join(folder, '41'))]).toEqual([join(folder, '0'), undefined])
   const scope = new FileScope('fs.read', [folder], folder)
   expect(await scope.locate('40')).toMatchObject({ real: join(folder, '0'), linked: true })
   await expect(scope.locate('41')).rejects.toMatchObject({ code: 'CapabilityDenied' })
