@@ -108,7 +108,9 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
     throw last instanceof RangeError ? last : error
   }
   const { onmessage } = transport
-  transport.onmessage = (message, extra) => onmessage?.(readableResult(message), extra)
+  Object.assign(transport, {
+    onmessage: (message, extra) => onmessage?.(readableResult(message), extra),
+  } satisfies Pick<Transport, 'onmessage'>)
   let running = 0
   let isRetired = false
   const leave = (): void => {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResponse, ProtocolError, SdkError, SdkErrorCode, StreamableHTTPClientTransport,
-  type FetchLike, type JSONRPCMessage, type RequestId, type StreamableHTTPClientTransportOptions,
+  type FetchLike, type JSONRPCMessage, type RequestId, type StreamableHTTPClientTransportOptions, type Transport,
 } from '@modelcontextprotocol/client'
 
 type Sent = Parameters<StreamableHTTPClientTransport['send']>
@@ -37,7 +37,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     })
     this.#current = current
     // Whoever connects hears of each message after this.
-    this.onmessage = (message) => this.#heard(message)
+    Object.assign(this, { onmessage: (message) => this.#heard(message) } satisfies Pick<Transport, 'onmessage'>)
   }
 
   override async send(...[message, options]: Sent): Promise<void> {
