@@ -1,6 +1,7 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../bundled-extension.ts'
 import { folderKey } from '../folder-key.ts'
+import { refuseHome } from '../no-home.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -40,6 +41,7 @@ export const edit = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         async execute({ path, old_string, new_string, replace_all = false }, { fs }) {
+          refuseHome(path)
           const { replacements, diff } = await fs.edit(path, old_string, new_string, { all: replace_all })
           return { path, replacements, diff }
         },

@@ -1,6 +1,7 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../bundled-extension.ts'
 import { ownFolderKey } from '../folder-key.ts'
+import { refuseHome } from '../no-home.ts'
 import { splitPattern } from './split-pattern.ts'
 
 const INPUT_SCHEMA = {
@@ -48,6 +49,8 @@ export const glob = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         async execute(args, { fs }) {
+          refuseHome(args.path)
+          refuseHome(args.pattern)
           const { pattern, path } = splitPattern(args.pattern, args.path)
           const { paths, total } = await fs.find(pattern, { path, limit: LIMIT })
           return { paths, total }

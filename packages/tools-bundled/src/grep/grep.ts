@@ -1,5 +1,6 @@
 import { defineExtension, type FileReader, type FromJsonSchema } from '@bulkhead/contract'
 import { ownFolderKey } from '../folder-key.ts'
+import { refuseHome } from '../no-home.ts'
 import { INPUT_SCHEMA, manifest, REQUIRES } from './manifest.ts'
 
 /** Found at most, so that what is beyond the model's share can be kept in a file. */
@@ -21,6 +22,7 @@ export const grep = {
 
 async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader) {
   const { pattern, path, glob, type, ignore_case, context, multiline, output_mode = 'content' } = args
+  refuseHome(path)
   const { matches, counts, total, files, unread } = await fs.search(pattern, {
     limit: LIMIT,
     want: output_mode === 'content' ? 'lines' : 'counts',

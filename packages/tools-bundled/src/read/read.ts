@@ -1,5 +1,6 @@
 import { defineExtension, ToolError, type FileReader, type FromJsonSchema } from '@bulkhead/contract'
 import { folderKey } from '../folder-key.ts'
+import { refuseHome } from '../no-home.ts'
 import { fileKind, SNIFF_BYTES } from './file-kind.ts'
 import { collectLines, linesOfText, type LineRange, type Lines } from './lines.ts'
 import { INPUT_SCHEMA, manifest, MAX_BYTES, REQUIRES } from './manifest.ts'
@@ -30,6 +31,7 @@ export const read = {
 
 async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   const { path } = args
+  refuseHome(path)
   const byBytes = args.byte_start !== undefined || args.byte_end !== undefined
   if (byBytes && (args.offset !== undefined || args.limit !== undefined)) {
     throw new ToolError('InputInvalid', 'Lines and bytes cannot be asked for at once: give offset and limit, or byte_start and byte_end.')

@@ -1,6 +1,7 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../bundled-extension.ts'
 import { folderKey } from '../folder-key.ts'
+import { refuseHome } from '../no-home.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -38,6 +39,7 @@ export const write = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         async execute({ path, content }, { fs }) {
+          refuseHome(path)
           const { bytes, created } = await fs.write(path, content)
           return { path, bytes, created }
         },
