@@ -72,7 +72,7 @@ describe('a tool with a shell', () => {
     const times = (pattern: string) => compile.mock.calls.filter(([given]) => given === pattern).length
     for (const _ of [1, 2]) {
       const world = createWorld({ extensions: [{ tools: { echo: SHELL } }], config: { watchdogs: { commandSafety: { patterns } } } })
-      for (const __ of [1, 2]) expect(world.host.diagnostics).toHaveLength(1)
+      expect([world.host.diagnostics, world.host.diagnostics]).toMatchObject([[{ code: 'ConfigInvalid' }], [{ code: 'ConfigInvalid' }]])
       const { chain } = await (await world.host.openSession({ mode: 'yolo' })).explain(run('deploy'))
       expect(chain.map(({ source }) => source)).toContain('command safety deploy')
     }
