@@ -1,4 +1,4 @@
-import { BulkheadError, meantNames } from '@bulkhead/contract'
+import { BulkheadError, meantNames, visibleText, type LockEntry } from '@bulkhead/contract'
 import { accountName } from '../account-name.ts'
 import { faultJson, faultText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
@@ -24,8 +24,7 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
     const consent = readConsent(values)
     const { installer, progress } = await openInstaller(values)
     const accepted = installer.accepted()
-    const missing = positionals.find((id) => !accepted.has(id))
-    if (missing !== undefined) throw new BulkheadError('ExtensionNotFound', `"${missing}" is not installed.${meantNames(missing, accepted.keys())}`)
+    for (const id of positionals) refuseUnlessOfRegistry(id, accepted)
     const wanted = [...accepted].filter(([id]) => positionals.length === 0 || positionals.includes(id))
     const results: object[] = []
     const { newer: later, unknown } = await newerVersions(installer, wanted)
@@ -56,4 +55,13 @@ default a new major version. Exit code: 0 when all is up to date, 1 when somethi
     else if (results.length === 0) process.stdout.write('Everything that came from a registry is up to date.\n')
     return refused > 0 ? 1 : 0
   },
+}
+
+/** Of what was asked about by its name, everything is told. */
+function refuseUnlessOfRegistry(id: string, accepted: ReadonlyMap<string, LockEntry>): void {
+  const source = accepted.get(id)?.source
+  if (source === undefined) throw new BulkheadError('ExtensionNotFound', `"${id}" is not installed.${meantNames(id, accepted.keys())}`)
+  if (source.startsWith('npm:')) return
+  const from = source === 'in-place' ? 'the folder it lies in' : visibleText(source)
+  throw new BulkheadError('InstallSourceInvalid', `"${id}" was installed from ${from}, and no registry knows of it. Install its newer version as that one was: bulkhead install SPEC.`)
 }
