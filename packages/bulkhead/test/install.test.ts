@@ -117,7 +117,22 @@ describe('bulkhead update and outdated', () => {
     expect((await run('update', 'greter')).stderr).toBe('ExtensionNotFound "greter" is not installed. Did you mean "greeter"?\n')
     expect(await run('uninstall', 'greeter')).toMatchObject({ code: 0, stdout: 'Uninstalled greeter 2.0.0.\n' })
     expect(await run('outdated')).toMatchObject({ code: 0, stdout: 'Nothing is installed.\n' })
+
+    expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({ code: 0 })
+    expect(await run('update', ...from)).toMatchObject({ code: 0 })
+    expect(await run('update', 'greeter', ...from)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "greeter" was installed from folder:greeter, and no registry knows of it\. Install /) })
   }, 120_000)
+})
+
+describe('bulkhead uninstall', () => {
+  it('says who stands without what it took away', async () => {
+    const storms = writeExtension(join(folder, 'sources'), { id: 'storms', dependsOn: ['greeter'], tools: [{ name: 'storms' }] }, 'export default {}')
+    for (const spec of [greet('1.0.0'), storms]) expect(await run('install', spec, '--yes')).toMatchObject({ code: 0 })
+    expect(await run('uninstall', 'greeter')).toMatchObject({
+      code: 0, stdout: 'Uninstalled greeter 1.0.0.\n', stderr: expect.stringMatching(/DependencyMissing .*in storms\n.*depends on "greeter", which is not there/),
+    })
+    expect(await json('uninstall', 'storms')).toMatchObject({ code: 0, uninstalled: true, diagnostics: [] })
+  })
 })
 
 describe('a package that the registry does not have any more', () => {

@@ -1,8 +1,14 @@
+import type { Diagnostic } from '@bulkhead/contract'
+import { createLoader } from '@bulkhead/loader'
+import { homeFolder } from '../home-folder.ts'
+import { loaderOptions } from '../loader-options.ts'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
+import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
-import { openInstaller } from './installer-options.ts'
+import { openInstaller, type InstallerValues } from './installer-options.ts'
 import { UsageError } from './usage-error.ts'
+import { workspaceFolder } from './workspace-folder.ts'
 
 export const uninstall: Command = {
   usage: 'bulkhead uninstall ID [--project] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
@@ -16,8 +22,17 @@ ${COMMON_DETAILS}`,
     if (id === undefined || more.length > 0) throw new UsageError('Name one extension after "uninstall".')
     const { installer } = await openInstaller(values)
     const { version, source } = await installer.uninstall(id)
-    if (values.json) printJson({ uninstalled: true, id, version, source })
+    const missed = await missing(id, values)
+    if (!values.json) process.stderr.write(missed.map((found) => diagnosticText(found, process.stderr)).join(''))
+    if (values.json) printJson({ uninstalled: true, id, version, source, diagnostics: missed })
     else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? ' Its folder is yours and was left where it is.' : ''}\n`)
     return 0
   },
+}
+
+/** What is said of those that depend on it and stand without it now. */
+async function missing(id: string, values: InstallerValues): Promise<readonly Diagnostic[]> {
+  const { diagnostics } = await createLoader(loaderOptions(homeFolder(values.home)))
+    .load({ workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined' })
+  return diagnostics.filter(({ code, message }) => code === 'DependencyMissing' && message.includes(`depends on "${id}"`))
 }
