@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
+const child = fileURLToPath(new URL('crowded-child.ts', import.meta.url))
+
 test('what could not be loaded for lack of descriptors is loaded when there are some', () => {
-  const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${join(import.meta.dirname, 'crowded-child.ts')}'`
+  const script = `ulimit -n 256; exec '${process.execPath}' --no-warnings '${child}'`
   const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
   expect(stderr).toBe('')
   expect(JSON.parse(stdout)).toEqual({ crowded: ['EMFILE', 'EMFILE'], later: [true, 'trustRoot'] })
