@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables } from '../../src/main/broker/shell/executable.ts'
@@ -39,6 +39,16 @@ it('is not taken for none by a workspace that is not there for a moment', async 
   await expect(lasting.prefix('read')).rejects.toMatchObject({ code: 'NotFound' })
   renameSync(`${ground.workspace}-moved`, ground.workspace)
   expect((await lasting.prefix('read'))[0]).toBe(path)
+})
+
+it('around what only reads has nobody behind it who would write or start something for it', async () => {
+  ground.sh('bwrap', 'exit 0')
+  const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter((path) => existsSync(path))
+  const hidden = async (kind: 'read' | 'work') => {
+    const prefix = await wall().prefix(kind)
+    return servants.filter((path) => prefix.some((arg, at) => arg === path && ['--tmpfs', '/dev/null'].includes(prefix[at - 1]!)))
+  }
+  expect([await hidden('read'), await hidden('work')]).toEqual([servants, []])
 })
 
 describe('keys in a home', () => {
@@ -83,7 +93,7 @@ describe('keys in a home', () => {
     const elsewhere = ['--tmpfs', join(realpathSync(ground.root), 'elsewhere')]
     const covers = (home: string) => ['--tmpfs', join(home, '.gnupg'), '--ro-bind', '/dev/null', join(home, '.aws'), '--ro-bind', '/dev/null', join(home, '.netrc')]
     const seen = async (home: string) => (await prefixOf(home, ground.workspace, [ground.bin, '/usr/bin', '/bin'])).slice(1, -1)
-      .join(' ').replace(/ --ro-bind \/dev\/null \/run\/\S+/g, '').split(' ')
+      .join(' ').replace(/ (?:--ro-bind \/dev\/null|--tmpfs) (?:\/run\/|\/tmp\/\.)\S+/g, '').split(' ')
     const away = homeAt(join(ground.root, 'home'))
     expect(await seen(away)).toEqual([...own, ...elsewhere, ...covers(away), '--ro-bind', workspace, workspace])
     expect(await seen(homeAt(ground.workspace))).toEqual([...own, ...elsewhere, '--ro-bind', workspace, workspace, ...covers(workspace)])

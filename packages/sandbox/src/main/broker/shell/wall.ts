@@ -16,6 +16,8 @@ const KEYS = [
 ]
 /** Who may talk to it, rules the machine. */
 const DOORS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
+/** Who may talk to these has others write, start and reach what a command that only reads may not: the buses of a session and of the system, a screen. */
+const SERVANTS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
 
 export interface WallOptions {
   readonly workspace: string
@@ -64,7 +66,8 @@ export class Wall {
 
   #args(kind: WallKind, workspace: string): Argv {
     const { home } = this.#options
-    const hidden = [...home === undefined ? [] : KEYS.map((name) => join(home, name)), ...DOORS].flatMap(placeOf)
+    const keys = home === undefined ? [] : KEYS.map((name) => join(home, name))
+    const hidden = [...keys, ...DOORS, ...(kind === 'read' ? SERVANTS : [])].flatMap(placeOf)
     const isInside = ({ path }: Place): boolean => path.startsWith(join(workspace, '/'))
     return [
       '--unshare-all', ...(kind === 'work' ? ['--share-net'] : []), '--die-with-parent',
