@@ -22,7 +22,7 @@ export type { BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation
 export { BulkheadError } from '@bulkhead/contract'
 export type {
   ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion, ConfigFile, Content,
-  Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, InteractionEnvelope, InteractionRequest, InteractionResponse,
-  Interactor, Json, JsonObject, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store,
+  Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest,
+  InteractionResponse, Interactor, Json, JsonObject, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store,
   ToolDefinition, ToolListing,
 } from '@bulkhead/contract'

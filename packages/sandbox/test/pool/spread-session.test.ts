@@ -55,7 +55,7 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
   it('goes on with those it has while there is no place for another', async () => {
     const sandbox = pooled({ most: { hulls: 2, threads: 2 }, spares: { process: 0, thread: 0 } })
     const request = spread(2)
-    const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 4_000 } })
+    const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 8_000 } })
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
     // Else it would be asked for the place of the one that is left.
     await expect.poll(() => sandbox.census()[placement].used).toBe(1)
