@@ -113,10 +113,7 @@ export interface FileWatch extends AsyncIterable<FileChange> {
   readonly started: Promise<void>
 }
 export interface FileWriter {
-  /**
-   * In one step: nobody sees half of it. Folders that are missing on the way are made where the grant covers them too. A text that
-   * replaces one in UTF-16 is written in UTF-16, any other in UTF-8; bytes are written as they are.
-   */
+  /** In one step: nobody sees half of it. Folders that are missing on the way are made where the grant covers them too. */
   write(path: string, content: string | Uint8Array): Promise<{ readonly bytes: number; readonly created: boolean }>
   /**
    * Replaces a text that occurs exactly once, or every occurrence. What is not replaced keeps its bytes, whatever they are; where

@@ -15,6 +15,7 @@ export class PatientStore implements Store {
   /** What only some stores have is had by this one where the store has it. */
   readonly approvalRevision?: () => number
   readonly appendAll?: (group: AuditGroup) => Promise<number>
+  readonly archive?: (last: number, link: string, by: string) => Promise<number>
   readonly notes?: Notes
   readonly #store: Store
   readonly #clock: Clock
@@ -26,6 +27,7 @@ export class PatientStore implements Store {
     const { notes } = store
     if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
     if (store.appendAll) this.appendAll = (group) => this.#ask(() => store.appendAll!(group))
+    if (store.archive) this.archive = (last, link, by) => this.#ask(() => store.archive!(last, link, by))
     if (notes) {
       this.notes = {
         open: (owner) => notes.open(owner),

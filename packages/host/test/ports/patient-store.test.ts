@@ -71,7 +71,7 @@ test('a store that throws while a call ends costs the entry, never the outcome',
 test('whatever the store of a host can do, it can do through this, and what it cannot is absent', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-patient-'))
   const stores: readonly Store[] = [await openSqliteStore({ file: join(folder, 'host.db') }), createMemoryStore(), new MemoryStore()]
-  const optional = ['approvalRevision', 'appendAll', 'notes'] as const
+  const optional = ['approvalRevision', 'appendAll', 'archive', 'notes'] as const
   for (const store of stores) {
     const patient: Store = new PatientStore(store, new ManualClock())
     const names = [...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]

@@ -1,5 +1,5 @@
 import { execFile as execute } from 'node:child_process'
-import { chmod, chown, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -40,23 +40,6 @@ describe('writing', () => {
     const { fs } = openFs(join(root, 'ws'), { write: ['**'] })
     expect(await codeOf(fs.write('out/new/file.txt', 'x'))).toBe('CapabilityDenied')
     expect(await readdir(join(root, 'outside'))).toEqual(['x.txt'])
-  })
-
-  it('writes a text in UTF-16 where it replaces one, and bytes as they are', async () => {
-    const workspace = await temporaryFolder()
-    const { fs } = openFs(workspace, { write: ['**'] })
-    const little = Buffer.from('\ufeffnew 😀\n', 'utf16le')
-    for (const wide of [little, Buffer.from(little).swap16()]) {
-      await writeFile(join(workspace, 'wide'), wide.subarray(0, 4))
-      expect(await fs.write('wide', 'new 😀\n')).toEqual({ bytes: wide.length, created: false })
-      expect(await readFile(join(workspace, 'wide'))).toEqual(wide)
-      await fs.write('wide', '\ufeffnew 😀\n')
-      expect(await readFile(join(workspace, 'wide'))).toEqual(wide)
-      await fs.write('wide', Buffer.from('new'))
-      expect(await readFile(join(workspace, 'wide'), 'utf8')).toBe('new')
-    }
-    await fs.write('wide', 'ü')
-    expect(await readFile(join(workspace, 'wide'), 'utf8')).toBe('ü')
   })
 
   it('keeps the mode of a file, and leaves nothing half written', async () => {

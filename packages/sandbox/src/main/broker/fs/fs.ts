@@ -105,7 +105,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       async 'fs.write'(call, args) {
         const [path, text] = [fileArgument(args), textArgument(args, 2, 'The content', 2 * MAX_BYTES)]
         const { write } = scopesOf(call)
-        return writeFile(write, await write.locate(path), args[1] === 'bytes' ? Buffer.from(text, 'base64') : text)
+        return writeFile(write, await write.locate(path), Buffer.from(text, args[1] === 'bytes' ? 'base64' : 'utf8'))
       },
       async 'fs.edit'(call, args) {
         const path = fileArgument(args)

@@ -5,38 +5,20 @@ import type { FileHandle } from 'node:fs/promises'
 import { access, lstat, open, rename, rmdir, unlink } from 'node:fs/promises'
 import type { JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import { encodedAs } from './edit/encoding.ts'
 import { isMissing, notRegular } from './file-fault.ts'
 import type { FileScope } from './file-scope.ts'
 import { inTurn } from './file-turns.ts'
 import type { HeldFolder } from './held-folder.ts'
 import type { Place } from './path-judge.ts'
-import { MAX_BYTES, READ } from './read-file.ts'
+import { MAX_BYTES } from './read-file.ts'
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
 /** What a file is called while it is being written. */
 export const isTemporaryName = (name: string): boolean => /^\.bulkhead-[0-9a-f-]{36}\.tmp$/.test(name)
 
-/** Bytes as they are; a text in the encoding of the file that it replaces. */
-export function writeFile(scope: FileScope, place: Place, content: Buffer | string): Promise<JsonObject> {
-  return inTurn(place.real, () => scope.inMadeFolder(place, async (folder, name) => {
-    const bytes = typeof content === 'string' ? encodedAs(await headOf(folder, name), content) : content
-    return replaceFile(folder, name, place.given, bytes)
-  }))
-}
-
-/** The first bytes of what may be there, as far as they can be had. */
-async function headOf(folder: HeldFolder, name: string): Promise<Uint8Array> {
-  const handle = await open(folder.at(name), READ).catch(() => undefined)
-  try {
-    const head = await handle?.read(Buffer.alloc(2), 0, 2, 0)
-    return head?.buffer.subarray(0, head.bytesRead) ?? Buffer.alloc(0)
-  } catch {
-    return Buffer.alloc(0)
-  } finally {
-    await handle?.close()
-  }
+export function writeFile(scope: FileScope, place: Place, bytes: Buffer): Promise<JsonObject> {
+  return inTurn(place.real, () => scope.inMadeFolder(place, (folder, name) => replaceFile(folder, name, place.given, bytes)))
 }
 
 /** A file, or a folder with nothing in it: what would be lost with more is not seen from here. */

@@ -11,7 +11,6 @@ export interface OpenedText {
 
 const LITTLE = Buffer.from([0xff, 0xfe])
 const BIG = Buffer.from([0xfe, 0xff])
-const MARK = '\ufeff'
 
 /** Throws InputInvalid for UTF-16 that is broken: it could not be written back as it was. */
 export function openText(bytes: Buffer, path: string): OpenedText {
@@ -22,18 +21,9 @@ export function openText(bytes: Buffer, path: string): OpenedText {
   if (text === '' || !text.isWellFormed()) {
     throw new BulkheadError('InputInvalid', `"${path}" begins like UTF-16 and is not. Write it as a whole.`)
   }
-  return { bytes: Buffer.from(text), isUtf8: true, close: (changed) => utf16(changed.toString('utf8'), big) }
-}
-
-/** A text in the encoding of a file that begins with these bytes: UTF-16 where they are its mark, which the text then has too. */
-export function encodedAs(head: Uint8Array, text: string): Buffer {
-  const mark = Buffer.from(head.subarray(0, 2))
-  const big = mark.equals(BIG)
-  if (!big && !mark.equals(LITTLE)) return Buffer.from(text)
-  return utf16(text.startsWith(MARK) ? text : `${MARK}${text}`, big)
-}
-
-function utf16(text: string, big: boolean): Buffer {
-  const encoded = Buffer.from(text, 'utf16le')
-  return big ? encoded.swap16() : encoded
+  const close = (changed: Buffer): Buffer => {
+    const encoded = Buffer.from(changed.toString('utf8'), 'utf16le')
+    return big ? encoded.swap16() : encoded
+  }
+  return { bytes: Buffer.from(text), isUtf8: true, close }
 }
