@@ -55,7 +55,7 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
   it('goes on with those it has while there is no place for another', async () => {
     const sandbox = pooled({ most: { hulls: 2, threads: 2 }, spares: { process: 0, thread: 0 } })
     const request = spread(2)
-    const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 8_000 } })
+    const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 4_000 } })
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
     // Else it would be asked for the place of the one that is left.
     await expect.poll(() => sandbox.census()[placement].used).toBe(1)
@@ -70,6 +70,25 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     await expect.poll(async () => new Set(await Promise.all([1, 2, 3].map(() => session.call(invocation())))).size).toBe(2)
     await session.close()
     expect(await Promise.all(busy)).toEqual(['CompartmentKilled', 'CompartmentKilled'])
+  })
+
+  it('is not put to sleep for a place that one of its own waits for', async () => {
+    const sandbox = pooled({ most: { hulls: 2, threads: 2 }, spares: { process: 0, thread: 0 } })
+    const session = await sandbox.open(spread(2))
+    expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
+    await expect.poll(() => sandbox.census()[placement].used).toBe(1)
+    const other = await sandbox.open(requestOf({ placement, source: NUMBERED }))
+    const busy = codeOf(other.call(invocation({ wait: true })))
+    const left = performance.now()
+    // Longer than it takes to be unused.
+    await expect.poll(() => performance.now() - left, { timeout: 5_000 }).toBeGreaterThan(400)
+    const answers = [await session.call(invocation())]
+    expect(sandbox.census()[placement].inLine).toBe(1)
+    await expect.poll(() => performance.now() - left, { timeout: 5_000 }).toBeGreaterThan(1_200)
+    answers.push(await session.call(invocation()))
+    expect(new Set(answers).size).toBe(1)
+    await other.close()
+    expect(await busy).toBe('CompartmentKilled')
   })
 
   it('ends when they die one after the other and none answers', async () => {

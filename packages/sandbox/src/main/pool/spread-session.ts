@@ -72,7 +72,9 @@ export class SpreadSession implements RestingSession {
     return this.#members.reduce((sum, { session }) => sum + (session?.inFlight ?? 0), 0)
   }
 
+  /** Not quiet while one of them waits for a place: the others would have to go for it. */
   get quietSince(): number {
+    if (this.#members.some(({ starting }) => starting)) return performance.now()
     return Math.max(...this.#members.map(({ session }) => session?.quietSince ?? -Infinity))
   }
 
@@ -115,9 +117,11 @@ export class SpreadSession implements RestingSession {
   async #use<T>(asker: Pick<ToolInvocation, 'signal'>, ask: (session: RestingSession) => Promise<T>): Promise<T> {
     this.#over.signal.throwIfAborted()
     const [freest] = this.#members.flatMap(({ session }) => session ?? []).toSorted(byLoad)
+    // Before another asks for a place: who makes room for it must see this one at work.
+    const answer = freest && ask(freest)
     const starting = this.#members.filter(({ session }) => session === undefined).map((member) => this.#replaced(member))
     for (const start of starting) start.catch(() => undefined)
-    return ask(freest ?? await abortable(() => Promise.race(starting), asker.signal))
+    return answer ?? ask(await abortable(() => Promise.race(starting), asker.signal))
   }
 
   #replaced(member: Member): Promise<RestingSession> {
