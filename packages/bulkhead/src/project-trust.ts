@@ -17,7 +17,7 @@ const SUMMARIES: Readonly<Record<'unknown' | 'changed', string>> = {
  * the question back.
  */
 export async function decideTrust(
-  loader: Loader, workspace: string, interactor: Interactor | undefined, signal = new AbortController().signal,
+  loader: Loader, workspace: string, interactor: Interactor | undefined, signal: AbortSignal = new AbortController().signal,
 ): Promise<TrustOutcome> {
   const { standing, diagnostics } = await loader.trust.standing(workspace)
   switch (standing.kind) {
