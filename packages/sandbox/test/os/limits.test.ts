@@ -41,17 +41,21 @@ const BOMBS = [
   ['blobs', 'kept.push(new Blob([Buffer.alloc(2 ** 24, 1)]))'],
 ] as const
 
+const ABORTED = /^SIG(?:ABRT|TRAP|ILL|SEGV)$/
+
 describe('memory outside the heap', () => {
-  it.each(BOMBS)('of %s ends with an error in the thread that took it, and the host does not notice', async (_, step) => {
+  it.each(BOMBS)('of %s ends with an error in the thread that took it, or with its process, and the host does not notice', async (_, step) => {
     const before = process.memoryUsage.rss()
     const { said, end } = await run(limits, bomb(step), { memoryMb: MEMORY_MB })
     const [first, peak] = said.trim().split('\n')
-    expect(end).toBe('code 0')
-    if (here.rlimits.active) {
+    if (here.rlimits.active && end !== 'code 0') {
+      // V8 itself wanted some at that very moment, which cannot be refused.
+      expect(end).toMatch(ABORTED)
+    } else if (here.rlimits.active) {
       expect(first).toMatch(/^(caught RangeError|thread ERR_WORKER_OUT_OF_MEMORY)$/)
       expect(Number(peak!.split(' ')[1])).toBeLessThan(MEMORY_MB + BEYOND_MB)
     } else {
-      expect(first).toBe('never')
+      expect([first, end]).toEqual(['never', 'code 0'])
     }
     expect(process.memoryUsage.rss() - before).toBeLessThan(64 * 2 ** 20)
   })
@@ -66,7 +70,7 @@ describe('memory outside the heap', () => {
       process.exit()
     `, { memoryMb: 1 })
     if (here.rlimits.active) {
-      expect(end).toMatch(/^SIG(ABRT|TRAP|ILL|SEGV)$/)
+      expect(end).toMatch(ABORTED)
       expect(complained).toMatch(/out of memory|bad_alloc/i)
     } else {
       expect(said).toBe('all started\n')
