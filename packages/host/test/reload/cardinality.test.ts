@@ -190,13 +190,19 @@ test('one that waits in an exchange has read its bytes; where it cannot, the old
   }
 })
 
-test.each(ALONE)('of which one may be %s: one that comes back waits until the one that was taken away has ended', async (_, alone) => {
+/** The first version, with a call that ends when the gate says so. */
+async function inTheMiddle(alone: (typeof ALONE)[number][1]) {
   const gate = Promise.withResolvers<string>()
   const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
   const session = await world.host.openSession(yolo)
   const crowd = crowdOf(world)
   const inFlight = session.call({ id: 'a', ...echo })
   await flush()
+  return { gate, world, session, crowd, inFlight }
+}
+
+test.each(ALONE)('of which one may be %s: one that comes back waits until the one that was taken away has ended', async (_, alone) => {
+  const { gate, world, session, crowd, inFlight } = await inTheMiddle(alone)
   world.find({ extensions: [] })
   expect((await world.host.reload()).changes).toMatchObject([{ result: 'removed' }])
   world.find({ extensions: [version(2, alone)] })
@@ -210,12 +216,7 @@ test.each(ALONE)('of which one may be %s: one that comes back waits until the on
 })
 
 test.each(ALONE)('of which one may be %s: one that is registered waits until the one that was taken away has ended', async (_, alone) => {
-  const gate = Promise.withResolvers<string>()
-  const world = createWorld({ extensions: [version(1, { ...alone, tools: { echo: { execute: () => gate.promise } } })] })
-  const session = await world.host.openSession(yolo)
-  const crowd = crowdOf(world)
-  const inFlight = session.call({ id: 'a', ...echo })
-  await flush()
+  const { gate, world, session, crowd, inFlight } = await inTheMiddle(alone)
   await world.host.unregister('sample')
   const { descriptor, module } = sketchExtension(version(2, alone))
   world.sandbox.add(`${descriptor.layer}/sample/2.0.0`, module)
