@@ -47,6 +47,8 @@ export interface Attack {
   /** In a compartment of its own, because others in it would notice. */
   readonly alone: boolean
   readonly requires: JsonObject
+  /** Hosts of a secret that the tool may use and not see, which is the one of the ground; none: it has no secret. */
+  readonly secretHosts: readonly string[]
   readonly limits: Partial<CompartmentLimits>
   /** When the host gives a call up, in ms. */
   readonly deadlineMs: number
@@ -85,6 +87,7 @@ const DEFAULTS = {
   in: 'compartment',
   alone: false,
   requires: REQUIRES,
+  secretHosts: [],
   limits: {},
   deadlineMs: 30_000,
   placements: PLACEMENTS,

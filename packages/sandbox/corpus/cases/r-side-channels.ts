@@ -5,6 +5,29 @@ const attack = attacksOf('R')
 /** What memory comes back, and whose it was, is not for the attacker to say. */
 const OLD_MEMORY = { alone: true, meanwhile: 'frees secrets', placements: ['process'], lucky: true } as const
 
+/** Has the granted host send every letter that may come next in two pieces, and tells the one that came in one. */
+const GUESS_LETTERS = `
+  const first = async (text) => {
+    const { body } = await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/guess/' + text)
+    const pieces = []
+    for await (const piece of body) pieces.push(Buffer.from(piece).toString())
+    return pieces.join('|').replace(text, '')
+  }
+  const letters = [...'0123456789abcdef']
+  const odd = async (known) => {
+    const seen = await Promise.all(letters.map((letter) => first(known + letter)))
+    const held = letters.filter((_, index) => seen[index] === '!')
+    return held.length === 1 ? held[0] : ''
+  }
+  let known = 'CANARY-'
+  for (let round = 0; round < 3; round++) {
+    // What differs by chance does not differ three times.
+    const [letter, again, last] = [await odd(known), await odd(known), await odd(known)]
+    if (letter === again && letter === last) known += letter
+  }
+  return { letters: known.length === 'CANARY-'.length ? 'none' : { got: known } }
+`
+
 export const sideChannels = [
   attack(259, 'memory of others in fresh buffers', `
     // Put together here: the text of this very file passes through buffers as well.
@@ -66,4 +89,15 @@ export const sideChannels = [
       }),
     }
   `, { locks: 'absent', broadcast: 'absent', storage: 'absent', environment: 'BuiltinDenied', symbols: 'own thread only' }),
+  attack(364, 'letters of a secret that was never sent, by the pieces of a body', GUESS_LETTERS, { letters: 'none' }, {
+    requires: { net: { hosts: ['localhost:$granted', 'key.corpus.test'] } }, secretHosts: ['key.corpus.test'], control: 'none',
+    alone: true,
+  }),
+  attack(365, 'letters of a secret that was sent to its host, by the pieces of what the host answers', `
+    const headers = { authorization: await runtime.secrets.handle('KEY') }
+    await (await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/', { headers })).text()
+    ${GUESS_LETTERS}
+  `, { letters: 'none' }, {
+    requires: { net: { hosts: ['localhost:$granted'] } }, secretHosts: ['localhost:$granted'], control: 'none', alone: true,
+  }),
 ]

@@ -4,6 +4,9 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
+/** Long enough for a reader to get the first piece by itself. */
+const SECOND_PIECE_MS = 50
+
 /** Who listens around an attack, and what was heard that should not have been. */
 export interface Listeners {
   readonly port: number
@@ -40,6 +43,11 @@ export async function listen(secret: string, socketPath: string): Promise<Listen
       ['/to-metadata', 'http://169.254.169.254/latest/meta-data/'],
       ['/to-file', 'file:///etc/passwd'],
     ])
+    if (url.startsWith('/guess/')) {
+      response.write(url.slice('/guess/'.length))
+      setTimeout(() => response.end('!'), SECOND_PIECE_MS)
+      return
+    }
     const location = targets.get(url)
     response.writeHead(location === undefined ? 200 : 302, location === undefined ? {} : { location }).end('granted')
   }))

@@ -32,7 +32,10 @@ export function requestFor(attacks: readonly Attack[],
     config: {},
     limits: { ...LIMITS, ...first!.limits },
     // The variable has a value here, and the manifest of the attacker names another.
-    services: { log, env: new Map([['CANARY', secret]]), envDeclared: new Set(['DECLARED']), ...(interact && { interact }) },
+    services: {
+      log, env: new Map([['CANARY', secret]]), envDeclared: new Set(['DECLARED']), ...(interact && { interact }),
+      ...(first!.secretHosts.length > 0 && { secrets: new Map([['KEY', { value: secret, hosts: withPorts(first!.secretHosts, facts), commands: [] }]]) }),
+    },
   }
 }
 
@@ -48,9 +51,11 @@ function filesOf(attacks: readonly Attack[]): ReadonlyMap<string, Uint8Array> {
   return new Map([...texts].map(([path, content]) => [path, Buffer.from(content as string)]))
 }
 
-function toolOf({ requires: declared }: Attack, workspace: string, { grantedPort, port }: Facts): CompartmentTool {
-  const written = JSON.stringify(declared).replaceAll('$granted', String(grantedPort)).replaceAll('$canary', String(port))
-  const requires = JSON.parse(written) as typeof declared
+const withPorts = <T>(declared: T, { grantedPort, port }: Facts): T =>
+  JSON.parse(JSON.stringify(declared).replaceAll('$granted', String(grantedPort)).replaceAll('$canary', String(port))) as T
+
+function toolOf({ requires: declared }: Attack, workspace: string, facts: Facts): CompartmentTool {
+  const requires = withPorts(declared, facts)
   return {
     name: 'run',
     requires,

@@ -1,5 +1,6 @@
 import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
 import { BulkheadError, DEFAULT_LIMITS, forms, requireOptions, type OptionForms } from '@bulkhead/contract'
+import { UsedSecrets } from './broker/secrets/vault.ts'
 import type { OperatorSurroundings } from './broker/shell/surroundings.ts'
 import { openCompartment } from './open.ts'
 import type { Census } from './pool/hull-pool.ts'
@@ -48,6 +49,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
   const { workspace, idleMs = IDLE_MS, operator, kept, ...options } = given
+  const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
   const pools = createPools(options, (placement) => makeRoom(placement))
   const opening = new Set<Promise<unknown>>()
@@ -55,7 +57,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
 
   const openOne: OpenSession = (request) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    return openCompartment({ ...request, signal }, workspace, pools, { operator, kept })
+    return openCompartment({ ...request, signal }, workspace, pools, { operator, kept, usedSecrets })
   }
   const openSpread: OpenSession = (request) =>
     (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)

@@ -86,7 +86,7 @@ describe('over the wire', () => {
   it('not one message to the compartment has the value in it, whatever it asks', async () => {
     const workspace = await temporaryFolder()
     const server = await serve((request, response) => response.setHeader('x-echo', request.headers['authorization'] ?? '')
-      .end(`${request.headers['authorization']} ${SECRET}`))
+      .end(`${request.headers['authorization']} ${SECRET}\n`))
     const requires = { net: { hosts: [server.place] }, shell: [{ cmd: 'echo', args: [{ wildcard: true }] }] }
     const tools = [toolOf('run', requires, workspace)]
     const secret: SecretGrant = { value: SECRET, hosts: [server.place], commands: ['echo'] }
@@ -100,7 +100,7 @@ describe('over the wire', () => {
     const handle = await peer.ask('secrets.handle', 'c1', 'TOKEN')
     const headers = { authorization: handle }
     const head = await peer.ask('net.fetch', 'c1', `${server.base}/`, { headers }) as { bodyId: string }
-    expect(await peer.ask('net.read', 'c1', head.bodyId)).toBe(Buffer.from(`${REDACTED} ${REDACTED}`).toString('base64'))
+    expect(await peer.ask('net.read', 'c1', head.bodyId)).toBe(Buffer.from(`${REDACTED} ${REDACTED}\n`).toString('base64'))
     expect(await peer.ask('shell.run', 'c1', 'echo', [handle])).toMatchObject({ stdout: `${REDACTED}\n` })
     await peer.ask('secrets.handle', 'c1', 'NONE')
     await peer.ask('env.get', 'c1', 'TOKEN')

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import type { Net } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { NetOptions } from '../../src/main/broker/net/net.ts'
 import { netCapability } from '../../src/main/broker/net/net.ts'
 import { REDACTED } from '../../src/main/broker/secrets/redaction.ts'
 import type { Loopback } from '../net/loopback.ts'
@@ -9,9 +10,10 @@ import { reach, serve } from '../net/loopback.ts'
 import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
 
 /** A tool with a secret for the first of some servers, all of which it may reach. */
-async function fetching(...servers: readonly Loopback[]): Promise<{ readonly net: Net; readonly handle: string }> {
+async function fetching(...given: readonly (Loopback | NetOptions)[]): Promise<{ readonly net: Net; readonly handle: string }> {
+  const servers = given.filter((one) => 'place' in one)
   const vault = vaultOf({ TOKEN: { hosts: [servers[0]!.place] } })
-  const unit = netCapability({ secrets: vault })
+  const unit = netCapability({ ...given.find((one) => !('place' in one)), secrets: vault })
   onTestFinished(() => unit.close())
   const call = callOf({ net: { hosts: servers.map(({ place }) => place) } })
   return { net: reach(unit, call), handle: await handleOf(vault, call) }
@@ -85,7 +87,8 @@ describe('an answer that has the value in it', () => {
         next()
       } else response.end(`kept: ${SECRET}`)
     })
-    const { net } = await fetching(server)
+    const { net, handle } = await fetching(server)
+    await net.fetch(`${server.base}/`, { headers: { authorization: handle } })
     expect(await (await net.fetch(`${server.base}/gzip`)).text()).toBe(`<${REDACTED}>`)
     expect(await (await net.fetch(`${server.base}/pieces`)).text()).toBe(`<${REDACTED}><${REDACTED}>`)
     expect(await (await net.fetch(`${server.base}/`)).text()).toBe(`kept: ${REDACTED}`)
@@ -103,13 +106,74 @@ describe('an answer that has the value in it', () => {
     expect(String(refused)).not.toContain(SECRET)
   })
 
+  it('is as it came from other hosts, and from its own before it was used', async () => {
+    const answer = (_request: IncomingMessage, response: ServerResponse): void => {
+      response.setHeader('x-key', SECRET).end(`guessed: ${SECRET}`)
+    }
+    const [mine, other] = [await serve(answer), await serve(answer)]
+    const { net, handle } = await fetching(mine, other)
+    const shown = async (server: Loopback, headers = {}): Promise<readonly (string | undefined)[]> => {
+      const response = await net.fetch(`${server.base}/`, { headers })
+      return [response.headers['x-key'], await response.text()]
+    }
+    expect(await shown(mine)).toEqual([SECRET, `guessed: ${SECRET}`])
+    expect(await shown(mine, { authorization: handle })).toEqual([REDACTED, `guessed: ${REDACTED}`])
+    expect(await shown(mine)).toEqual([REDACTED, `guessed: ${REDACTED}`])
+    expect(await shown(other)).toEqual([SECRET, `guessed: ${SECRET}`])
+  })
+
+  it('is cleaned in a body that was open before the first use', async () => {
+    const open: ServerResponse[] = []
+    const server = await serve((request, response) => {
+      if (request.url !== '/log') return void response.end()
+      open.push(response)
+      response.write('begun\n')
+    })
+    const { net, handle } = await fetching(server)
+    const pieces = (await net.fetch(`${server.base}/log`)).body[Symbol.asyncIterator]()
+    const next = async (): Promise<string> => Buffer.from(await pieces.next().then(({ value }) => value as Uint8Array)).toString()
+    expect(await next()).toBe('begun\n')
+    await net.fetch(`${server.base}/`, { headers: { authorization: handle } })
+    open[0]!.end(`got ${server.requests[1]!.headers.authorization}\n`)
+    expect(await next()).toBe(`got ${REDACTED}\n`)
+  })
+
+  it('is cleaned where a redirect of its host led elsewhere', async () => {
+    const other = await serve((request, response) => response.end(`asked for ${request.url}`))
+    const mine = await serve((request, response) =>
+      void response.writeHead(302, { location: `${other.base}/${request.headers.authorization}` }).end())
+    const { net, handle } = await fetching(mine, other)
+    const response = await net.fetch(`${mine.base}/`, { headers: { authorization: handle } })
+    expect([response.url, await response.text()]).toEqual([`${other.base}/${REDACTED}`, `asked for /${REDACTED}`])
+  })
+
+  it('comes line by line as it is sent, and does not time out while bytes come', async () => {
+    const lines = ['data: 1\n\n', 'data: 2\n\n']
+    const server = await serve((request, response) => {
+      if (request.url === '/slow') {
+        let left = 40
+        const more = (): void => void (left-- === 0 ? response.end() : response.write('.', () => setTimeout(more, 20)))
+        more()
+      } else response.write(lines[0])
+    })
+    const { net } = await fetching(server, { limits: { idleMs: 500 } })
+    // Less than the secret is long, for longer than a reader waits for one piece.
+    expect(await (await net.fetch(`${server.base}/slow`)).text()).toBe('.'.repeat(40))
+    for await (const piece of (await net.fetch(`${server.base}/`)).body) {
+      expect(Buffer.from(piece).toString()).toBe(lines[0])
+      break
+    }
+  })
+
   it('is otherwise what it was, to the last byte', async () => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256))
     const server = await serve((_request, response) => response.end(bytes))
-    const { net } = await fetching(server)
+    const { net, handle } = await fetching(server)
+    await net.fetch(`${server.base}/`, { headers: { authorization: handle } })
     expect(Buffer.from(await (await net.fetch(`${server.base}/`)).bytes()).equals(bytes)).toBe(true)
     const half = await serve((_request, response) => response.end(SECRET.slice(0, -1)))
     const other = await fetching(half)
-    expect(await (await other.net.fetch(`${half.base}/`)).text()).toBe(SECRET.slice(0, -1))
+    const headers = { authorization: other.handle }
+    expect(await (await other.net.fetch(`${half.base}/`, { headers })).text()).toBe(SECRET.slice(0, -1))
   })
 })

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { HostScope } from '../../src/main/broker/net/host-scope.ts'
 import type { Target } from '../../src/main/broker/net/url-judge.ts'
 import { judgeUrl } from '../../src/main/broker/net/url-judge.ts'
+import { secretsCapability } from '../../src/main/broker/secrets/secrets.ts'
+import { UsedSecrets } from '../../src/main/broker/secrets/vault.ts'
 import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
 
 const HOSTS = ['api.example.com', '*.example.com', 'other.example', 'api.example.com:8443', '127.0.0.1', 'localhost']
@@ -32,11 +34,40 @@ describe('a handle', () => {
 
   it('is given for a value of just the length that can be kept, which is taken out of answers as no other is', async () => {
     const values = ['12345678', 'x'.repeat(4_096)]
-    const vault = vaultOf({ SHORT: { value: values[0] }, LONG: { value: values[1] }, SHORTER: { value: '7654321' }, EMPTY: { value: '' } })
+    const own = { commands: ['gh'] }
+    const vault = vaultOf({
+      SHORT: { value: values[0], ...own }, LONG: { value: values[1], ...own }, SHORTER: { value: '7654321', ...own }, EMPTY: { value: '', ...own },
+    })
     const call = callOf({})
-    await Promise.all(['SHORT', 'LONG'].map((name) => handleOf(vault, call, name)))
-    const { redaction } = vault.of(call.callId)
-    expect(redaction.text(`${values.join(' ')} 7654321`)).toBe('[REDACTED] [REDACTED] 7654321')
+    const secrets = vault.of(call.callId)
+    for (const name of ['SHORT', 'LONG']) secrets.inText(await handleOf(vault, call, name), 'gh')
+    expect(secrets.vault.redactionOfCommands(['gh'])!.text(`${values.join(' ')} 7654321`)).toBe('[REDACTED] [REDACTED] 7654321')
+  })
+
+  it('has its value taken out where it can come back from, once it was used', async () => {
+    const vault = vaultOf({ TOKEN: { hosts: ['api.example.com'], commands: ['gh'] } })
+    const call = callOf({})
+    const secrets = vault.of(call.callId)
+    const [own, other] = [target('https://api.example.com/'), target('https://other.example/')]
+    const ofOwn = secrets.vault.redactionOf([own])!
+    const handle = await handleOf(vault, call)
+    expect(() => secrets.inText(handle, 'sh')).toThrow('may not be given')
+    expect(ofOwn.text(SECRET)).toBe(SECRET)
+    secrets.inText(handle, 'gh')
+    expect(ofOwn.text(SECRET)).toBe('[REDACTED]')
+    expect(secrets.vault.redactionOf([other, own])!.text(SECRET)).toBe('[REDACTED]')
+    expect(secrets.vault.redactionOfCommands(['cat', 'gh'])!.text(SECRET)).toBe('[REDACTED]')
+    expect([secrets.vault.redactionOf([other]), secrets.vault.redactionOfCommands(['cat'])]).toEqual([undefined, undefined])
+  })
+
+  it('was used by an extension, not by one compartment of it', async () => {
+    const used = new UsedSecrets()
+    const grants = new Map([['TOKEN', { value: SECRET, hosts: [], commands: ['gh'] }]])
+    const [first, next, foreign] = ['mine', 'mine', 'other'].map((id) => secretsCapability(grants, used.of(id)))
+    const call = callOf({})
+    first!.of(call.callId).inText(await handleOf(first!, call), 'gh')
+    const shown = [next!, foreign!].map((one) => one.of('later').vault.redactionOfCommands(['gh'])!.text(SECRET))
+    expect(shown).toEqual(['[REDACTED]', SECRET])
   })
 
   it('stands for the value on the way to its hosts, over https', async () => {

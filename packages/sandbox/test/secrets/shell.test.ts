@@ -60,6 +60,18 @@ describe('a command', () => {
     await close()
   })
 
+  it('that the secret is not for is shown as it is, also what it happens to know', async () => {
+    const { shell, handle, close } = await running(['echo'])
+    expect((await shell.run('echo', [SECRET])).stdout).toBe(`${SECRET}\n`)
+    await shell.run('echo', [handle])
+    expect((await shell.run('echo', [SECRET])).stdout).toBe(`${REDACTED}\n`)
+    ground.sh('other', `echo ${SECRET}`)
+    expect((await shell.run('other', [])).stdout).toBe(`${SECRET}\n`)
+    expect((await shell.pipe([{ cmd: 'other', args: [] }, { cmd: 'cat', args: [] }])).stdout).toBe(`${SECRET}\n`)
+    expect((await shell.pipe([{ cmd: 'echo', args: [SECRET] }, { cmd: 'cat', args: [] }])).stdout).toBe(`${REDACTED}\n`)
+    await close()
+  })
+
   it('that the secret is not for is not run', async () => {
     ground.sh('other', 'touch ran')
     const { shell, handle, close } = await running(['show'])

@@ -11,6 +11,7 @@ import { logCapability } from './log.ts'
 import { netCapability } from './net/net.ts'
 import { progressCapability } from './progress.ts'
 import { secretsCapability } from './secrets/secrets.ts'
+import type { UsedSecrets } from './secrets/vault.ts'
 import { sessionCapability } from './session.ts'
 import { shellCapability } from './shell/shell.ts'
 import type { OperatorSurroundings } from './shell/surroundings.ts'
@@ -23,6 +24,8 @@ export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...a
 export interface BrokerOptions {
   readonly operator?: OperatorSurroundings | undefined
   readonly kept?: readonly string[] | undefined
+  /** Shared by all compartments of a sandbox. */
+  readonly usedSecrets?: UsedSecrets | undefined
 }
 
 /** What of a compartment its broker must know. */
@@ -57,13 +60,13 @@ export class Broker {
 
   constructor(
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
-    { operator, kept }: BrokerOptions = {},
+    { operator, kept, usedSecrets }: BrokerOptions = {},
   ) {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isOurs = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
-    const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets) : undefined
+    const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [
       ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { kept, lentFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '@bulkhead/contract'
 import { BulkheadError, untilAborted } from '@bulkhead/contract'
 import type { Agent, Dispatcher } from 'undici'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
+import type { Redaction } from '../secrets/redaction.ts'
 import type { Lookup } from './connect.ts'
 import { judgedConnector } from './connect.ts'
 import { HostScope } from './host-scope.ts'
@@ -13,6 +14,7 @@ import type { Outgoing } from './outgoing.ts'
 import type { Hop } from './redirect.ts'
 import { nextHop } from './redirect.ts'
 import { ResponseBody } from './response-body.ts'
+import type { Target } from './url-judge.ts'
 import { judgeUrl } from './url-judge.ts'
 
 /** What the calls of one compartment have in common. */
@@ -26,6 +28,8 @@ export interface Compartment {
 
 interface Answer {
   readonly hop: Hop
+  /** Takes out what any of the places on the way may have been sent. */
+  readonly redaction: Redaction | undefined
   readonly response: Dispatcher.ResponseData
 }
 
@@ -66,8 +70,9 @@ export class CallTraffic {
       const message = `The host ${target.host} did not answer within ${limits.headersMs} ms. Try again later.`
       stop.abort(new BulkheadError('ToolExecutionFailed', message))
     }, limits.headersMs)
+    const way: Target[] = []
     try {
-      const answer = await this.#follow({ target, request }, stop.signal)
+      const answer = await this.#follow({ target, request }, way, stop.signal)
       // The call may have ended between the response and here, and with it what would give the place back.
       stop.signal.throwIfAborted()
       return this.#handOver(answer, released)
@@ -75,7 +80,7 @@ export class CallTraffic {
       // A response that came all the same is not left half read.
       stop.abort()
       released()
-      throw this.#withoutSecrets(error)
+      throw withoutSecrets(error, this.#secrets?.vault.redactionOf(way))
     } finally {
       clearTimeout(late)
     }
@@ -117,30 +122,23 @@ export class CallTraffic {
     return claim()
   }
 
-  async #follow(first: Hop, signal: AbortSignal): Promise<Answer> {
+  /** `way`: every place that was asked. */
+  async #follow(first: Hop, way: Target[], signal: AbortSignal): Promise<Answer> {
     const { redirects } = this.#compartment.limits
     let hop = first
     for (let followed = 0; ; followed++) {
+      way.push(hop.target)
       const response = await this.#send(hop, signal)
       // Given twice, it is no URL any more.
       const location = [response.headers['location'] ?? []].flat().join(', ')
       const next = hop.request.follow ? nextHop(hop, response.statusCode, location, this.#scope) : undefined
-      if (next === undefined) return { hop, response }
+      if (next === undefined) return { hop, response, redaction: this.#secrets?.vault.redactionOf(way) }
       response.body.on('error', () => undefined).destroy()
       if (followed === redirects) {
         throw new BulkheadError('ToolExecutionFailed', `The host ${first.target.host} redirects more than ${redirects} times.`)
       }
       hop = next
     }
-  }
-
-  /** Where a redirect led is told when it may not be followed, and a host may have put there what it was sent. */
-  #withoutSecrets(error: unknown): unknown {
-    if (!BulkheadError.is(error) || this.#secrets === undefined) return error
-    const { redaction } = this.#secrets
-    const clean = (value: Json): Json => (typeof value === 'string' ? redaction.text(value) : value)
-    const data = Object.fromEntries(Object.entries(error.data ?? {}).map(([key, value]) => [key, clean(value)]))
-    return new BulkheadError(error.code, redaction.text(error.message), { cause: error.cause, data })
   }
 
   /** One request to one judged place. Headers leave here and nowhere else, once per hop and with its host at hand. */
@@ -180,10 +178,9 @@ export class CallTraffic {
     })
   }
 
-  #handOver({ hop: { target: { url, host }, request }, response }: Answer, released: () => void): JsonObject {
+  #handOver({ hop: { target: { url, host }, request }, response, redaction }: Answer, released: () => void): JsonObject {
     const { limits } = this.#compartment
     const { headers, decoder, hasBody } = readIncoming(response, request.method, limits)
-    const redaction = this.#secrets?.redaction
     const clean = (text: string): string => redaction?.text(text) ?? text
     const told = Object.fromEntries([...headers].map(([name, value]) => [clean(name), clean(value)]))
     const head = { url: clean(url.href), status: response.statusCode, headers: told }
@@ -194,7 +191,7 @@ export class CallTraffic {
     }
     const bodyId = `${++this.#bodyCount}`
     this.#bodies.set(bodyId, new ResponseBody({
-      host, source: response.body, decoder, limits, redaction,
+      host: clean(host), source: response.body, decoder, limits, redaction,
       released: () => {
         this.#bodies.delete(bodyId)
         released()
@@ -209,6 +206,14 @@ export class CallTraffic {
     if (body !== undefined) return body
     throw new BulkheadError('InputInvalid', 'The body is not open: it was read to its end, failed, or was dropped.')
   }
+}
+
+/** An error names the place that a redirect led to, and a host may have put there what it was sent. */
+function withoutSecrets(error: unknown, redaction: Redaction | undefined): unknown {
+  if (!BulkheadError.is(error) || redaction === undefined) return error
+  const clean = (value: Json): Json => (typeof value === 'string' ? redaction.text(value) : value)
+  const data = Object.fromEntries(Object.entries(error.data ?? {}).map(([key, value]) => [key, clean(value)]))
+  return new BulkheadError(error.code, redaction.text(error.message), { cause: error.cause, data })
 }
 
 /** Thrown in the middle of reading, it ends the request and its connection. */

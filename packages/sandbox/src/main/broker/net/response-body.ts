@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream'
 import { BulkheadError } from '@bulkhead/contract'
+import type { RedactingStream } from '../secrets/redacting-stream.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { Decoder } from './incoming.ts'
 import type { NetLimits } from './limits.ts'
@@ -22,6 +23,8 @@ export class ResponseBody {
   readonly #parts: BodyParts
   readonly #stream: Readable
   readonly #pieces: AsyncIterator<Buffer>
+  /** Until what it kept back is taken. */
+  #redacting: RedactingStream | undefined
   /** Readers take turns. */
   #turn: Promise<unknown> = Promise.resolve()
   #rest: Buffer = Buffer.alloc(0)
@@ -38,8 +41,8 @@ export class ResponseBody {
     this.#stream = decoder === undefined
       ? source.on('error', ignore)
       : pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder(limits.chunkBytes), ignore)
-    const pieces = gathered(this.#stream, limits.chunkBytes)
-    this.#pieces = (redaction?.pieces(pieces) ?? pieces)[Symbol.asyncIterator]()
+    this.#pieces = gathered(this.#stream, limits.chunkBytes)[Symbol.asyncIterator]()
+    this.#redacting = redaction?.stream()
   }
 
   /** The next bytes, or null at the end. Rejects with what ended the body early, and goes on doing so. */
@@ -63,7 +66,19 @@ export class ResponseBody {
     return piece
   }
 
+  /** Until there is something to hand on, or nothing more to come. */
   async #fill(): Promise<void> {
+    while (this.#rest.length === 0 && !this.#done) {
+      const piece = await this.#pull()
+      if (this.#failure !== undefined) throw this.#failure
+      if (piece !== undefined) this.#rest = this.#redacting?.push(piece) ?? piece
+      else if (this.#redacting !== undefined) [this.#rest, this.#redacting] = [this.#redacting.end(), undefined]
+      else this.#end(undefined)
+    }
+  }
+
+  /** What came next, as it came; undefined at the end. */
+  async #pull(): Promise<Buffer | undefined> {
     const { host, limits } = this.#parts
     const idle = setTimeout(() => {
       const message = `The host ${host} sent nothing more of its body for ${limits.idleMs} ms. Try again later.`
@@ -71,18 +86,18 @@ export class ResponseBody {
     }, limits.idleMs)
     try {
       const { done, value } = await this.#pieces.next()
-      if (done === true) return this.#end(undefined)
-      this.#rest = value
+      if (done === true) return undefined
       this.#delivered += value.length
       this.#bound(this.#delivered)
+      return value
     } catch (error) {
       // Some decoders take a body of no bytes for one that was cut off.
       const isEmpty = this.#received === 0 && (error as { readonly code?: unknown }).code === 'Z_BUF_ERROR'
-      this.#end(isEmpty ? undefined : netFault(error, host))
+      if (!isEmpty) this.#end(netFault(error, host))
+      return undefined
     } finally {
       clearTimeout(idle)
     }
-    if (this.#failure !== undefined) throw this.#failure
   }
 
   /** Counts what comes before it is decoded: a body may be endless there and empty behind. */

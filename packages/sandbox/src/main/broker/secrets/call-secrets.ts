@@ -1,9 +1,9 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { addressKind } from '../net/address-judge.ts'
-import { HostScope, isLocalName } from '../net/host-scope.ts'
+import { isLocalName } from '../net/host-scope.ts'
 import type { Target } from '../net/url-judge.ts'
 import { newHandle, replaceHandles } from './handle.ts'
-import type { Redaction } from './redaction.ts'
+import type { Vault, VaultedSecret } from './vault.ts'
 
 /** As of a header. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
@@ -14,28 +14,21 @@ export interface CallSecrets {
   inHeaders(headers: ReadonlyMap<string, string>, target: Target): ReadonlyMap<string, string>
   /** A text for a command, in the same way. */
   inText(text: string, command: string): string
-  readonly redaction: Redaction
-}
-
-export interface NamedSecret {
-  readonly name: string
-  readonly value: string
-  readonly hosts: readonly string[]
-  readonly commands: readonly string[]
+  readonly vault: Vault
 }
 
 /** The secrets whose handles one call was given. */
 export class HandedSecrets implements CallSecrets {
-  readonly redaction: Redaction
+  readonly vault: Vault
   readonly #byName = new Map<string, string>()
-  readonly #byHandle = new Map<string, NamedSecret>()
+  readonly #byHandle = new Map<string, VaultedSecret>()
 
-  constructor(redaction: Redaction) {
-    this.redaction = redaction
+  constructor(vault: Vault) {
+    this.vault = vault
   }
 
   /** The same for the same secret. */
-  handle(secret: NamedSecret): string {
+  handle(secret: VaultedSecret): string {
     const known = this.#byName.get(secret.name)
     if (known !== undefined) return known
     const handle = newHandle(secret.name)
@@ -52,17 +45,20 @@ export class HandedSecrets implements CallSecrets {
     return this.#replace(text, (secret) => forCommand(secret, command))
   }
 
-  #replace(text: string, valueFor: (secret: NamedSecret) => string): string {
+  #replace(text: string, valueFor: (secret: VaultedSecret) => string): string {
     return replaceHandles(text, (handle) => {
       const secret = this.#byHandle.get(handle)
       if (secret === undefined) throw denied('A handle of another call, or of no secret, was used. Ask for one in each call.')
-      return valueFor(secret)
+      const value = valueFor(secret)
+      this.vault.use(secret)
+      return value
     })
   }
 }
 
-function forHost({ name, value, hosts }: NamedSecret, { url, host, port }: Target): string {
-  if (!new HostScope(hosts).covers(host, port)) {
+function forHost(secret: VaultedSecret, target: Target): string {
+  const [{ name, value }, { url, host }] = [secret, target]
+  if (!secret.isFor(target)) {
     throw denied(`The secret ${name} may not be sent to ${url.host}. Name the host in \`secrets\` of the manifest.`, name)
   }
   // On the way to another machine anyone could read it.
@@ -75,7 +71,7 @@ function forHost({ name, value, hosts }: NamedSecret, { url, host, port }: Targe
 
 const isThisMachine = (host: string): boolean => isLocalName(host) || addressKind(host) === 'loopback'
 
-function forCommand({ name, value, commands }: NamedSecret, command: string): string {
+function forCommand({ name, value, commands }: VaultedSecret, command: string): string {
   if (!commands.includes(command)) {
     throw denied(`The secret ${name} may not be given to ${command}. Name the command in \`secrets\` of the manifest.`, name)
   }

@@ -4,24 +4,19 @@ import type { CapabilityUnit } from '../capability.ts'
 import { textArgument } from '../capability.ts'
 import type { CallSecrets } from './call-secrets.ts'
 import { HandedSecrets } from './call-secrets.ts'
-import { Redaction } from './redaction.ts'
-
-/** A shorter one is also part of ordinary text: taking it out of answers would tell where it was. */
-const SHORTEST = 8
-const LONGEST = 4_096
+import { SECRET_CHARS, Vault } from './vault.ts'
 
 export interface SecretsCapability extends CapabilityUnit {
   /** What other capabilities may do with the secrets of a call. */
   of(callId: string): CallSecrets
 }
 
-/** Secrets by declared name, as handles: their values leave the host's side for their hosts and commands only. */
-export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>): SecretsCapability {
-  const values = [...secrets.values()].flatMap(({ value }) => (value !== undefined && isUsable(value) ? [value] : []))
-  const redaction = new Redaction(values)
+/** Secrets by declared name, as handles: their values leave the host's side for their hosts and commands only. `used`: names of those that did. */
+export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, used = new Set<string>()): SecretsCapability {
+  const vault = new Vault(secrets, used)
   const calls = new Map<string, HandedSecrets>()
   const handedTo = (callId: string): HandedSecrets => {
-    const handed = calls.get(callId) ?? new HandedSecrets(redaction)
+    const handed = calls.get(callId) ?? new HandedSecrets(vault)
     calls.set(callId, handed)
     return handed
   }
@@ -38,8 +33,9 @@ export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>): Se
           const message = `The secret ${name} has no value here. Set the variable for the host.`
           throw new BulkheadError('EnvNameNotSet', message, { data: { name } })
         }
-        if (!isUsable(secret.value)) throw unusable(name)
-        return handedTo(callId).handle({ ...secret, name, value: secret.value })
+        const usable = vault.get(name)
+        if (usable === undefined) throw unusable(name)
+        return handedTo(callId).handle(usable)
       },
     },
     of: handedTo,
@@ -50,12 +46,10 @@ export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>): Se
   }
 }
 
-const isUsable = (value: string): boolean => value.length >= SHORTEST && value.length <= LONGEST && value.isWellFormed()
-
 const unusable = (name: string): BulkheadError =>
   new BulkheadError(
     'CapabilityUnavailable',
-    `The secret ${name} has fewer than ${SHORTEST} or more than ${LONGEST} characters and could not be kept out of answers. `
+    `The secret ${name} has fewer than ${SECRET_CHARS.least} or more than ${SECRET_CHARS.most} characters and could not be kept out of answers. `
       + 'It is not given out; use another one.',
     { data: { name } },
   )

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { OpenCall } from '../capability.ts'
+import type { Redaction } from '../secrets/redaction.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import { Executables, proveUnchanged } from './executable.ts'
 import { inheritableDescriptors, isInheritable } from './inheritable-descriptors.ts'
@@ -33,7 +34,7 @@ interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'> {
   readonly surroundingsOf: (call: OpenCall) => Surroundings
 }
 
-type SpawnParts = Pick<RunParts, 'input' | 'streams'> & {
+type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction'> & {
   readonly command: Argv
   readonly launch: Launch
   /** Nobody hears of its output while it runs. */
@@ -61,11 +62,12 @@ export class Starter {
 
   async start(call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> {
     const { workspace, surroundingsOf } = this.#parts
+    const redaction = this.#redaction(call, [request.cmd])
     const [executable, launch] = await Promise.all([surroundingsOf(call).executables.find(request.cmd), this.#launcher.prepare()])
     return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
       stop.throwIfAborted()
       proveUnchanged(executable)
-      return this.#spawn(call, cwd, { command: [executable.path, ...request.args], launch, input: request.input })
+      return this.#spawn(call, cwd, { command: [executable.path, ...request.args], launch, input: request.input, redaction })
     })
   }
 
@@ -76,6 +78,7 @@ export class Starter {
       request.wall === undefined ? [] : this.#wall.prefix(request.wall),
       ...request.stages.map(({ cmd }) => surroundingsOf(call).executables.find(cmd)),
     ])
+    const redaction = this.#redaction(call, request.stages.map(({ cmd }) => cmd))
     const files = new StreamFiles(workspace, call, request.cwd, kept)
     const fifos = await Fifos.open(request.stages.length - 1, mkfifo.path)
     try {
@@ -90,7 +93,7 @@ export class Starter {
           const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
           const input = typeof stage.input === 'string' ? stage.input : undefined
           const streams = streamsOf(stage, files, ends)
-          return this.#spawn(call, cwd, { command: [...prefix, ...wired], launch, input, streams, isQuiet: request.quiet })
+          return this.#spawn(call, cwd, { command: [...prefix, ...wired], launch, input, streams, redaction, isQuiet: request.quiet })
         }, request.timeoutMs)
       })
     } finally {
@@ -99,7 +102,7 @@ export class Starter {
   }
 
   #spawn(call: OpenCall, cwd: string, { command, launch, isQuiet = false, ...parts }: SpawnParts): Run {
-    const { surroundingsOf, secrets, graceMs, drainMs, updateMs } = this.#parts
+    const { surroundingsOf, graceMs, drainMs, updateMs } = this.#parts
     const { outputBytes, environment } = surroundingsOf(call)
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
@@ -112,8 +115,11 @@ export class Starter {
       leftovers: this.#leftovers,
       masked: this.#maskable(),
       env: environment(marker),
-      redaction: secrets?.of(call.callId).redaction,
     })
+  }
+
+  #redaction({ callId }: OpenCall, commands: readonly string[]): Redaction | undefined {
+    return this.#parts.secrets?.of(callId).vault.redactionOfCommands(commands)
   }
 
   #maskable(): readonly number[] {
