@@ -92,7 +92,7 @@ export const ERRORS = Object.freeze({
   ServerUnavailable: row('ToolTransient', 'extension', again, 'The server behind the tool cannot be reached; the call has not come to it.', 'Go on without the tool, or try again after the time in the message; `bulkhead tools --connect` says what is wrong with the server.'),
   ServerLost: row('ExtensionHost', 'extension', again, 'The server behind the tool ended, or could no longer be reached, while the call ran; nobody knows how far it came.', 'Look at what the call has done before calling again.'),
   ToolDefinitionChanged: row('ToolTerminal', 'extension', once, 'The server behind the tool now says something else of it than what was offered and approved; the call was not sent.', 'Read the description again in the next turn, where what was approved before is asked anew.'),
-  TooManyCalls: row('ToolTransient', 'host', again, 'The compartment has as many calls in flight as it may.', 'Wait for some of them.'),
+  TooManyCalls: row('ToolTransient', 'host', again, 'As many calls run in the compartment as may, and as many of the session wait for it as may.', 'Wait for some of them.'),
 
   // Cancellation, from the outside in.
   SessionCancelled: row('Cancellation', 'person', once, 'The session was cancelled or closed.', 'Open another session.'),
@@ -107,6 +107,7 @@ export const ERRORS = Object.freeze({
   NoPlaceFree: row('ExtensionHost', 'host', again, 'There is no place for one more compartment: as many run as the host may have, or the system has no room for another.', 'Try again later, allow the host more of them, or give it more processes, descriptors and memory.'),
   CompartmentCrashed: row('ExtensionHost', 'extension', again, 'The compartment ended by itself while it was needed.', 'The next call starts it again; tell the publisher if it goes on.'),
   CompartmentKilled: row('ExtensionHost', 'extension', again, 'The compartment was ended because another call in it broke a limit.', 'Call again.'),
+  CompartmentGone: row('ExtensionHost', 'host', again, 'The compartment ended before the call was sent to it; the call has not run.', 'Call again: the next call starts it again.'),
   CompartmentOutOfHeap: row('ExtensionHost', 'extension', once, 'The objects of the extension needed more heap than its thread may have.', 'Ask for less, or raise heapMb for this extension.'),
   CompartmentOutOfMemory: row('ExtensionHost', 'extension', once, 'The process of the compartment used more memory than it may, buffers among it.', 'Ask for less, or raise memoryMb for this extension.'),
   CompartmentOverloaded: row('ExtensionHost', 'extension', once, 'The compartment used more processor time than it may.', 'Ask for less, or raise cpuMs for this extension.'),

@@ -20,7 +20,7 @@ export const COMPARTMENT_LIMITS = Object.freeze({
   phaseMs: row(10_000, 'Time for one lifecycle phase, in milliseconds.', 'LifecycleTimeout'),
   startMs: row(10_000, 'Time until the code is imported, in milliseconds.', 'CompartmentStartTimeout'),
   graceMs: row(500, 'Time for a cancelled or overdue call to end by itself, in milliseconds.', 'CompartmentKilled'),
-  concurrentCalls: row(64, 'Calls running at once.', 'TooManyCalls'),
+  concurrentCalls: row(64, 'Calls running at once. Further calls wait until their deadline, up to 16 times as many from each session.', 'TooManyCalls'),
   messageBytes: row(16 * 1024 * 1024, 'One message across the boundary, in bytes.', 'MessageTooLarge'),
   messagesPerSecond: row(20_000, 'Messages from the code in one second.', 'MessageFlood'),
   outstandingRequests: row(1_024, 'Capability calls of the code waiting at once.', 'TooManyRequests'),

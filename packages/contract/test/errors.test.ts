@@ -16,7 +16,7 @@ describe('the table of errors', () => {
       'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged', 'TooManyCalls',
       'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed',
       'CompartmentStartTimeout', 'NoPlaceFree', 'CompartmentCrashed',
-      'CompartmentKilled', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
+      'CompartmentKilled', 'CompartmentGone', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',
       'MessageTooLarge', 'MessageFlood', 'TooManyRequests', 'LogTruncated',
       'BuiltinDenied', 'ModuleNotFound', 'ExportsMismatch', 'LifecycleFailure', 'LifecycleTimeout',
       'LifecyclePhaseInvalid', 'ReloadRefused', 'SlotAccessDenied', 'SlotVersionMissing', 'SlotDriftRejected',

@@ -2,6 +2,7 @@ import type { BulkheadError, JsonObject, OutcomeOrigin, ToolDefinition } from '@
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Resumption } from './interaction/paused-calls.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
+import type { RunningCall } from './calls/running-call.ts'
 import type { JournalEntry } from './journal/open-calls.ts'
 import type { OfferedTools } from './registry/offered-tools.ts'
 import type { Decision } from './permissions/verdict.ts'
@@ -34,6 +35,8 @@ export interface ParentCall {
   readonly callId: string
   readonly tool: ToolEntry
   readonly depth: number
+  /** The attempt of it that makes the call. */
+  readonly running: RunningCall
   /** Stops the time of every call that waits for this one. Returns what lets it go on. */
   pause(): () => void
 }

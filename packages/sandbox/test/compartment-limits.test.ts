@@ -46,10 +46,10 @@ const PROVOKED: Readonly<Record<Name, () => Provoked>> = {
   },
   async concurrentCalls() {
     const session = await newSandbox().open(stranger(running('await new Promise(() => undefined)'), { concurrentCalls: 1 }))
-    const first = refusal(session.call(invocation()))
+    const before = Array.from({ length: 17 }, () => refusal(session.call(invocation())))
     const error = await refusal(session.call(invocation()))
     await session.close()
-    await first
+    await Promise.all(before)
     return error
   },
   messageBytes: () => called('return "x".repeat(5_000)', { messageBytes: 4_096 }),

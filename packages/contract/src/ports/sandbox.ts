@@ -48,6 +48,10 @@ export interface ToolInvocation {
   readonly args: JsonObject
   /** Aborting settles the call at once with the signal's reason; the tool is told, and killed when it goes on. */
   readonly signal: AbortSignal
+  /** The session that makes the call. Where calls wait for a place in the compartment, sessions take turns. */
+  readonly sessionId?: string
+  /** The call that made this one and waits for it: the same object that was passed to `call` for it. */
+  readonly parent?: ToolInvocation | undefined
   /**
    * Tells one listener of the same, at once if it is so already. Where there is this, the signal is read only by those who
    * cannot do without one, so that it need not be made for each call.
@@ -70,8 +74,12 @@ export interface CompartmentSession {
   readonly offers: { readonly phases: ReadonlySet<LifecyclePhase>; readonly approvalKeys: ReadonlySet<string> }
   /** Runs a phase under its deadline. A phase the code does not have succeeds at once. */
   lifecycle(phase: LifecyclePhase): Promise<void>
-  /** The tool's own return value as JSON; its throw as a BulkheadError of code ToolExecutionFailed or as it says. */
+  /**
+   * The tool's own return value as JSON; its throw as a BulkheadError of code ToolExecutionFailed or as it says. Waits for a place
+   * where as many calls run as may. Rejects with CompartmentGone where the compartment failed before the call was sent to it.
+   */
   call(invocation: ToolInvocation): Promise<Json>
+  /** Rejects with CompartmentGone as `call` does. */
   deriveApprovalKey(tool: string, args: JsonObject, signal: AbortSignal): Promise<string>
   /** What the code makes of a stored state; nobody has judged it yet. Rejects with SlotMigrationFailed, also where it cannot. */
   migrateState(stored: StoredState, signal: AbortSignal): Promise<Json>

@@ -3,10 +3,13 @@ import {
 } from '@bulkhead/contract'
 import { failsFast, type FailureReport } from './fast-fail.ts'
 
-/** The time of the call is over, or trying again at once would meet the same fault, or ask a person twice; the next call may. */
+/**
+ * The time of the call is over, or trying again at once would meet the same fault, or ask a person twice; the next call may.
+ * A limit of the host has made the call wait already where waiting helps.
+ */
 const POINTLESS: ReadonlySet<ErrorCode> = new Set([
   'ExecutionTimeout', 'CompartmentStartFailed', 'CompartmentStartTimeout', 'NoPlaceFree', 'LifecycleFailure', 'LifecycleTimeout',
-  'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout',
+  'CompartmentQuarantined', 'MaxRetriesExceeded', 'InteractionTimeout', 'TooManyCalls',
   'ServerUnavailable',
 ])
 
@@ -24,6 +27,9 @@ export function mayTryAgain(failure: Failure, { idempotent, mode }: Pick<ToolDef
   if (failsFast(failure)) return false
   return errorClass === 'ToolTransient' || (retryable && (idempotent || mode === 'read'))
 }
+
+/** Whether what was asked of a compartment was never sent to it, and can be asked of the next one. */
+export const isCompartmentGone = (thrown: unknown): boolean => BulkheadError.is(thrown) && thrown.code === 'CompartmentGone'
 
 /** 1.5ⁿ seconds and up to half a second more, so that calls that failed together do not come back together. */
 export const backOffMs = (attempt: number): number => (1.5 ** attempt + Math.random() / 2) * 1000

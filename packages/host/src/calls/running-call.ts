@@ -57,6 +57,14 @@ export class RunningCall implements ToolInvocation, Cancelled {
     return this.#controller.signal
   }
 
+  get sessionId(): string {
+    return this.call.session.id
+  }
+
+  get parent(): RunningCall | undefined {
+    return this.call.parent?.running
+  }
+
   onCancel(listener: (reason: BulkheadError) => void): void {
     if (this.#reason) listener(this.#reason)
     else this.#cancelled = listener

@@ -101,6 +101,11 @@ export class Extension {
     return this.#starting
   }
 
+  /** For what was asked of a compartment that ended before: it goes to the next one, which starts as any other does. */
+  startAfterEnd(gone: CompartmentSession, starter: Starter): Promise<CompartmentSession> {
+    return gone.ended.then(() => this.start(starter))
+  }
+
   /** Of which only one may be there at a time: it starts when the one before has ended. */
   startAfter(predecessor: Promise<unknown>): void {
     this.#predecessor = predecessor

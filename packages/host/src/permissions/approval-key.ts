@@ -1,5 +1,6 @@
 import { BulkheadError, checkApprovalKey, messageOf, untilAborted, type Clock, type CompartmentSession } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
+import { isCompartmentGone } from '../calls/attempts.ts'
 import { onAbort } from '../waiting/cancellation.ts'
 
 /** Deriving a key is a look at the arguments; what takes longer is doing something else. */
@@ -13,12 +14,19 @@ export function approvalKeyOf(call: ValidatedCall, clock: Clock): string | Promi
   const { tool, args } = call
   if (tool.approvalKey) return tool.approvalKey(args)
   const { compartment } = tool.extension
-  if (compartment) return keyFrom(compartment, call, clock)
-  return untilAborted(tool.extension.start(call.session.interactions), call.signal).then((started) => keyFrom(started, call, clock))
+  return compartment ? keyFrom(compartment, call, clock) : keyOnceStarted(tool.extension.start(call.session.interactions), call, clock)
 }
 
+const keyOnceStarted = (starting: Promise<CompartmentSession>, call: ValidatedCall, clock: Clock): Promise<string> =>
+  untilAborted(starting, call.signal).then((started) => keyFrom(started, call, clock))
+
 function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): string | Promise<string> {
-  return compartment.offers.approvalKeys.has(call.tool.name) ? derive(compartment, call, clock) : call.tool.name
+  const { tool: { name, extension }, session } = call
+  if (!compartment.offers.approvalKeys.has(name)) return name
+  return derive(compartment, call, clock).catch((thrown: unknown) => {
+    if (!isCompartmentGone(thrown)) throw thrown
+    return keyOnceStarted(extension.startAfterEnd(compartment, session.interactions), call, clock)
+  })
 }
 
 async function derive(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): Promise<string> {

@@ -1,7 +1,7 @@
 import { BulkheadError, CALL_LIMITS, untilAborted, type CompartmentSession, type Json } from '@bulkhead/contract'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../call.ts'
-import { attemptsSpent, backOffMs, mayTryAgain, rest, type Failure } from '../calls/attempts.ts'
+import { attemptsSpent, backOffMs, isCompartmentGone, mayTryAgain, rest, type Failure } from '../calls/attempts.ts'
 import { RunningCall, type Waiting } from '../calls/running-call.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Departing } from '../journal/departures.ts'
@@ -21,6 +21,8 @@ export class Execution implements Departing, Waiting {
   /** Of the time of the call, which does not run while a person is asked: an attempt has what those before it have left. */
   #leftMs: number
   #running: RunningCall | undefined
+  /** Where it runs. */
+  #compartment: CompartmentSession | undefined
 
   constructor(call: ClearedCall, host: HostContext, done: Done) {
     this.#call = call
@@ -44,13 +46,12 @@ export class Execution implements Departing, Waiting {
     if (call.session.hooks.all.length > 0) observe('onBeforeTool', call, host)
     const { compartment } = call.tool.extension
     if (compartment) this.#run(compartment)
-    else void this.#start()
+    else void this.#runOnceStarted(call.tool.extension.start(call.session.interactions))
   }
 
-  async #start(): Promise<void> {
-    const { session, signal, tool: { extension } } = this.#call
+  async #runOnceStarted(starting: Promise<CompartmentSession>): Promise<void> {
     try {
-      this.#run(await untilAborted(extension.start(session.interactions), signal))
+      this.#run(await untilAborted(starting, this.#call.signal))
     } catch (thrown) {
       this.failed(thrown)
     }
@@ -64,6 +65,7 @@ export class Execution implements Departing, Waiting {
     } catch (thrown) {
       return this.failed(thrown)
     }
+    this.#compartment = compartment
     this.#running.start(compartment)
   }
 
@@ -81,9 +83,19 @@ export class Execution implements Departing, Waiting {
 
   failed(thrown: unknown): void {
     if (this.#isCancelled()) return
+    const compartment = this.#compartment
+    this.#compartment = undefined
+    if (compartment && isCompartmentGone(thrown)) return this.#runInNext(compartment)
     const error = attributed(BulkheadError.from(thrown))
     if (this.#call.session.hooks.all.length > 0) observe('onToolError', this.#call, this.#host, { error })
     this.#conclude(error, error)
+  }
+
+  /** The same attempt: the tool has not heard of the call. */
+  #runInNext(gone: CompartmentSession): void {
+    const { session, tool: { extension } } = this.#call
+    this.#leftMs = this.#running?.deadline.leftMs ?? this.#leftMs
+    void this.#runOnceStarted(extension.startAfterEnd(gone, session.interactions))
   }
 
   #conclude(result: Reading | BulkheadError, failure: Failure): void {

@@ -11,7 +11,6 @@ const reads = { ...acts, mode: 'read' as ToolMode }
 test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   // code, message, whether it is tried again for a tool that acts, an idempotent one, one that reads
   ['ResourceBusy', 'busy', true, true, true],
-  ['TooManyCalls', 'full', true, true, true],
   ['ResourceBusy', 'File not found', false, false, false],
   ['ResourceBusy', 'outside the workspace', false, false, false],
   ['ResourceBusy', 'blocked', false, false, false],
@@ -31,6 +30,7 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   ['CompartmentOutOfMemory', 'it grew', false, false, false],
   ['CompartmentStartTimeout', 'it takes long', false, false, false],
   ['NoPlaceFree', 'full', false, false, false],
+  ['TooManyCalls', 'full', false, false, false],
   ['CompartmentQuarantined', 'it rests', false, false, false],
   ['BoundaryViolation', 'no', false, false, false],
   ['ToolCancelled', 'stop', false, false, false],

@@ -58,6 +58,7 @@ export class TwinCompartment implements CompartmentSession {
   readonly #end: (end: CompartmentEnd) => void
   readonly #open = new Set<(reason: BulkheadError) => void>()
   #over: BulkheadError | undefined
+  #crashed = false
 
   constructor(request: CompartmentRequest, module: ExtensionModule) {
     const { promise, resolve } = Promise.withResolvers<CompartmentEnd>()
@@ -135,13 +136,14 @@ export class TwinCompartment implements CompartmentSession {
   #finish(reason: BulkheadError, end: CompartmentEnd): void {
     if (this.#over) return
     this.#over = reason
+    this.#crashed = end.kind === 'failed'
     for (const reject of this.#open) reject(reason)
     this.#open.clear()
     this.#end(end)
   }
 
   #settle<Value>(work: () => Promise<Value>, signal: AbortSignal | undefined, code: Thrown): Promise<Value> {
-    if (this.#over) return Promise.reject(this.#over)
+    if (this.#over) return Promise.reject(this.#crashed && code !== 'LifecycleFailure' ? gone(this.#over) : this.#over)
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     const abort = () => reject(signal!.reason)
     this.#open.add(reject)
@@ -166,6 +168,8 @@ export class TwinCompartment implements CompartmentSession {
     }
   }
 }
+
+const gone = (cause: BulkheadError) => new BulkheadError('CompartmentGone', 'The compartment ended before.', { cause })
 
 /** What a throw of the extension's code is called when it does not say so itself. */
 type Thrown = 'ToolExecutionFailed' | 'LifecycleFailure' | 'SlotMigrationFailed'

@@ -1,6 +1,7 @@
 import type { ErrorCode, Json, ToolInvocation } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
+import type { PlacedCall } from './call-places.ts'
 import type { InvokedCall } from './invoked-call.ts'
 import { judgeError } from './judged-error.ts'
 
@@ -31,8 +32,11 @@ export interface Telling {
 }
 
 /** Someone who waits for an answer of a compartment, and may give up. Told once: by the answer, by giving up, or by the end of all. */
-export class Caller implements Question {
+export class Caller implements Question, PlacedCall<Caller> {
   readonly call: InvokedCall | undefined
+  at = -1
+  lender: Caller | undefined
+  borrower: Caller | undefined
   /** Runs while a call goes on whose caller has given up. */
   overdue: NodeJS.Timeout | undefined
   /** Set once it has given up. */
@@ -51,6 +55,10 @@ export class Caller implements Question {
     this.#judgement = judgement
     this.#cancellation = cancellation
     this.#telling = telling
+  }
+
+  get invocation(): ToolInvocation | undefined {
+    return this.call?.invocation
   }
 
   /** Whether it has given up is noticed from here on. Returns whether it still wants to ask. */

@@ -48,6 +48,7 @@ export function inlinePeer(module: ExtensionModule, broker: Broker, { limits }: 
       open.clear()
       for (const question of questions) question.failed(over)
     },
+    isReachable: true,
     killable: false,
     ready: Promise.resolve(true),
     ended: ended.promise,

@@ -5,27 +5,27 @@ import type { OpenCall } from './broker/capability.ts'
 export class InvokedCall implements OpenCall {
   readonly callId: string
   readonly tool: CompartmentTool
-  readonly #invocation: ToolInvocation
+  readonly invocation: ToolInvocation
 
   constructor(callId: string, tool: CompartmentTool, invocation: ToolInvocation) {
     this.callId = callId
     this.tool = tool
-    this.#invocation = invocation
+    this.invocation = invocation
   }
 
   get hostCallId(): string {
-    return this.#invocation.callId
+    return this.invocation.callId
   }
 
   get signal(): AbortSignal {
-    return this.#invocation.signal
+    return this.invocation.signal
   }
 
   onProgress(text: string): void {
-    this.#invocation.onProgress?.(text)
+    this.invocation.onProgress?.(text)
   }
 
   onUpdate(partial: Json): void {
-    this.#invocation.onUpdate?.(partial)
+    this.invocation.onUpdate?.(partial)
   }
 }

@@ -7,6 +7,8 @@ export interface Peer {
   ask<Method extends keyof CompartmentMethods>(method: Method, args: Parameters<CompartmentMethods[Method]>, question: Question): void
   /** Idempotent. Whatever is open, and whatever is asked later, fails with this. */
   endAll(error: BulkheadError): void
+  /** Whether what is asked now can still come to it. */
+  readonly isReachable: boolean
   /** Whether code that does not end by itself can be ended. */
   readonly killable: boolean
   /** Settles once, never rejects, as soon as it is of no more use: with the reason, or without when it was told to end. */

@@ -22,6 +22,7 @@ const MAX_QUEUED_BYTES = 2 * MANIFEST_LIMITS.packageBytes
 export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits): Peer {
   const ended = Promise.withResolvers<BulkheadError | undefined>()
   let hangUp: NodeJS.Timeout | undefined
+  let isReachable = true
   const reads = new PacedReads(broker.methods, () => hull.transport.queuedBytes)
   const link = new Link(hull.transport, {
     inspector: new Gate(limits),
@@ -29,6 +30,7 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     maxQueuedBytes: MAX_QUEUED_BYTES,
     drained: () => reads.goOn(),
     closed(reason) {
+      isReachable = false
       if (reason === undefined) {
         hangUp = setTimeout(() => hull.kill(), LAST_WORDS_MS)
         return
@@ -49,6 +51,9 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     load: (request) => remote.call('load', request),
     ask: (method, args, question) => remote.ask(method, args, question),
     endAll: (error) => remote.end(error),
+    get isReachable() {
+      return isReachable
+    },
     killable: true,
     ready: hull.ready,
     ended: ended.promise,

@@ -6,9 +6,11 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
 import type { Broker } from './broker/broker.ts'
-import type { Asking, CallerOwner, Judgement } from './caller.ts'
+import { CallPlaces, WAITING_PER_PLACE } from './call-places.ts'
+import type { Asking, CallerOwner, Judgement, Telling } from './caller.ts'
 import { Caller } from './caller.ts'
 import { closedEarly } from './closed-early.ts'
+import { compartmentGone } from './compartment-gone.ts'
 import { InvokedCall } from './invoked-call.ts'
 import { CALL_CODES, judgeError, NO_CODES } from './judged-error.ts'
 import type { Peer } from './peer.ts'
@@ -33,7 +35,8 @@ export class Session implements RestingSession {
   readonly #peer: Peer
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
-  /** For how many callers the compartment still works. */
+  readonly #places: CallPlaces<Caller>
+  /** For how many callers the compartment still works, or will. */
   #inFlight = 0
   #quietSince = performance.now()
   /** Ids of calls that go on although their callers have given up. */
@@ -55,6 +58,7 @@ export class Session implements RestingSession {
     this.#peer = peer
     this.#broker = broker
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
+    this.#places = new CallPlaces(request.limits.concurrentCalls, (caller) => this.#send(caller))
     this.ended = peer.ended.then((error) => this.#end(error))
     // Later: whoever holds it, and whoever holds that, has heard of its end by then.
     void this.ended.then(() => void setImmediate(() => this.#quiet?.resolve()))
@@ -91,20 +95,25 @@ export class Session implements RestingSession {
   }
 
   call(invocation: ToolInvocation): Promise<Json> {
-    const { callId, tool: name, args } = invocation
+    const { callId, tool: name } = invocation
     const tool = this.#tools.get(name)
     if (tool === undefined) return Promise.reject(this.#notRegistered(name))
-    if (this.#inFlight >= this.#request.limits.concurrentCalls) return Promise.reject(this.#tooManyCalls())
     // An earlier attempt of the same call may still be on its way out.
     const isTaken = this.#abandoned.size > 0 && this.#abandoned.has(callId)
     const id = isTaken ? `${callId}~${++this.#attempts}` : callId
     const call = new InvokedCall(id, tool, invocation)
-    return this.#ask('execute', [id, name, args], CALL, { cancellation: invocation, call })
+    return new Promise((resolve, reject) => {
+      const caller = this.#listeningCaller(CALL, { cancellation: invocation, call }, { resolve, reject })
+      if (caller === undefined) return
+      const standing = this.#places.enter(caller)
+      if (standing === 'placed') this.#send(caller)
+      else if (standing === 'full') caller.failed(this.#tooManyCalls())
+    })
   }
 
   async deriveApprovalKey(name: string, args: JsonObject, signal: AbortSignal): Promise<string> {
     if (!this.#tools.has(name)) throw this.#notRegistered(name)
-    const key = await this.#ask('deriveApprovalKey', [name, args], APPROVAL_KEY, { cancellation: { signal } })
+    const key = await this.#ask('deriveApprovalKey', [name, args], APPROVAL_KEY, signal)
     if (typeof key !== 'string') {
       throw new BulkheadError('ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} did not return a text.`)
     }
@@ -112,7 +121,7 @@ export class Session implements RestingSession {
   }
 
   async migrateState({ slotVersion, data }: StoredState, signal: AbortSignal): Promise<Json> {
-    return this.#ask('migrateState', [slotVersion, data], MIGRATION, { cancellation: { signal } })
+    return this.#ask('migrateState', [slotVersion, data], MIGRATION, signal)
   }
 
   close(reason?: BulkheadError): Promise<void> {
@@ -121,30 +130,51 @@ export class Session implements RestingSession {
     return Promise.all([this.#peer.gone, this.#broker.close()]).then(() => undefined)
   }
 
-  /** Settles once: by the answer, by the caller, or by the end of all. */
+  /** Settles once: by the answer, by the caller, or by the end of all. A phase has no signal: its deadline ends all. */
   #ask<Method extends keyof CompartmentMethods>(
-    method: Method,
-    args: Parameters<CompartmentMethods[Method]>,
-    judgement: Judgement,
-    asking?: Asking,
+    method: Method, args: Parameters<CompartmentMethods[Method]>, judgement: Judgement, signal?: AbortSignal,
   ): Promise<Json> {
     return new Promise((resolve, reject) => {
-      if (asking === undefined) {
+      if (signal === undefined) {
         const failed = (error: unknown): void => reject(judgeError(error, judgement.fallback, judgement.own))
         return this.#peer.ask(method, args, { answered: resolve, failed })
       }
-      const caller = new Caller(this.#owner, judgement, asking, { resolve, reject })
-      if (!caller.listen()) return
-      if (asking.call) this.#broker.open(asking.call)
-      this.#inFlight++
-      this.#peer.ask(method, args, caller)
+      const caller = this.#listeningCaller(judgement, { cancellation: { signal } }, { resolve, reject })
+      if (caller !== undefined) this.#peer.ask(method, args, caller)
     })
+  }
+
+  /** None where nothing can be asked any more, or the caller has given up already; it has been told then. */
+  #listeningCaller(judgement: Judgement, asking: Asking, telling: Telling): Caller | undefined {
+    const refusal = this.#refusal
+    if (refusal !== undefined) {
+      telling.reject(refusal)
+      return undefined
+    }
+    const caller = new Caller(this.#owner, judgement, asking, telling)
+    if (!caller.listen()) return undefined
+    this.#inFlight++
+    return caller
+  }
+
+  /** Why nothing can be asked any more. The end itself may be announced later. */
+  get #refusal(): BulkheadError | undefined {
+    if (this.#reason === undefined && this.#peer.isReachable) return undefined
+    return this.#closing ? this.#reason : compartmentGone(this.#request.extension.id, this.#reason)
+  }
+
+  #send(caller: Caller): void {
+    const { callId, invocation: { tool, args } } = caller.call!
+    this.#broker.open(caller.call!)
+    this.#peer.ask('execute', [callId, tool, args], caller)
   }
 
   /** Its caller is answered; the code gets a little time to notice, and is ended when it does not. */
   #gaveUp(caller: Caller, reason: BulkheadError): void {
     const { call } = caller
     if (call !== undefined) {
+      // It was waiting for a place: the code has never heard of it.
+      if (caller.at < 0) return this.#left(caller)
       this.#broker.end(call)
       this.#abandoned.add(call.callId)
       this.#peer.ask('abort', [call.callId, reason.message], NOBODY)
@@ -162,6 +192,7 @@ export class Session implements RestingSession {
     if (call !== undefined) {
       this.#broker.end(call)
       if (caller.reason !== undefined) this.#abandoned.delete(call.callId)
+      this.#places.leave(caller)
     }
     if (caller.overdue === undefined) return
     clearTimeout(caller.overdue)
@@ -173,15 +204,22 @@ export class Session implements RestingSession {
 
   #kill(reason: BulkheadError): void {
     this.#reason ??= reason
-    this.#peer.endAll(this.#reason)
+    this.#endAll(this.#reason)
     this.#peer.kill()
   }
 
   #end(error: BulkheadError | undefined): CompartmentEnd {
-    const reason = this.#reason ?? error ?? new BulkheadError('CompartmentCrashed', 'The compartment ended.')
-    this.#peer.endAll(reason)
+    this.#reason ??= error ?? new BulkheadError('CompartmentCrashed', 'The compartment ended.')
+    const reason = this.#reason
+    this.#endAll(reason)
     void this.#broker.close()
     return this.#closing ? { kind: 'closed' } : { kind: 'failed', error: reason }
+  }
+
+  /** Those that wait first: the end of a call would let the next one in. */
+  #endAll(reason: BulkheadError): void {
+    for (const caller of this.#places.takeWaiting()) caller.failed(this.#refusal)
+    this.#peer.endAll(reason)
   }
 
   #notRegistered(name: string): BulkheadError {
@@ -192,7 +230,7 @@ export class Session implements RestingSession {
     const { extension, limits } = this.#request
     return new BulkheadError(
       'TooManyCalls',
-      `The compartment of ${extension.id} has ${limits.concurrentCalls} calls in flight already. Wait for some of them.`,
+      `The compartment of ${extension.id} runs ${limits.concurrentCalls} calls, and ${limits.concurrentCalls * WAITING_PER_PLACE} more of the session wait for it. Wait for some of them.`,
       { data: { limit: 'concurrentCalls' } },
     )
   }

@@ -159,7 +159,7 @@ describe.each(REMOTE)('an idle compartment of the placement %s', (placement) => 
     expect(await session.call(invocation())).toBe('alive')
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
-    expect(await codeOf(session.call(invocation()))).toBe('CompartmentCrashed')
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentGone')
   })
 
   it('that cannot be woken ends the session with the reason', async () => {

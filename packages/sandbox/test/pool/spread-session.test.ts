@@ -96,7 +96,7 @@ describe.each(REMOTE)('an extension in several compartments of the placement %s'
     const session = await sandbox.open(spread(2))
     for (const _ of [1, 2]) expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
-    expect(await codeOf(session.call(invocation()))).toBe('CompartmentCrashed')
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentGone')
     await expect.poll(() => sandbox.census()[placement].used).toBe(0)
   })
 

@@ -4,6 +4,7 @@ import type {
 } from '@bulkhead/contract'
 import { BulkheadError, LONGEST_TIMER_MS, messageOf } from '@bulkhead/contract'
 import { closedEarly } from '../closed-early.ts'
+import { compartmentGone } from '../compartment-gone.ts'
 import type { RestingSession } from '../resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
@@ -29,6 +30,8 @@ export class SleepySession implements CompartmentSession {
   readonly #phases = new PhasesRun()
   readonly #end = Promise.withResolvers<CompartmentEnd>()
   readonly #over = new AbortController()
+  /** What is asked of it after its end is told this. */
+  #refusal: BulkheadError | undefined
   /** Set while it is awake. */
   #session: RestingSession | undefined
   /** The last that was awake, unless it was given back: of one that has ended by itself something may be left for a while. */
@@ -86,6 +89,7 @@ export class SleepySession implements CompartmentSession {
       // What is asleep has been taken down already.
       await this.#falling
     } else {
+      this.#over.signal.throwIfAborted()
       await this.#use(undefined, (session) => session.lifecycle(phase))
     }
     this.#phases.ran(phase)
@@ -121,7 +125,7 @@ export class SleepySession implements CompartmentSession {
   }
 
   async #awake(signal: AbortSignal | undefined): Promise<RestingSession> {
-    this.#over.signal.throwIfAborted()
+    if (this.#refusal) throw this.#refusal
     this.#waiting++
     try {
       return await abortable(() => {
@@ -207,6 +211,7 @@ export class SleepySession implements CompartmentSession {
     if (this.#over.signal.aborted) return
     this.#session = undefined
     clearTimeout(this.#timer)
+    this.#refusal = end.kind === 'failed' ? compartmentGone(this.#request.extension.id, reason) : reason
     this.#over.abort(reason)
     this.#end.resolve(end)
   }

@@ -4,6 +4,7 @@ import type {
 } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { closedEarly } from '../closed-early.ts'
+import { compartmentGone, isCompartmentGone } from '../compartment-gone.ts'
 import type { RestingSession } from '../resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
@@ -32,6 +33,8 @@ export class SpreadSession implements RestingSession {
   readonly #phases = new PhasesRun()
   readonly #end = Promise.withResolvers<CompartmentEnd>()
   readonly #over = new AbortController()
+  /** What is asked of it after its end is told this. */
+  #refusal: BulkheadError | undefined
   /** Of members that have ended, until nothing of them is left. */
   readonly #leaving = new Set<Promise<void>>()
   #deathsInARow = 0
@@ -115,13 +118,21 @@ export class SpreadSession implements RestingSession {
 
   /** Chosen and asked at once: who comes next sees it busy. */
   async #use<T>(asker: Pick<ToolInvocation, 'signal'>, ask: (session: RestingSession) => Promise<T>): Promise<T> {
-    this.#over.signal.throwIfAborted()
+    if (this.#refusal) throw this.#refusal
     const [freest] = this.#members.flatMap(({ session }) => session ?? []).toSorted(byLoad)
     // Before another asks for a place: who makes room for it must see this one at work.
     const answer = freest && ask(freest)
     const starting = this.#members.filter(({ session }) => session === undefined).map((member) => this.#replaced(member))
     for (const start of starting) start.catch(() => undefined)
-    return answer ?? ask(await abortable(() => Promise.race(starting), asker.signal))
+    const asked = freest ?? await abortable(() => Promise.race(starting), asker.signal)
+    try {
+      return await (answer ?? ask(asked))
+    } catch (error) {
+      if (!isCompartmentGone(error)) throw error
+      // It is not among the members any more when its end is known.
+      await asked.ended
+      return this.#use(asker, ask)
+    }
   }
 
   #replaced(member: Member): Promise<RestingSession> {
@@ -161,6 +172,7 @@ export class SpreadSession implements RestingSession {
 
   async #finish(end: CompartmentEnd, reason: BulkheadError): Promise<void> {
     const first = !this.#over.signal.aborted
+    if (first) this.#refusal = end.kind === 'failed' ? compartmentGone(this.#request.extension.id, reason) : reason
     this.#over.abort(reason)
     await Promise.all(this.#members.map(async (member) => {
       const { session, starting } = member

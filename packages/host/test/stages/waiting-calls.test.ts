@@ -1,0 +1,138 @@
+import { tmpdir } from 'node:os'
+import type { CompartmentLimits, CompartmentSession, Outcome, Sandbox } from '@bulkhead/contract'
+import { createSandbox } from '@bulkhead/sandbox'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createWorld, verdictOf, type ExtensionSketch, type ToolSketch, type World } from '../twin/world.ts'
+
+interface Given {
+  readonly concurrency?: number
+  readonly limits?: Partial<CompartmentLimits>
+}
+
+/** A host over real compartments. */
+function realWorld(code: string, sketch: ExtensionSketch, { concurrency = 1, limits }: Given = {}): World & { readonly opened: CompartmentSession[] } {
+  const real = createSandbox({ workspace: tmpdir() })
+  const opened: CompartmentSession[] = []
+  const sandbox: Sandbox = {
+    ...real,
+    open: async (request) => {
+      const session = await real.open({ ...request, placement: 'thread', concurrency, limits: { ...request.limits, ...limits } })
+      opened.push(session)
+      return session
+    },
+  }
+  const world = createWorld({
+    sandbox, extensions: [{ readFiles: async () => new Map([['index.js', new TextEncoder().encode(code)]]), ...sketch }],
+  })
+  onTestFinished(async () => {
+    await world.host.close()
+    await real.close()
+  })
+  return { ...world, opened }
+}
+
+const ACTS: ToolSketch = { requires: { net: { hosts: ['example.com'] } } }
+const attemptOf = ({ metadata }: Outcome): number => metadata.attempt
+
+describe('more calls at once than an extension may run', () => {
+  const COUNTING = `
+    let running = 0, most = 0
+    export default { tools: { echo: { async execute({ hang }) {
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => hang ? undefined : setTimeout(resolve, 1))
+      running--
+      return most
+    } } } }
+  `
+
+  test('all run, each at its first attempt', async () => {
+    const { host } = realWorld(COUNTING, { tools: { echo: ACTS } })
+    const session = await host.openSession({ mode: 'yolo' })
+    const outcomes = await Promise.all(Array.from({ length: 256 }, (_, n) => session.call({ id: `c${n}`, name: 'echo', arguments: {} })))
+    expect(new Set(outcomes.map((outcome) => `${verdictOf(outcome)} ${attemptOf(outcome)}`))).toEqual(new Set(['output 1']))
+    expect(Math.max(...outcomes.map((outcome) => outcome.type === 'output' ? outcome.data as number : 0))).toBe(64)
+  })
+
+  test('the time of a call covers its wait, and one that finds the line full is refused without an attempt more', async () => {
+    const { host, eventsOf } = realWorld(COUNTING, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 } })
+    const session = await host.openSession({ mode: 'yolo' })
+    const call = (id: string, timeoutMs: number, hang: boolean) => session.call({ id, name: 'echo', arguments: { hang } }, { timeoutMs })
+    await call('warm', 20_000, false)
+    const giveUp = new AbortController()
+    const hanging = session.call({ id: 'hangs', name: 'echo', arguments: { hang: true } }, { signal: giveUp.signal })
+    const waiting = Array.from({ length: 16 }, (_, n) => call(`waits${n}`, 50, false))
+    const full = await call('full', 20_000, false)
+    expect(full).toMatchObject({ error: { code: 'TooManyCalls', data: { limit: 'concurrentCalls' } }, metadata: { attempt: 1 } })
+    expect(new Set((await Promise.all(waiting)).map(verdictOf))).toEqual(new Set(['ExecutionTimeout']))
+    giveUp.abort()
+    expect(verdictOf(await hanging)).toBe('ToolCancelled')
+    expect(eventsOf('ToolInvocationStarted').filter(({ attempt }) => attempt > 1)).toEqual([])
+  })
+
+  test('one session cannot keep another waiting until it is done', async () => {
+    const ORDER = `
+      const order = []
+      export default { tools: { echo: { async execute({ name }) {
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        order.push(name)
+        return [...order]
+      } } } }
+    `
+    const { host } = realWorld(ORDER, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 } })
+    const [greedy, modest] = await Promise.all([host.openSession({ mode: 'yolo' }), host.openSession({ mode: 'yolo' })])
+    await greedy.call({ id: 'warm', name: 'echo', arguments: { name: 'warm' } })
+    const all = Array.from({ length: 10 }, (_, n) => greedy.call({ id: `g${n}`, name: 'echo', arguments: { name: `g${n}` } }))
+    const one = await modest.call({ id: 'm', name: 'echo', arguments: { name: 'm' } })
+    expect(one).toMatchObject({ data: ['warm', 'g0', 'g1', 'm'] })
+    expect((await Promise.all(all)).map(verdictOf)).toEqual(Array.from({ length: 10 }, () => 'output'))
+  })
+
+  test('calls nested in those that run are not kept waiting by them', async () => {
+    const NESTING = `export default { tools: { outer: { async execute({ depth }, runtime) {
+      if (depth === 0) return 'deep'
+      const inner = await Promise.all([1, 2, 3].map(() => runtime.tools.call('outer', { depth: depth - 1 })))
+      return inner.map(({ type }) => type)
+    } } } }`
+    const requires = { net: { hosts: ['example.com'] }, capabilities: ['tools.call' as const] }
+    const { host } = realWorld(NESTING, { tools: { outer: { requires } } }, { limits: { concurrentCalls: 2 } })
+    const session = await host.openSession({ mode: 'yolo' })
+    const outcomes = await Promise.all([1, 2, 3].map((n) => session.call({ id: `c${n}`, name: 'outer', arguments: { depth: 2 } })))
+    expect(outcomes).toMatchObject(outcomes.map(() => ({ type: 'output', data: ['output', 'output', 'output'] })))
+  })
+})
+
+describe('after a crash', () => {
+  const MORTAL = `export default { tools: { echo: {
+    deriveApprovalKey: ({ die }) => String(die),
+    async execute({ die }, runtime) {
+      if (die) { runtime.progress('dies'); process.exit(3) }
+      return 'alive'
+    },
+  } } }`
+
+  test.each([1, 2])('the next call runs in a new compartment, where there were %i of them', async (concurrency) => {
+    const world = realWorld(MORTAL, { tools: { echo: ACTS } }, { concurrency })
+    const session = await world.host.openSession({ mode: 'yolo' })
+    let calls = 0
+    const call = (die: boolean) => session.call({ id: `c${++calls}`, name: 'echo', arguments: { die } })
+    expect(verdictOf(await call(false))).toBe('output')
+    const meanwhile: Promise<Outcome>[] = []
+    world.host.on(({ type }) => { if (type === 'ToolInvocationFailed') meanwhile.push(call(false)) })
+    const crashed = await Promise.all(Array.from({ length: concurrency }, () => call(true)))
+    const next = await call(false)
+    expect(new Set(crashed.map(verdictOf))).toEqual(new Set(['CompartmentCrashed']))
+    expect(next).toMatchObject({ data: 'alive', metadata: { attempt: 1 } })
+    expect(await Promise.all(meanwhile)).toMatchObject(crashed.map(() => ({ data: 'alive', metadata: { attempt: 1 } })))
+    expect(world.opened).toHaveLength(2)
+  })
+
+  test('the calls that waited for a place run in the next compartment', async () => {
+    const world = realWorld(MORTAL, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 } })
+    const session = await world.host.openSession({ mode: 'yolo' })
+    const call = (id: string, die: boolean) => session.call({ id, name: 'echo', arguments: { die } })
+    expect(verdictOf(await call('warm', false))).toBe('output')
+    const outcomes = await Promise.all([call('dies', true), call('a', false), call('b', false)])
+    expect(outcomes.map(verdictOf)).toEqual(['CompartmentCrashed', 'output', 'output'])
+    expect(world.eventsOf('ToolInvocationStarted').map(({ callId, attempt }) => `${callId} ${attempt}`)).toEqual(['warm 1', 'dies 1', 'a 1', 'b 1'])
+  })
+})

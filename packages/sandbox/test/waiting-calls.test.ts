@@ -1,0 +1,104 @@
+import { BulkheadError, type CompartmentSession } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { codeOf, invocation, refusal, requestOf } from './fixture.ts'
+import { ScriptedPeer } from './scripted-peer.ts'
+
+const opened = async (): Promise<{ peer: ScriptedPeer; session: CompartmentSession }> => {
+  const peer = new ScriptedPeer()
+  return { peer, session: await peer.session(requestOf({ placement: 'process', source: '', limits: { concurrentCalls: 1, graceMs: 10_000 } })) }
+}
+
+describe('a call that waits for a place', () => {
+  it('is sent when a call before it has ended', async () => {
+    const { peer, session } = await opened()
+    const answers = [1, 2].map((n) => session.call(invocation({ n })))
+    expect(session.inFlight).toBe(2)
+    const first = await peer.next('execute')
+    expect(peer.received).toEqual([])
+    peer.reply(first.id, 'one')
+    peer.reply((await peer.next('execute')).id, 'two')
+    expect(await Promise.all(answers)).toEqual(['one', 'two'])
+    expect(session.inFlight).toBe(0)
+  })
+
+  it('is not sent, nor its end, when it is given up', async () => {
+    const { peer, session } = await opened()
+    const before = session.call(invocation())
+    const giveUp = new AbortController()
+    const waiting = codeOf(session.call(invocation({}, { signal: giveUp.signal })))
+    giveUp.abort(new BulkheadError('ExecutionTimeout', 'Its time is over.'))
+    expect(await waiting).toBe('ExecutionTimeout')
+    expect(session.quiet).toBeUndefined()
+    expect(session.inFlight).toBe(1)
+    peer.reply((await peer.next('execute')).id, 'done')
+    expect(await before).toBe('done')
+    expect(peer.received).toEqual([])
+  })
+
+  it('waits for a call that was given up until that has ended', async () => {
+    const { peer, session } = await opened()
+    const giveUp = new AbortController()
+    const before = codeOf(session.call(invocation({}, { signal: giveUp.signal })))
+    const waiting = session.call(invocation())
+    giveUp.abort()
+    expect(await before).toBe('ToolCancelled')
+    const { id } = await peer.next('execute')
+    await peer.next('abort')
+    expect(peer.received).toEqual([])
+    peer.reply(id, 'late')
+    peer.reply((await peer.next('execute')).id, 'mine')
+    expect(await waiting).toBe('mine')
+  })
+
+  it('is told that it was not sent when the compartment ends, and the call that ran is told why', async () => {
+    const { peer, session } = await opened()
+    const [ran, waited] = [1, 2].map(() => refusal(session.call(invocation())))
+    await peer.next('execute')
+    peer.end({ kind: 'crashed', text: 'fell over' })
+    expect((await ran!).code).toBe('CompartmentCrashed')
+    expect(await waited).toMatchObject({ code: 'CompartmentGone', cause: { code: 'CompartmentCrashed' } })
+    expect(peer.received).toEqual([])
+    expect(session.inFlight).toBe(0)
+  })
+
+  it('is told the reason of a close', async () => {
+    const { session } = await opened()
+    const asked = [1, 2].map(() => codeOf(session.call(invocation())))
+    await session.close(new BulkheadError('HostClosed', 'bye'))
+    expect(await Promise.all(asked)).toEqual(['HostClosed', 'HostClosed'])
+  })
+})
+
+describe('what is asked after the end', () => {
+  it('was not sent, also before the end is announced', async () => {
+    const { peer, session } = await opened()
+    const { signal } = new AbortController()
+    const answer = refusal(session.call(invocation()))
+    await peer.next('execute')
+    const atOnce = answer.then(() => Promise.all([
+      codeOf(session.call(invocation())), codeOf(session.deriveApprovalKey('run', {}, signal)),
+    ]))
+    peer.end({ kind: 'crashed', text: 'fell over' })
+    expect((await answer).code).toBe('CompartmentCrashed')
+    expect(await atOnce).toEqual(['CompartmentGone', 'CompartmentGone'])
+    await session.ended
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentGone')
+  })
+
+  it('was not sent when the other side has hung up and has not ended yet', async () => {
+    const { peer, session } = await opened()
+    const running = codeOf(session.call(invocation()))
+    await peer.next('execute')
+    peer.hangUp()
+    const askAndGiveUp = (): Promise<string> => {
+      const giveUp = new AbortController()
+      const code = codeOf(session.call(invocation({}, { signal: giveUp.signal })))
+      giveUp.abort()
+      return code
+    }
+    await expect.poll(askAndGiveUp).toBe('CompartmentGone')
+    expect(peer.killed).toBe(false)
+    peer.end({ kind: 'crashed', text: 'fell over' })
+    expect(await running).toBe('CompartmentCrashed')
+  })
+})
