@@ -9,7 +9,7 @@ import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from 
 import { closeStore } from './close-store.ts'
 import { homeFolder } from './home-folder.ts'
 import { cacheFolder, loaderOptions, userFolder, type LayerFolders } from './loader-options.ts'
-import { canonicalFolder, openPlace, type PlaceOptions } from './open-place.ts'
+import { canonicalFolder, openPlace, type PlaceOptions, type TrustChoice } from './open-place.ts'
 import { OpenPlaces } from './open-places.ts'
 import { operatorSurroundings } from './operator-surroundings.ts'
 import { createProcessOwner } from './process-owner.ts'
@@ -21,7 +21,10 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly workspace: string
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
   readonly home?: string
-  /** Whether the project layer may be read. Default: what was said before, else the interactor is asked; without one it is declined. */
+  /**
+   * Whether the project layer may be read, whatever it is or becomes. Default: decided at every load and reload by what was said of that
+   * very content, else the interactor is asked; without one it is declined.
+   */
   readonly trust?: ProjectTrust
   /** What a new generation must pass besides starting, before it takes over from one that runs. */
   readonly smokeCheck?: SmokeCheck
@@ -73,6 +76,11 @@ const CONNECTED = { names: forms.list(forms.text) }
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, OPTIONS, 'workspace')
+  return assembleHost(options, options.trust)
+}
+
+/** `createHost` for the command line, which can also agree to a project as it is found. */
+export async function assembleHost(options: CreateHostOptions, firstTrust: TrustChoice | undefined): Promise<Host> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
@@ -81,8 +89,8 @@ export async function createHost(options: CreateHostOptions): Promise<Host> {
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
   const surroundings = { operator, home, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal }
-  const enter = (folder: string, trust: ProjectTrust | undefined) => openPlace(loader, folder, trust, { ...options, ...surroundings })
-  const first = await enter(options.workspace, options.trust)
+  const enter = (folder: string, trust: TrustChoice | undefined) => openPlace(loader, folder, trust, { ...options, ...surroundings })
+  const first = await enter(options.workspace, firstTrust)
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
     ...first, store, argumentsReaders,

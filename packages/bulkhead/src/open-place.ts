@@ -5,7 +5,8 @@ import type { OperatorSurroundings } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
 import { keptFolders } from './kept-folders.ts'
 import { lateSandbox } from './late-sandbox.ts'
-import { decideTrust, type TrustOutcome } from './project-trust.ts'
+import { LayerWatcher } from './layer-watcher.ts'
+import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 import { workspaceFault } from './workspace-fault.ts'
 
 export interface PlaceOptions {
@@ -35,30 +36,28 @@ export interface OpenPlace extends Place {
   readonly servers: ConnectedServers
 }
 
+/** A decision of the embedder about whatever the project brings; or, for the command line, consent to what is there at the start. */
+export type TrustChoice = ProjectTrust | 'as found'
+
 /** One workspace with what was found for it and where it runs. Rejects with ProjectPathInvalid. */
 export async function openPlace(
-  loader: Loader, folder: string, decided: ProjectTrust | undefined, options: PlaceOptions & PlaceSurroundings,
+  loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
   const { interactor, watch, config, operator, home, env, cacheFolder: cache, signal } = options
   const workspace = await canonicalFolder(folder)
   const servers = new ConnectedServers({ loader, workspace, operator, env, home, cache })
+  const consent = new ProjectConsent({ loader, workspace, interactor, signal, asFound: choice === 'as found' })
   const decide = async (): Promise<TrustOutcome> =>
-    decided === undefined ? decideTrust(loader, workspace, interactor, signal) : { trust: decided, diagnostics: [] }
-  let standing = await decide()
+    choice === undefined || choice === 'as found' ? consent.decide() : { trust: choice, projectDigest: 'any', diagnostics: [] }
+  const watcher = new LayerWatcher(loader, workspace)
   const load = async (): Promise<LoadReport> => {
-    const { diagnostics, ...trust } = standing
-    const found = await loader.load({ workspace, ...trust, ...(config ? { overrides: config } : {}) })
+    const { diagnostics, trust, projectDigest } = await decide()
+    watcher.follow({ trust, projectDigest })
+    const found = await loader.load({ workspace, trust, projectDigest, ...(config ? { overrides: config } : {}) })
     return servers.beside({ ...found, diagnostics: [...diagnostics, ...found.diagnostics] })
   }
-  const reload = async (): Promise<LoadReport> => {
-    // Trust is bound to what there was: what has changed since must be agreed to again.
-    if (standing.trust === 'trusted') standing = await decide()
-    return load()
-  }
   const report = await load()
-  const watching = watch === true
-    ? (onChange: () => void) => loader.watch({ workspace, trust: standing.trust }, onChange)
-    : watch || undefined
+  const watching = watch === true ? (onChange: () => void) => watcher.start(onChange) : watch || undefined
   const kept = await keptFolders(home)
   return {
     workspace, report, servers,
@@ -66,7 +65,7 @@ export async function openPlace(
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({ workspace, operator, kept, ...report.config.merged.sandbox })
     }),
-    source: { load: reload, ...(watching ? { watch: watching } : {}) },
+    source: { load, ...(watching ? { watch: watching } : {}) },
   }
 }
 

@@ -44,10 +44,10 @@ describe('bulkhead trust', () => {
     expect((await inside(['trust', '--once', '--json'], folder)).code).toBe(0)
     expect([await offers(), await offers()]).toEqual([true, false])
     const declined = JSON.parse((await inside(['trust', folder, '--decline', '--json'], folder)).stdout) as TrustRecord
-    expect(declined).toMatchObject({ path: folder, decision: 'declined', digest: null })
+    expect(declined).toMatchObject({ path: folder, decision: 'declined', digest: expect.stringMatching(/^[0-9a-f]{128}$/) })
     writeFileSync(join(home(), 'trust.jsonl'), 'what?\n', { flag: 'a' })
     const { stdout, stderr } = await inside(['trust', '--list'], folder)
-    expect(stdout).toMatch(new RegExp(`declined +\\S+ +- +${folder}`))
+    expect(stdout).toMatch(new RegExp(`declined +\\S+ +[0-9a-f]{12} +${folder}`))
     expect(stderr).toMatch(/TrustEntryInvalid \(trust\)\n {2}Line 4 /)
   })
 

@@ -30,7 +30,7 @@ async function extension(code: string): Promise<ExtensionDescriptor> {
   }))
   const loader = createLoader({ coreVersion: '1.0.0', roots: { global: home, projectFolder: '.bulkhead' }, bundled: [] })
   const overrides = { policy: { lock: { global: 'off' as const } } }
-  const { extensions, diagnostics } = await loader.load({ workspace: folder, trust: 'declined', overrides })
+  const { extensions, diagnostics } = await loader.load({ workspace: folder, trust: 'declined', projectDigest: 'any', overrides })
   expect(diagnostics).toEqual([])
   return extensions[0]!
 }

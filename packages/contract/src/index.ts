@@ -58,11 +58,11 @@ export type { CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAc
 export type { Approver, Interactor } from './ports/interactor.ts'
 export type {
   ConnectedExtension, ConnectedServer, ExtensionCode, ExtensionDescriptor, ExtensionDigests, ExtensionSigner, LayerConfig, Loader, LoadReport,
-  LoadRequest, ProjectTrust, ResolvedConfig, TrustRootReport, WatchRequest,
+  LoadRequest, ResolvedConfig, TrustRootReport, WatchRequest,
 } from './ports/loader.ts'
-export { TRUST_DECISIONS, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport, type TrustStanding } from './ports/project-trust.ts'
-export { PLACEMENTS } from './ports/sandbox.ts'
-export type { CompartmentCode, CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, Placement, Sandbox, ToolInvocation } from './ports/sandbox.ts'
+export { mayLoad, TRUST_DECISIONS } from './ports/project-trust.ts'
+export type { ProjectStanding, ProjectTrust, TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
+export { PLACEMENTS, type CompartmentCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type CompartmentTool, type Placement, type Sandbox, type ToolInvocation } from './ports/sandbox.ts'
 export type { MachineStage, StateMachine } from './ports/state-machine.ts'
 export {
   STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,

@@ -18,7 +18,7 @@ describe('what others may import', () => {
       'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isQuotaFault', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
-      'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'meantNames', 'messageOf', 'nextState', 'parseByteSize',
+      'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'mayLoad', 'meantNames', 'messageOf', 'nextState', 'parseByteSize',
       'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'schemaKeywordForm', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })

@@ -1,8 +1,8 @@
 import { renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ConfigFile, ErrorCode, ExtensionDescriptor } from '@bulkhead/contract'
+import type { ConfigFile, ErrorCode, ExtensionDescriptor, ProjectStanding } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/contract'
-import type { LoaderOptions } from '../src/index.ts'
+import { createLoader, type LoaderOptions } from '../src/index.ts'
 import { manifestOf, toolOf } from '../test/home-fixture.ts'
 import { PackageFixture } from '../test/signature/signed-package.ts'
 import { BUILD } from '../test/signature/sigstore-fixture.ts'
@@ -13,6 +13,8 @@ export interface PackageAttack {
   /** The number of the corpus. */
   readonly id: number
   readonly title: string
+  /** What was decided about the project before the attack. Default: the embedder answers for any content. */
+  readonly decided?: (ground: PackageGround) => Promise<ProjectStanding>
   readonly lay: (ground: PackageGround) => void | Promise<void>
   readonly policy?: ConfigFile['policy']
   readonly options?: Partial<LoaderOptions>
@@ -53,6 +55,9 @@ const toldToModels = (title: string, over: Record<string, unknown>): PackageAtta
       ? 'held' : 'what cannot be seen is told to models'
   },
 })
+
+const asItIs = async ({ home }: PackageGround): Promise<ProjectStanding> =>
+  ({ trust: 'once', projectDigest: await createLoader(home.options()).trust.measure(home.workspace) })
 
 export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
   manifest(193, 'a pattern with a look-ahead and a back reference', withTool({
@@ -191,4 +196,16 @@ export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
     home.write(join(home.base, 'moved', 'index.js'), 'export default []')
     symlinkSync(join(home.base, 'moved'), at)
   }),
+  {
+    id: 360, title: 'a project layer that appears where there was none', refused: 'ProjectTrustRequired', decided: asItIs,
+    lay: (ground) => ground.project({ mode: 'yolo' }),
+  },
+  {
+    id: 361, title: 'a project layer that changes after it was agreed to once', refused: 'ProjectTrustRequired',
+    async decided(ground) {
+      ground.project({ mode: 'ask' })
+      return asItIs(ground)
+    },
+    lay: (ground) => ground.project({ mode: 'yolo' }),
+  },
 ]

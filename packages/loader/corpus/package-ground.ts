@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ConfigFile, ErrorCode, ExtensionDescriptor, LoadReport, ProjectTrust } from '@bulkhead/contract'
+import type { ConfigFile, ErrorCode, ExtensionDescriptor, LoadReport, ProjectStanding } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import { Installer, type LoaderOptions } from '../src/index.ts'
+import { createLoader, Installer, type LoaderOptions } from '../src/index.ts'
 import { HomeFixture, manifestOf } from '../test/home-fixture.ts'
 import { PackageFixture } from '../test/signature/signed-package.ts'
 import type { SigstoreFixture } from '../test/signature/sigstore-fixture.ts'
@@ -40,9 +40,16 @@ export class PackageGround {
     return this.home.extension(this.home.globalRoot, 'weather', manifest, { 'index.js': this.code, ...files })
   }
 
-  async load(policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {},
-    trust: ProjectTrust = 'trusted'): Promise<LoadReport> {
-    return this.home.load({ trustRoot: this.sigstore.trustRoot, ...options }, trust, { policy })
+  /** A tool and settings of the project's own. */
+  project(settings: ConfigFile): void {
+    this.home.extension(this.home.projectRoot, 'weather', manifestOf(), { 'index.js': this.code })
+    this.home.write(join(this.home.projectRoot, 'config.json'), settings)
+  }
+
+  async load(policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {}, standing?: ProjectStanding): Promise<LoadReport> {
+    const over = { trustRoot: this.sigstore.trustRoot, ...options }
+    if (standing === undefined) return this.home.load(over, 'trusted', { policy })
+    return createLoader(this.home.options(over)).load({ workspace: this.home.workspace, ...standing, overrides: { policy } })
   }
 
   /** As a person would who looked at it and agreed. */
@@ -70,7 +77,7 @@ export interface PackageOutcome {
 
 export function outcomeOf({ extensions, diagnostics }: LoadReport, { mark }: PackageGround): PackageOutcome {
   const extension = extensions.find(({ id }) => id !== NEIGHBOUR)
-  const error = diagnostics.find(({ severity }) => severity === 'error')
+  const error = diagnostics.find(({ severity, stage }) => severity === 'error' || stage === 'trust')
   return {
     refused: extension === undefined ? error?.code ?? 'InternalError' : 'loaded',
     extension,

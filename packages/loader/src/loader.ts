@@ -1,4 +1,4 @@
-import { CONFIG_FILE, LOCK_FILE, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
+import { CONFIG_FILE, LOCK_FILE, mayLoad, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
 import { connect } from './connect/connect.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
@@ -51,11 +51,11 @@ interface Tools extends Pick<Terms, 'schemas' | 'signatures'> {
 
 async function load(request: LoadRequest, settings: Settings, tools: Tools): Promise<LoadReport> {
   const layer = locateProjectLayer(request.workspace, settings)
-  const fault = findProjectFault(layer, request.trust)
+  const fault = findProjectFault(layer, request)
   if (layer.kind !== 'folder' || fault !== undefined) return (await gather(request, settings, tools, null, fault)).report
   const project = { workspace: request.workspace, root: layer.root }
   const { report, projectDigest } = await gather(request, settings, tools, project, undefined)
-  if (request.projectDigest === undefined || request.projectDigest === projectDigest) return report
+  if (mayLoad(projectDigest, request)) return report
   return (await gather(request, settings, tools, null, changedSince(layer.root))).report
 }
 

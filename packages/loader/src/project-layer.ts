@@ -1,8 +1,9 @@
 import { lstatSync, statSync, type Stats } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { BulkheadError, messageOf, type ProjectTrust } from '@bulkhead/contract'
+import { BulkheadError, mayLoad, messageOf, type ProjectStanding } from '@bulkhead/contract'
 import type { Settings } from './options.ts'
 import type { Fault } from './result.ts'
+import { EMPTY_LAYER } from './trust/project-digest.ts'
 
 /** What a workspace has of its own, as far as it can be known without opening it. */
 export type ProjectLayer =
@@ -33,8 +34,12 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
   return isSameFolder(stat, globalRoot) ? { kind: 'none', root } : { kind: 'folder', root }
 }
 
+/** Whether there is any content that may be loaded. Otherwise the layer is not even opened. */
+export const mayOpen = (standing: ProjectStanding): boolean =>
+  standing.projectDigest !== EMPTY_LAYER && mayLoad(standing.projectDigest, standing)
+
 /** Why the layer is not read although it is there, or undefined when it may be. The gate before any open. */
-export function findProjectFault(layer: ProjectLayer, trust: ProjectTrust): Fault | undefined {
+export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding): Fault | undefined {
   switch (layer.kind) {
     case 'none':
       return undefined
@@ -45,14 +50,14 @@ export function findProjectFault(layer: ProjectLayer, trust: ProjectTrust): Faul
         cure: 'Put a folder there, or remove it.',
       }
     case 'folder':
-      return trust !== 'declined' ? undefined : {
+      return mayOpen(standing) ? undefined : {
         stage: 'trust', code: 'ProjectTrustRequired', path: '', location: layer.root,
         message: 'The project has tools or settings of its own and is not trusted; nothing in its folder was read.',
       }
   }
 }
 
-/** Somebody trusted it with other content than it has by the time it is read. */
+/** The decision was about other content than it has by the time it is read. */
 export const changedSince = (root: string): Fault => ({
   stage: 'trust', code: 'ProjectTrustRequired', path: '', location: root,
   message: 'The project has changed since it was trusted; nothing of it is used.',

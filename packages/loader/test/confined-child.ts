@@ -59,7 +59,7 @@ process.once('message', (request: ConfinedRequest) => {
     calls.length = 0
     const hasProjectLayer = await loader.hasProjectLayer(request.workspace)
     const { standing } = await loader.trust.standing(request.workspace)
-    const { extensions, diagnostics } = await loader.load({ workspace: request.workspace, trust: request.trust })
+    const { extensions, diagnostics } = await loader.load({ workspace: request.workspace, trust: request.trust, projectDigest: 'any' })
     const report: ConfinedReport = { loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, standing: standing.kind, calls, denials }
     process.send!(report, () => process.disconnect?.())
   })()

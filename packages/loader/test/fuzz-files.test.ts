@@ -51,7 +51,7 @@ test('an integrity file of any bytes is either right or refused', async () => {
     fc.uint8Array({ maxLength: 100 }), fc.json(),
   )
   await withAnyBytes(home, join(at, INTEGRITY_FILE), contents, 300, async (written) => {
-    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'trusted' })
+    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })
     if (extensions.length === 1) {
       expect(extensions[0]!.integrity).toBe('verified')
       expect(valueIn(written)).toEqual(JSON.parse(right))
@@ -76,7 +76,7 @@ test('a package.json of any bytes gives a descriptor or a diagnostic', async () 
     replacement.map(([pick, by]) => JSON.stringify(replaceMember(right, pick, by))),
   )
   await withAnyBytes(home, file, contents, 300, async () => {
-    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'trusted' })
+    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })
     const errors = diagnostics.filter(({ severity }) => severity === 'error')
     expect(extensions.length === 1 ? errors.length : Math.min(errors.length, 1)).toBe(extensions.length === 1 ? 0 : 1)
     for (const { code, message } of diagnostics) expect([code in ERRORS, message === '']).toEqual([true, false])
@@ -107,7 +107,7 @@ test('a memory of any bytes changes nothing that is told', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   const cache = join(home.base, 'cache')
-  const load = async () => (await createLoader(home.options({ cache })).load({ workspace: home.workspace, trust: 'trusted' })).extensions
+  const load = async () => (await createLoader(home.options({ cache })).load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })).extensions
   const expected = JSON.stringify(await load())
   await expect.poll(async () => {
     await load()

@@ -69,7 +69,7 @@ export class HomeFixture {
 
   loadAsItIs(over: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted', overrides?: ConfigFile): Promise<LoadReport> {
     return createLoader(this.options(over)).load(
-      { workspace: this.workspace, trust, ...(overrides !== undefined && { overrides }) },
+      { workspace: this.workspace, trust, projectDigest: 'any', ...(overrides !== undefined && { overrides }) },
     )
   }
 

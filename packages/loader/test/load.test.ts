@@ -96,7 +96,7 @@ describe('what is found', () => {
     mkdirSync(inner)
     const loader = createLoader(home.options())
     expect(await loader.hasProjectLayer(inner)).toBe(false)
-    expect((await loader.load({ workspace: inner, trust: 'trusted' })).extensions).toEqual([])
+    expect((await loader.load({ workspace: inner, trust: 'trusted', projectDigest: 'any' })).extensions).toEqual([])
   })
 
   test('the project folder can have another name', async () => {
@@ -255,7 +255,7 @@ describe('what cannot be worked with', () => {
     writeFileSync(file, '')
     const loader: Loader = createLoader(home.options())
     for (const workspace of [file, join(home.base, 'nowhere'), 'relative', '', 'a\0b']) {
-      expect(await refusal(loader.load({ workspace, trust: 'trusted' }))).toBe('ProjectPathInvalid')
+      expect(await refusal(loader.load({ workspace, trust: 'trusted', projectDigest: 'any' }))).toBe('ProjectPathInvalid')
       expect(await refusal(loader.hasProjectLayer(workspace))).toBe('ProjectPathInvalid')
     }
   })

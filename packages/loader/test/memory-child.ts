@@ -7,7 +7,7 @@ const used = (): number => {
   const { heapUsed, external, arrayBuffers } = process.memoryUsage()
   return heapUsed + external + arrayBuffers
 }
-const load = (root: string | null) => createLoader({ coreVersion: '1.0.0', roots: { global: root }, bundled: [], cache }).load({ workspace, trust: 'declined' })
+const load = (root: string | null) => createLoader({ coreVersion: '1.0.0', roots: { global: root }, bundled: [], cache }).load({ workspace, trust: 'declined', projectDigest: 'any' })
 
 await load(null)
 const before = used()

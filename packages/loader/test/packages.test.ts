@@ -54,7 +54,7 @@ describe('a package that a configuration names', () => {
     mkdirSync(join(app, 'node_modules'), { recursive: true })
     symlinkSync(store, join(app, 'node_modules', 'weather'))
     const loader = createLoader(home.options({ roots: { global: home.globalRoot, packages: app } }))
-    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'declined', overrides: { packages: ['weather'], policy: { lock: { global: 'off' } } } })
+    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'declined', projectDigest: 'any', overrides: { packages: ['weather'], policy: { lock: { global: 'off' } } } })
     expect([diagnostics, extensions.map(({ layer, location }) => [layer, location])]).toEqual([[], [['global', store]]])
   })
 

@@ -65,8 +65,33 @@ describe('a project layer', () => {
     const workspace = join(home.base, 'home')
     expect(await loader.hasProjectLayer(workspace)).toBe(false)
     for (const trust of ['trusted', 'declined'] as const) {
-      const { extensions, diagnostics } = await loader.load({ workspace, trust })
+      const { extensions, diagnostics } = await loader.load({ workspace, trust, projectDigest: 'any' })
       expect([extensions.map(({ layer }) => layer), diagnostics.map(({ layer }) => layer)]).toEqual([['global'], ['global']])
     }
+  })
+})
+
+describe('a project layer is used only as it was decided about:', () => {
+  test('one that appears where there was nothing is not even opened', async () => {
+    using home = new HomeFixture()
+    const loader = createLoader(home.options())
+    const { standing } = await loader.trust.standing(home.workspace)
+    if (standing.kind !== 'nothing') throw new Error(standing.kind)
+    home.extension(home.projectRoot, 'weather')
+    const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'once', projectDigest: standing.digest })
+    expect(extensions).toEqual([])
+    expect(diagnostics).toMatchObject([{ stage: 'trust', code: 'ProjectTrustRequired', message: expect.stringContaining('nothing in its folder was read') }])
+  })
+
+  test.each(['trusted', 'once'] as const)('one that changes after %s is not used', async (trust) => {
+    using home = new HomeFixture()
+    home.extension(home.projectRoot, 'weather')
+    const loader = createLoader(home.options())
+    const projectDigest = await loader.trust.measure(home.workspace)
+    const load = () => loader.load({ workspace: home.workspace, trust, projectDigest })
+    expect((await load()).extensions).toHaveLength(1)
+    home.write(join(home.projectRoot, 'config.json'), { mode: 'yolo' })
+    const { extensions, config } = await load()
+    expect([extensions, config.merged]).toEqual([[], {}])
   })
 })

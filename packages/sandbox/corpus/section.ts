@@ -34,7 +34,7 @@ export function renderSection(record: Record): string {
     'The gate alone holds these, whose code reaches its aim in a host that exposes an object by Comlink as it is, or takes what a',
     `thread posts as it is: ${ranges(ON_GATE.map(({ id }) => id))}.`,
     '',
-    `The attacks ${ranges(ON_PACKAGES)} are on packages and their manifests. They are the loader's, which`,
+    `The attacks ${ranges(ON_PACKAGES)} are on packages, their manifests and project layers. They are the loader's, which`,
     'has its own corpus in `packages/loader/corpus`, with a list of those that it does not withstand yet.',
     '',
   ].join('\n')

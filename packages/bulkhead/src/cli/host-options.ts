@@ -28,7 +28,7 @@ export const HOME_DETAILS = `  --json            print JSON
 export const COMMON_DETAILS = `  --json            print JSON
   --workspace DIR   the folder to work on (default: this folder)
   --home DIR        the folder of the global layer (default: ~/.bulkhead)
-  --trust-project   read the project's own layer this once, without asking`
+  --trust-project   use the project's own layer as it is now, this once, without asking`
 
 /** Reads options the way every command does. Anything that the command does not know is wrong usage. */
 export function readOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(args: readonly string[], options: Options) {
@@ -67,7 +67,7 @@ export interface HostValues {
  * the audit outlive the command. `serving`: the terminal belongs to somebody else, and what changes on disk is taken over.
  */
 export async function openHost(values: HostValues, remembering = false, serving = false) {
-  const { createHost } = await import('../create-host.ts')
+  const { assembleHost } = await import('../create-host.ts')
   const interactor = serving ? undefined : terminal()
   const store = remembering ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {
@@ -75,13 +75,12 @@ export async function openHost(values: HostValues, remembering = false, serving 
     ...(values.home === undefined ? {} : { home: values.home }),
     // A home is not made by looking, and what is not there remembers nothing.
     ...(existsSync(homeFolder(values.home)) ? {} : { cache: join(userCacheFolder(), 'proven') }),
-    ...(values['trust-project'] ? { trust: 'once' as const } : {}),
     ...(interactor ? { interactor } : {}),
     ...(store ? { store } : {}),
     // Another command is about one tool, or only looks: it says itself which servers it needs.
     ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
-  const host = await createHost(options)
+  const host = await assembleHost(options, values['trust-project'] ? 'as found' : undefined)
   if (store) host.on(tellForgotten(), ['SuppressedError'])
   return host
 }

@@ -2,7 +2,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
-import { decideTrust } from '../project-trust.ts'
+import { ProjectConsent } from '../project-trust.ts'
 import { terminal, type HostValues } from './host-options.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { workspaceFolder } from './workspace-folder.ts'
@@ -35,7 +35,7 @@ export async function openInstaller(values: InstallerValues): Promise<{ readonly
 }
 
 async function isTrusted(loader: LoaderOptions, workspace: string): Promise<boolean> {
-  const { trust } = await decideTrust(createLoader(loader), workspace, terminal())
+  const { trust } = await new ProjectConsent({ loader: createLoader(loader), workspace, interactor: terminal() }).decide()
   return trust !== 'declined'
 }
 

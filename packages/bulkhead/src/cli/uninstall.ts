@@ -33,6 +33,6 @@ ${COMMON_DETAILS}`,
 /** What is said of those that depend on it and stand without it now. */
 async function missing(id: string, values: InstallerValues): Promise<readonly Diagnostic[]> {
   const { diagnostics } = await createLoader(loaderOptions(homeFolder(values.home)))
-    .load({ workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined' })
+    .load({ workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any' })
   return diagnostics.filter(({ code, message }) => code === 'DependencyMissing' && message.includes(`depends on "${id}"`))
 }

@@ -36,7 +36,7 @@ Exit code: 0 when all of it is what it should be, 1 when something is not, 2 for
 
 async function verifyInstalled(values: HostValues & { readonly json?: boolean | undefined }, loader: Loader): Promise<number> {
   const { extensions, diagnostics, trustRoot } = await loader.load({
-    workspace: workspaceFolder(values.workspace), trust: values['trust-project'] ? 'once' : 'declined',
+    workspace: workspaceFolder(values.workspace), trust: values['trust-project'] ? 'once' : 'declined', projectDigest: 'any',
   })
   const strangers = extensions.filter(({ layer }) => layer !== 'bundled')
   if (values.json) {

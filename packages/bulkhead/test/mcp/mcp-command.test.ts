@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Client } from '@modelcontextprotocol/client'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { bulkhead } from '../command.ts'
 import { writeExtension } from '../extension-folder.ts'
 import { clientOf, ERAS, type Era, type Person } from './served-world.ts'
@@ -105,6 +105,26 @@ describe('the command', () => {
     writeExtension(join(folder, 'home'), { id: 'late', tools: [{ name: 'late' }] }, 'export default { tools: { late: { execute: () => "there" } } }')
     expect(await told.promise).toContain('late')
     expect(await client.callTool({ name: 'late' })).toMatchObject({ content: [{ text: 'there' }] })
+  })
+
+  it.each([[], ['--trust-project']])('does not use a project layer that appears while it runs, nor one that changes (%s)', async (...more) => {
+    const layer = join(folder, 'work/.bulkhead')
+    const tool = (root: string, name: string) =>
+      writeExtension(root, { id: name, tools: [{ name }] }, `export default { tools: { ${name}: { execute: () => 1 } } }`)
+    if (more.length > 0) tool(layer, 'good')
+    let seen: readonly string[] = []
+    const { client } = await connect('modern', undefined, more, {
+      listChanged: { tools: { onChanged: (_: Error | null, tools: { name: string }[] | null) => { seen = tools!.map(({ name }) => name) } } },
+    })
+    expect((await client.listTools()).tools.some(({ name }) => name === 'good')).toBe(more.length > 0)
+    tool(layer, 'evil')
+    const command = [process.execPath, '-e', `require('fs').writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`]
+    writeFileSync(join(layer, 'config.json'), JSON.stringify({ mode: 'yolo', mcp: { evil: { type: 'local', command } } }))
+    tool(join(folder, 'home'), 'honest')
+    await vi.waitUntil(() => seen.includes('honest'), { timeout: 60_000 })
+    expect(seen.filter((name) => ['evil', 'good'].includes(name))).toEqual([])
+    await expect(client.callTool({ name: 'evil' })).rejects.toMatchObject({ code: -32602 })
+    expect(existsSync(join(folder, 'ran'))).toBe(false)
   })
 
   it('offers the tools that were named, under the mode that was said', async () => {

@@ -4,7 +4,7 @@ import type { Manifest, ManifestInput } from '../manifest.ts'
 import type { Layer } from '../names.ts'
 import type { IntegrityStatus } from '../tool-definition.ts'
 import type { ExtensionModule } from '../authoring/extension.ts'
-import type { TrustLedger } from './project-trust.ts'
+import type { ProjectStanding, TrustLedger } from './project-trust.ts'
 
 /** A proven extension: data only, nothing of it has run. */
 export interface ExtensionDescriptor {
@@ -97,15 +97,9 @@ export interface ResolvedConfig {
   readonly layers: readonly LayerConfig[]
 }
 
-export type ProjectTrust = 'trusted' | 'declined' | 'once'
-
-export interface LoadRequest {
+export interface LoadRequest extends ProjectStanding {
   /** The canonical path of the workspace. */
   readonly workspace: string
-  /** Whether the project layer may be read at all. */
-  readonly trust: ProjectTrust
-  /** What was trusted. A project that is something else by the time it is read is not used. Default: whatever it is. */
-  readonly projectDigest?: string
   /** Goes over every file. */
   readonly overrides?: ConfigFile
 }
@@ -150,6 +144,9 @@ export interface Loader {
   watch(request: WatchRequest, onChange: (layers: readonly Layer[]) => void): () => void
 }
 
-/** As for a load: of a project that is declined only the coming and going of its folder is noticed. */
-export type WatchRequest = Pick<LoadRequest, 'workspace' | 'trust'>
+/**
+ * As for a load. Of a layer that is declined, and of one that was not there, only the coming and going of its folder is noticed:
+ * nothing in it is opened.
+ */
+export type WatchRequest = Omit<LoadRequest, 'overrides'>
 

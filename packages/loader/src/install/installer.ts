@@ -129,7 +129,7 @@ export class Installer {
   async #refuseConflicts(extension: ExtensionDescriptor, before: LockEntry | null): Promise<void> {
     const { loader: { cache: _, ...loader }, workspace, layer } = this.#options
     // Without what is remembered: nothing is written before somebody agreed.
-    const report = await createLoader(loader).load({ workspace, trust: layer === 'project' ? 'once' : 'declined' })
+    const report = await createLoader(loader).load({ workspace, trust: layer === 'project' ? 'once' : 'declined', projectDigest: 'any' })
     const replaced = before !== null && isInstalled(before) ? installedFolder(this.#root, extension.id, before.root) : extension.location
     const others = report.extensions.filter(({ location }) => location !== replaced)
     const fault = findConflict(extension, others, this.#settings.bundled(report.config.merged))

@@ -22,10 +22,13 @@ export interface ProjectPart {
 export const projectDigest = (parts: readonly ProjectPart[]): string =>
   packageDigest(new Map(parts.map(({ name, digest }) => [name, digest ?? 'none'])))
 
+/** Of a project that brings nothing. */
+export const EMPTY_LAYER = projectDigest([{ name: CONFIG_FILE, digest: null }, { name: LOCK_FILE, digest: null }])
+
 export const measureProject = async (project: OpenProject, settings: Settings): Promise<string> =>
   projectDigest(await measureParts(project, settings))
 
-/** Reads everything of a project that would be used, and nothing else of it. Only ever for one that somebody trusts. */
+/** Reads everything of a project that would be used, and nothing else of it. */
 export async function measureParts(project: OpenProject, settings: Settings): Promise<readonly ProjectPart[]> {
   const { limits } = settings
   const location = join(project.root, CONFIG_FILE)

@@ -11,6 +11,8 @@ const VERSION = 1
 const DECISIONS: ReadonlySet<unknown> = new Set([...TRUST_DECISIONS, 'used'])
 const KEYS: ReadonlySet<string> = new Set(['version', 'id', 'path', 'decision', 'decidedAt', 'digest'])
 
+export const isDigest = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{128}$/.test(value)
+
 export const writeEntry = ({ id, path, decision, decidedAt, digest }: TrustEntry): string =>
   `${JSON.stringify({ version: VERSION, id, path, decision, decidedAt, digest })}\n`
 
@@ -27,7 +29,7 @@ export function parseEntry(line: Uint8Array): TrustEntry | string {
   if (typeof path !== 'string' || path === '') return 'has no path'
   if (!DECISIONS.has(decision)) return 'has no decision that is known'
   if (typeof decidedAt !== 'string' || Number.isNaN(Date.parse(decidedAt))) return 'does not say when'
-  if (digest !== null && !(typeof digest === 'string' && /^[0-9a-f]{128}$/.test(digest))) return 'has no digest'
+  if (digest !== null && !isDigest(digest)) return 'has no digest'
   // Trust in a path alone would be trust in whatever comes to stand there.
   if (digest === null && (decision === 'trusted' || decision === 'once')) return 'trusts without saying what'
   return { id, path, decision: decision as TrustEntry['decision'], decidedAt, digest }

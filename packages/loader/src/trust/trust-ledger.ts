@@ -10,7 +10,8 @@ import type { Settings } from '../options.ts'
 import type { OpenProject } from '../places.ts'
 import { locateProjectLayer, type ProjectLayer } from '../project-layer.ts'
 import { lastWords, type LastWord } from './last-words.ts'
-import { measureProject } from './project-digest.ts'
+import { EMPTY_LAYER, measureProject } from './project-digest.ts'
+import { isDigest } from './trust-entry.ts'
 import { appendTrustEntry, isBroken, readTrustFile, TRUST_FILE, type TrustLines } from './trust-file.ts'
 
 /** The record of trusted projects in the folder of the global layer. */
@@ -29,24 +30,27 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     const { path, layer } = open(workspace)
     const lines = read()
     const diagnostics = file === null ? [] : report(file, lines)
-    if (layer.kind !== 'folder') return { standing: { kind: 'nothing' }, diagnostics }
+    if (layer.kind !== 'folder') return { standing: { kind: 'nothing', digest: EMPTY_LAYER }, diagnostics }
     // A record that the project brings along would be the project's own word.
     if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
     return { standing: await stand(lastWords(lines.lines).get(path), { workspace: path, root: layer.root }, settings), diagnostics }
   }
 
-  const decide = async (workspace: string, decision: TrustDecision): Promise<TrustRecord> => {
+  const measure = (path: string, layer: ProjectLayer): Promise<string> | string =>
+    layer.kind === 'folder' ? measureProject({ workspace: path, root: layer.root }, settings) : EMPTY_LAYER
+
+  const decide = async (workspace: string, decision: TrustDecision, seen?: string): Promise<TrustRecord> => {
     const { path, layer } = open(workspace)
     if (file === null) {
       throw new BulkheadError('TrustStoreUnavailable', 'There is no folder of the global layer to keep the record in.')
     }
     if (isInside(join(path, settings.projectFolder), file)) throw inside(file, path)
-    const binds = decision === 'trusted' || decision === 'once'
-    if (binds && layer.kind !== 'folder') {
+    if ((decision === 'trusted' || decision === 'once') && layer.kind !== 'folder') {
       const what = layer.kind === 'none' ? `has no tools or settings of its own. They would lie in its folder "${settings.projectFolder}"` : `has a "${settings.projectFolder}" that ${layer.what}`
       throw new BulkheadError('ProjectPathInvalid', `There is nothing to trust: "${path}" ${what}.`, { data: { workspace: path } })
     }
-    const digest = binds ? await measureProject({ workspace: path, root: layer.root }, settings) : null
+    const digest = decision === 'revoked' ? null : seen ?? await measure(path, layer)
+    if (digest !== null && !isDigest(digest)) throw new BulkheadError('TrustEntryInvalid', 'A decision must name the digest of what was seen: 128 lower-case hex digits.')
     const record: TrustRecord = Object.freeze({ path, decision, decidedAt: new Date().toISOString(), digest })
     appendTrustEntry(file, { ...record, id: randomUUID() })
     return record
@@ -68,16 +72,23 @@ export function createTrustLedger(settings: Settings): TrustLedger {
       diagnostics: file === null ? [] : report(file, lines),
     }
   }
-  return { standing, decide, takeUp, list }
+  return {
+    standing, decide, takeUp, list,
+    async measure(workspace) {
+      const { path, layer } = open(workspace)
+      return measure(path, layer)
+    },
+  }
 }
 
 const isStanding = ({ record, usedBy }: LastWord): boolean => record.decision !== 'revoked' && usedBy === undefined
 
-/** Reads the project only where somebody trusted it before. */
+/** Reads the project only where there is a decision to compare it with. */
 async function stand(word: LastWord | undefined, project: OpenProject, settings: Settings): Promise<TrustStanding> {
   if (word === undefined || !isStanding(word)) return { kind: 'unknown' }
   const { decision, decidedAt: since, digest } = word.record
-  if (decision === 'declined' || decision === 'revoked' || digest === null) return { kind: 'declined', since }
+  if (decision === 'revoked') return { kind: 'unknown' }
+  if (digest === null) return { kind: 'declined', since, digest: 'any' }
   return await measureProject(project, settings) === digest ? { kind: decision, since, digest } : { kind: 'changed', since }
 }
 

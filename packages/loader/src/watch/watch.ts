@@ -49,10 +49,11 @@ export function watchLayers(request: WatchRequest, settings: Settings, onChange:
   }
 }
 
-function takePicture({ workspace, trust }: WatchRequest, settings: Settings, watchers: FolderWatchers): Picture {
+function takePicture(request: WatchRequest, settings: Settings, watchers: FolderWatchers): Picture {
+  const { workspace } = request
   for (let round = 1; ; round++) {
     const layer = locate(workspace, settings)
-    const open = layer?.kind === 'folder' && findProjectFault(layer, trust) === undefined
+    const open = layer?.kind === 'folder' && findProjectFault(layer, request) === undefined
     const project: OpenProject | null = open ? { workspace, root: layer.root } : null
     const prints = layerPrints(settings, project)
     const added = watchers.follow(new Set([workspace, ...prints.flatMap(({ folders }) => folders)]))

@@ -33,7 +33,11 @@ describe('what was said of a project', () => {
   test('needs nothing said where it has no layer of its own', async () => {
     using home = new TrustFixture()
     rmSync(home.projectRoot, { recursive: true })
-    expect(await home.standing()).toEqual({ kind: 'nothing' })
+    const digest = await home.ledger.measure(home.workspace)
+    expect(await home.standing()).toEqual({ kind: 'nothing', digest })
+    mkdirSync(home.projectRoot)
+    expect(await home.ledger.measure(home.workspace), 'an empty folder brings nothing either').toBe(digest)
+    rmSync(home.projectRoot, { recursive: true })
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('ProjectPathInvalid')
     expect((await home.ledger.decide(home.workspace, 'declined')).decision).toBe('declined')
   })
@@ -46,12 +50,32 @@ describe('what was said of a project', () => {
     expect(await home.standing()).toEqual({ kind: 'trusted', since: decidedAt, digest })
   })
 
-  test('declined lasts, whatever the project becomes, and reads nothing', async () => {
+  test('declined lasts for what was declined', async () => {
     using home = new TrustFixture()
     const { digest, decidedAt } = await home.ledger.decide(home.workspace, 'declined')
-    expect(digest).toBe(null)
+    expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt, digest })
     home.write(home.configAt, { mode: 'yolo' })
-    expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt })
+    expect(await home.standing()).toEqual({ kind: 'changed', since: decidedAt })
+  })
+
+  test('declined without content, as older records have it, lasts whatever the project becomes', async () => {
+    using home = new TrustFixture()
+    const decidedAt = '2026-01-01T00:00:00.000Z'
+    home.write(home.file, `${JSON.stringify({ version: 1, id: 'a', path: home.workspace, decision: 'declined', decidedAt, digest: null })}\n`)
+    chmodSync(home.file, 0o600)
+    home.write(home.configAt, { mode: 'yolo' })
+    expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt, digest: 'any' })
+  })
+
+  test('is about what was seen, whatever is there when it is said', async () => {
+    using home = new TrustFixture()
+    const seen = await home.ledger.measure(home.workspace)
+    home.write(home.configAt, { mode: 'yolo' })
+    for (const decision of ['trusted', 'once', 'declined'] as const) {
+      expect((await home.ledger.decide(home.workspace, decision, seen)).digest).toBe(seen)
+      expect(await home.standing()).toMatchObject({ kind: 'changed' })
+    }
+    expect(await codeOf(home.ledger.decide(home.workspace, 'trusted', 'any'))).toBe('TrustEntryInvalid')
   })
 
   test('once is for one start, also when two begin together', async () => {

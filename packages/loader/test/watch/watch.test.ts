@@ -12,7 +12,7 @@ class Watching implements Disposable {
   readonly #stop: () => void
 
   constructor(home: HomeFixture, trust: ProjectTrust = 'trusted') {
-    this.#stop = createLoader(home.options()).watch({ workspace: home.workspace, trust }, (layers) => {
+    this.#stop = createLoader(home.options()).watch({ workspace: home.workspace, trust, projectDigest: 'any' }, (layers) => {
       this.seen.push(layers)
       this.#waiting.shift()?.()
     })
@@ -195,7 +195,7 @@ test('nothing is told once it is over', async () => {
 test('a workspace that is not there is refused', () => {
   using home = new HomeFixture()
   const { watch } = createLoader(home.options())
-  expect(() => watch({ workspace: join(home.base, 'nowhere'), trust: 'trusted' }, () => {})).toThrow(
+  expect(() => watch({ workspace: join(home.base, 'nowhere'), trust: 'trusted', projectDigest: 'any' }, () => {})).toThrow(
     expect.objectContaining({ code: 'ProjectPathInvalid' }),
   )
 })

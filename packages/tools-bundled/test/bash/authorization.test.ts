@@ -33,7 +33,7 @@ afterEach(async () => {
 
 async function open(config: ConfigFile, session: SessionOptions = {}) {
   const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: bundledExtensions })
-  const report = await loader.load({ workspace, trust: 'declined', overrides: config })
+  const report = await loader.load({ workspace, trust: 'declined', projectDigest: 'any', overrides: config })
   sandbox = createSandbox({ workspace })
   host = createHost({ report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
   const approve = async (request: ApprovalRequest): Promise<ApprovalAnswer> => {

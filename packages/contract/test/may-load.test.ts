@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { mayLoad } from '../src/index.ts'
+
+const SEEN = 'a'.repeat(128)
+const OTHER = 'b'.repeat(128)
+
+it.each([
+  ['trusted', SEEN, true], ['once', SEEN, true], ['declined', SEEN, false],
+  ['trusted', OTHER, false], ['once', OTHER, false], ['declined', OTHER, false],
+] as const)('a layer under "%s" is used only with the content it was said of', (trust, layer, may) => {
+  expect(mayLoad(layer, { trust, projectDigest: SEEN })).toBe(may)
+})
+
+it('an embedder can answer for any content, and declining any is declining', () => {
+  expect([mayLoad(OTHER, { trust: 'once', projectDigest: 'any' }), mayLoad(OTHER, { trust: 'declined', projectDigest: 'any' })]).toEqual([true, false])
+})
+
+it('a request that names no content is refused', () => {
+  expect(mayLoad(SEEN, { trust: 'trusted' } as never)).toBe(false)
+})
