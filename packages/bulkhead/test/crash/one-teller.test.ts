@@ -18,12 +18,13 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const openStore = () => openSqliteStore({ file: join(folder, 'host.db') })
 
 /** What a host leaves whose process has ended. */
-async function leaveCalls(): Promise<void> {
+async function leaveCalls(...audited: readonly string[]): Promise<void> {
   const { pid } = spawnSync(process.execPath, ['--version'])
   const store = await openStore()
   const notebook = store.notes!.open(`${pid}-0-gone`)
   notebook.put(1, JSON.stringify({ form: 1, sessionId: 's', tool: 'hang', origin: null }))
   for (const [index, id] of CALLS.entries()) notebook.put(index + 2, JSON.stringify([1, id, 0]))
+  for (const callId of audited) await store.append({ type: 'ToolInvocationSucceeded', sessionId: 's', callId, at: new Date(0).toISOString() })
   await store.close()
 }
 
@@ -44,5 +45,18 @@ it('of hosts that start at once after a crash one tells the calls that were cut 
   const audit = (await store.records()).map(({ record }) => record as { readonly callId?: string; readonly errorCode?: string })
   expect(audit.filter(({ errorCode }) => errorCode === 'CallInterrupted').map(({ callId }) => callId)).toEqual(CALLS)
   expect([await store.list('call'), await store.notes!.owners()]).toEqual([[], []])
+  await store.close()
+})
+
+it('a call whose end was written before its host was killed is not ended again', { timeout: 60_000 }, async () => {
+  await leaveCalls('b')
+  const { begin, said } = await startHost()
+  begin()
+  expect(await said).toBe('told a\ntold c\n')
+  const store = await openStore()
+  const audit = (await store.records()).map(({ record }) => record as { readonly type: string; readonly callId?: string })
+  const ends = audit.filter(({ type }) => /^ToolInvocation(?:Succeeded|Failed|Cancelled)$/.test(type))
+  expect(ends.map(({ callId }) => callId).toSorted()).toEqual(CALLS)
+  expect(await store.notes!.owners()).toEqual([])
   await store.close()
 })

@@ -2,6 +2,7 @@ import { BulkheadError, isJsonObject, type ErrorOutcome, type Json, type JsonObj
 import type { EventBus } from '../events.ts'
 import { errorBody } from '../calls/outcome.ts'
 import { callsIn } from './call-notes.ts'
+import { endedIn, type NamedCall } from './ended-calls.ts'
 import type { Owner } from './owner.ts'
 
 /** A call that was open when its host ended. */
@@ -52,7 +53,9 @@ export class InterruptedCalls {
     const { store, audited } = this.#sources
     const records = (await store.list('call', `${owner}/`)).filter(({ key }) => key !== claimOf(owner))
     const noted = await store.notes?.left(owner) ?? []
-    const closed = [...callsIn(noted), ...records.map(({ value }) => value)].flatMap((record) => this.#tell(record))
+    const left = [...callsIn(noted), ...records.map(({ value }) => value)].flatMap(readRecord)
+    const ended = await endedIn(store, left)
+    const closed = left.filter((call) => !ended.has(call)).map((call) => this.#tell(call))
     if (closed.length > 0) await audited()
     await Promise.all(records.map(({ key }) => store.remove('call', key)))
     await store.notes?.discard(owner)
@@ -74,17 +77,20 @@ export class InterruptedCalls {
     await store.remove('call', claimOf(owner)).catch((thrown: unknown) => events.suppressed('closing interrupted calls', thrown))
   }
 
-  /** None for what is not of the form that is written here. */
-  #tell(record: Json): InterruptedCall[] {
-    const call = readRecord(record)
-    if (!call) return []
-    const { sessionId, outcome: { metadata, error, error_text: message } } = call
+  #tell(call: LeftCall): InterruptedCall {
+    const interrupted = interruptedCall(call)
+    const { sessionId, outcome: { metadata, error, error_text: message } } = interrupted
     this.#sources.events.emit({
       type: 'ToolInvocationFailed', sessionId, callId: metadata.call_id, tool: metadata.tool, origin: metadata.origin,
       durationMs: 0, errorClass: error.class, errorCode: error.code, message,
     })
-    return [call]
+    return interrupted
   }
+}
+
+interface LeftCall extends NamedCall {
+  readonly tool: string
+  readonly origin: OutcomeOrigin | null
 }
 
 const ownerIn = (key: string): string => key.slice(0, key.lastIndexOf('/'))
@@ -96,16 +102,19 @@ function claimant(claim: Json | undefined): string | undefined {
   return typeof by === 'string' ? by : undefined
 }
 
-function readRecord(value: Json): InterruptedCall | undefined {
+/** None for what is not of the form that is written here. */
+function readRecord(value: Json): LeftCall[] {
   const { sessionId, callId, tool, origin = null, startedAt } = isJsonObject(value) ? value : {} as JsonObject
-  if (typeof sessionId !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return undefined
+  if (typeof sessionId !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return []
+  const time = new Date(typeof startedAt === 'number' ? startedAt : String(startedAt)).getTime()
+  return [{ sessionId, callId, tool, origin: origin as OutcomeOrigin | null, startedAt: Number.isNaN(time) ? 0 : time }]
+}
+
+function interruptedCall({ sessionId, callId, tool, origin, startedAt }: LeftCall): InterruptedCall {
   const error = new BulkheadError('CallInterrupted', `The call of "${tool}" was aborted: the host ended while it was open.`)
   return {
     sessionId,
-    startedAt: typeof startedAt === 'number' ? new Date(startedAt).toISOString() : String(startedAt),
-    outcome: {
-      ...errorBody(error),
-      metadata: { call_id: callId, tool, origin: origin as OutcomeOrigin | null, duration_ms: 0, attempt: 0 },
-    },
+    startedAt: new Date(startedAt).toISOString(),
+    outcome: { ...errorBody(error), metadata: { call_id: callId, tool, origin, duration_ms: 0, attempt: 0 } },
   }
 }

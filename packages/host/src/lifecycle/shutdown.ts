@@ -13,10 +13,13 @@ export async function stopAll(extensions: readonly Extension[], reason: Bulkhead
   const stops = new Map<Extension, Promise<BulkheadError | undefined>>()
   // Also one that takes no call for now, because one that was cancelled goes on in it.
   const running = new Set(extensions.filter(({ state }) => state === 'active' || state === 'draining'))
-  const dependsOn = (other: Extension, id: string) => other.descriptor.manifest.dependsOn.includes(id)
+  /** Stops of those that depend on an id. */
+  const dependents = new Map<string, Promise<unknown>[]>()
   for (const extension of extensions) {
-    const dependents = [...stops].filter(([other]) => dependsOn(other, extension.descriptor.id)).map(([, stop]) => stop)
-    stops.set(extension, Promise.all(dependents).then(() => extension.stop(reason, drainMs)))
+    const { id, manifest: { dependsOn } } = extension.descriptor
+    const stop = Promise.all(dependents.get(id) ?? []).then(() => extension.stop(reason, drainMs))
+    stops.set(extension, stop)
+    for (const dependency of dependsOn) dependents.getOrInsertComputed(dependency, () => []).push(stop)
   }
   const stopped: string[] = []
   const faults: { extension: string; error: BulkheadError }[] = []

@@ -15,7 +15,7 @@ async function storeWith(records: Readonly<Record<string, object>>): Promise<Mem
 const hostNamed = (id: string, store: MemoryStore) => createWorld({ store, owner: { id, isGone } })
 
 test('of several hosts that find the same calls one tells them', async () => {
-  const store = await storeWith({ 'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' }, 'dead 2/1': CALL })
+  const store = await storeWith({ 'dead/1': CALL, 'dead/2': { ...CALL, callId: 'd' }, 'dead 2/1': { ...CALL, sessionId: 's2' } })
   const worlds = ['a', 'b', 'c'].map((id) => hostNamed(id, store))
   const told = (await Promise.all(worlds.map(({ host }) => host.interruptedCalls()))).flat()
   expect(told.map(({ outcome }) => outcome.metadata.call_id).toSorted()).toEqual(['c', 'c', 'd'])
@@ -53,6 +53,50 @@ test('what is told is dropped only when the audit has it', async () => {
   await store.write('call', 'dead/1', CALL)
   expect(await hostNamed('a', store).host.interruptedCalls()).toHaveLength(2)
   expect(log).toEqual(['audit', 'audit', 'remove dead/1', 'discard', 'remove dead/claim'])
+})
+
+test.each(['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled'])('a call whose end the audit has as %s is dropped and not told again', async (type) => {
+  const store = await storeWith({
+    'dead/1': { ...CALL, startedAt: 5_000 }, 'dead/2': { ...CALL, callId: 'd', startedAt: 5_000 }, 'dead/3': { ...CALL, callId: 'e', startedAt: 5_000 },
+  })
+  const end = (callId: string, ms: number, sessionId = 's') => ({ type, at: new Date(ms).toISOString(), sessionId, callId, tool: 'echo' })
+  // The id d was used before, and e in another session.
+  for (const record of [end('d', 4_999), end('c', 5_000), end('e', 6_000, 'other'), { type: 'SessionClosed', sessionId: 's', callId: 'd' }]) {
+    await store.append(record)
+  }
+  const world = hostNamed('a', store)
+  expect((await world.host.interruptedCalls()).map(({ outcome }) => outcome.metadata.call_id)).toEqual(['d', 'e'])
+  expect(world.eventsOf('ToolInvocationFailed').map(({ callId }) => callId)).toEqual(['d', 'e'])
+  expect(await store.list('call')).toEqual([])
+})
+
+test('a call is open when its id was used before in the same moment, and when two of the session have it', async () => {
+  const at = new Date(5_000).toISOString()
+  const again = { ...CALL, callId: 'again', startedAt: 5_000 }
+  const store = await storeWith({ 'dead/1': again, 'dead/2': { ...CALL, startedAt: 5_000 }, 'dead/3': { ...CALL, startedAt: 5_000 } })
+  for (const [type, callId] of [['Decided', 'again'], ['Succeeded', 'again'], ['Decided', 'again'], ['Succeeded', 'c']] as const) {
+    await store.append({ type: `ToolInvocation${type}`, sessionId: 's', callId, at })
+  }
+  const told = await hostNamed('a', store).host.interruptedCalls()
+  expect(told.map(({ outcome }) => outcome.metadata.call_id)).toEqual(['again', 'c', 'c'])
+})
+
+test('the end of a call is looked for in as much of the audit as was written since it started, and no more', async () => {
+  const store = await storeWith({ 'dead/1': { ...CALL, startedAt: 10_000 } })
+  const at = (ms: number) => new Date(ms).toISOString()
+  for (let ms = 0; ms < 10_000; ms++) await store.append({ type: 'SessionOpened', sessionId: 'other', at: at(ms) })
+  await store.append({ type: 'ToolInvocationSucceeded', sessionId: 's', callId: 'c', at: at(10_001) })
+  for (let ms = 10_002; ms < 12_500; ms++) await store.append({ type: 'SessionOpened', sessionId: 'other', at: at(ms) })
+  let read = 0
+  const { records } = MemoryStore.prototype
+  const counting = Object.assign(store, {
+    records: async (from: number, limit: number) => {
+      read += limit
+      return records.call(store, from, limit)
+    },
+  })
+  expect(await hostNamed('a', counting).host.interruptedCalls()).toEqual([])
+  expect(read).toBeLessThan(6_000)
 })
 
 test('one that cannot drop what it told gives its claim back', async () => {
