@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import { BulkheadError, forms, requireOptions, type OptionForms, type ProjectTrust, type Store } from '@bulkhead/contract'
 import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
-import { createLoader } from '@bulkhead/loader'
+import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
@@ -88,7 +88,8 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
   const operator = operatorSurroundings(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
-  const surroundings = { operator, home, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal }
+  const projectFolder = options.projectFolder ?? PROJECT_FOLDER
+  const surroundings = { operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal }
   const enter = (folder: string, trust: TrustChoice | undefined) => openPlace(loader, folder, trust, { ...options, ...surroundings })
   const first = await enter(options.workspace, firstTrust)
   const store = options.store ?? createMemoryStore()

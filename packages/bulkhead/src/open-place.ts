@@ -1,4 +1,5 @@
 import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { ConfigFile, Interactor, Loader, LoadReport, ProjectTrust } from '@bulkhead/contract'
 import type { Place } from '@bulkhead/host'
 import type { OperatorSurroundings } from '@bulkhead/sandbox'
@@ -6,6 +7,7 @@ import { ConnectedServers } from './connected-servers.ts'
 import { keptFolders } from './kept-folders.ts'
 import { lateSandbox } from './late-sandbox.ts'
 import { LayerWatcher } from './layer-watcher.ts'
+import { ownCode } from './own-code.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 import { workspaceFault } from './workspace-fault.ts'
 
@@ -24,6 +26,8 @@ export interface PlaceOptions {
 export interface PlaceSurroundings {
   readonly operator: OperatorSurroundings
   readonly home: string
+  /** Name of the project layer's folder. */
+  readonly projectFolder: string
   readonly env: (name: string) => string | undefined
   /** Where what was heard of others is remembered. */
   readonly cacheFolder: string
@@ -43,7 +47,7 @@ export type TrustChoice = ProjectTrust | 'as found'
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, operator, home, env, cacheFolder: cache, signal } = options
+  const { interactor, watch, config, operator, home, projectFolder, env, cacheFolder: cache, signal } = options
   const workspace = await canonicalFolder(folder)
   const servers = new ConnectedServers({ loader, workspace, operator, env, home, cache })
   const consent = new ProjectConsent({ loader, workspace, interactor, signal, asFound: choice === 'as found' })
@@ -58,12 +62,14 @@ export async function openPlace(
   }
   const report = await load()
   const watching = watch === true ? (onChange: () => void) => watcher.start(onChange) : watch || undefined
-  const kept = await keptFolders(home)
+  const [kept, code] = await Promise.all([keptFolders(home), ownCode()])
+  const projectLayer = join(workspace, projectFolder)
   return {
     workspace, report, servers,
+    neverWritten: [projectLayer, ...code],
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
-      return createSandbox({ workspace, operator, kept, ...report.config.merged.sandbox })
+      return createSandbox({ workspace, operator, kept, ownCode: code, projectLayer, ...report.config.merged.sandbox })
     }),
     source: { load, ...(watching ? { watch: watching } : {}) },
   }

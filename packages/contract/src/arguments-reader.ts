@@ -30,6 +30,8 @@ export interface ArgumentsReading {
 export interface ReaderContext {
   /** The canonical path {workspace} stands for. */
   readonly workspace: string
+  /** Canonical folders that are never written for a tool. */
+  readonly neverWritten?: readonly string[]
 }
 
 /**

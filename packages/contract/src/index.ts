@@ -34,11 +34,10 @@ export { MANIFEST_FILE, manifestSchema, type Manifest, type ManifestInput, type 
 export { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, isLockedTool, LAYERS, layerRank, LOCKED_TOOLS, TOOL_NAME_PATTERN, type Layer, type LockedTool } from './names.ts'
 export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome } from './outcome.ts'
 export { forms, requireOptions, type OptionForm, type OptionForms } from './options.ts'
+export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './protected-places.ts'
 export { isQuotaFault } from './quota-fault.ts'
 export { beyond, hostCovers, hostMatches, intersectGrant, pathMatches } from './requirement-order.ts'
-export {
-  ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
-} from './requirements.ts'
+export { ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet } from './requirements.ts'
 export type { ArgPattern, CapabilityName, Grant, RequirementSet, RequirementVariable, ShellRequirement, VariableValues } from './requirements.ts'
 export { SCHEMA_FORMATS } from './schema-formats.ts'
 export { schemaKeywordForm, type KeywordForm } from './schema-keywords.ts'

@@ -33,7 +33,7 @@ const shellRequirement = z.strictObject({
 export const requirementSet = z.strictObject({
   fs: z.strictObject({
     read: z.array(pathPattern).max(64).optional().describe('What may be read.'),
-    write: z.array(pathPattern).max(64).optional().describe('What may be written, created and removed.'),
+    write: z.array(pathPattern).max(64).optional().describe('What may be written, created and removed. A pattern must name `.git`, start-up files of shells and the folders of editors to include them.'),
   }).optional().describe('Files and folders.'),
   net: z.strictObject({
     hosts: z.array(hostPattern).max(64).optional().describe('Names of hosts, *. in front for everything below one, :port behind for one port.'),

@@ -11,15 +11,15 @@ describe('what others may import', () => {
       'COMMAND_SEVERITIES', 'COMMON_CONFIG_PROPERTIES', 'COMPARTMENT_LIMITS', 'COMPARTMENT_METHODS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS',
       'ENV_NAME_PATTERN', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'INTERACTION_KINDS', 'JSON_LIMITS', 'LAYERS', 'LIFECYCLE',
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
-      'POWERS', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SCHEMA_FORMATS', 'SECURITY_MODES',
+      'POWERS', 'ProtectedPlaces', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SCHEMA_FORMATS', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'atPointer', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
       'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isQuotaFault', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
-      'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'mayLoad', 'meantNames', 'messageOf', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'requireOptions', 'requirementSet', 'ruleSchema', 'schemaKeywordForm', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
+      'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'mayLoad', 'meantNames', 'messageOf', 'mustBeNamed', 'nextState', 'parseByteSize',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'protectionReason', 'requireOptions', 'requirementSet', 'ruleSchema', 'schemaKeywordForm', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 

@@ -34,4 +34,6 @@ export interface HostContext {
   /** By the name of the tool; what a call of it stands for is told by these and not by the tool. */
   readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
   readonly workspace: string
+  /** Canonical folders that no tool writes. */
+  readonly neverWritten?: readonly string[]
 }

@@ -37,6 +37,8 @@ export interface Place {
   readonly sandbox: Sandbox
   /** Where `reload` looks, and what says that it should. */
   readonly source?: ReportSource
+  /** Canonical folders that the sandbox does not let any tool write: the host's code and the project layer. */
+  readonly neverWritten?: readonly string[]
 }
 
 export interface WorkspaceSources {
@@ -70,7 +72,7 @@ export class Workspace {
   readonly sessions = new Set<HostSession>()
   #unloading: Promise<StopReport> | undefined
 
-  constructor({ report, workspace, sandbox, source }: Place, sources: WorkspaceSources) {
+  constructor({ report, workspace, sandbox, source, neverWritten = [] }: Place, sources: WorkspaceSources) {
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
     const { metrics, argumentsReaders } = sources
     const turns = new Holds()
@@ -87,7 +89,7 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, workflows, journal, metrics, argumentsReaders, workspace,
+      registry, events, clock, sidecar, turns, workflows, journal, metrics, argumentsReaders, workspace, neverWritten,
       departures: new Departures(journal),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }

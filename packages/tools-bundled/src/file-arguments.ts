@@ -1,4 +1,5 @@
 import type { ArgumentsReader, ArgumentsReading, Json } from '@bulkhead/contract'
+import { whyNotWritten } from './not-written.ts'
 import { insidePath } from './bash/judging/ground.ts'
 import { folderKey, ownFolderKey } from './folder-key.ts'
 import { splitPattern } from './glob/split-pattern.ts'
@@ -9,24 +10,27 @@ interface NamedPath {
   readonly verb: string
   /** Whether an approval is of the path itself and not of the folder it lies in. */
   readonly isFolder: boolean
+  readonly isWritten?: boolean
 }
 
 /** The most that a path has anywhere. All folders above a longer one would fill the memory of the host. */
 const PATH_CHARS = 4_096
 
 /** What calls of the tools for files stand for: a folder, as it is written, and with it every folder above. */
-const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): ArgumentsReader => (args, { workspace }) => {
-  const { path, verb, isFolder } = name(args)
+const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): ArgumentsReader => (args, context) => {
+  const { workspace } = context
+  const { path, verb, isFolder, isWritten = false } = name(args)
   const inside = insidePath(path, { workspace, folder: '.' })
   // One folder has one key, however it is named.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
   const key = isFolder ? ownFolderKey(written) : folderKey(written)
-  if (!isPlain(path) || path.length > PATH_CHARS) return reading(key, [], `${verb} ${path}`)
-  return reading(key, foldersAbove(key), `${verb} ${inside === undefined ? path : full(workspace, inside)}`)
+  if (!isPlain(path) || path.length > PATH_CHARS) return reading(key, [], `${verb} ${path}`, isWritten && inside !== undefined ? whyNotWritten(full(workspace, inside), path, context) : [])
+  const place = inside === undefined ? path : full(workspace, inside)
+  return reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? whyNotWritten(place, path, context) : [])
 }
 
-const reading = (key: string, within: readonly string[], touch: string): ArgumentsReading =>
-  ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies: [] })
+const reading = (key: string, within: readonly string[], touch: string, denies: readonly string[] = []): ArgumentsReading =>
+  ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies })
 
 const full = (workspace: string, inside: string): string => inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
 
@@ -44,8 +48,8 @@ function foldersAbove(key: string): readonly string[] {
 const text = (value: Json | undefined, otherwise = ''): string => typeof value === 'string' ? value : otherwise
 
 export const readReadArguments = reader(({ path }) => ({ path: text(path), verb: 'read', isFolder: false }))
-export const readWriteArguments = reader(({ path }) => ({ path: text(path), verb: 'write', isFolder: false }))
-export const readEditArguments = reader(({ path }) => ({ path: text(path), verb: 'read and write', isFolder: false }))
+export const readWriteArguments = reader(({ path }) => ({ path: text(path), verb: 'write', isFolder: false, isWritten: true }))
+export const readEditArguments = reader(({ path }) => ({ path: text(path), verb: 'read and write', isFolder: false, isWritten: true }))
 export const readGrepArguments = reader(({ path }) => ({ path: text(path, '.'), verb: 'read all below', isFolder: true }))
 export const readGlobArguments = reader(({ pattern, path }) =>
   ({ path: splitPattern(text(pattern), text(path, '.')).path, verb: 'read the names below', isFolder: true }))

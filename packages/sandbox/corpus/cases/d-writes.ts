@@ -2,6 +2,9 @@ import { attacksOf } from '../case.ts'
 
 const attack = attacksOf('D')
 
+/** The widest that a manifest can ask for. What confines these attacks is the broker. */
+const EVERYTHING = { requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } }, control: 'none' } as const
+
 export const writes = [
   attack(41, 'files outside the grant are written', `
     const fs = await library('fs')
@@ -99,4 +102,62 @@ export const writes = [
     return { right: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'secret', 'x')),
       wrong: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'nothing', 'x')) }
   `, { right: 'CapabilityDenied', wrong: 'CapabilityDenied' }, { requires: { fs: { write: ['own/out/**'] } }, control: 'none', alone: true }),
+  attack(362, 'the layer of the project is brought or changed, to be loaded by the host', `
+    return {
+      settings: await attempt(() => runtime.fs.write('.bulkhead/config.json', '{"mode":"yolo"}')),
+      tool: await attempt(() => runtime.fs.write('.bulkhead/tools/evil/manifest.json', '{}')),
+      edit: await attempt(() => runtime.fs.edit('.bulkhead/config.json', 'ask', 'yolo')),
+      remove: await attempt(() => runtime.fs.remove('.bulkhead/config.json')),
+      upper: await attempt(() => runtime.fs.write('.BULKHEAD/config.json', '{}')),
+      climbing: await attempt(() => runtime.fs.write('own/../.bulkhead/x', '{}')),
+      link: await attempt(() => runtime.fs.write('own/out/layer/config.json', '{}')),
+    }
+  `, {
+    settings: 'CapabilityDenied', tool: 'CapabilityDenied', edit: 'CapabilityDenied', remove: 'CapabilityDenied', upper: 'CapabilityDenied',
+    climbing: 'CapabilityDenied', link: 'CapabilityDenied',
+  }, EVERYTHING),
+  attack(366, 'code that the host loads is replaced', `
+    return {
+      write: await attempt(() => runtime.fs.write('node_modules/dep/index.js', 'x')),
+      edit: await attempt(() => runtime.fs.edit('node_modules/dep/index.js', 'ours', 'theirs')),
+      remove: await attempt(() => runtime.fs.remove('node_modules/dep/index.js')),
+      absolute: await attempt(() => runtime.fs.write(facts.work + '/node_modules/dep/package.json', '{}')),
+      link: await attempt(() => runtime.fs.write('own/out/modules/dep/index.js', 'x')),
+    }
+  `, {
+    write: 'CapabilityDenied', edit: 'CapabilityDenied', remove: 'CapabilityDenied', absolute: 'CapabilityDenied', link: 'CapabilityDenied',
+  }, EVERYTHING),
+  attack(367, 'code is put where the host would find it before its own', `
+    return {
+      absent: await attempt(() => runtime.fs.write('node_modules/absent/index.js', 'x')),
+      nested: await attempt(() => runtime.fs.write('node_modules/dep/node_modules/other/index.js', 'x')),
+      upper: await attempt(() => runtime.fs.write('Node_Modules/absent/index.js', 'x')),
+    }
+  `, { absent: 'CapabilityDenied', nested: 'CapabilityDenied', upper: 'CapabilityDenied' }, EVERYTHING),
+  attack(370, 'a repository is told to run something', `
+    return {
+      hook: await attempt(() => runtime.fs.write('.git/hooks/pre-commit', 'x')),
+      settings: await attempt(() => runtime.fs.edit('.git/config', 'ours', 'theirs')),
+      inner: await attempt(() => runtime.fs.write('own/out/.git/config', 'x')),
+      file: await attempt(() => runtime.fs.write('own/out/.git', 'gitdir: ../elsewhere')),
+      upper: await attempt(() => runtime.fs.write('.GIT/hooks/pre-commit', 'x')),
+      ignored: await attempt(() => runtime.fs.write('.g\\u200cit/config', 'x')),
+    }
+  `, {
+    hook: 'CapabilityDenied', settings: 'CapabilityDenied', inner: 'CapabilityDenied', file: 'CapabilityDenied', upper: 'CapabilityDenied',
+    ignored: 'CapabilityDenied',
+  }, EVERYTHING),
+  attack(371, 'a shell or an editor is told to run something', `
+    return {
+      shell: await attempt(() => runtime.fs.write('.bashrc', 'x')),
+      folder: await attempt(() => runtime.fs.write('own/out/.envrc', 'x')),
+      tasks: await attempt(() => runtime.fs.write('.vscode/tasks.json', '{}')),
+      inner: await attempt(() => runtime.fs.write('own/out/.vscode/settings.json', '{}')),
+      idea: await attempt(() => runtime.fs.write('.idea/workspace.xml', '<x/>')),
+      upper: await attempt(() => runtime.fs.write('.VSCode/launch.json', '{}')),
+    }
+  `, {
+    shell: 'CapabilityDenied', folder: 'CapabilityDenied', tasks: 'CapabilityDenied', inner: 'CapabilityDenied', idea: 'CapabilityDenied',
+    upper: 'CapabilityDenied',
+  }, EVERYTHING),
 ]

@@ -16,6 +16,10 @@ const PLAIN = {
   'work/own/hello.txt': 'hello\n', 'work/exact.txt': 'fine\n', 'outside/linked.txt': 'linked\n', 'outside/log.txt': '',
   'w*rk/own/hello.txt': 'hello\n', 'a,b/own/hello.txt': 'hello\n', 'work/own/first/secret.txt': 'nothing here\n',
 } as const
+/** In the workspace, and not written for any tool. */
+const PROTECTED = {
+  'work/.bulkhead/config.json': '{"mode":"ask"}', 'work/node_modules/dep/index.js': 'ours', 'work/.git/config': 'ours',
+} as const
 /** Links inside the granted folder. */
 const LINKS = {
   'work/own/rel-file': '../../outside/secret.txt',
@@ -26,6 +30,8 @@ const LINKS = {
   'work/own/root': '/proc/self/root',
   'work/own/out/rel-file': '../../../outside/secret.txt',
   'work/own/out/rel-folder': '../../../outside/folder',
+  'work/own/out/layer': '../../.bulkhead',
+  'work/own/out/modules': '../../node_modules',
 } as const
 const SOCKET = 'listen.sock'
 const HARD_LINKED = 'outside/linked.txt'
@@ -75,7 +81,7 @@ export class GroundFiles {
     const secret = this.#secret
     const at = (path: string): string => join(this.root, path)
     for (const path of SECRETS) await this.#file(path, path.endsWith('.env') ? `CANARY_FROM_FILE=${secret}\n` : `${secret}\n`)
-    for (const [path, text] of Object.entries(PLAIN)) await this.#file(path, text)
+    for (const [path, text] of Object.entries({ ...PLAIN, ...PROTECTED })) await this.#file(path, text)
     await mkdir(at('work/own/out'), { recursive: true })
     for (const [path, target] of Object.entries(LINKS)) await symlink(target, at(path))
     await symlink(at('outside/secret.txt'), at('work/own/abs-file'))
@@ -86,7 +92,7 @@ export class GroundFiles {
     store.exec(`CREATE TABLE canary (text TEXT); INSERT INTO canary VALUES ('${secret}')`)
     store.close()
     const watched = [
-      ...SECRETS, HARD_LINKED, 'outside/log.txt', 'outside/store.sqlite', 'work/own/hello.txt', 'work/exact.txt', ...FOLDERS,
+      ...SECRETS, ...Object.keys(PROTECTED), HARD_LINKED, 'outside/log.txt', 'outside/store.sqlite', 'work/own/hello.txt', 'work/exact.txt', ...FOLDERS,
     ]
     for (const path of watched) await utimes(at(path), ACCESSED, MODIFIED)
     this.#tellsReads = await this.#canTellReads()

@@ -76,7 +76,9 @@ export class Performance {
 function sandboxFor({ limits: { heapMb, memoryMb } }: Attack, workspace: string): Sandbox {
   const spares = heapMb === undefined && memoryMb === undefined ? 1 : 0
   const key = `${workspace} ${spares}`
-  const known = sandboxes.get(key) ?? createSandbox({ workspace, spares: { process: spares, thread: spares } })
+  const known = sandboxes.get(key) ?? createSandbox({
+    workspace, spares: { process: spares, thread: spares }, projectLayer: `${workspace}/.bulkhead`, ownCode: [`${workspace}/node_modules`],
+  })
   sandboxes.set(key, known)
   return known
 }

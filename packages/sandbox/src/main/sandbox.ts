@@ -21,6 +21,10 @@ export interface SandboxOptions extends PoolOptions {
   readonly operator?: OperatorSurroundings
   /** Folders of the host's own, canonical: no tool reaches into them, whatever pattern covers them, unless it begins there. */
   readonly kept?: readonly string[]
+  /** Folders with the host's own code, canonical: no tool writes there, whatever pattern covers them. Commands may. */
+  readonly ownCode?: readonly string[]
+  /** The folder of the project layer, canonical, whether it is there or not: no tool writes there, nor a command inside a sandbox of the system. */
+  readonly projectLayer?: string
 }
 
 export interface PooledSandbox extends Sandbox {
@@ -40,7 +44,7 @@ const IDLE_MS = 300_000
 const UNUSED_MS = 250
 
 const OPTIONS: OptionForms<SandboxOptions> = {
-  workspace: forms.text, idleMs: forms.above(0), kept: forms.list(forms.text),
+  workspace: forms.text, idleMs: forms.above(0), kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
   operator: forms.fields({ path: forms.list(forms.text), env: forms.values(forms.text), outputBytes: forms.above(0) }),
   spares: forms.values(forms.number), most: forms.values(forms.number), os: forms.oneOf('auto', 'require', 'off'),
 }
@@ -48,7 +52,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 /** Places for code of extensions, all of them ended by `close`. Throws ConfigInvalid for options that cannot be used. */
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
-  const { workspace, idleMs = IDLE_MS, operator, kept, ...options } = given
+  const { workspace, idleMs = IDLE_MS, operator, kept, ownCode, projectLayer, ...options } = given
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
   const pools = createPools(options, (placement) => makeRoom(placement))
@@ -57,7 +61,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
 
   const openOne: OpenSession = (request) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    return openCompartment({ ...request, signal }, workspace, pools, { operator, kept, usedSecrets })
+    return openCompartment({ ...request, signal }, workspace, pools, { operator, kept, ownCode, projectLayer, usedSecrets })
   }
   const openSpread: OpenSession = (request) =>
     (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)

@@ -26,7 +26,7 @@ function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: Worl
   const root = paths.read(workspace, '/')
   const disk = new FoldingDisk('path' in root ? root.path : '', tree, folding, aliases)
   const judge = new PathJudge({
-    power: 'fs.read', platform, paths, disk, workspace, roots: [workspace], kept: [],
+    power: 'fs.read', platform, paths, disk, workspace, roots: [workspace], kept: [], neverWritten: [],
     patterns: patterns.map((pattern) => (pattern === '' ? workspace : `${workspace}/${pattern}`)),
   })
   return {
@@ -214,7 +214,7 @@ describe('what is looked at', () => {
       real: (path) => unlessBad(path, (good) => disk.real(good)),
     }
     const judge = new PathJudge({
-      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], kept: [],
+      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], kept: [], neverWritten: [],
       patterns: ['/good/**', '/bad/**'],
     })
     expect((await judge.locate('a.txt', 'covers')).real).toBe('/good/a.txt')

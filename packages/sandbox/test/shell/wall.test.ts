@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables } from '../../src/main/broker/shell/executable.ts'
 import { OffLimits } from '../../src/main/broker/shell/off-limits.ts'
-import { Wall } from '../../src/main/broker/shell/wall.ts'
-import { ShellGround } from './shell-ground.ts'
+import { Wall, type WallKind } from '../../src/main/broker/shell/wall.ts'
+import { any, ShellGround } from './shell-ground.ts'
 
 let ground = new ShellGround()
 beforeEach(async () => {
@@ -17,10 +17,11 @@ const wall = (): Wall => {
   const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
   return new Wall({ workspace: ground.workspace, executables, home: undefined })
 }
+const prefix = async (standing: Wall, kind: WallKind): Promise<readonly string[]> => (await standing.stand(kind)).argv
 
 it('that does not work here is none', async () => {
   ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
-  expect(await wall().prefix('read')).toEqual([])
+  expect(await prefix(wall(), 'read')).toEqual([])
 })
 
 it('for which there is no room now is not none: commands wait for it, and it is tried again', async () => {
@@ -28,25 +29,25 @@ it('for which there is no room now is not none: commands wait for it, and it is 
   const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
   const path = ground.sh('bwrap', `[ -e '${tried}' ] && exit 0; : > '${tried}'; echo '${words}' >&2; exit 1`)
   const tries = wall()
-  await expect(tries.prefix('read')).rejects.toMatchObject({ code: 'ResourceBusy' })
-  expect((await tries.prefix('read'))[0]).toBe(path)
+  await expect(prefix(tries, 'read')).rejects.toMatchObject({ code: 'ResourceBusy' })
+  expect((await prefix(tries, 'read'))[0]).toBe(path)
 })
 
 it('is not taken for none by a workspace that is not there for a moment', async () => {
   const path = ground.sh('bwrap', 'exit 0')
   const lasting = wall()
   renameSync(ground.workspace, `${ground.workspace}-moved`)
-  await expect(lasting.prefix('read')).rejects.toMatchObject({ code: 'NotFound' })
+  await expect(prefix(lasting, 'read')).rejects.toMatchObject({ code: 'NotFound' })
   renameSync(`${ground.workspace}-moved`, ground.workspace)
-  expect((await lasting.prefix('read'))[0]).toBe(path)
+  expect((await prefix(lasting, 'read'))[0]).toBe(path)
 })
 
 it('around what only reads has nobody behind it who would write or start something for it', async () => {
   ground.sh('bwrap', 'exit 0')
   const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter((path) => existsSync(path))
   const hidden = async (kind: 'read' | 'work') => {
-    const prefix = await wall().prefix(kind)
-    return servants.filter((path) => prefix.some((arg, at) => arg === path && ['--tmpfs', '/dev/null'].includes(prefix[at - 1]!)))
+    const args = await prefix(wall(), kind)
+    return servants.filter((path) => args.some((arg, at) => arg === path && ['--tmpfs', '/dev/null'].includes(args[at - 1]!)))
   }
   expect([await hidden('read'), await hidden('work')]).toEqual([servants, []])
 })
@@ -62,7 +63,7 @@ describe('keys in a home', () => {
   }
   const KEYS = ['.ssh/key', '.gnupg/key', '.netrc', '.aws']
   const prefixOf = async (home: string, workspace: string, path: readonly string[]): Promise<readonly string[]> =>
-    await new Wall({ workspace, home, executables: new Executables(path, new OffLimits([])) }).prefix('read')
+    await prefix(new Wall({ workspace, home, executables: new Executables(path, new OffLimits([])) }), 'read')
 
   it.each(['a home', 'a home that is the workspace'])('of %s are behind it, linked or of another kind than usual', async (which) => {
     const home = homeAt(which === 'a home' ? join(ground.root, 'home') : ground.workspace)
@@ -79,7 +80,7 @@ describe('keys in a home', () => {
     const home = join(ground.root, 'home')
     mkdirSync(join(home, '.ssh'), { recursive: true })
     const lasting = new Wall({ workspace: ground.workspace, home, executables: new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([])) })
-    const hidden = async () => (await lasting.prefix('read')).filter((arg) => arg.startsWith(realpathSync(home)))
+    const hidden = async () => (await prefix(lasting, 'read')).filter((arg) => arg.startsWith(realpathSync(home)))
     expect(await hidden()).toEqual([join(realpathSync(home), '.ssh')])
     mkdirSync(join(home, '.aws'))
     rmSync(join(home, '.ssh'), { recursive: true })
@@ -108,7 +109,52 @@ describe('keys in a home', () => {
       '.npmrc', '.password-store', '.pgpass', '.pypirc', '.ssh', '.zsh_history',
     ].map((name) => join(home, name))
     for (const path of kept) writeFileSync(path, 'opens doors')
-    const prefix = await prefixOf(home, ground.workspace, [ground.bin, '/usr/bin', '/bin'])
-    expect(prefix.filter((_arg, index) => prefix[index - 1] === '/dev/null').filter((arg) => arg.startsWith(home)).toSorted()).toEqual(kept)
+    const args = await prefixOf(home, ground.workspace, [ground.bin, '/usr/bin', '/bin'])
+    expect(args.filter((_arg, index) => args[index - 1] === '/dev/null').filter((arg) => arg.startsWith(home)).toSorted()).toEqual(kept)
+  })
+})
+
+describe('the project layer', () => {
+  const real = { path: ['/usr/bin', '/bin'] }
+  /** Whether this machine has such a sandbox at all. */
+  const stands = async (): Promise<boolean> =>
+    (await prefix(new Wall({ workspace: ground.workspace, home: undefined, executables: new Executables(real.path, new OffLimits([])) }), 'work')).length > 0
+  const layer = (): string => join(ground.workspace, '.bulkhead')
+  const open = () => {
+    const { shell, capability } = ground.open({ shell: any('sh') }, { ...real, projectLayer: layer() })
+    return { capability, sh: (script: string) => shell.pipe([{ cmd: 'sh', args: ['-c', script] }], { wall: 'work' }) }
+  }
+
+  it('is not written by a command inside a wall, nor moved away', async () => {
+    mkdirSync(layer())
+    writeFileSync(join(layer(), 'config.json'), 'mine')
+    if (!await stands()) return
+    const { exits } = await open().sh('echo theirs > .bulkhead/config.json; rm -rf .bulkhead; mv .bulkhead other; mkdir .bulkhead/tools; cat .bulkhead/config.json > seen; test -d .bulkhead/tools')
+    expect(exits).toMatchObject([{ exitCode: 1 }])
+    expect(readFileSync(join(layer(), 'config.json'), 'utf8')).toBe('mine')
+    expect(readdirSync(ground.workspace).toSorted()).toEqual(['.bulkhead', 'seen'])
+    expect(readFileSync(join(ground.workspace, 'seen'), 'utf8')).toBe('mine')
+  })
+
+  it('is not made by a command inside a wall, and no empty folder stays behind, however many run', async () => {
+    if (!await stands()) return
+    const make = 'mkdir -p .bulkhead/tools; rmdir .bulkhead; echo x > .bulkhead/config.json; mv .bulkhead a; ln -s a .bulkhead; ls -A .bulkhead'
+    const { sh, capability } = open()
+    const results = await Promise.all([sh(make), sh(make), sh('exit 3'), sh('kill -9 $$')])
+    expect(results.map(({ stdout }) => stdout)).toEqual(['', '', '', ''])
+    await capability.close()
+    expect(readdirSync(ground.workspace)).toEqual([])
+  })
+
+  it('that somebody made meanwhile stays', async () => {
+    if (!await stands()) return
+    const { sh, capability } = open()
+    const running = sh('until test -e go; do :; done')
+    while (!existsSync(layer())) await new Promise((resolve) => setImmediate(resolve))
+    writeFileSync(join(layer(), 'config.json'), 'mine')
+    writeFileSync(join(ground.workspace, 'go'), '')
+    await running
+    await capability.close()
+    expect(readFileSync(join(layer(), 'config.json'), 'utf8')).toBe('mine')
   })
 })

@@ -24,6 +24,9 @@ export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...a
 export interface BrokerOptions {
   readonly operator?: OperatorSurroundings | undefined
   readonly kept?: readonly string[] | undefined
+  /** Folders with the host's code. */
+  readonly ownCode?: readonly string[] | undefined
+  readonly projectLayer?: string | undefined
   /** Shared by all compartments of a sandbox. */
   readonly usedSecrets?: UsedSecrets | undefined
 }
@@ -60,18 +63,21 @@ export class Broker {
 
   constructor(
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
-    { operator, kept, usedSecrets }: BrokerOptions = {},
+    { operator, kept, ownCode = [], projectLayer, usedSecrets }: BrokerOptions = {},
   ) {
+    // In a home folder the layer of the project is the host's own home, where tools have their data.
+    const layer = projectLayer === undefined || kept?.includes(projectLayer) ? [] : [projectLayer]
+    const folders = { kept, neverWritten: [...layer, ...ownCode] }
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isOurs = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [
-      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { kept, lentFiles: services.lentFiles })] : []),
+      ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { ...folders, lentFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator, kept })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator, projectLayer, ...folders })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,

@@ -6,6 +6,8 @@ export interface Ground {
   readonly workspace: string
   /** The folder it starts in, relative to the workspace; `.` for the workspace itself. */
   readonly folder: string
+  /** Canonical folders that are never written for a tool. */
+  readonly neverWritten?: readonly string[]
 }
 
 /** A path relative to the workspace, `.` for the workspace itself; undefined when it leads out of it. */

@@ -9,6 +9,7 @@ import { innermost, namesOf, startsIn } from './judge-words.ts'
 import { isKnownProgram, readingUse, type ReadingUse } from './known-uses.ts'
 import { isHarmlessVariable } from './variables.ts'
 import { unwrap } from './wrappers.ts'
+import { whyNotWritten } from '../../not-written.ts'
 
 /** A step as it is judged and run. */
 export type JudgedStep =
@@ -96,6 +97,7 @@ function judgeStep({ stages, uses, folder }: Extract<JudgedStep, { kind: 'run' }
       if (overwritesDevice(target.file)) findings.deny('it would overwrite a disk')
       const path = insidePath(target.file, { ...ground, folder })
       if (path === undefined) findings.deny(`the file ${pathText(target.file)} lies outside the workspace`)
+      else for (const why of whyNotWritten(`${ground.workspace}/${path}`, target.file, ground)) findings.deny(why)
       findings.touch(`write ${pathText(path ?? target.file)}`)
       findings.subject(`${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`])
     }

@@ -17,11 +17,17 @@ import { parentOf, pathsOf } from './path-model.ts'
 import type { Range } from './read-file.ts'
 import type { Reach } from './scope-patterns.ts'
 
-export interface FileScopeOptions {
+/** Folders of the host's own, canonical. */
+export interface HostFolders {
+  /** No pattern covers these unless it begins in them. Default: none. */
+  readonly kept?: readonly string[] | undefined
+  /** Never written, whatever pattern covers them: the host's code and the project layer. Default: none. */
+  readonly neverWritten?: readonly string[] | undefined
+}
+
+export interface FileScopeOptions extends HostFolders {
   /** Folders whose links are followed because whoever runs the host chose them. Default: the workspace. */
   readonly roots?: readonly string[] | undefined
-  /** Folders of the host's own, which no pattern covers unless it begins in them. Default: none. */
-  readonly kept?: readonly string[] | undefined
   readonly platform?: NodeJS.Platform
   readonly disk?: Disk
   readonly holding?: Holding
@@ -41,12 +47,12 @@ export class FileScope {
   readonly #far: FarFolders | undefined
 
   constructor(power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {}) {
-    const { platform = process.platform, roots = [workspace], kept = [] } = options
+    const { platform = process.platform, roots = [workspace], kept = [], neverWritten = [] } = options
     this.#paths = pathsOf(platform)
     this.#disk = options.disk ?? systemDisk(this.#paths)
     this.#holding = options.holding ?? systemHolding(platform)
     this.#far = platform === 'linux' ? options.far ?? farFoldersHere : undefined
-    this.#judge = new PathJudge({ power, patterns, roots, workspace, kept, platform, paths: this.#paths, disk: this.#disk })
+    this.#judge = new PathJudge({ power, patterns, roots, workspace, kept, neverWritten, platform, paths: this.#paths, disk: this.#disk })
   }
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
@@ -165,7 +171,5 @@ export class FileScope {
   }
 }
 
-/** `kept`: folders of the host's own. */
-export const scopeOf = (
-  { fs: { read, write, roots } }: Grant, power: 'fs.read' | 'fs.write', workspace: string, kept: readonly string[] | undefined,
-): FileScope => new FileScope(power, power === 'fs.read' ? read : write, workspace, { kept, roots })
+export const scopeOf = ({ fs: { read, write, roots } }: Grant, power: 'fs.read' | 'fs.write', workspace: string, folders: HostFolders): FileScope =>
+  new FileScope(power, power === 'fs.read' ? read : write, workspace, { kept: folders.kept, neverWritten: folders.neverWritten, roots })

@@ -4,7 +4,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { CapabilityUnit, OpenCall } from '../capability.ts'
 import { textArgument } from '../capability.ts'
 import { editFile } from './edit/edit-file.ts'
-import { FileScope, scopeOf } from './file-scope.ts'
+import { FileScope, scopeOf, type HostFolders } from './file-scope.ts'
 import type { GlobLimits } from './glob.ts'
 import { GLOB_LIMITS, globFiles, readGlobRequest } from './glob.ts'
 import { listFolder, statFile } from './list-folder.ts'
@@ -21,9 +21,7 @@ import { WATCH_LIMITS } from './watch.ts'
 import { Watches } from './watches.ts'
 import { removeFile, writeFile } from './write-file.ts'
 
-export interface FsOptions {
-  /** Folders of the host's own. */
-  readonly kept?: readonly string[] | undefined
+export interface FsOptions extends HostFolders {
   /** Files outside a grant that a call may read all the same, each by this very path. */
   readonly lentFiles?: ((callId: string) => ReadonlySet<string>) | undefined
   readonly globLimits?: Partial<GlobLimits>
@@ -44,9 +42,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
   const scopesOf = ({ tool: { grant } }: OpenCall): Scopes => {
     const known = compiled.get(grant)
     if (known !== undefined) return known
-    const scopes = {
-      read: scopeOf(grant, 'fs.read', workspace, options.kept), write: scopeOf(grant, 'fs.write', workspace, options.kept),
-    }
+    const scopes = { read: scopeOf(grant, 'fs.read', workspace, options), write: scopeOf(grant, 'fs.write', workspace, options) }
     compiled.set(grant, scopes)
     return scopes
   }

@@ -1,5 +1,5 @@
 import type { GlobMatch } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, ProtectedPlaces, protectionReason } from '@bulkhead/contract'
 import { Denial, type Cures } from '../denial.ts'
 import type { Disk } from './disk.ts'
 import { fileFault } from './file-fault.ts'
@@ -39,6 +39,8 @@ export interface JudgeParts {
   readonly workspace: string
   /** Folders of the host's own, which no pattern covers unless it begins in them. */
   readonly kept: readonly string[]
+  /** Folders that are never written, whatever pattern covers them. */
+  readonly neverWritten: readonly string[]
   readonly platform: NodeJS.Platform
   readonly paths: PathModel
   readonly disk: Disk
@@ -60,6 +62,7 @@ export class PathJudge {
   readonly #patterns: readonly RootedPattern[]
   readonly #rootPaths: readonly string[]
   readonly #realRoots: RealRoots
+  readonly #protectedPlaces: ProtectedPlaces | undefined
   #compiled: Compiled | undefined
 
   constructor(parts: JudgeParts) {
@@ -70,6 +73,8 @@ export class PathJudge {
     this.#patterns = rootPatterns(patterns, roots, paths)
     this.#rootPaths = [...new Set(this.#patterns.map(({ root }) => root))]
     this.#realRoots = new RealRoots(parts)
+    const never = parts.neverWritten.map((folder) => paths.read(folder, '/')).flatMap((read) => 'path' in read ? [read.path] : [])
+    this.#protectedPlaces = parts.power === 'fs.write' ? new ProtectedPlaces(never) : undefined
   }
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
@@ -81,7 +86,7 @@ export class PathJudge {
     if ('refused' in read) throw this.denied(given, `is not taken for a path: ${read.refused}. Write it in another way`)
     return fileFault(given, async () => {
       const compiled = await this.#current()
-      if (!compiled.written.reaches(read.path, reach)) throw this.denied(given)
+      if (!compiled.written.reaches(read.path, reach)) throw this.#refused(given, read.path, compiled.written)
       return await this.#directly(given, read.path, reach, compiled) ?? await this.#nameByName(given, read.path, reach)
     })
   }
@@ -127,6 +132,17 @@ export class PathJudge {
     return new Denial(`"${given}" lies outside what the tool may ${power === 'fs.read' ? 'read' : 'write'}.`, OUTSIDE, data)
   }
 
+  /** As `denied`, with the reason where a pattern covers the place and it is protected all the same. */
+  #refused(given: string, at: string, patterns: ScopePatterns): BulkheadError {
+    const protection = patterns.protection(at)
+    if (protection === undefined) return this.denied(given)
+    const data = { power: this.#parts.power, path: given }
+    const reason = `"${given}" ${protectionReason(protection)}.`
+    if (protection.strength === 'never') return new BulkheadError('CapabilityDenied', reason, { data })
+    const author = `Declare a pattern in \`requires.fs.write\` that names it, such as {workspace}/${protection.name}.`
+    return new Denial(reason, { author, caller: '' }, data)
+  }
+
   /** Most paths have no link below their root, which one question to the system tells. */
   async #directly(given: string, path: string, reach: Reach, { roots, real: patterns }: Compiled): Promise<Place | undefined> {
     const { root, names } = this.#parts.paths.split(path)
@@ -147,9 +163,9 @@ export class PathJudge {
       foldingIn: (folder) => foldingAt(roots, folder),
       match: (at) => patterns.match(at),
       enter: (root, names) => this.#enter(roots, root, names),
-      denied: () => this.denied(given),
+      denied: (at) => at === undefined ? this.denied(given) : this.#refused(given, at, patterns),
     })
-    if (!patterns.reaches(real, reach)) throw this.denied(given)
+    if (!patterns.reaches(real, reach)) throw this.#refused(given, real, patterns)
     return { given, real, linked }
   }
 
@@ -175,13 +191,13 @@ export class PathJudge {
     const roots = await Promise.all(this.#rootPaths.map(find))
     if (this.#compiled !== undefined && roots.every((root, index) => root === this.#compiled?.roots[index])) return this.#compiled
     const { paths, kept } = this.#parts
-    const special = [...paths.special, ...kept]
+    const bounds = { special: [...paths.special, ...kept], protectedPlaces: this.#protectedPlaces }
     const placed = this.#patterns.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! }))
     this.#compiled = {
       roots,
       plain: roots.every(({ written, real, folding, exists }) => exists && written === real && folding === EXACT),
-      written: new ScopePatterns(placed.map(({ written, rest, folding }) => ({ root: written, rest, folding })), special),
-      real: new ScopePatterns(placed.map(({ real, rest, folding }) => ({ root: real, rest, folding })), special),
+      written: new ScopePatterns(placed.map(({ written, rest, folding }) => ({ root: written, rest, folding })), bounds),
+      real: new ScopePatterns(placed.map(({ real, rest, folding }) => ({ root: real, rest, folding })), bounds),
     }
     return this.#compiled
   }

@@ -17,7 +17,8 @@ export interface Ground {
   match(path: string): GlobMatch
   /** Where to start for a path from the top: at the root of the grant it lies in, where that really is, or at the top. */
   enter(root: string, names: readonly string[]): Station
-  denied(): BulkheadError
+  /** `at`: what the grant does not cover; absent where it is the way that is at fault. */
+  denied(at?: string): BulkheadError
 }
 
 /** A place on the way and the names still ahead of it. */
@@ -53,7 +54,7 @@ export async function resolvePath(path: string, ground: Ground): Promise<Resolut
     }
     const here = joinNames(at, name)
     const { covers, leads } = ground.match(here)
-    if (!covers && !leads) throw ground.denied()
+    if (!covers && !leads) throw ground.denied(here)
     const found = await disk.look(here)
     if (found === undefined) {
       // Nothing is above what does not exist.

@@ -1,5 +1,5 @@
-import type { GlobMatch } from '@bulkhead/contract'
-import { compileGlob, pathSegments } from '@bulkhead/contract'
+import type { GlobMatch, ProtectedPlaces, Protection } from '@bulkhead/contract'
+import { compileGlob, mustBeNamed, pathSegments } from '@bulkhead/contract'
 import type { NameFolding } from './name-folding.ts'
 import { EXACT, foldNames } from './name-folding.ts'
 import type { PathModel } from './path-model.ts'
@@ -41,27 +41,45 @@ export type Reach = keyof GlobMatch
 
 const NOWHERE: GlobMatch = { covers: false, leads: false }
 
+export interface ScopeBounds {
+  /** Folders that are nobody's, unless the root of a pattern lies in them. */
+  readonly special: readonly string[]
+  /** What is covered and not written all the same. Absent where nothing is written. */
+  readonly protectedPlaces?: ProtectedPlaces | undefined
+}
+
 /** Patterns ready to be asked about paths, together: what any of them covers is covered. */
 export class ScopePatterns {
   readonly #tests: readonly ((path: string, segments: readonly string[]) => GlobMatch)[]
   readonly #roots: readonly ((path: string) => boolean)[]
   readonly #special: readonly string[]
+  /** Why a path is not written although a pattern covers it. */
+  readonly #protections: readonly ((path: string, segments: readonly string[]) => Protection | undefined)[]
 
-  /** `special`: folders that are nobody's, unless the root of a pattern lies in them. */
-  constructor(patterns: readonly PlacedPattern[], special: readonly string[]) {
+  constructor(patterns: readonly PlacedPattern[], { special, protectedPlaces }: ScopeBounds) {
     this.#special = special
     this.#roots = patterns.map(({ root, folding }) => {
       const folder = foldNames(root, folding)
       return (path) => liesIn(foldNames(path, folding), folder)
     })
-    this.#tests = patterns.map(({ root, rest, folding }) => {
-      const test = compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
-      const refused = special.map((folder) => foldNames(folder, folding)).filter((folder) => !liesIn(foldNames(root, folding), folder))
-      return (path, segments) => {
-        if (refused.length > 0 && isInOne(foldNames(path, folding), refused)) return NOWHERE
-        return test(folding === EXACT ? segments : pathSegments(foldNames(path, folding)))
-      }
+    const covering = patterns.map((pattern) => covers(pattern, special))
+    const protections = protectedPlaces === undefined ? [] : patterns.map((pattern) => protects(pattern, protectedPlaces))
+    this.#tests = covering.map((test, index) => (path, segments) => {
+      const match = test(path, segments)
+      return match.covers && protections[index]?.(path) !== undefined ? NOWHERE : match
     })
+    this.#protections = protections.map((protection, index) => (path, segments) =>
+      covering[index]!(path, segments).covers ? protection(path) : undefined)
+  }
+
+  /** Why a path that a pattern covers is not written all the same; undefined where none does. */
+  protection(path: string): Protection | undefined {
+    const segments = pathSegments(path)
+    for (const find of this.#protections) {
+      const protection = find(path, segments)
+      if (protection !== undefined) return protection
+    }
+    return undefined
   }
 
   /** Whether a path is of the patterns, or, for `leads`, a folder of one of their roots on the way to what is. */
@@ -86,5 +104,29 @@ export class ScopePatterns {
   }
 }
 
-const isInOne = (path: string, folders: readonly string[]): boolean => folders.some((folder) => liesIn(path, folder))
+function covers({ root, rest, folding }: PlacedPattern, special: readonly string[]): (path: string, segments: readonly string[]) => GlobMatch {
+  const test = compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
+  const refused = special.map((folder) => foldNames(folder, folding)).filter((folder) => !liesIn(foldNames(root, folding), folder))
+  return (path, segments) => {
+    if (refused.length > 0 && isInOne(foldNames(path, folding), refused)) return NOWHERE
+    return test(folding === EXACT ? segments : pathSegments(foldNames(path, folding)))
+  }
+}
 
+/** What keeps a pattern from writing a path that it covers. A name counts as named where a segment of the pattern is that name. */
+function protects({ root, rest, folding }: PlacedPattern, places: ProtectedPlaces): (path: string) => Protection | undefined {
+  const parts = namesOf(rest)
+  const naming = parts.flatMap((part, index) =>
+    part.includes('*') || !mustBeNamed(part) ? [] : [compileGlob(foldNames(parts.slice(0, index + 1).join('/'), folding), { below: false })])
+  const from = namesOf(root).length
+  return (path) => {
+    const found = places.find(path, root)
+    if (found?.strength !== 'named') return found
+    const named = namesOf(foldNames(path, folding)).slice(from, found.at + 1)
+    return naming.some((test) => test(named).covers) ? undefined : found
+  }
+}
+
+const namesOf = (path: string): readonly string[] => path.split('/').filter((name) => name !== '')
+
+const isInOne = (path: string, folders: readonly string[]): boolean => folders.some((folder) => liesIn(path, folder))

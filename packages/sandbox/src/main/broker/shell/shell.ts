@@ -1,5 +1,6 @@
 import type { CompartmentTool } from '@bulkhead/contract'
 import type { CapabilityUnit } from '../capability.ts'
+import type { HostFolders } from '../fs/file-scope.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import { Attempts } from './attempts.ts'
 import { OffLimits } from './off-limits.ts'
@@ -9,7 +10,7 @@ import { Starter, SYSTEM_PATH } from './starter.ts'
 import type { OperatorSurroundings } from './surroundings.ts'
 import { cleanSurroundings, operatorSurroundings, runsAnyCommand } from './surroundings.ts'
 
-export interface ShellOptions {
+export interface ShellOptions extends HostFolders {
   readonly workspace: string
   /** Every tool of the compartment: what any of them may write is no place for a command. */
   readonly tools: readonly Pick<CompartmentTool, 'grant'>[]
@@ -19,8 +20,8 @@ export interface ShellOptions {
   readonly concurrentRuns?: number
   /** Kept of each of the two streams; the head, in bytes. */
   readonly outputBytes?: number
-  /** Folders of the host's own. */
-  readonly kept?: readonly string[] | undefined
+  /** The folder of the project layer, which no command writes where a sandbox of the system stands around it. */
+  readonly projectLayer?: string | undefined
   /** Between asking a command to end and making it, in ms. */
   readonly graceMs?: number
   /** How long output may pause once a command has ended while something it started still holds its pipes, in ms. */
@@ -36,7 +37,7 @@ export interface ShellOptions {
 
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, kept = [], path = SYSTEM_PATH, platform = process.platform } = options
+  const { workspace, tools, secrets, operator, kept, neverWritten, projectLayer, path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
@@ -45,7 +46,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   const clean = cleanSurroundings(path, outputBytes, offLimits)
   const operators = operator === undefined ? clean : operatorSurroundings(operator, offLimits)
   const starter = new Starter({
-    workspace, offLimits, kept, secrets, graceMs, drainMs, updateMs,
+    workspace, offLimits, projectLayer, secrets, graceMs, drainMs, updateMs,
+    folders: { kept, neverWritten },
     home: operator?.env.HOME,
     surroundingsOf: ({ tool }) => runsAnyCommand(tool) ? operators : clean,
   })

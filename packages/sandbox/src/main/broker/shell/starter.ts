@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { OpenCall } from '../capability.ts'
+import type { HostFolders } from '../fs/file-scope.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
+import type { Begun } from './attempts.ts'
 import { Executables, proveUnchanged } from './executable.ts'
 import { inheritableDescriptors, isInheritable } from './inheritable-descriptors.ts'
 import { Launcher, newMark, type Argv, type Launch } from './launcher.ts'
@@ -28,7 +30,8 @@ interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'> {
   readonly offLimits: OffLimits
   /** Of whoever runs the host. */
   readonly home: string | undefined
-  readonly kept: readonly string[]
+  readonly folders: HostFolders
+  readonly projectLayer: string | undefined
   readonly updateMs: number
   readonly secrets: SecretsCapability | undefined
   readonly surroundingsOf: (call: OpenCall) => Surroundings
@@ -53,11 +56,11 @@ export class Starter {
   #started = 0
 
   constructor(parts: StarterParts) {
-    const { workspace, home, offLimits } = parts
+    const { workspace, home, offLimits, projectLayer } = parts
     this.#parts = parts
     this.#system = new Executables(SYSTEM_PATH, offLimits)
     this.#launcher = new Launcher(this.#system)
-    this.#wall = new Wall({ workspace, executables: this.#system, home })
+    this.#wall = new Wall({ workspace, executables: this.#system, home, projectLayer })
   }
 
   async start(call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> {
@@ -71,15 +74,25 @@ export class Starter {
     })
   }
 
-  async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<Pipeline> {
-    const { workspace, kept, surroundingsOf } = this.#parts
-    const [launch, shell, mkfifo, prefix, ...programs] = await Promise.all([
+  async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<Begun> {
+    const wall = request.wall === undefined ? undefined : await this.#wall.stand(request.wall)
+    try {
+      const pipeline = await this.#startStages(call, request, stop, wall?.argv ?? [])
+      return { result: pipeline.result, gone: pipeline.gone.then(() => wall?.release()), end: (reason) => pipeline.end(reason) }
+    } catch (error) {
+      await wall?.release()
+      throw error
+    }
+  }
+
+  async #startStages(call: OpenCall, request: PipeRequest, stop: AbortSignal, prefix: Argv): Promise<Pipeline> {
+    const { workspace, folders, surroundingsOf } = this.#parts
+    const [launch, shell, mkfifo, ...programs] = await Promise.all([
       this.#launcher.prepare(), this.#system.find('sh'), this.#system.find('mkfifo'),
-      request.wall === undefined ? [] : this.#wall.prefix(request.wall),
       ...request.stages.map(({ cmd }) => surroundingsOf(call).executables.find(cmd)),
     ])
     const redaction = this.#redaction(call, request.stages.map(({ cmd }) => cmd))
-    const files = new StreamFiles(workspace, call, request.cwd, kept)
+    const files = new StreamFiles(workspace, call, request.cwd, folders)
     const fifos = await Fifos.open(request.stages.length - 1, mkfifo.path)
     try {
       await files.openAll(request)

@@ -6,6 +6,7 @@ import { fileFault } from '../fs/file-fault.ts'
 import { succeeds } from './attempted-program.ts'
 import type { Executables } from './executable.ts'
 import type { Argv } from './launcher.ts'
+import { holdMountPoint } from './mount-point.ts'
 
 export type WallKind = 'read' | 'work'
 
@@ -25,7 +26,17 @@ export interface WallOptions {
   readonly executables: Executables
   /** The home folder of whoever runs the host. */
   readonly home: string | undefined
+  /** A folder of the workspace that no command writes, nor makes. */
+  readonly projectLayer?: string | undefined
 }
+
+/** What stands before a command. To be released when the command is gone. */
+export interface StandingWall {
+  readonly argv: Argv
+  release(): Promise<void>
+}
+
+const NO_WALL: StandingWall = { argv: [], release: async () => undefined }
 
 /**
  * A sandbox of the operating system around commands, where it works. Whether it does is found out once, by doing it; what it hides is
@@ -39,12 +50,18 @@ export class Wall {
     this.#options = options
   }
 
-  /** What stands before a command; nothing where there is no such sandbox. Rejects with ResourceBusy while that is not known. */
-  async prefix(kind: WallKind): Promise<Argv> {
-    const { workspace } = this.#options
+  /** Nothing stands where there is no such sandbox. Rejects with ResourceBusy while that is not known. */
+  async stand(kind: WallKind): Promise<StandingWall> {
+    const { workspace, projectLayer } = this.#options
     const real = await fileFault('.', () => realpath(workspace))
     const bwrap = await this.#proven(kind, real)
-    return bwrap === undefined ? [] : [bwrap, ...this.#args(kind, real)]
+    if (bwrap === undefined) return NO_WALL
+    const args = this.#args(kind, real)
+    // Around what only reads, the whole workspace cannot be written.
+    const layer = kind === 'work' && projectLayer !== undefined ? await holdMountPoint(projectLayer) : undefined
+    if (layer === undefined) return { argv: [bwrap, ...args, '--'], release: NO_WALL.release }
+    const readOnly = layer.isEmpty ? ['--tmpfs', projectLayer!, '--remount-ro', projectLayer!] : ['--ro-bind', projectLayer!, projectLayer!]
+    return { argv: [bwrap, ...args, ...readOnly, '--'], release: layer.release }
   }
 
   #proven(kind: WallKind, workspace: string): Promise<string | undefined> {
@@ -61,7 +78,7 @@ export class Wall {
 
   async #prove(kind: WallKind, workspace: string): Promise<string | undefined> {
     const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
-    return await succeeds([bwrap!.path, ...this.#args(kind, workspace), trial!.path]) ? bwrap!.path : undefined
+    return await succeeds([bwrap!.path, ...this.#args(kind, workspace), '--', trial!.path]) ? bwrap!.path : undefined
   }
 
   #args(kind: WallKind, workspace: string): Argv {
@@ -75,7 +92,7 @@ export class Wall {
       ...hidden.filter((place) => !isInside(place)).flatMap(covered),
       kind === 'work' ? '--bind' : '--ro-bind', workspace, workspace,
       // What is mounted later lies above: a workspace that is somebody's home would bring their keys back.
-      ...hidden.filter(isInside).flatMap(covered), '--',
+      ...hidden.filter(isInside).flatMap(covered),
     ]
   }
 }

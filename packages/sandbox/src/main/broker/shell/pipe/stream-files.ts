@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../../capability.ts'
 import { notRegular } from '../../fs/file-fault.ts'
-import { scopeOf, type FileScope } from '../../fs/file-scope.ts'
+import { scopeOf, type FileScope, type HostFolders } from '../../fs/file-scope.ts'
 import type { PipeRequest, StageTarget } from './pipe-request.ts'
 
 const SAFE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
@@ -15,15 +15,14 @@ export class StreamFiles {
   readonly #workspace: string
   readonly #call: OpenCall
   readonly #folder: string | undefined
-  readonly #kept: readonly string[]
+  readonly #folders: HostFolders
   readonly #open = new Map<string, FileHandle>()
 
-  /** `kept`: folders of the host's own. */
-  constructor(workspace: string, call: OpenCall, folder: string | undefined, kept: readonly string[]) {
+  constructor(workspace: string, call: OpenCall, folder: string | undefined, folders: HostFolders) {
     this.#workspace = workspace
     this.#call = call
     this.#folder = folder
-    this.#kept = kept
+    this.#folders = folders
   }
 
   /** Contract: rejects with CapabilityDenied outside the grant, before any file is emptied. */
@@ -71,7 +70,7 @@ export class StreamFiles {
   }
 
   #scope(power: 'fs.read' | 'fs.write'): FileScope {
-    return scopeOf(this.#call.tool.grant, power, this.#workspace, this.#kept)
+    return scopeOf(this.#call.tool.grant, power, this.#workspace, this.#folders)
   }
 
   #fromFolder(path: string): string {

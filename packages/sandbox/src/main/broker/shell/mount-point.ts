@@ -1,0 +1,39 @@
+import { lstat, mkdir, rmdir } from 'node:fs/promises'
+
+/** How many commands of this process use a folder that was made for them. */
+const made = new Map<string, { users: number; readonly ready: Promise<boolean> }>()
+
+/** Something a sandbox can mount on. */
+export interface MountPoint {
+  /** Whether it was made for this and is empty. */
+  readonly isEmpty: boolean
+  /** Idempotent. What was made goes with its last user, unless something lies in it by then. */
+  release(): Promise<void>
+}
+
+/**
+ * A sandbox can only mount on what is there. A folder that is missing is made for as long as commands run, so that none of
+ * them can make it, and no workspace keeps an empty one. Contract: undefined for what cannot be mounted on, such as a link.
+ */
+export async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
+  const known = made.get(path)
+  const entry = known ?? { users: 0, ready: mkdir(path).then(() => true, () => false) }
+  entry.users++
+  if (known === undefined) made.set(path, entry)
+  if (!await entry.ready) {
+    if (made.get(path) === entry) made.delete(path)
+    const found = await lstat(path).catch(() => undefined)
+    return found === undefined || found.isSymbolicLink() ? undefined : { isEmpty: false, release: async () => undefined }
+  }
+  let held = true
+  return {
+    isEmpty: true,
+    async release() {
+      if (!held) return
+      held = false
+      if (--entry.users > 0) return
+      made.delete(path)
+      await rmdir(path).catch(() => undefined)
+    },
+  }
+}
