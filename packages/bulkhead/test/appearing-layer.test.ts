@@ -127,7 +127,7 @@ describe('a project layer that appears after the start', () => {
   it('is used once somebody has trusted it with the command', async () => {
     const host = await open()
     writeLayer()
-    await inside(['trust', work(), '--home', join(folder, 'home')], folder)
+    await inside(['trust', work(), '--home', join(folder, 'home'), '--yes'], folder)
     await host.reload()
     expect(await used(host)).toContain('evil')
   })
@@ -158,7 +158,7 @@ describe('a project layer that changes after "once"', () => {
   })
 
   it('is not used where the once came from the record and nobody can be asked', async () => {
-    await inside(['trust', work(), '--home', join(folder, 'home'), '--once'], folder)
+    await inside(['trust', work(), '--home', join(folder, 'home'), '--once', '--yes'], folder)
     const host = await open()
     await host.reload()
     expect(host.tool('good')?.name).toBe('good')

@@ -31,7 +31,7 @@ const offers = async (): Promise<boolean> => {
 describe('bulkhead trust', () => {
   it('trusts the project until it changes', async () => {
     expect(await offers()).toBe(false)
-    const { code, stdout } = await bulkhead(['trust'], folder)
+    const { code, stdout } = await bulkhead(['trust', '--yes'], folder)
     expect([code, stdout]).toEqual([0, expect.stringContaining(`${folder} is trusted as it is now`)])
     expect([await offers(), await offers()]).toEqual([true, true])
     writeFileSync(join(folder, '.bulkhead/config.json'), '{"mode":"yolo"}')
@@ -41,7 +41,7 @@ describe('bulkhead trust', () => {
   })
 
   it('trusts once, declines, and lists what was said', async () => {
-    expect((await inside(['trust', '--once', '--json'], folder)).code).toBe(0)
+    expect((await inside(['trust', '--once', '--yes', '--json'], folder)).code).toBe(0)
     expect([await offers(), await offers()]).toEqual([true, false])
     const declined = JSON.parse((await inside(['trust', folder, '--decline', '--json'], folder)).stdout) as TrustRecord
     expect(declined).toMatchObject({ path: folder, decision: 'declined', digest: expect.stringMatching(/^[0-9a-f]{128}$/) })
@@ -51,7 +51,9 @@ describe('bulkhead trust', () => {
     expect(stderr).toMatch(/TrustEntryInvalid \(trust\)\n {2}Line 4 /)
   })
 
-  it.each([['--once', '--decline'], ['a', 'b'], ['--trust-project']])('refuses what makes no sense: %s %s', async (...args) => {
+  it.each([
+    ['--once', '--decline'], ['--status', '--list'], ['--status', '--yes'], ['--decline', '--accept', 'abcdef123456'], ['--accept', 'x'], ['a', 'b'], ['--trust-project'],
+  ])('refuses what makes no sense: %s %s %s', async (...args) => {
     await expect(trust.run(args.filter((word) => word !== undefined))).rejects.toThrow(UsageError)
   })
 
@@ -108,7 +110,7 @@ describe('a person who is asked', () => {
   })
 
   it('of a project that has changed is taken back when the host closes', async () => {
-    await bulkhead(['trust'], folder)
+    await bulkhead(['trust', '--yes'], folder)
     const interactor = createProgrammaticInteractor()
     const host = await createHost({ workspace: folder, home: home(), interactor })
     const asked = Promise.withResolvers<void>()

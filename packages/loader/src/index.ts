@@ -7,6 +7,7 @@ export { capabilityDiffInWords, type CapabilityDiff } from './diff/capability-di
 export type { DefinitionDiff } from './diff/definition-diff.ts'
 export type { RegistryOptions } from './registry/registry.ts'
 export { signerInWords } from './signature/identity-pin.ts'
+export { looseningSettings, type LooseningSetting } from './config/loosening.ts'
 export { createLoader } from './loader.ts'
 export { LOADER_LIMITS, type LoaderLimits } from './limits.ts'
 export { PROJECT_FOLDER, type BundledExtension, type LoaderOptions } from './options.ts'

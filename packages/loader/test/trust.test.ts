@@ -72,7 +72,7 @@ describe('a project layer', () => {
 })
 
 describe('a project layer is used only as it was decided about:', () => {
-  test('one that appears where there was nothing is not even opened', async () => {
+  test('one that appears where there was nothing is not used', async () => {
     using home = new HomeFixture()
     const loader = createLoader(home.options())
     const { standing } = await loader.trust.standing(home.workspace)
@@ -80,7 +80,7 @@ describe('a project layer is used only as it was decided about:', () => {
     home.extension(home.projectRoot, 'weather')
     const { extensions, diagnostics } = await loader.load({ workspace: home.workspace, trust: 'once', projectDigest: standing.digest })
     expect(extensions).toEqual([])
-    expect(diagnostics).toMatchObject([{ stage: 'trust', code: 'ProjectTrustRequired', message: expect.stringContaining('nothing in its folder was read') }])
+    expect(diagnostics).toMatchObject([{ stage: 'trust', code: 'ProjectTrustRequired', message: expect.stringContaining('Nothing of it is used') }])
   })
 
   test.each(['trusted', 'once'] as const)('one that changes after %s is not used', async (trust) => {

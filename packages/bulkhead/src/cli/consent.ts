@@ -1,6 +1,7 @@
 import { BulkheadError, type Interactor } from '@bulkhead/contract'
 import type { InstallPlan } from '@bulkhead/loader'
 import { terminal } from './host-options.ts'
+import type { ProjectContents } from './project-contents.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface ConsentOptions {
@@ -14,8 +15,10 @@ export interface ConsentOptions {
 const DIGEST_CHARS = 12
 
 /** What the command line says of it. Throws UsageError for an --accept that names no package. */
-export function readConsent({ yes, accept }: { readonly yes?: boolean | undefined; readonly accept?: string | undefined }): ConsentOptions {
-  if (accept !== undefined && !/^[0-9a-f]{12,128}$/.test(accept)) throw new UsageError(`--accept takes the digest that --dry-run shows, or its first ${DIGEST_CHARS} characters at least, and not "${accept}".`)
+export function readConsent(
+  { yes, accept }: { readonly yes?: boolean | undefined; readonly accept?: string | undefined }, shownBy = '--dry-run',
+): ConsentOptions {
+  if (accept !== undefined && !/^[0-9a-f]{12,128}$/.test(accept)) throw new UsageError(`--accept takes the digest that ${shownBy} shows, or its first ${DIGEST_CHARS} characters at least, and not "${accept}".`)
   return { yes: yes === true, accept, interactor: terminal() }
 }
 
@@ -35,9 +38,29 @@ export async function agree({ extension, verdict }: InstallPlan, { yes, accept, 
     const how = verdict.explicit ? `--accept ${beginning}` : '--yes'
     throw new BulkheadError('ConsentRequired', `Nobody is there to agree to "${id}" ${version}: ${verdict.reasons.join('; ')}. Whoever has looked at it can say so with ${how}.`)
   }
-  const answer = await interactor.interact({
-    correlationId: 'install', issuedAt: new Date().toISOString(), source: 'bulkhead',
-    request: { kind: 'Confirm', prompt: `Accept ${id} ${version} as shown above?` },
-  }, new AbortController().signal)
-  if (answer.status !== 'accepted' || answer.value !== true) throw new BulkheadError('ConsentRequired', `"${id}" ${version} was not accepted; nothing has changed.`)
+  if (!await confirmed(interactor, `Accept ${id} ${version} as shown above?`)) throw new BulkheadError('ConsentRequired', `"${id}" ${version} was not accepted; nothing has changed.`)
+}
+
+/** The same for what a project brings. Throws ConsentRequired. */
+export async function agreeToProject(
+  { path, digest }: Pick<ProjectContents, 'path' | 'digest'>, once: boolean, { yes, accept, interactor }: ConsentOptions,
+): Promise<void> {
+  const beginning = digest.slice(0, DIGEST_CHARS)
+  if (accept !== undefined) {
+    if (digest.startsWith(accept)) return
+    throw new BulkheadError('ConsentRequired', `"${path}" is not what was accepted with --accept: its digest begins with ${beginning}. Look at it with --status before you accept it.`)
+  }
+  if (yes) return
+  if (interactor === undefined) {
+    throw new BulkheadError('ConsentRequired', `"${path}" was not trusted: there is no terminal to ask at. Look at what it brings with --status, then agree with --accept ${beginning} or --yes.`)
+  }
+  if (!await confirmed(interactor, `Trust ${path} as shown above, ${once ? 'for the next start' : 'until it changes'}?`)) {
+    throw new BulkheadError('ConsentRequired', `"${path}" was not trusted; nothing has changed.`)
+  }
+}
+
+async function confirmed(interactor: Interactor, prompt: string): Promise<boolean> {
+  const envelope = { correlationId: 'consent', issuedAt: new Date().toISOString(), source: 'bulkhead', request: { kind: 'Confirm', prompt } } as const
+  const answer = await interactor.interact(envelope, new AbortController().signal)
+  return answer.status === 'accepted' && answer.value === true
 }

@@ -4,6 +4,9 @@ const CAPABILITY_WORDS: Readonly<Record<CapabilityName, string>> = {
   interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session',
 }
 
+/** Of a local MCP server: it is a process of the user, and no capability bounds it. */
+export const UNCONFINED = 'not confined: it can do everything your account can'
+
 /** What a tool may touch, in a few words for a table. */
 export const requirementWords = (requires: RequirementSet): string => requirements(requires).join(', ') || 'nothing'
 

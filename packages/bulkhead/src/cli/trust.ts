@@ -1,47 +1,84 @@
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { visibleText, type Loader, type TrustDecision, type TrustRecord } from '@bulkhead/contract'
+import { visibleText, type Loader, type TrustDecision, type TrustRecord, type TrustStanding } from '@bulkhead/contract'
 import { createLoader } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'
 import { jsonText, printJson } from './answer.ts'
 import type { Command } from './command.ts'
+import { agreeToProject, readConsent } from './consent.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { HOME_OPTIONS, readOptions } from './host-options.ts'
+import { contentsJson, contentsText, readContents } from './project-contents.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 
 const DECISIONS = { decline: 'declined', once: 'once', revoke: 'revoked' } as const satisfies Record<string, TrustDecision>
 
 export const trust: Command = {
-  usage: 'bulkhead trust [PATH] [--decline | --once | --revoke | --list] [--json] [--home DIR]',
-  details: `  PATH        the project (default: this folder); --workspace PATH is the same
-  --decline   its own tools and settings are never read
-  --once      they are used by the next start, and by no other
-  --revoke    takes back whatever was said
-  --list      what was said of which projects; says nothing of its own
-  --json      print JSON
-  --home DIR  the folder of the global layer, where the record is (default: ~/.bulkhead)
+  usage: 'bulkhead trust [PATH] [--once] [--yes] [--accept DIGEST] | [--decline | --revoke | --status | --list] [--json] [--home DIR]',
+  details: `  PATH             the project (default: this folder); --workspace PATH is the same
+  --once           use the project for the next start only
+  --yes            agree to what is shown without being asked
+  --accept DIGEST  agree to the content with this digest, and to no other (12 characters or more)
+  --status         show what was decided and what the project brings; decide nothing
+  --decline        do not use the project as it is now, and do not ask again until it changes
+  --revoke         take back any decision
+  --list           show the decisions about all projects
+  --json           print JSON
+  --home DIR       the folder of the global layer, where the record is (default: ~/.bulkhead)
 
-Without one of these the project is trusted as it is now: when its tools or settings change, it asks again.`,
+Shows the tools of the project, what they may do, the settings it loosens and the servers it would start, then asks whether to
+trust it. Nothing of the project runs before that. Trust covers what was shown: when the project changes, it asks again.
+
+Exit code: 0 when the decision was recorded or shown, 1 when it was not agreed to, 2 for wrong usage.`,
 
   async run(args) {
     const { values, positionals } = readOptions(args, {
-      ...HOME_OPTIONS, workspace: { type: 'string' },
-      decline: { type: 'boolean' }, once: { type: 'boolean' }, revoke: { type: 'boolean' }, list: { type: 'boolean' },
+      ...HOME_OPTIONS, workspace: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, accept: { type: 'string' },
+      decline: { type: 'boolean' }, once: { type: 'boolean' }, revoke: { type: 'boolean' }, status: { type: 'boolean' }, list: { type: 'boolean' },
     })
-    const asked = (['decline', 'once', 'revoke', 'list'] as const).filter((name) => values[name])
+    const asked = (['decline', 'once', 'revoke', 'status', 'list'] as const).filter((name) => values[name])
     if (asked.length > 1) throw new UsageError(`One thing at a time: ${asked.map((name) => `--${name}`).join(' and ')} contradict each other.`)
     const paths = [...positionals, ...(values.workspace === undefined ? [] : [values.workspace])]
     if (paths.length > 1) throw new UsageError(`One project at a time: "${paths.slice(1).join(' ')}" is too much.`)
-    const loader = createLoader(loaderOptions(homeFolder(values.home)))
     const [what] = asked
+    const isConsent = what === undefined || what === 'once'
+    if (!isConsent && (values.yes || values.accept !== undefined)) throw new UsageError(`--yes and --accept do not go with --${what}.`)
+    const consent = readConsent(values, '--status')
+    const loader = createLoader(loaderOptions(homeFolder(values.home)))
     if (what === 'list') return list(loader, values.json === true)
     const path = resolve(paths[0] ?? '.')
-    const record = await loader.trust.decide(path, what === undefined ? 'trusted' : DECISIONS[what])
+    if (what === 'status') return status(loader, path, values.json === true)
+    let seen: string | undefined
+    if (isConsent && await loader.hasProjectLayer(path)) {
+      const contents = await readContents(loader, path)
+      if (!values.json) process.stderr.write(contentsText(contents))
+      await agreeToProject(contents, what === 'once', consent)
+      seen = contents.digest
+    }
+    const record = await loader.trust.decide(path, what === undefined ? 'trusted' : DECISIONS[what], seen)
     process.stdout.write(values.json ? jsonText(record) : `${sentence(record)}\n`)
     return 0
   },
+}
+
+async function status(loader: Loader, path: string, json: boolean): Promise<number> {
+  const { standing, diagnostics } = await loader.trust.standing(path)
+  const contents = await readContents(loader, path)
+  if (json) printJson({ path, standing, ...contentsJson(contents), recordDiagnostics: diagnostics })
+  else process.stdout.write(`${contentsText(contents)}${STANDINGS[standing.kind]}${'since' in standing ? ` Decided ${standing.since}.` : ''}\n`)
+  for (const diagnostic of json ? [] : diagnostics) process.stderr.write(diagnosticText(diagnostic, process.stderr))
+  return 0
+}
+
+const STANDINGS: Readonly<Record<TrustStanding['kind'], string>> = {
+  nothing: 'There is nothing to decide about: the project has no layer of its own.',
+  unknown: 'No decision: the project is not used until you trust it.',
+  trusted: 'Trusted with this content: it is used until it changes.',
+  once: 'Trusted with this content for the next start.',
+  declined: 'Declined: it is not used.',
+  changed: 'Not used: it has changed since the decision about it.',
 }
 
 async function list(loader: Loader, json: boolean): Promise<number> {
@@ -66,7 +103,7 @@ function sentence({ decision, path, digest }: TrustRecord): string {
     case 'once':
       return `${project} is trusted as it is now (${digest?.slice(0, 12)}), for the next start only.`
     case 'declined':
-      return `${project} is declined: nothing of its own tools and settings is read.`
+      return `${project} is declined: its own tools and settings are not used. When they change, it asks again.`
     case 'revoked':
       return `${project} is as if nothing had been said of it.`
   }

@@ -74,7 +74,7 @@ async function trust(terms: PromptTerms): Promise<Json | undefined> {
       { value: false, label: 'Not now' },
       { value: 'once', label: 'This once' },
       { value: 'trusted', label: 'Until it changes' },
-      { value: 'declined', label: 'Never' },
+      { value: 'declined', label: 'No, until it changes' },
     ],
   }))
 }

@@ -1,0 +1,89 @@
+import { COMPARTMENT_LIMITS, isJsonObject, SECURITY_MODES, type ConfigFile, type Json } from '@bulkhead/contract'
+import { isDeepStrictEqual } from 'node:util'
+
+/** One setting that a layer changes in a way that is not known to be stricter than before. */
+export interface LooseningSetting {
+  /** JSON Pointer in the layer's file. */
+  readonly path: string
+  readonly value: Json
+  /** What holds without this layer; undefined where nothing is set. */
+  readonly before: Json | undefined
+}
+
+/**
+ * What `config` would loosen over `below`. Only a change that is known to tighten, or to have no effect, is left out, so a new key of the
+ * configuration is shown until it is judged here. Servers and documents are not settings: they are listed by themselves.
+ */
+export function looseningSettings(config: ConfigFile, below: ConfigFile): readonly LooseningSetting[] {
+  const { $schema: _schema, mcp: _mcp, openapi: _openapi, ...settings } = config
+  return leaves(settings as unknown as Json, below as unknown as Json, [])
+    .filter(({ at, value, before }) => !isDeepStrictEqual(value, before) && !tightens(at, value, before))
+    .map(({ at, value, before }) => ({ path: at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''), value, before }))
+}
+
+interface Leaf {
+  readonly at: readonly string[]
+  readonly value: Json
+  readonly before: Json | undefined
+}
+
+/** Lists whose entries are added to those of the layers below. */
+const JOINED: ReadonlySet<string> = new Set(['rules', 'allowlist'])
+/** Replaced as a whole. */
+const WHOLE: ReadonlySet<string> = new Set(['policy/ceiling', 'policy/identities/*'])
+
+function leaves(value: Json, before: Json | undefined, at: readonly string[]): readonly Leaf[] {
+  const place = placeOf(at)
+  if (Array.isArray(value) && JOINED.has(place)) return value.map((entry, index) => ({ at: [...at, String(index)], value: entry, before: undefined }))
+  if (!isJsonObject(value) || WHOLE.has(place)) return [{ at, value, before }]
+  return Object.entries(value).flatMap(([key, member]) =>
+    leaves(member, isJsonObject(before) && Object.hasOwn(before, key) ? before[key] : undefined, [...at, key]))
+}
+
+/** With `*` for names that the writer chose. */
+const placeOf = (at: readonly string[]): string => {
+  const named = new Set(['tools', 'extensions', 'roles', 'rules', 'allowlist'])
+  return at.map((key, index) => {
+    if (index === 1 && named.has(at[0]!)) return '*'
+    return index === 2 && at[0] === 'policy' && (at[1] === 'scopes' || at[1] === 'identities') ? '*' : key
+  }).join('/')
+}
+
+type Judge = (value: Json, before: Json | undefined) => boolean
+
+/** `order` from the strictest. What is not set counts as `unset`. */
+const stricterIn = (order: readonly string[], unset: string): Judge => (value, before) =>
+  order.includes(value as string) && order.indexOf(value as string) <= order.indexOf((before ?? unset) as string)
+const lowerThan = (unset: number): Judge => (value, before) => Number(value) <= Number(before ?? unset)
+const lower = lowerThan(Number.POSITIVE_INFINITY)
+const switchedOff: Judge = (value, before) => value === false || before === undefined
+const noEffect: Judge = () => true
+const level = stricterIn(['require', 'warn', 'off'], 'require')
+const widening = stricterIn(['refuse', 'major', 'consent'], 'major')
+const placement = stricterIn(['process', 'thread', 'inline'], 'process')
+const pinned: Judge = (_, before) => before === undefined
+
+/** By place, when a change is stricter than before or has no effect. What is not here counts as loosening. */
+const STRICTER: readonly (readonly [RegExp, Judge])[] = [
+  [/^mode$/, stricterIn(SECURITY_MODES, 'ask')],
+  [/^rules\/\*$/, (rule) => isJsonObject(rule) && rule['action'] !== 'allow'],
+  [/^roles\/\*$/, (allowed) => allowed === false],
+  [/^toolsEnabled$|^sandbox\/os$|^approvals\/projectDays$|^watchdogs(?:\/|$)/, noEffect],
+  [/^approvals\/sessionMinutes$|^budget\/|^search\/callsPerSession$|^(?:tools\/\*|search)\/timeoutMs$/, lower],
+  [/^(?:tools\/\*|extensions\/\*|skills)\/enabled$/, switchedOff],
+  [/^audit\/enabled$/, (value) => value === true],
+  [/^audit\/arguments$/, (value) => value === false],
+  [/^isolation\/(?:global|project)$|^extensions\/\*\/isolation$/, placement],
+  [/^policy\/(?:integrity|signature|lock)\/|^policy\/scopes\/\*\/(?:integrity|signature|lock)$/, level],
+  [/^policy\/update\/widening$|^policy\/scopes\/\*\/widening$/, widening],
+  [/^policy\/(?:ceiling|identities\/\*)$/, pinned],
+]
+
+function tightens(at: readonly string[], value: Json, before: Json | undefined): boolean {
+  const place = placeOf(at)
+  const limit = /^(?:extensions\/\*\/)?limits\/(\w+)$/.exec(place)?.[1]
+  if (limit !== undefined && Object.hasOwn(COMPARTMENT_LIMITS, limit)) {
+    return lowerThan(COMPARTMENT_LIMITS[limit as keyof typeof COMPARTMENT_LIMITS].most)(value, before)
+  }
+  return STRICTER.some(([pattern, judge]) => pattern.test(place) && judge(value, before))
+}
