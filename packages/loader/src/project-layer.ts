@@ -1,4 +1,4 @@
-import { lstatSync, statSync, type Stats } from 'node:fs'
+import { lstatSync, opendirSync, statSync, type Stats } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError, mayLoad, messageOf, type ProjectStanding } from '@bulkhead/contract'
 import type { Settings } from './options.ts'
@@ -30,7 +30,17 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
   if (stat.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }
   if (!stat.isDirectory()) return { kind: 'unusable', root, what: 'is not a folder' }
   // In a home folder the two roots are one, and what is there is the global layer.
-  return isSameFolder(stat, globalRoot) ? { kind: 'none', root } : { kind: 'folder', root }
+  return isSameFolder(stat, globalRoot) || isEmpty(root) ? { kind: 'none', root } : { kind: 'folder', root }
+}
+
+/** An empty folder brings nothing. One also stands in for a missing layer while commands run, so that none can make it. */
+function isEmpty(folder: string): boolean {
+  try {
+    using entries = opendirSync(folder)
+    return entries.readSync() === null
+  } catch {
+    return false
+  }
 }
 
 /** Why the layer is not read although it is there, or undefined when it may be. The gate before any open. */

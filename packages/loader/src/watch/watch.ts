@@ -58,7 +58,7 @@ function takePicture(request: WatchRequest, settings: Settings, watchers: Folder
     const open = layer?.kind === 'folder' && findProjectFault(layer, request) === undefined && request.projectDigest !== EMPTY_LAYER
     const project: OpenProject | null = open ? { workspace, root: layer.root } : null
     const prints = layerPrints(settings, project)
-    const added = watchers.follow(new Set([workspace, ...prints.flatMap(({ folders }) => folders)]))
+    const added = watchers.follow(new Set([workspace, ...(layer?.kind === 'none' ? [layer.root] : []), ...prints.flatMap(({ folders }) => folders)]))
     if (added && round < ROUNDS) continue
     const picture = new Map(prints.map(({ layer: name, print }) => [name, print]))
     if (!open) picture.set('project', layer?.kind ?? 'gone')

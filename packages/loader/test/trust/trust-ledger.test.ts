@@ -37,6 +37,7 @@ describe('what was said of a project', () => {
     expect(await home.standing()).toEqual({ kind: 'nothing', digest })
     mkdirSync(home.projectRoot)
     expect(await home.ledger.measure(home.workspace), 'an empty folder brings nothing either').toBe(digest)
+    expect(await home.standing()).toEqual({ kind: 'nothing', digest })
     rmSync(home.projectRoot, { recursive: true })
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('ProjectPathInvalid')
     expect((await home.ledger.decide(home.workspace, 'declined')).decision).toBe('declined')

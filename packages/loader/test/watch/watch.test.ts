@@ -73,10 +73,16 @@ describe('a change is told, with its layer:', () => {
     expect(await watching.after(() => rmSync(projects))).toEqual(['project'])
   })
 
+  test('a layer that comes into an empty folder', async () => {
+    using home = new HomeFixture()
+    mkdirSync(home.projectRoot)
+    using watching = new Watching(home)
+    expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
+  })
+
   test('a layer that comes to be, and what comes into it', async () => {
     using home = new HomeFixture()
     using watching = new Watching(home)
-    expect(await watching.after(() => mkdirSync(home.projectRoot))).toEqual(['project'])
     expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
     expect(await watching.after(() => writeFileSync(join(home.projectRoot, 'tools/weather/index.js'), 'x'))).toEqual(['project'])
   })
