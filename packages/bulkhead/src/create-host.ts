@@ -121,6 +121,7 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
     get diagnostics() {
       return host.diagnostics
     },
+    tryWalls: () => host.tryWalls(),
     register: (extensions) => host.register(extensions),
     unregister: (id, layer) => host.unregister(id, layer),
     clear: () => host.clear(),

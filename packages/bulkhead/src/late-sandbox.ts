@@ -1,4 +1,4 @@
-import { BulkheadError, type Sandbox } from '@bulkhead/contract'
+import { BulkheadError, type MissingWall, type Sandbox } from '@bulkhead/contract'
 
 /**
  * A sandbox that is made when the first compartment is opened: whoever only looks at tools does without it, and without all that
@@ -7,14 +7,28 @@ import { BulkheadError, type Sandbox } from '@bulkhead/contract'
 export function lateSandbox(make: () => Promise<Sandbox>): Sandbox {
   let making: Promise<Sandbox> | undefined
   let closed = false
+  const listeners: ((missing: MissingWall) => void)[] = []
+  const made = (): Promise<Sandbox> => {
+    making ??= make().then((sandbox) => {
+      for (const listener of listeners) sandbox.watchWalls?.(listener)
+      return sandbox
+    }).catch((error: unknown) => {
+      making = undefined
+      throw error
+    })
+    return making
+  }
   return {
     async open(request) {
       if (closed) throw new BulkheadError('HostClosed', 'The sandbox is closed.')
-      making ??= make().catch((error: unknown) => {
-        making = undefined
-        throw error
-      })
-      return (await making).open(request)
+      return (await made()).open(request)
+    },
+    watchWalls(listener) {
+      listeners.push(listener)
+      void making?.then((sandbox) => sandbox.watchWalls?.(listener), () => undefined)
+    },
+    async tryWalls() {
+      if (!closed) await (await made().catch(() => undefined))?.tryWalls?.()
     },
     async close() {
       closed = true

@@ -146,7 +146,7 @@ const sandbox = z.strictObject({
     threads: positive.exactOptional().describe('Threads.'),
   }).exactOptional().describe('How many places there are at once, spares among them. What finds none waits for one.'),
   os: z.enum(['auto', 'require']).exactOptional()
-    .describe('What the operating system adds around child processes: what works on this machine, or all of it or nothing runs.'),
+    .describe('What the operating system adds around child processes and commands: what works on this machine, or all of it or nothing runs.'),
 })
 
 const approvals = z.strictObject({

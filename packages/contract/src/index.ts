@@ -61,7 +61,7 @@ export type {
 } from './ports/loader.ts'
 export { mayLoad, TRUST_DECISIONS } from './ports/project-trust.ts'
 export type { ProjectStanding, ProjectTrust, TrustDecision, TrustLedger, TrustRecord, TrustReport, TrustStanding } from './ports/project-trust.ts'
-export { PLACEMENTS, type CompartmentCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type CompartmentTool, type Placement, type Sandbox, type ToolInvocation } from './ports/sandbox.ts'
+export { PLACEMENTS, type CompartmentCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type CompartmentTool, type MissingWall, type Placement, type Sandbox, type ToolInvocation } from './ports/sandbox.ts'
 export type { MachineStage, StateMachine } from './ports/state-machine.ts'
 export {
   STORE_COLLECTIONS, type AuditEntry, type AuditSpan, type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,

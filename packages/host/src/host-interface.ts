@@ -47,6 +47,11 @@ export interface Host {
   /** The loader's and the registry's own: what is not offered, and why; and what a configuration or an open session says of no tool. */
   readonly diagnostics: readonly Diagnostic[]
   /**
+   * Tries the walls of the operating system now, instead of when the first extension starts in a process. A wall that is missing is
+   * a diagnostic from then on, and a `SuppressedError` event with the source `sandbox`.
+   */
+  tryWalls(): Promise<void>
+  /**
    * Offers more extensions, whatever a reload finds. What is wrong with one of them becomes a diagnostic. Rejects, and changes
    * nothing, with HostClosed, or where one that is offered now would have to go: RegistrationConflict.
    */

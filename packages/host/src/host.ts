@@ -76,6 +76,10 @@ class ToolHost implements Host {
     return this.#workspace.diagnostics
   }
 
+  async tryWalls(): Promise<void> {
+    await this.#workspace.tryWalls()
+  }
+
   tools(): readonly ToolListing[] {
     return this.#registry.list()
   }

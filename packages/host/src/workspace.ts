@@ -4,6 +4,7 @@ import type {
 } from '@bulkhead/contract'
 import { ProjectApprovals } from './approvals/project-approvals.ts'
 import { patternDiagnostics } from './command-safety/command-safety.ts'
+import { wallDiagnostic } from './configuration/wall-diagnostic.ts'
 import { foreignNames } from './configuration/foreign-names.ts'
 import { settlesWithin } from './waiting/bounded-wait.ts'
 import type { EventBus } from './events.ts'
@@ -70,9 +71,12 @@ export class Workspace {
   readonly reloader: Reloader
   readonly retirement: Retirement
   readonly sessions = new Set<HostSession>()
+  readonly #sandbox: Sandbox
+  readonly #missingWalls: Diagnostic[] = []
   #unloading: Promise<StopReport> | undefined
 
   constructor({ report, workspace, sandbox, source, neverWritten = [] }: Place, sources: WorkspaceSources) {
+    this.#sandbox = sandbox
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
     const { metrics, argumentsReaders } = sources
     const turns = new Holds()
@@ -100,6 +104,10 @@ export class Workspace {
     this.reloader = new Reloader({
       registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,
     })
+    sandbox.watchWalls?.((missing) => {
+      this.#missingWalls.push(wallDiagnostic(missing))
+      events.emit({ type: 'SuppressedError', source: 'sandbox', message: `${missing.message} ${missing.cure}` })
+    })
     // Later, so that whoever subscribes first hears of it.
     queueMicrotask(() => this.reloader.startEager())
   }
@@ -121,7 +129,15 @@ export class Workspace {
     const { registry } = this.context
     const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
     const foreign = foreignNames(namings, (name) => registry.view.listing(name) !== undefined)
-    return [...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...foreign]
+    return [
+      ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...foreign, ...this.#missingWalls,
+    ]
+  }
+
+  /** Tries the walls of the system where something here runs in a process. What is missing is among the diagnostics then. */
+  async tryWalls(): Promise<void> {
+    const isHeld = this.context.registry.extensions().some(({ arrangement }) => arrangement.placement === 'process')
+    if (isHeld) await this.#sandbox.tryWalls?.()
   }
 
   /** Stops everything that runs here, dependents first. */

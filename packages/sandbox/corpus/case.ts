@@ -56,8 +56,13 @@ export interface Attack {
   readonly script: readonly (readonly [Step, Outcome])[]
   /** Which placements must contain it. */
   readonly placements: readonly AttackPlacement[]
-  /** What a system must have for that: `descriptor paths` are those of Linux where /proc is mounted. */
-  readonly where: 'everywhere' | 'descriptor paths'
+  /** What a system must have for that: `descriptor paths` are those of Linux where /proc is mounted, `namespaces` are made by `unshare`. */
+  readonly where: 'everywhere' | 'descriptor paths' | 'namespaces'
+  /**
+   * `system without bubblewrap`: in a process neither lockdown nor permission stands, as for code that has broken out of Node, and
+   * bubblewrap is not installed. In a thread, which the system cannot hold, nothing is gone.
+   */
+  readonly heldBy: 'all layers' | 'system without bubblewrap'
   /** Which folder of the ground is the workspace. */
   readonly workspace: 'work' | 'w*rk' | 'a,b'
   /** What the host does while the attack runs. */
@@ -92,6 +97,7 @@ const DEFAULTS = {
   deadlineMs: 30_000,
   placements: PLACEMENTS,
   where: 'everywhere',
+  heldBy: 'all layers',
   workspace: 'work',
   meanwhile: 'nothing',
   lucky: false,

@@ -24,6 +24,9 @@ export function renderSection(record: Record): string {
     'Contained only where the system has a path for every open descriptor, as Linux has by /proc; elsewhere the moment in which',
     `a name can be exchanged is short, and not closed: ${listed(descriptorPathsOnly)}.`,
     '',
+    'Contained only where the system can give a process namespaces of its own, with all other layers gone and without bubblewrap:',
+    `${listed(namespacesOnly)}.`,
+    '',
     'What each layer inside the worker is worth by itself: the same attacks with the other one gone, and no wall of the',
     'operating system around them. Each number beside a count is an attack that gets somewhere then.',
     '',
@@ -42,6 +45,7 @@ export function renderSection(record: Record): string {
 
 const sections = (Object.keys(SECTIONS) as Section[]).filter((section) => ATTACKS.some((attack) => attack.section === section))
 const descriptorPathsOnly = ATTACKS.filter(({ where }) => where === 'descriptor paths')
+const namespacesOnly = ATTACKS.filter(({ where }) => where === 'namespaces')
 const listed = (attacks: readonly Attack[]): string => attacks.map(({ id, title }) => `${id} (${title})`).join(', ')
 const confinedIn = (section: Section): readonly Attack[] => CONFINED.filter((attack) => attack.section === section)
 

@@ -82,7 +82,14 @@ export async function openHost(values: HostValues, remembering = false, serving 
   }
   const host = await assembleHost(options, values['trust-project'] ? 'as found' : undefined)
   if (store) host.on(tellForgotten(), ['SuppressedError'])
+  // Commands that run no tool list it among the diagnostics.
+  if (remembering) host.on(tellMissingWalls, ['SuppressedError'])
   return host
+}
+
+/** A machine without walls is named before the first tool starts that needs them. */
+const tellMissingWalls: EventListener = (event) => {
+  if (event.type === 'SuppressedError' && event.source === 'sandbox') process.stderr.write(`Warning: ${visibleText(event.message)}\n`)
 }
 
 /** What remembers and could not. */

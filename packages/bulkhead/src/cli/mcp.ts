@@ -34,6 +34,7 @@ Exit code: 0 when the client has gone, 1 when the host could not be opened, 2 fo
     try {
       for (const found of host.diagnostics) process.stderr.write(diagnosticText(found, process.stderr))
       for (const name of tools ?? []) if (!host.tool(name)) process.stderr.write(`mcp: there is no tool "${visibleText(name)}" now; it is offered when it comes\n`)
+      void host.tryWalls()
       await serveUntilGone(host, { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }, values.all === true)
     } finally {
       await host.close()

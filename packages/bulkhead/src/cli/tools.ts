@@ -23,6 +23,7 @@ manifest says no), INTEGRITY what vouches for its bytes, SHADOWS which others of
     const host = await openHost(values)
     try {
       if (values.connect) await host.mcp.connect()
+      await host.tryWalls()
       const listing = host.tools()
       const servers = host.mcp.servers()
       process.stdout.write(values.json

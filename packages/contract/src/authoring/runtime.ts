@@ -185,7 +185,7 @@ export interface PipeOptions {
   readonly timeoutMs?: number
   /**
    * Has the system hold the commands where it can: `read` lets them write nothing and reach no network, `work` lets them
-   * write to the workspace alone. Where it cannot, they run without.
+   * write to the workspace alone. Where it cannot, they run without, unless `sandbox.os` is `require`.
    */
   readonly wall?: 'read' | 'work'
   /** Whoever watches the call does not see what they write while they run. */

@@ -95,8 +95,18 @@ export interface CompartmentSession {
   close(reason?: BulkheadError): Promise<void>
 }
 
+/** A wall of the operating system that does not work on this machine. */
+export interface MissingWall {
+  readonly message: string
+  readonly cure: string
+}
+
 export interface Sandbox {
   /** Places, starts, locks down, and imports the code. Rejects with the reason and leaves nothing behind. */
   open(request: CompartmentRequest): Promise<CompartmentSession>
+  /** Calls the listener for each wall that is missing, once that is known. Contract: it must not throw. */
+  watchWalls?(listener: (missing: MissingWall) => void): void
+  /** Tries the walls around child processes now, instead of before the first of them starts. Never rejects. */
+  tryWalls?(): Promise<void>
   close(): Promise<void>
 }

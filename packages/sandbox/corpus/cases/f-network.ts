@@ -12,7 +12,23 @@ const by = (module: string, work: string): string => `
 const DENIED = { ambient: 'BuiltinDenied' }
 const SECURE = '{ port: facts.port, host: "127.0.0.1", rejectUnauthorized: false }'
 
+/** Only the system is left to hold it. */
+export const BROKEN_OUT = { alone: true, heldBy: 'system without bubblewrap', where: 'namespaces' } as const
+
 export const network = [
+  attack(378, 'a connection by code that has broken out of Node, without bubblewrap', `
+    const held = (outcome) => typeof outcome === 'string' ? 'refused' : outcome
+    const net = await library('net')
+    return {
+      loopback: held(await attempt(() => event(net.connect(facts.port, '127.0.0.1'), 'connect'))),
+      granted: held(await attempt(() => event(net.connect(facts.grantedPort, '127.0.0.1'), 'connect'))),
+      interfaces: held(await attempt(async () => {
+        const names = Object.keys((await reach('os')).networkInterfaces())
+        if (names.length === 0) throw { code: 'none' }
+        return names
+      })),
+    }
+  `, { loopback: 'refused', granted: 'refused', interfaces: 'refused' }, BROKEN_OUT),
   attack(56, 'a connection', by('net', "return event(module.connect(facts.port, '127.0.0.1'), 'connect')"), DENIED),
   attack(57, 'a socket of this machine, as a client',
     by('net', "return event(module.connect(facts.work + '/../listen.sock'), 'connect')"), DENIED),

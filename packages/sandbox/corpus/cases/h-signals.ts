@@ -1,4 +1,5 @@
 import { attacksOf, refused } from '../case.ts'
+import { BROKEN_OUT } from './f-network.ts'
 
 const attack = attacksOf('H')
 
@@ -12,6 +13,23 @@ const kill = (call: string): string => `
 const ABSENT = { kill: 'absent' }
 
 export const signals = [
+  attack(379, 'signals and privileges for code that has broken out of Node, without bubblewrap', `
+    const held = (outcome) => typeof outcome === 'string' ? 'refused' : outcome
+    const { readFileSync, writeFileSync } = await library('fs')
+      .then((fs) => ({ readFileSync: (...given) => fs.readFileSync(...given), writeFileSync: (...given) => fs.writeFileSync(...given) }))
+    const status = (field) => readFileSync('/proc/self/status', 'latin1').match(new RegExp('^' + field + ':\\\\s+(.*)$', 'm'))[1]
+    const unless = (value, none) => {
+      if (value === none) throw { code: 'none' }
+      return value
+    }
+    return {
+      signal: held(await attempt(() => use(process, 'kill')(facts.hostPid, 0))),
+      environment: held(await attempt(() => readFileSync('/proc/' + facts.hostPid + '/environ', 'latin1'))),
+      score: held(await attempt(() => writeFileSync('/proc/' + facts.hostPid + '/oom_score_adj', '1000'))),
+      capabilities: held(await attempt(() => unless(status('CapEff') + status('CapPrm'), '0'.repeat(32)))),
+      gained: held(await attempt(() => unless(status('NoNewPrivs'), '1'))),
+    }
+  `, { signal: 'refused', environment: 'refused', score: 'refused', capabilities: 'refused', gained: 'refused' }, BROKEN_OUT),
   attack(88, 'SIGKILL to the own process', kill("process.pid, 'SIGKILL'"), ABSENT),
   attack(89, 'SIGUSR1, which opens the inspector of the process', kill("process.pid, 'SIGUSR1'"), ABSENT),
   attack(90, 'SIGUSR2', kill("process.pid, 'SIGUSR2'"), ABSENT),

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Attack } from '../case.ts'
 import { fsByPath } from './a-fs-by-path.ts'
@@ -31,9 +32,14 @@ export const ATTACKS: readonly Attack[] = [
 ].flat().toSorted((one, other) => one.id - other.id)
 
 /** Those that must be contained on a system such as this one. */
-export const ATTACKS_HERE: readonly Attack[] = existsSync('/proc/self/fd')
-  ? ATTACKS
-  : ATTACKS.filter(({ where }) => where === 'everywhere')
+export const ATTACKS_HERE: readonly Attack[] = ATTACKS.filter(({ where }) =>
+  where === 'everywhere' || (where === 'namespaces' ? canSeparate() : existsSync('/proc/self/fd')))
+
+/** Whether this user may have namespaces of its own. */
+function canSeparate(): boolean {
+  const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']
+  return spawnSync('unshare', [...asUser, '--net', '--ipc', '--pid', '--fork', 'true']).status === 0
+}
 
 const byId: ReadonlyMap<number, Attack> = new Map(ATTACKS.map((attack) => [attack.id, attack]))
 

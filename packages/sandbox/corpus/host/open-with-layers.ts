@@ -6,18 +6,23 @@ import { termsOf, threadOptions } from '../../src/main/hull.ts'
 import type { Image } from '../../src/main/image.ts'
 import { loadImage } from '../../src/main/image.ts'
 import { startSession } from '../../src/main/open.ts'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { installed } from '../../src/main/os/installed-layers.ts'
 import { withoutLayers } from '../../src/main/os/os-layers.ts'
+import { provenUtilLinux } from '../../src/main/os/proven-util-linux.ts'
+import { tryLayers } from '../../src/main/os/trial.ts'
 import { processStarter } from '../../src/main/process-hull.ts'
 import { remotePeer } from '../../src/main/remote-peer.ts'
 import { portTransport } from '../../src/wire/port-transport.ts'
 import type { Layers } from '../layers.ts'
 import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermissionGone } from './patched-image.ts'
 
+const NO_SYSTEM = withoutLayers('the corpus looks at the other layers')
 const images = new Map<string, Promise<Image>>()
 
 /** A compartment with some layers gone, or with a worker that is the attacker's from its first line. */
 export async function openWithLayers(
-  request: CompartmentRequest, workspace: string, layers: Layers, inWorker: 'compartment' | 'wire',
+  request: CompartmentRequest, workspace: string, layers: Layers, inWorker: 'compartment' | 'wire', system: OsLayers = NO_SYSTEM,
 ): Promise<CompartmentSession> {
   const { placement, limits } = request
   const key = JSON.stringify([layers, inWorker])
@@ -25,10 +30,22 @@ export async function openWithLayers(
   images.set(key, building)
   const image = await building
   const hull = placement === 'process'
-    ? processStarter(image, withoutLayers('the corpus looks at the other layers'))(limits, false).assign(limits)
+    ? processStarter(image, system)(limits, false).assign(limits)
     : startBareThread(image, limits, layers.native)
   const broker = new Broker(request, workspace)
   return startSession(request, broker, remotePeer(hull, broker, limits))
+}
+
+let fallback: Promise<OsLayers> | undefined
+
+/** What holds a process where bubblewrap is not installed. */
+export function systemWithoutBubblewrap(): Promise<OsLayers> {
+  fallback ??= provenUtilLinux({
+    isRoot: process.getuid?.() === 0,
+    find: (program) => installed(program, ['/usr/bin', '/bin'], {}),
+    complaintAbout: async (utilLinux) => (await tryLayers(process.execPath, { ...NO_SYSTEM, utilLinux }, 30_000))?.why,
+  }).then((utilLinux) => ({ ...NO_SYSTEM, utilLinux }))
+  return fallback
 }
 
 async function imageFor({ lockdown, native }: Layers, inWorker: 'compartment' | 'wire'): Promise<Image> {

@@ -3,6 +3,8 @@ import { BulkheadError, DEFAULT_LIMITS, forms, requireOptions, type OptionForms 
 import { UsedSecrets } from './broker/secrets/vault.ts'
 import type { OperatorSurroundings } from './broker/shell/surroundings.ts'
 import { openCompartment } from './open.ts'
+import { MissingWalls } from './os/missing-walls.ts'
+import { osLayersFor } from './os/os-layers.ts'
 import type { Census } from './pool/hull-pool.ts'
 import type { PooledPlacement, PoolOptions } from './pool/pools.ts'
 import { createPools } from './pool/pools.ts'
@@ -27,7 +29,7 @@ export interface SandboxOptions extends PoolOptions {
   readonly projectLayer?: string
 }
 
-export interface PooledSandbox extends Sandbox {
+export interface PooledSandbox extends Required<Sandbox> {
   /**
    * Starts the spares of a placement now, instead of after its first opening, and resolves when they wait for extensions with
    * these limits, or the default ones.
@@ -55,13 +57,16 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const { workspace, idleMs = IDLE_MS, operator, kept, ownCode, projectLayer, ...options } = given
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
-  const pools = createPools(options, (placement) => makeRoom(placement))
+  const { os = 'auto' } = options
+  const walls = new MissingWalls()
+  const pools = createPools(options, walls, (placement) => makeRoom(placement))
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
   const openOne: OpenSession = (request) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
-    return openCompartment({ ...request, signal }, workspace, pools, { operator, kept, ownCode, projectLayer, usedSecrets })
+    const broker = { operator, kept, ownCode, projectLayer, usedSecrets, walls, requiresWall: os === 'require' }
+    return openCompartment({ ...request, signal }, workspace, pools, broker)
   }
   const openSpread: OpenSession = (request) =>
     (request.concurrency ?? 1) === 1 ? openOne(request) : SpreadSession.open(request, openOne)
@@ -97,6 +102,12 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     async warm(placement, limits = DEFAULT_LIMITS) {
       closed.signal.throwIfAborted()
       await pools[placement].warm(limits)
+    },
+    watchWalls: (listener) => walls.watch(listener),
+    async tryWalls() {
+      // What fails is reported by the opening that needs it.
+      const layers = await osLayersFor(os).catch(() => undefined)
+      if (layers !== undefined) walls.ofProcesses(layers, os)
     },
     census: () => ({ process: pools.process.census, thread: pools.thread.census }),
     async close() {

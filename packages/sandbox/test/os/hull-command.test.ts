@@ -16,6 +16,11 @@ const bubblewrap: OsLayers['bubblewrap'] = {
   refusesNamespaces: true,
 }
 const seccomp: OsLayers['seccomp'] = { active: true, filter: Uint8Array.of(6, 0, 0, 0, 0, 0, 0xff, 0x7f) }
+const utilLinux = {
+  active: true,
+  setpriv: { path: '/bin/setpriv', options: ['--no-new-privs'], dropsCapabilities: false, isOtherUser: false },
+  namespaces: { active: false, reason: 'unshare is not installed' },
+} as const satisfies OsLayers['utilLinux']
 const commandOf = (layers: Partial<OsLayers>): ReturnType<typeof hullCommand> =>
   hullCommand('/opt/bin/node', ['--eval', '0'], { ...none, ...layers }, { memoryMb: 512 })
 
@@ -57,6 +62,18 @@ describe('the command of a hull', () => {
       ['/bin/prlimit', ...LIMITS, '/bin/bwrap', ...WALL, '--seccomp', '5', '--', '/node', '--eval', '0'],
     )
     expect(filter).toBe(seccomp.active && seccomp.filter)
+  })
+
+  it('drops privileges by util-linux where there is no bubblewrap', () => {
+    const dropped = ['/bin/setpriv', '--no-new-privs', '--']
+    expect(commandOf({ utilLinux })).toEqual({ file: '/bin/setpriv', args: [...dropped.slice(1), '/opt/bin/node', '--eval', '0'] })
+    const namespaces = { active: true, path: '/bin/unshare', options: ['--net'], shell: '/bin/sh' } as const
+    const { file, args } = commandOf({ rlimits, utilLinux: { ...utilLinux, namespaces } })
+    expect([file, ...args]).toEqual([
+      '/bin/prlimit', ...LIMITS, '/bin/setpriv', '--pdeathsig', 'KILL', '--', '/bin/unshare', '--net', '--', ...dropped,
+      '/bin/sh', '-c', expect.any(String), 'sh', '/opt/bin/node', '--eval', '0',
+    ])
+    expect(commandOf({ bubblewrap, utilLinux })).toEqual(commandOf({ bubblewrap }))
   })
 
   it('has no filter without the walls that set it up', () => {

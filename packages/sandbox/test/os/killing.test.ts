@@ -6,10 +6,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OsLayers } from '../../src/main/os/hull-command.ts'
 import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
 import { killHull } from '../../src/main/os/spawn-hull.ts'
-import { chainOf, isGone, lastWordsOf, pipesOf, run, start } from './under.ts'
+import { chainOf, isGone, lastWordsOf, layersWithoutBubblewrap, pipesOf, programsWithoutBubblewrap, run, start } from './under.ts'
 
 const here = await detectOsLayers()
-const LAYERS = [['all that works here', here], ['nothing', withoutLayers('it is not wanted here')]] as const
+const fallback = await layersWithoutBubblewrap()
+const LAYERS = [['all that works here', here], ['what works without bubblewrap', fallback], ['nothing', withoutLayers('it is not wanted here')]] as const
 const KILLS = 5
 const MAX_KILL_MS = 50
 
@@ -105,9 +106,12 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
 })
 
 describe('a host that is killed', () => {
-  it('leaves nothing of a hull, though it listens to nobody', async () => {
+  it.each([
+    ['all that works here', here, () => []],
+    ['what works without bubblewrap', fallback, async () => [await programsWithoutBubblewrap()]],
+  ])('leaves nothing of a hull under %s, though it listens to nobody', async (_, layers, folders) => {
     const script = fileURLToPath(new URL('./fixtures/host.ts', import.meta.url))
-    const host = spawn(process.execPath, ['--no-warnings', script, DEAF], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const host = spawn(process.execPath, ['--no-warnings', script, DEAF, ...await folders()], { stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void host.kill('SIGKILL'))
     const said = await new Promise<string>((resolve) => host.stdout.once('data', (data) => resolve(String(data))))
     const chain = JSON.parse(said) as number[]
@@ -115,7 +119,7 @@ describe('a host that is killed', () => {
     host.kill('SIGKILL')
     await new Promise((gone) => host.once('exit', gone))
     // Without the walls it is up to the hull's own main thread to notice, and this one has none that does.
-    if (here.bubblewrap.active) await expect.poll(() => chain.every(isGone), { timeout: 5_000 }).toBe(true)
+    if (layers.bubblewrap.active || layers.utilLinux.active) await expect.poll(() => chain.every(isGone), { timeout: 5_000 }).toBe(true)
     else expect(chain.some(isGone)).toBe(false)
   })
 })

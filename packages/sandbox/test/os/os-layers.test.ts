@@ -73,6 +73,7 @@ describe('a layer counts as absent, with its reason, when', () => {
       rlimits: { active: false, reason: 'prlimit is not installed' },
       bubblewrap: { active: false, reason: 'bwrap is not installed' },
       seccomp: { active: false, reason: 'it is set up by bubblewrap, which does not work here' },
+      utilLinux: { active: false, reason: 'setpriv is not installed' },
     })
   })
 
@@ -151,7 +152,7 @@ describe('nothing is concluded, and it is tried again, when', () => {
     const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual({
-      limits: 'EMFILE', crowded: 'NoPlaceFree', later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active],
+      limits: 'EMFILE', crowded: 'NoPlaceFree', later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active, here.utilLinux.active],
     })
   })
 })

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
-import { attempt, chainOf, lastWordsOf, pipesOf, start } from './under.ts'
+import { attempt, chainOf, lastWordsOf, layersWithoutBubblewrap, pipesOf, start } from './under.ts'
 
 const LAYERS = [
   ['all that works here', await detectOsLayers()],
+  ['what works without bubblewrap', await layersWithoutBubblewrap()],
   ['nothing', withoutLayers('it is not wanted here')],
 ] as const
 

@@ -1,9 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { probeOsLayers } from '../../src/main/os/os-layers.ts'
 import { processEnd } from '../../src/main/os/process-end.ts'
 import { killHull, spawnHull } from '../../src/main/os/spawn-hull.ts'
 
@@ -81,3 +85,22 @@ export function isGone(pid: number): boolean {
     return true
   }
 }
+
+const SYSTEM_PROGRAMS = ['prlimit', 'setpriv', 'unshare', 'sh']
+
+/** A folder with the programs of the system that hold a hull, without bubblewrap. */
+export async function programsWithoutBubblewrap(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'bulkhead-programs-'))
+  afterAll(() => rm(folder, { recursive: true }))
+  await chmod(folder, 0o755)
+  for (const name of SYSTEM_PROGRAMS) {
+    const path = ['/usr/bin', '/bin'].map((system) => join(system, name)).find((found) => existsSync(found))
+    if (path !== undefined) await symlink(path, join(folder, name))
+  }
+  return folder
+}
+
+/** What this machine does where bubblewrap is not installed. */
+export const layersWithoutBubblewrap = async (): Promise<OsLayers> => probeOsLayers({
+  node: process.execPath, platform: process.platform, architecture: process.arch, folders: [await programsWithoutBubblewrap()], patienceMs: 10_000,
+})

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables } from '../../src/main/broker/shell/executable.ts'
 import { OffLimits } from '../../src/main/broker/shell/off-limits.ts'
-import { Wall, type WallKind } from '../../src/main/broker/shell/wall.ts'
+import { Wall, type WallKind, type WallOptions } from '../../src/main/broker/shell/wall.ts'
+import { MissingWalls } from '../../src/main/os/missing-walls.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 let ground = new ShellGround()
@@ -22,6 +23,35 @@ const prefix = async (standing: Wall, kind: WallKind): Promise<readonly string[]
 it('that does not work here is none', async () => {
   ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
   expect(await prefix(wall(), 'read')).toEqual([])
+})
+
+describe('that does not work here', () => {
+  const lacking = (options: Partial<WallOptions>): Wall => {
+    ground.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
+    const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
+    return new Wall({ workspace: ground.workspace, executables, home: undefined, ...options })
+  }
+
+  it('is reported once, by the first command that should have had one', async () => {
+    const walls = new MissingWalls()
+    const reported: string[] = []
+    walls.watch(({ message }) => reported.push(message))
+    const absent = lacking({ walls })
+    await absent.stand(undefined)
+    expect(reported).toEqual([])
+    for (const kind of ['read', 'work', 'read'] as const) await absent.stand(kind)
+    expect(reported).toEqual([expect.stringMatching(/^Commands run without a sandbox/)])
+  })
+
+  it.each(['read', 'work', undefined] as const)('refuses a command where it is required, for %s', async (kind) => {
+    await expect(lacking({ requiresWall: true }).stand(kind)).rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
+  })
+})
+
+it('that is required and works lets a command without one run as before', async () => {
+  ground.sh('bwrap', 'exit 0')
+  const executables = new Executables([ground.bin, '/usr/bin', '/bin'], new OffLimits([]))
+  expect((await new Wall({ workspace: ground.workspace, executables, home: undefined, requiresWall: true }).stand(undefined)).argv).toEqual([])
 })
 
 it('for which there is no room now is not none: commands wait for it, and it is tried again', async () => {

@@ -1,6 +1,7 @@
 import type { BrokerMethod, CompartmentRequest, Json, Power } from '@bulkhead/contract'
 import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
 import { CodedError } from '../../wire/remote-error.ts'
+import type { MissingWalls } from '../os/missing-walls.ts'
 import { powersOf } from '../powers.ts'
 import type { Capabilities, CapabilityUnit, OpenCall } from './capability.ts'
 import { Denial } from './denial.ts'
@@ -29,6 +30,10 @@ export interface BrokerOptions {
   readonly projectLayer?: string | undefined
   /** Shared by all compartments of a sandbox. */
   readonly usedSecrets?: UsedSecrets | undefined
+  /** Told when commands run without a wall. */
+  readonly walls?: MissingWalls | undefined
+  /** No command runs where none works. */
+  readonly requiresWall?: boolean | undefined
 }
 
 /** What of a compartment its broker must know. */
@@ -63,7 +68,7 @@ export class Broker {
 
   constructor(
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
-    { operator, kept, ownCode = [], projectLayer, usedSecrets }: BrokerOptions = {},
+    { operator, kept, ownCode = [], projectLayer, usedSecrets, walls, requiresWall }: BrokerOptions = {},
   ) {
     // In a home folder the layer of the project is the host's own home, where tools have their data.
     const layer = projectLayer === undefined || kept?.includes(projectLayer) ? [] : [projectLayer]
@@ -77,7 +82,7 @@ export class Broker {
       ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { ...folders, lentFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator, projectLayer, ...folders })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator, projectLayer, walls, requiresWall, ...folders })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,

@@ -1,7 +1,5 @@
-/** A power of the operating system to hold a hull, and what it takes to use it; or why it is not used. */
-export type OsLayer<Means> =
-  | ({ readonly active: true } & Means)
-  | { readonly active: false; readonly reason: string }
+import type { OsLayer } from './os-layer.ts'
+import { utilLinuxArgs, type UtilLinuxMeans } from './util-linux.ts'
 
 export interface OsLayers {
   /** Bounds on memory, on files and on what a crash leaves. */
@@ -10,6 +8,8 @@ export interface OsLayers {
   readonly bubblewrap: OsLayer<BubblewrapMeans>
   /** No new process, no socket, none of the calls by which kernels are attacked. Needs bubblewrap. */
   readonly seccomp: OsLayer<SeccompMeans>
+  /** Where bubblewrap is missing: no privileges, and where namespaces work no network and no processes of the host. */
+  readonly utilLinux: OsLayer<UtilLinuxMeans>
 }
 
 export interface RlimitMeans {
@@ -65,13 +65,14 @@ const NOBODY = '65534'
 export function hullCommand(
   node: string,
   args: readonly string[],
-  { rlimits, bubblewrap, seccomp }: OsLayers,
+  { rlimits, bubblewrap, seccomp, utilLinux }: OsLayers,
   size: HullSize,
 ): HullCommand {
   const filter = bubblewrap.active && seccomp.active ? seccomp.filter : undefined
   const [file, ...rest] = [
     ...(rlimits.active ? [rlimits.path, ...limitArgs(rlimits, size), '--'] : []),
-    ...(bubblewrap.active ? [bubblewrap.path, ...wallArgs(bubblewrap, filter), '--', bubblewrap.node] : [node]),
+    ...(bubblewrap.active ? [bubblewrap.path, ...wallArgs(bubblewrap, filter), '--', bubblewrap.node]
+      : utilLinux.active ? [...utilLinuxArgs(utilLinux), node] : [node]),
     ...args,
   ]
   return { file: file!, args: rest, ...(filter && { filter }) }

@@ -1,10 +1,11 @@
 import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { OsLayer, OsLayers } from './hull-command.ts'
+import type { OsLayers } from './hull-command.ts'
 import { isNoRoom } from './no-room.ts'
 import type { NodeNeeds } from './node-needs.ts'
 import { nodeInside } from './node-needs.ts'
+import { inactive, type OsLayer } from './os-layer.ts'
 import { seccompFilter } from './seccomp-filter.ts'
 
 export interface Machine {
@@ -13,8 +14,6 @@ export interface Machine {
   /** Absolute, and written to by nobody but the system: what is found there is trusted with every hull. */
   readonly folders: readonly string[]
 }
-
-export const inactive = (reason: string): { readonly active: false; readonly reason: string } => ({ active: false, reason })
 
 /** The layers whose programs are there. Whether they work is another question. */
 export async function installedLayers({ node, architecture, folders }: Machine, needs: NodeNeeds): Promise<OsLayers> {
@@ -30,10 +29,12 @@ export async function installedLayers({ node, architecture, folders }: Machine, 
     seccomp: filter === undefined
       ? inactive(`the numbers of system calls on ${architecture} are not known`)
       : { active: true, filter },
+    utilLinux: inactive('bubblewrap does more'),
   }
 }
 
-async function installed<Means>(
+/** A program in one of these folders, with what it takes to use it. */
+export async function installed<Means>(
   program: string,
   folders: readonly string[],
   means: Means,

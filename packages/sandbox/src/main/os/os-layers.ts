@@ -1,10 +1,12 @@
 import { isAbsolute } from 'node:path'
 import { BulkheadError, messageOf } from '@bulkhead/contract'
-import type { OsLayer, OsLayers } from './hull-command.ts'
+import type { OsLayers } from './hull-command.ts'
 import type { Machine } from './installed-layers.ts'
-import { inactive, installedLayers } from './installed-layers.ts'
+import { installed, installedLayers } from './installed-layers.ts'
 import { isNoRoom, noRoom } from './no-room.ts'
 import { nodeNeeds } from './node-needs.ts'
+import { inactive, type OsLayer } from './os-layer.ts'
+import { provenUtilLinux } from './proven-util-linux.ts'
 import { tryLayers } from './trial.ts'
 
 /** auto: what works here. require: all that holds hostile code, or no process compartment at all. off: nothing. */
@@ -44,7 +46,7 @@ export async function osLayersFor(mode: OsMode, detect: () => Promise<OsLayers> 
 }
 
 export function withoutLayers(reason: string): OsLayers {
-  return { rlimits: inactive(reason), bubblewrap: inactive(reason), seccomp: inactive(reason) }
+  return { rlimits: inactive(reason), bubblewrap: inactive(reason), seccomp: inactive(reason), utilLinux: inactive(reason) }
 }
 
 /**
@@ -78,7 +80,8 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
     return why
   }
   // Where all of it is installed it mostly works too, and one trial tells.
-  if (Object.values(offered).every(({ active }) => active) && await complaintAbout(offered) === undefined) return offered
+  const isComplete = offered.rlimits.active && offered.bubblewrap.active && offered.seccomp.active
+  if (isComplete && await complaintAbout(offered) === undefined) return offered
 
   /** The layer if it works together with those proven before it, or what was said when it did not. */
   const proven = async <Means>(layer: OsLayer<Means>, within: (layer: OsLayer<Means>) => OsLayers): Promise<OsLayer<Means>> => {
@@ -94,9 +97,14 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
     ? await proven({ ...offered.bubblewrap, refusesNamespaces: false }, walled)
     : strict
   const seccomp = bubblewrap.active
-    ? await proven(offered.seccomp, (layer) => ({ rlimits, bubblewrap, seccomp: layer }))
+    ? await proven(offered.seccomp, (layer) => ({ ...none, rlimits, bubblewrap, seccomp: layer }))
     : inactive('it is set up by bubblewrap, which does not work here')
-  return { rlimits, bubblewrap, seccomp }
+  const utilLinux = bubblewrap.active ? offered.utilLinux : await provenUtilLinux({
+    isRoot: process.getuid?.() === 0,
+    find: (program) => installed(program, machine.folders, {}),
+    complaintAbout: (layer) => complaintAbout({ ...none, rlimits, utilLinux: layer }),
+  })
+  return { rlimits, bubblewrap, seccomp, utilLinux }
 }
 
 const notTried = (why: string, cause?: unknown): BulkheadError =>

@@ -4,15 +4,24 @@ import { saysNoRoom } from './no-room.ts'
 import { oneLine } from './one-line.ts'
 import { processEnd } from './process-end.ts'
 import { killHull, spawnHull } from './spawn-hull.ts'
+import { NAMESPACES, notStanding, type Standing } from './util-linux.ts'
 
 /** All that a hull does: a thread, a socket that is there already, and an end. */
 const PROVE = `
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
+const standing = () => {
+  try {
+    const namespaces = ${JSON.stringify(NAMESPACES)}.map((name) => readlinkSync('/proc/self/ns/' + name))
+    return { status: readFileSync('/proc/self/status', 'latin1'), namespaces }
+  } catch {
+    return null
+  }
+}
 const control = new Socket({ fd: 3 })
 new Worker('', { eval: true }).once('exit', (code) => {
-  control.end(JSON.stringify([code, ...readdirSync('/')]), () => process.exit())
+  control.end(JSON.stringify([code, standing(), ...readdirSync('/')]), () => process.exit())
 })`
 const ARGS = ['--input-type=module', '--no-warnings', '--eval', PROVE]
 const MEMORY_MB = 128
@@ -46,10 +55,13 @@ export async function tryLayers(node: string, layers: OsLayers, patienceMs: numb
   return words.trim() === '' ? silent(`it ended with ${end}`) : inWords(words)
 }
 
-function judge(proof: string, { bubblewrap }: OsLayers): Complaint | undefined {
+function judge(proof: string, { bubblewrap, utilLinux }: OsLayers): Complaint | undefined {
   if (!/^\[0,.*\]$/.test(proof)) return inWords(`it did not do what a hull does: ${proof}`)
-  if (!bubblewrap.active) return undefined
-  const [, ...root] = JSON.parse(proof) as [0, ...string[]]
+  const [, standing, ...root] = JSON.parse(proof) as [0, Standing | null, ...string[]]
+  if (!bubblewrap.active) {
+    const why = utilLinux.active ? notStanding(utilLinux, standing) : undefined
+    return why === undefined ? undefined : inWords(why)
+  }
   const ours = new Set([...bubblewrap.files.keys()].map((path) => path.split('/')[1]))
   const others = root.filter((name) => !ours.has(name))
   return others.length === 0 ? undefined : inWords(`files of the host can be seen inside: ${others.join(', ')}`)

@@ -1,6 +1,7 @@
 import type { Placement } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { loadImage, warmImage } from '../image.ts'
+import type { MissingWalls } from '../os/missing-walls.ts'
 import type { OsMode } from '../os/os-layers.ts'
 import { osLayersFor } from '../os/os-layers.ts'
 import { processStarter } from '../process-hull.ts'
@@ -24,7 +25,7 @@ const MOST = 64
 
 /** `crowded` is called while openings of that placement wait in line. Contract: throws ConfigInvalid for a number that is none of places. */
 export function createPools(
-  { spares = {}, most = {}, os = 'auto' }: PoolOptions, crowded: (placement: PooledPlacement) => void,
+  { spares = {}, most = {}, os = 'auto' }: PoolOptions, walls: MissingWalls, crowded: (placement: PooledPlacement) => void,
 ): Pools {
   for (const [name, count] of Object.entries(spares)) requireCount(`spares.${name}`, count, 0)
   for (const [name, count] of Object.entries(most)) requireCount(`most.${name}`, count, 1)
@@ -32,6 +33,7 @@ export function createPools(
     process: new HullPool({
       starter: async () => {
         const [image, layers] = await Promise.all([loadImage(), osLayersFor(os)])
+        walls.ofProcesses(layers, os)
         return processStarter(image, layers)
       },
       beforeSpares: warmImage,

@@ -2,6 +2,7 @@ import type { CompartmentTool } from '@bulkhead/contract'
 import type { CapabilityUnit } from '../capability.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
+import type { MissingWalls } from '../../os/missing-walls.ts'
 import { Attempts } from './attempts.ts'
 import { OffLimits } from './off-limits.ts'
 import { judgePipe, readPipeRequest, withStageSecrets } from './pipe/pipe-request.ts'
@@ -32,12 +33,17 @@ export interface ShellOptions extends HostFolders {
   readonly secrets?: SecretsCapability | undefined
   /** Absent: a tool that may run every command finds no more than any other. */
   readonly operator?: OperatorSurroundings | undefined
+  /** Told when commands run without a wall. */
+  readonly walls?: MissingWalls | undefined
+  /** No command runs where no wall works. */
+  readonly requiresWall?: boolean | undefined
   readonly platform?: NodeJS.Platform
 }
 
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, kept, neverWritten, projectLayer, path = SYSTEM_PATH, platform = process.platform } = options
+  const { workspace, tools, secrets, operator, kept, neverWritten, projectLayer, walls, requiresWall } = options
+  const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
@@ -46,7 +52,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   const clean = cleanSurroundings(path, outputBytes, offLimits)
   const operators = operator === undefined ? clean : operatorSurroundings(operator, offLimits)
   const starter = new Starter({
-    workspace, offLimits, projectLayer, secrets, graceMs, drainMs, updateMs,
+    workspace, offLimits, projectLayer, secrets, walls, requiresWall, graceMs, drainMs, updateMs,
     folders: { kept, neverWritten },
     home: operator?.env.HOME,
     surroundingsOf: ({ tool }) => runsAnyCommand(tool) ? operators : clean,

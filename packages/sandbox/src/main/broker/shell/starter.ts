@@ -19,13 +19,13 @@ import type { ShellRequest } from './request.ts'
 import { Run, type RunParts } from './run.ts'
 import { startFault } from './start-fault.ts'
 import type { Surroundings } from './surroundings.ts'
-import { Wall } from './wall.ts'
+import { Wall, type WallOptions } from './wall.ts'
 import { inWorkingFolder } from './working-folder.ts'
 
 /** Folders of the system, none of a user. */
 export const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
 
-interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'> {
+interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, Pick<WallOptions, 'walls' | 'requiresWall'> {
   readonly workspace: string
   readonly offLimits: OffLimits
   /** Of whoever runs the host. */
@@ -56,17 +56,19 @@ export class Starter {
   #started = 0
 
   constructor(parts: StarterParts) {
-    const { workspace, home, offLimits, projectLayer } = parts
+    const { workspace, home, offLimits, projectLayer, walls, requiresWall } = parts
     this.#parts = parts
     this.#system = new Executables(SYSTEM_PATH, offLimits)
     this.#launcher = new Launcher(this.#system)
-    this.#wall = new Wall({ workspace, executables: this.#system, home, projectLayer })
+    this.#wall = new Wall({ workspace, executables: this.#system, home, projectLayer, walls, requiresWall })
   }
 
   async start(call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> {
     const { workspace, surroundingsOf } = this.#parts
     const redaction = this.#redaction(call, [request.cmd])
-    const [executable, launch] = await Promise.all([surroundingsOf(call).executables.find(request.cmd), this.#launcher.prepare()])
+    const [executable, launch] = await Promise.all([
+      surroundingsOf(call).executables.find(request.cmd), this.#launcher.prepare(), this.#wall.stand(undefined),
+    ])
     return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
       stop.throwIfAborted()
       proveUnchanged(executable)
@@ -75,12 +77,12 @@ export class Starter {
   }
 
   async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<Begun> {
-    const wall = request.wall === undefined ? undefined : await this.#wall.stand(request.wall)
+    const wall = await this.#wall.stand(request.wall)
     try {
-      const pipeline = await this.#startStages(call, request, stop, wall?.argv ?? [])
-      return { result: pipeline.result, gone: pipeline.gone.then(() => wall?.release()), end: (reason) => pipeline.end(reason) }
+      const pipeline = await this.#startStages(call, request, stop, wall.argv)
+      return { result: pipeline.result, gone: pipeline.gone.then(() => wall.release()), end: (reason) => pipeline.end(reason) }
     } catch (error) {
-      await wall?.release()
+      await wall.release()
       throw error
     }
   }

@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import type { MissingWalls } from '../../os/missing-walls.ts'
 import { fileFault } from '../fs/file-fault.ts'
 import { succeeds } from './attempted-program.ts'
 import type { Executables } from './executable.ts'
@@ -28,6 +29,10 @@ export interface WallOptions {
   readonly home: string | undefined
   /** A folder of the workspace that no command writes, nor makes. */
   readonly projectLayer?: string | undefined
+  /** Told when a command runs without the wall that it should have. */
+  readonly walls?: MissingWalls | undefined
+  /** No command runs where no wall works, also one that needs none. */
+  readonly requiresWall?: boolean | undefined
 }
 
 /** What stands before a command. To be released when the command is gone. */
@@ -50,12 +55,18 @@ export class Wall {
     this.#options = options
   }
 
-  /** Nothing stands where there is no such sandbox. Rejects with ResourceBusy while that is not known. */
-  async stand(kind: WallKind): Promise<StandingWall> {
-    const { workspace, projectLayer } = this.#options
+  /**
+   * Nothing stands around a command that runs without, or where there is no such sandbox. Rejects with ResourceBusy while that is not
+   * known, and with CapabilityUnavailable where there is none and one is required.
+   */
+  async stand(kind: WallKind | undefined): Promise<StandingWall> {
+    const { workspace, projectLayer, walls, requiresWall = false } = this.#options
+    if (kind === undefined && !requiresWall) return NO_WALL
     const real = await fileFault('.', () => realpath(workspace))
-    const bwrap = await this.#proven(kind, real)
-    if (bwrap === undefined) return NO_WALL
+    const bwrap = await this.#proven(kind ?? 'work', real)
+    if (bwrap === undefined && requiresWall) throw unavailable()
+    if (bwrap === undefined) walls?.ofCommands()
+    if (bwrap === undefined || kind === undefined) return NO_WALL
     const args = this.#args(kind, real)
     // Around what only reads, the whole workspace cannot be written.
     const layer = kind === 'work' && projectLayer !== undefined ? await holdMountPoint(projectLayer) : undefined
@@ -96,6 +107,13 @@ export class Wall {
     ]
   }
 }
+
+const unavailable = (): BulkheadError => new BulkheadError(
+  'CapabilityUnavailable',
+  'The command was not run: sandbox.os is "require", and bubblewrap does not work here. '
+    + 'Install bubblewrap and allow user namespaces, or set sandbox.os to "auto".',
+  { data: { missing: ['bubblewrap'] } },
+)
 
 interface Place {
   readonly path: string

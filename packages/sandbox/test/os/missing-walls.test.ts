@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { MissingWalls } from '../../src/main/os/missing-walls.ts'
+import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
+import { createSandbox } from '../../src/main/sandbox.ts'
+import { temporaryFolder } from '../fixture.ts'
+
+const none = withoutLayers('it is not installed')
+const rlimits: OsLayers['rlimits'] = { active: true, path: '/bin/prlimit', idleDataBytes: 1, threadDataBytes: 1, hard: new Map() }
+const bubblewrap: OsLayers['bubblewrap'] = { active: true, path: '/bin/bwrap', node: '/node', files: new Map(), refusesNamespaces: true }
+const seccomp: OsLayers['seccomp'] = { active: true, filter: new Uint8Array() }
+const utilLinux = {
+  active: true,
+  setpriv: { path: '/bin/setpriv', options: [], dropsCapabilities: true, isOtherUser: true },
+  namespaces: { active: true, path: '/bin/unshare', options: [], shell: '/bin/sh' },
+} as const satisfies OsLayers['utilLinux']
+
+function reported(layers: OsLayers, mode: 'auto' | 'require' | 'off' = 'auto'): readonly string[] {
+  const walls = new MissingWalls()
+  const messages: string[] = []
+  walls.ofProcesses(layers, mode)
+  walls.watch(({ message }) => messages.push(message))
+  walls.ofProcesses(layers, mode)
+  return messages
+}
+
+describe('a wall that is missing is named once, with what stands in its place', () => {
+  it.each<[string, OsLayers, string | undefined]>([
+    ['none', { rlimits, bubblewrap, seccomp, utilLinux: none.utilLinux }, undefined],
+    ['the filter', { ...none, rlimits, bubblewrap }, 'Third-party tools run without a seccomp filter (it is not installed).'],
+    ['bubblewrap', { ...none, rlimits, utilLinux }, 'Third-party tools run without bubblewrap (it is not installed), a seccomp filter. '
+      + 'Instead, setpriv and unshare take away privileges, the network and other processes.'],
+    ['bubblewrap and namespaces', { ...none, rlimits, utilLinux: { ...utilLinux, namespaces: { active: false, reason: 'not permitted' } } },
+      'Third-party tools run without bubblewrap (it is not installed), a seccomp filter. '
+      + 'Instead, setpriv takes away privileges, but not the network and other processes (not permitted).'],
+    ['all', none, 'Third-party tools run without bubblewrap (it is not installed), a seccomp filter, resource limits (it is not installed). '
+      + 'Nothing replaces bubblewrap: setpriv does not work (it is not installed).'],
+  ])('%s', (_, layers, message) => {
+    expect(reported(layers)).toEqual(message === undefined ? [] : [message])
+  })
+
+  it('unless all of them were switched off on purpose', () => {
+    expect(reported(none, 'off')).toEqual([])
+  })
+})
+
+it('a sandbox tells what this machine lacks before anything is opened in it', async () => {
+  const sandbox = createSandbox({ workspace: await temporaryFolder() })
+  const heard: string[] = []
+  sandbox.watchWalls(({ message }) => heard.push(message))
+  await sandbox.tryWalls()
+  await sandbox.close()
+  expect(heard).toEqual(reported(await detectOsLayers()))
+})

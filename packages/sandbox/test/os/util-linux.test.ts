@@ -1,0 +1,112 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { chmod, copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { OsLayers } from '../../src/main/os/hull-command.ts'
+import { probeOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
+import { temporaryFolder } from '../fixture.ts'
+import { attempt, layersWithoutBubblewrap } from './under.ts'
+
+const nothing = withoutLayers('it is not wanted here')
+const fallback = await layersWithoutBubblewrap()
+const isRoot = process.getuid?.() === 0
+const canSeparate = fallback.utilLinux?.active === true && fallback.utilLinux.namespaces.active
+
+/** The first words of a line in /proc/self/status, for code that Node refuses nothing. */
+const status = (field: string): string => `fs.readFileSync('/proc/self/status', 'latin1').match(/^${field}:\\s+(.*)$/m)[1]`
+
+async function listening(where: string | { readonly port: number; readonly host: string }): Promise<{ readonly port: number; readonly reached: () => number }> {
+  let reached = 0
+  const server = createServer((socket) => {
+    reached += 1
+    socket.on('error', () => undefined).end()
+  })
+  await new Promise<void>((ready) => void server.listen(where as string, ready))
+  onTestFinished(() => new Promise((closed) => void server.close(() => closed())))
+  return { port: (server.address() as AddressInfo).port, reached: () => reached }
+}
+
+describe.runIf(process.platform === 'linux')('where bubblewrap is not installed, code that Node refuses nothing', () => {
+  it('is held by util-linux all the same', () => {
+    expect(fallback.bubblewrap).toEqual({ active: false, reason: 'bwrap is not installed' })
+    expect(fallback.utilLinux).toMatchObject({ active: true })
+  })
+
+  it('cannot gain privileges, and has no capability', async () => {
+    expect(await attempt(fallback, status('NoNewPrivs'))).toEqual({ value: '1' })
+    for (const set of ['CapEff', 'CapPrm', 'CapInh', ...(isRoot || canSeparate ? ['CapBnd'] : [])]) {
+      expect([set, await attempt(fallback, status(set))]).toEqual([set, { value: '0000000000000000' }])
+    }
+  })
+
+  it.runIf(isRoot)('is not root, where the host is', async () => {
+    expect(await attempt(nothing, '[process.getuid(), process.getgid()]')).toEqual({ value: [0, 0] })
+    expect(await attempt(fallback, '[process.getuid(), process.getgid(), process.getgroups()]')).toEqual({ value: [65534, 65534, [65534]] })
+  })
+
+  it.runIf(canSeparate).each([
+    ['on the loopback', { port: 0, host: '127.0.0.1' }],
+    ['at a name without a file', `\0bulkhead-${process.pid}-${Math.random()}`],
+  ])('does not connect to a server of the host %s', async (_, where) => {
+    const { port, reached } = await listening(where)
+    const expression = `connect(${JSON.stringify(typeof where === 'string' ? where : { ...where, port })})`
+    expect(await attempt(nothing, expression)).toEqual({ value: 'connected' })
+    expect(await attempt(fallback, expression)).toMatchObject({ refused: expect.stringMatching(/^(ECONNREFUSED|ENETUNREACH)$/) })
+    expect(reached()).toBe(1)
+  })
+
+  it.runIf(canSeparate)('signals no process of the host, and reads nothing of one', async () => {
+    expect(await attempt(nothing, `process.kill(${process.pid}, 0)`)).toEqual({ value: true })
+    expect(await attempt(fallback, `process.kill(${process.pid}, 0)`)).toEqual({ refused: 'ESRCH' })
+    const environment = `fs.readFileSync('/proc/${process.pid}/environ').length > 0`
+    expect(await attempt(nothing, environment)).toEqual({ value: true })
+    expect(await attempt(fallback, environment)).toEqual({ refused: expect.stringMatching(/^(ENOENT|EACCES)$/) })
+  })
+})
+
+describe.runIf(process.platform === 'linux')('the fallback from util-linux', () => {
+  const probe = async (programs: Readonly<Record<string, string>>, node = process.execPath): Promise<OsLayers> => {
+    const folder = await temporaryFolder()
+    await chmod(folder, 0o755)
+    for (const [name, text] of Object.entries(programs)) {
+      if (text.startsWith('/')) await symlink(text, join(folder, name))
+      else await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+    }
+    return probeOsLayers({ node, platform: 'linux', architecture: process.arch, folders: [folder], patienceMs: 10_000 })
+  }
+  const PROGRAMS = { setpriv: '/usr/bin/setpriv', unshare: '/usr/bin/unshare', sh: '/bin/sh' }
+  /** Runs what follows its options, without what they ask for. */
+  const WITHOUT_WALLS = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
+
+  it('is absent without setpriv, and says so', async () => {
+    expect((await probe({})).utilLinux).toEqual({ active: false, reason: 'setpriv is not installed' })
+  })
+
+  it('drops privileges where there are no namespaces, and says why', async () => {
+    const { unshare: _, ...others } = PROGRAMS
+    expect((await probe(others)).utilLinux).toMatchObject({ active: true, namespaces: { active: false, reason: 'unshare is not installed' } })
+    const refusing = { ...PROGRAMS, unshare: 'echo "unshare: unshare failed: Operation not permitted" >&2; exit 1' }
+    expect((await probe(refusing)).utilLinux).toMatchObject({
+      active: true, namespaces: { active: false, reason: 'unshare: unshare failed: Operation not permitted' },
+    })
+  })
+
+  it('does not count when its programs hold nothing back', async () => {
+    expect((await probe({ ...PROGRAMS, setpriv: WITHOUT_WALLS })).utilLinux)
+      .toEqual({ active: false, reason: 'a program can still gain privileges inside' })
+    expect((await probe({ ...PROGRAMS, unshare: WITHOUT_WALLS })).utilLinux).toMatchObject({
+      active: true, namespaces: { active: false, reason: "the host's own namespaces can be seen inside: net, ipc, pid" },
+    })
+  })
+
+  it.runIf(isRoot)('stays root without capabilities where no other user can start Node', async () => {
+    const folder = join(await temporaryFolder(), 'private')
+    await mkdir(folder, { mode: 0o700 })
+    await copyFile(process.execPath, join(folder, 'node'))
+    const { utilLinux } = await probe(PROGRAMS, join(folder, 'node'))
+    expect(utilLinux).toMatchObject({ active: true, namespaces: { active: canSeparate } })
+    expect(utilLinux.active && utilLinux.setpriv.options).toContain('--bounding-set=-all')
+    expect(utilLinux.active && utilLinux.setpriv.options).not.toContain('--reuid')
+  })
+})
