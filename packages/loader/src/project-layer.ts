@@ -1,8 +1,9 @@
-import { lstatSync, opendirSync, statSync, type Stats } from 'node:fs'
+import { lstatSync, statSync, type Stats } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError, mayLoad, messageOf, type ProjectStanding } from '@bulkhead/contract'
 import type { Settings } from './options.ts'
 import type { Fault } from './result.ts'
+import { EMPTY_LAYER } from './trust/project-digest.ts'
 
 /** What a workspace has of its own, as far as it can be known without opening it. */
 export type ProjectLayer =
@@ -29,19 +30,15 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
   if (stat === undefined) return { kind: 'none', root }
   if (stat.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }
   if (!stat.isDirectory()) return { kind: 'unusable', root, what: 'is not a folder' }
+  // Made for as long as commands run, so that none of them can make the layer. Whoever means one gives it rights.
+  if ((stat.mode & 0o777) === 0) return { kind: 'none', root }
   // In a home folder the two roots are one, and what is there is the global layer.
-  return isSameFolder(stat, globalRoot) || isEmpty(root) ? { kind: 'none', root } : { kind: 'folder', root }
+  return isSameFolder(stat, globalRoot) ? { kind: 'none', root } : { kind: 'folder', root }
 }
 
-/** An empty folder brings nothing. One also stands in for a missing layer while commands run, so that none can make it. */
-function isEmpty(folder: string): boolean {
-  try {
-    using entries = opendirSync(folder)
-    return entries.readSync() === null
-  } catch {
-    return false
-  }
-}
+/** Whether there is any content that may be loaded. Otherwise the layer is not even opened. */
+export const mayOpen = (standing: ProjectStanding): boolean =>
+  standing.projectDigest !== EMPTY_LAYER && mayLoad(standing.projectDigest, standing)
 
 /** Why the layer is not read although it is there, or undefined when it may be. The gate before any open. */
 export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding): Fault | undefined {
@@ -55,7 +52,7 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
         cure: 'Put a folder there, or remove it.',
       }
     case 'folder':
-      return mayLoad(standing.projectDigest, standing) ? undefined : {
+      return mayOpen(standing) ? undefined : {
         stage: 'trust', code: 'ProjectTrustRequired', path: '', location: layer.root,
         message: 'The project has tools or settings of its own and is not trusted; nothing in its folder was read.',
       }
@@ -65,7 +62,7 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
 /** The decision was about other content than it has by the time it is read. */
 export const changedSince = (root: string): Fault => ({
   stage: 'trust', code: 'ProjectTrustRequired', path: '', location: root,
-  message: 'The project is not what was decided about: it has changed since. Nothing of it is used.',
+  message: 'The project has changed since it was trusted; nothing of it is used.',
   cure: 'Look at what has changed, then trust it again.',
 })
 

@@ -11,8 +11,8 @@ class Watching implements Disposable {
   readonly #waiting: (() => void)[] = []
   readonly #stop: () => void
 
-  constructor(home: HomeFixture, trust: ProjectTrust = 'trusted', projectDigest = 'any') {
-    this.#stop = createLoader(home.options()).watch({ workspace: home.workspace, trust, projectDigest }, (layers) => {
+  constructor(home: HomeFixture, trust: ProjectTrust = 'trusted') {
+    this.#stop = createLoader(home.options()).watch({ workspace: home.workspace, trust, projectDigest: 'any' }, (layers) => {
       this.seen.push(layers)
       this.#waiting.shift()?.()
     })
@@ -73,16 +73,10 @@ describe('a change is told, with its layer:', () => {
     expect(await watching.after(() => rmSync(projects))).toEqual(['project'])
   })
 
-  test('a layer that comes into an empty folder', async () => {
-    using home = new HomeFixture()
-    mkdirSync(home.projectRoot)
-    using watching = new Watching(home)
-    expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
-  })
-
   test('a layer that comes to be, and what comes into it', async () => {
     using home = new HomeFixture()
     using watching = new Watching(home)
+    expect(await watching.after(() => mkdirSync(home.projectRoot))).toEqual(['project'])
     expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
     expect(await watching.after(() => writeFileSync(join(home.projectRoot, 'tools/weather/index.js'), 'x'))).toEqual(['project'])
   })
@@ -204,14 +198,4 @@ test('a workspace that is not there is refused', () => {
   expect(() => watch({ workspace: join(home.base, 'nowhere'), trust: 'trusted', projectDigest: 'any' }, () => {})).toThrow(
     expect.objectContaining({ code: 'ProjectPathInvalid' }),
   )
-})
-
-test('of a project that had nothing only the coming of its layer is told', async () => {
-  using home = new HomeFixture()
-  const projectDigest = await createLoader(home.options()).trust.measure(home.workspace)
-  using watching = new Watching(home, 'once', projectDigest)
-  expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
-  home.extension(home.projectRoot, 'storms')
-  expect(await watching.after(() => home.write(join(home.globalRoot, 'config.json'), {}))).toEqual(['global'])
-  expect(watching.seen).toHaveLength(2)
 })

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables } from '../../src/main/broker/shell/executable.ts'
@@ -181,10 +181,22 @@ describe('the project layer', () => {
     const { sh, capability } = open()
     const running = sh('until test -e go; do :; done')
     while (!existsSync(layer())) await new Promise((resolve) => setImmediate(resolve))
+    chmodSync(layer(), 0o700)
     writeFileSync(join(layer(), 'config.json'), 'mine')
+    chmodSync(layer(), 0)
     writeFileSync(join(ground.workspace, 'go'), '')
     await running
     await capability.close()
     expect(readFileSync(join(layer(), 'config.json'), 'utf8')).toBe('mine')
+    expect(statSync(layer()).mode & 0o700).toBe(0o700)
+  })
+
+  it('that a killed host left without rights goes with the next command', async () => {
+    if (!await stands()) return
+    mkdirSync(layer(), 0)
+    const { sh, capability } = open()
+    await sh('mkdir .bulkhead/tools')
+    await capability.close()
+    expect(existsSync(layer())).toBe(false)
   })
 })

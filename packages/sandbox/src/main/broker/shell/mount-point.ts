@@ -1,4 +1,8 @@
-import { lstat, mkdir, rmdir } from 'node:fs/promises'
+import { chmod, lstat, mkdir, rmdir } from 'node:fs/promises'
+
+/** By this it is known for what it is, also to a loader, and one that a killed host left is used again. */
+const NO_RIGHTS = 0o000
+const USUAL_RIGHTS = 0o755
 
 /** How many commands of this process use a folder that was made for them. */
 const made = new Map<string, { users: number; readonly ready: Promise<boolean> }>()
@@ -17,7 +21,7 @@ export interface MountPoint {
  */
 export async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
   const known = made.get(path)
-  const entry = known ?? { users: 0, ready: mkdir(path).then(() => true, () => false) }
+  const entry = known ?? { users: 0, ready: makeEmpty(path) }
   entry.users++
   if (known === undefined) made.set(path, entry)
   if (!await entry.ready) {
@@ -33,7 +37,18 @@ export async function holdMountPoint(path: string): Promise<MountPoint | undefin
       held = false
       if (--entry.users > 0) return
       made.delete(path)
-      await rmdir(path).catch(() => undefined)
+      await rmdir(path).catch(() => chmod(path, USUAL_RIGHTS)).catch(() => undefined)
     },
+  }
+}
+
+/** Whether it is there now, made by this host or one before it. */
+async function makeEmpty(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, NO_RIGHTS)
+    return true
+  } catch {
+    const found = await lstat(path).catch(() => undefined)
+    return found !== undefined && found.isDirectory() && (found.mode & 0o777) === NO_RIGHTS
   }
 }
