@@ -3,7 +3,6 @@ import { isAbsolute, join } from 'node:path'
 import { BulkheadError, mayLoad, messageOf, type ProjectStanding } from '@bulkhead/contract'
 import type { Settings } from './options.ts'
 import type { Fault } from './result.ts'
-import { EMPTY_LAYER } from './trust/project-digest.ts'
 
 /** What a workspace has of its own, as far as it can be known without opening it. */
 export type ProjectLayer =
@@ -36,10 +35,6 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
   return isSameFolder(stat, globalRoot) ? { kind: 'none', root } : { kind: 'folder', root }
 }
 
-/** Whether there is any content that may be loaded. Otherwise the layer is not even opened. */
-export const mayOpen = (standing: ProjectStanding): boolean =>
-  standing.projectDigest !== EMPTY_LAYER && mayLoad(standing.projectDigest, standing)
-
 /** Why the layer is not read although it is there, or undefined when it may be. The gate before any open. */
 export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding): Fault | undefined {
   switch (layer.kind) {
@@ -52,7 +47,7 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
         cure: 'Put a folder there, or remove it.',
       }
     case 'folder':
-      return mayOpen(standing) ? undefined : {
+      return mayLoad(standing.projectDigest, standing) ? undefined : {
         stage: 'trust', code: 'ProjectTrustRequired', path: '', location: layer.root,
         message: 'The project has tools or settings of its own and is not trusted; nothing in its folder was read.',
       }
@@ -62,7 +57,7 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
 /** The decision was about other content than it has by the time it is read. */
 export const changedSince = (root: string): Fault => ({
   stage: 'trust', code: 'ProjectTrustRequired', path: '', location: root,
-  message: 'The project has changed since it was trusted; nothing of it is used.',
+  message: 'The project is not what was decided about: it has changed since. Nothing of it is used.',
   cure: 'Look at what has changed, then trust it again.',
 })
 

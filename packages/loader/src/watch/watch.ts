@@ -2,6 +2,7 @@ import type { Layer, WatchRequest } from '@bulkhead/contract'
 import type { Settings } from '../options.ts'
 import type { OpenProject } from '../places.ts'
 import { findProjectFault, locateProjectLayer } from '../project-layer.ts'
+import { EMPTY_LAYER } from '../trust/project-digest.ts'
 import { FolderWatchers } from './folder-watchers.ts'
 import { layerPrints } from './layer-print.ts'
 
@@ -53,7 +54,8 @@ function takePicture(request: WatchRequest, settings: Settings, watchers: Folder
   const { workspace } = request
   for (let round = 1; ; round++) {
     const layer = locate(workspace, settings)
-    const open = layer?.kind === 'folder' && findProjectFault(layer, request) === undefined
+    // Where there was nothing, only the coming of a layer matters: it is decided about before it is looked into.
+    const open = layer?.kind === 'folder' && findProjectFault(layer, request) === undefined && request.projectDigest !== EMPTY_LAYER
     const project: OpenProject | null = open ? { workspace, root: layer.root } : null
     const prints = layerPrints(settings, project)
     const added = watchers.follow(new Set([workspace, ...prints.flatMap(({ folders }) => folders)]))

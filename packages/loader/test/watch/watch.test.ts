@@ -11,8 +11,8 @@ class Watching implements Disposable {
   readonly #waiting: (() => void)[] = []
   readonly #stop: () => void
 
-  constructor(home: HomeFixture, trust: ProjectTrust = 'trusted') {
-    this.#stop = createLoader(home.options()).watch({ workspace: home.workspace, trust, projectDigest: 'any' }, (layers) => {
+  constructor(home: HomeFixture, trust: ProjectTrust = 'trusted', projectDigest = 'any') {
+    this.#stop = createLoader(home.options()).watch({ workspace: home.workspace, trust, projectDigest }, (layers) => {
       this.seen.push(layers)
       this.#waiting.shift()?.()
     })
@@ -198,4 +198,14 @@ test('a workspace that is not there is refused', () => {
   expect(() => watch({ workspace: join(home.base, 'nowhere'), trust: 'trusted', projectDigest: 'any' }, () => {})).toThrow(
     expect.objectContaining({ code: 'ProjectPathInvalid' }),
   )
+})
+
+test('of a project that had nothing only the coming of its layer is told', async () => {
+  using home = new HomeFixture()
+  const projectDigest = await createLoader(home.options()).trust.measure(home.workspace)
+  using watching = new Watching(home, 'once', projectDigest)
+  expect(await watching.after(() => void home.extension(home.projectRoot, 'weather'))).toEqual(['project'])
+  home.extension(home.projectRoot, 'storms')
+  expect(await watching.after(() => home.write(join(home.globalRoot, 'config.json'), {}))).toEqual(['global'])
+  expect(watching.seen).toHaveLength(2)
 })
