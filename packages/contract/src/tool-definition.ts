@@ -37,7 +37,7 @@ export interface ToolListing extends ToolDefinition {
   /** Layers whose tool of the same name this one hides, nearest first. */
   readonly shadows: readonly { readonly layer: Layer; readonly extension: string; readonly version: string }[]
   /** Set when another program offers it: which, and where that is. */
-  readonly server?: Pick<ConnectedServer, 'kind' | 'name' | 'address'>
+  readonly server?: Pick<ConnectedServer, 'kind' | 'name' | 'address' | 'unconfined'>
   /** Set when the manifest said `gated: false` and the requirements have effects. */
   readonly gatedByHost: boolean
 }

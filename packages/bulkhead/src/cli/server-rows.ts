@@ -8,7 +8,7 @@ const HEADINGS = ['SERVER', 'TYPE', 'LAYER', 'STATE', 'TOOLS', 'ADDRESS']
 export function serverTable(servers: readonly McpServerStatus[]): string {
   if (servers.length === 0) return ''
   const rows = servers.map(({ name, type, layer, state, tools, address }) =>
-    [name, type, layer, state, tools === undefined ? '-' : String(tools), address])
+    [name, type === 'local' ? 'local, not confined' : type, layer, state, tools === undefined ? '-' : String(tools), address])
   const isUnknown = servers.some(({ state }) => state === 'unknown')
   const hint = isUnknown ? '"bulkhead tools --connect" starts or reaches servers, and lists what they offer.\n' : ''
   return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${hint}`

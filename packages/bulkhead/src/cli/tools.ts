@@ -3,7 +3,7 @@ import { jsonText } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
-import { powersOf } from './requirement-words.ts'
+import { powersOf, UNCONFINED } from './requirement-words.ts'
 import { serverJson, serverTable } from './server-rows.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
@@ -50,9 +50,11 @@ function toolTable(listing: readonly ToolListing[]): string {
     tool.gatedByHost ? 'by host' : tool.gated ? 'yes' : 'no',
     tool.integrity,
     tool.shadows.map((other) => `${other.layer} ${other.extension}@${other.version}`).join(', ') || '-',
-    powersOf(tool).join(', ') || 'nothing',
+    mayOf(tool).join(', ') || 'nothing',
   ]))
 }
+
+const mayOf = (tool: ToolListing): readonly string[] => [...(tool.server?.unconfined ? [UNCONFINED] : []), ...powersOf(tool)]
 
 interface Power {
   readonly may: string
@@ -61,7 +63,7 @@ interface Power {
 
 /** What any tool may do, each with all that may; those that touch the same stand together. */
 const byPower = (listing: readonly ToolListing[]): readonly Power[] =>
-  [...Map.groupBy(listing.flatMap((tool) => powersOf(tool).map((may) => ({ may, tool: tool.name }))), ({ may }) => may)]
+  [...Map.groupBy(listing.flatMap((tool) => mayOf(tool).map((may) => ({ may, tool: tool.name }))), ({ may }) => may)]
     .map(([may, held]) => ({ may, tools: held.map(({ tool }) => tool) }))
     .toSorted((a, b) => a.may < b.may ? -1 : 1)
 

@@ -84,6 +84,21 @@ it('starts a server with the first session, offers its tools, and asks before ea
   expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
 })
 
+it('says in the prompt and in listings that a local server is not confined, and not so of a far one', async () => {
+  configure({ mcp: { ship: ship(), far: { type: 'remote', url: 'http://127.0.0.1:9/mcp' } } })
+  const host = await open()
+  const { interactor, shown } = person('once')
+  const session = await host.openSession({ interactor })
+  await session.call({ id: '1', name: 'ship_echo', arguments: { text: 'x' } })
+  expect(shown[0]!.request).toMatchObject({ approval: { mayTouch: expect.arrayContaining([expect.stringContaining('not confined')]) } })
+  expect(host.tool('ship_echo')).toMatchObject({ server: { unconfined: true } })
+  const listed = (await bulkhead(['tools', '--home', home], folder)).stdout
+  expect(listed).toMatch(/ship_echo .*not confined/)
+  expect(listed).toMatch(/^ship +local, not confined +/m)
+  expect(listed).toMatch(/^far +remote +/m)
+  expect((await bulkhead(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
+})
+
 it('what is wrong with the record of trust is told before a server has answered, and after', async () => {
   configure({ mcp: { ship: ship() } })
   writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
@@ -205,7 +220,7 @@ it('a list of tools starts nothing unless it is asked to, and remembers what it 
   const before = await run('tools')
   expect(before.code).toBe(0)
   expect(before.stdout).not.toContain('ship_echo')
-  expect(before.stdout).toMatch(/ship +local +global +unknown +- /)
+  expect(before.stdout).toMatch(/ship +local, not confined +global +unknown +- /)
   expect(before.stdout).toMatch(/off +local +global +disabled/)
   expect((await run('call', 'read', '--args', '{"path":"notes"}')).code).toBe(1)
   expect(notes()).toEqual([])

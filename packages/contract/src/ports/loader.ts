@@ -32,6 +32,8 @@ export interface ConnectedServer {
   readonly address: string
   /** What the server or the document calls each tool, by the name it has here. */
   readonly tools: ReadonlyMap<string, string>
+  /** Set for a process of the user's account: its tools can do more than their requirements say. */
+  readonly unconfined?: true
   /** What a call of each tool really does, for people, where that is known: names and words are the stranger's own. */
   readonly deeds?: ReadonlyMap<string, string>
 }

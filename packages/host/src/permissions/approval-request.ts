@@ -6,6 +6,9 @@ import type { Verdict } from './verdict.ts'
 
 const SOURCES = { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
 
+/** Comes first: what follows is what the tool is declared to do, and binds a process of the user's account to nothing. */
+const UNCONFINED = 'do everything your account can: the server is a local process and is not confined'
+
 /** The one question of a call: all that wants a person's word, and nothing a stranger wrote can hide or repaint. */
 export function approvalRequest(
   call: ValidatedCall, { approvalKey, touches }: CallMeaning, asks: readonly Verdict[],
@@ -21,7 +24,7 @@ export function approvalRequest(
     approvalKey: visibleText(approvalKey),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
     touches: touches.map((line) => visibleText(line)),
-    mayTouch: describeGrant(grant).map((line) => visibleText(line)),
+    mayTouch: [...(server?.unconfined ? [UNCONFINED] : []), ...describeGrant(grant).map((line) => visibleText(line))],
     reasons: [...new Set(asks.map(({ reason }) => visibleText(reason)))],
   }
 }

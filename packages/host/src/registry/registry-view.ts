@@ -1,4 +1,4 @@
-import type { ToolListing } from '@bulkhead/contract'
+import type { ConnectedServer, ToolListing } from '@bulkhead/contract'
 import type { Composition, Offer } from './composition.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import { OfferedTools, type Present } from './offered-tools.ts'
@@ -47,7 +47,10 @@ function toListing({ tool, generation, hides }: Offer): ToolListing {
     secrets: descriptor.manifest.secrets,
     packageDigest: descriptor.digests.package,
     shadows: hides.map(({ origin: { layer, extension, version } }) => ({ layer, extension, version })),
-    ...(descriptor.server && { server: { kind: descriptor.server.kind, name: descriptor.server.name, address: descriptor.server.address } }),
+    ...(descriptor.server && { server: listedServer(descriptor.server) }),
     gatedByHost: tool.gatedByHost,
   }
 }
+
+const listedServer = ({ kind, name, address, unconfined }: ConnectedServer): NonNullable<ToolListing['server']> =>
+  ({ kind, name, address, ...(unconfined && { unconfined }) })

@@ -43,6 +43,7 @@ export function serverExtension(
     definitions: new Map([...byName].map(([name, { digest }]) => [name, digest])),
     server: {
       kind: 'mcp', name: entry.name, address: entry.address, tools: new Map([...byName].map(([name, tool]) => [name, tool.name])),
+      ...(entry.config.type === 'local' && { unconfined: true }),
     },
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
