@@ -221,7 +221,7 @@ it('a list of tools starts nothing unless it is asked to, and remembers what it 
   expect(before.code).toBe(0)
   expect(before.stdout).not.toContain('ship_echo')
   expect(before.stdout).toMatch(/ship +local, not confined +global +unknown +- /)
-  expect(before.stdout).toMatch(/off +local +global +disabled/)
+  expect(before.stdout).toMatch(/off +local, not confined +global +disabled/)
   expect((await run('call', 'read', '--args', '{"path":"notes"}')).code).toBe(1)
   expect(notes()).toEqual([])
   expect((await run('tools', '--connect')).stdout).toMatch(/ship_echo +global +mcp server ship /)
