@@ -3,6 +3,7 @@ import * as author from '../src/author.ts'
 import * as dialects from '../src/dialects/index.ts'
 import * as contract from '../src/index.ts'
 import * as plain from '../src/plain.ts'
+import * as jsonSchema from '../src/schema/index.ts'
 
 describe('what others may import', () => {
   it('from @bulkhead/contract', () => {
@@ -11,7 +12,7 @@ describe('what others may import', () => {
       'COMMAND_SEVERITIES', 'COMMON_CONFIG_PROPERTIES', 'COMPARTMENT_LIMITS', 'COMPARTMENT_METHODS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS',
       'ENV_NAME_PATTERN', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'INTERACTION_KINDS', 'JSON_LIMITS', 'LAYERS', 'LIFECYCLE',
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
-      'POWERS', 'ProtectedPlaces', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SCHEMA_FORMATS', 'SECURITY_MODES',
+      'POWERS', 'ProtectedPlaces', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
       'VALIDATION_STAGES', 'WIRE_LIMITS', 'atPointer', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
@@ -19,7 +20,7 @@ describe('what others may import', () => {
       'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
       'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isQuotaFault', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
       'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'mayLoad', 'meantNames', 'messageOf', 'mustBeNamed', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'protectionReason', 'requireOptions', 'requirementSet', 'ruleSchema', 'schemaKeywordForm', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'protectionReason', 'requireOptions', 'requirementSet', 'ruleSchema', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 
@@ -29,10 +30,14 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'HEADER_NAME_PATTERN', 'JSON_LIMITS', 'SCHEMA_FORMATS', 'STORE_COLLECTIONS', 'atPointer', 'auditRecord', 'canonicalJson', 'closeNames', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
-      'makeFolder', 'meantNames', 'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'schemaKeywordForm', 'visibleJson', 'visibleText',
+      'BulkheadError', 'ERRORS', 'HEADER_NAME_PATTERN', 'JSON_LIMITS', 'STORE_COLLECTIONS', 'atPointer', 'auditRecord', 'canonicalJson', 'closeNames', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
+      'makeFolder', 'meantNames', 'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
     ])
     expect(contract).toMatchObject({ ...plain })
+  })
+
+  it('from @bulkhead/contract/json-schema', () => {
+    expect(Object.keys(jsonSchema).toSorted()).toEqual(['compileSchema', 'dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaKeywordForm'])
   })
 
   it('from @bulkhead/contract/dialects', () => {
@@ -48,6 +53,7 @@ describe('what others may import', () => {
     expect((await import('@bulkhead/contract')).manifestSchema).toBe(contract.manifestSchema)
     expect((await import('@bulkhead/contract/author')).defineExtension).toBe(author.defineExtension)
     expect((await import('@bulkhead/contract/plain')).BulkheadError).toBe(contract.BulkheadError)
+    expect((await import('@bulkhead/contract/json-schema')).readSchema).toBe(jsonSchema.readSchema)
     expect((await import('@bulkhead/contract/dialects')).acceptReturn).toBe(dialects.acceptReturn)
     expect(import.meta.resolve('@bulkhead/contract/schema/manifest.schema.json'))
       .toBe(new URL('../schema/manifest.schema.json', import.meta.url).href)

@@ -133,7 +133,7 @@ describe('the configuration of an extension', () => {
   const configSchema = {
     type: 'object', additionalProperties: false, required: ['base'],
     properties: {
-      base: { type: 'string', format: 'uri' }, days: { type: 'integer', maximum: 10 },
+      base: { type: 'string', pattern: '^https?://' }, days: { type: 'integer', maximum: 10 },
       code: { type: 'string', pattern: '^(a+)+$' },
     },
   }
@@ -145,7 +145,7 @@ describe('the configuration of an extension', () => {
     ['is not there and must be', {}, '/extensions/weather/config/base'],
     ['is of another type', { extensions: { weather: { config: { base, days: '3' } } } }, '/extensions/weather/config/days'],
     ['has an unknown key', { extensions: { weather: { config: { base, dayz: 3 } } } }, '/extensions/weather/config/dayz'],
-    ['breaks a format', { extensions: { weather: { config: { base: 'nowhere at all' } } } }, '/extensions/weather/config/base'],
+    ['breaks a pattern', { extensions: { weather: { config: { base: 'nowhere at all' } } } }, '/extensions/weather/config/base'],
     [
       'fits for a tool, over that of the extension',
       { extensions: { weather: { config: { base } } }, tools: { forecast: { days: 3, timeoutMs: 5, enabled: true } } }, undefined,

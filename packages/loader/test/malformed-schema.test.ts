@@ -1,5 +1,5 @@
-import { test } from 'vitest'
-import { manifestOf, toolOf } from './home-fixture.ts'
+import { expect, test } from 'vitest'
+import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 import { expectRefusal, type MalformedManifest } from './malformed.ts'
 
 const withTool = (over: Record<string, unknown>) => manifestOf({ tools: [toolOf(over)] })
@@ -22,10 +22,7 @@ const manifests: readonly MalformedManifest[] = [
     'a type that is none', withInput({ properties: { a: { type: 'text' } } }), '/tools/0/inputSchema/properties/a/type',
     /it must be one of "array", "boolean"/,
   ),
-  schema(
-    'an unknown keyword', withInput({ properties: { a: { type: 'string', maxlength: 5 } } }),
-    '/tools/0/inputSchema/properties/a/maxlength', /may not stand here/,
-  ),
+
   schema(
     'a remote reference', withInput({ properties: { a: { $ref: 'https://example.com/s.json' } } }),
     '/tools/0/inputSchema/properties/a/$ref', /only references inside/,
@@ -42,13 +39,9 @@ const manifests: readonly MalformedManifest[] = [
     'a reference into data', withInput({ default: { x: { $async: true } }, properties: { a: { $ref: '#/default/x' } } }),
     '/tools/0/inputSchema/properties/a/$ref', /there is no schema/,
   ),
+
   schema(
-    'an inner id', withInput({ properties: { a: { $id: 'urn:x', type: 'string' } } }), '/tools/0/inputSchema/properties/a/$id',
-    /may not stand here/,
-  ),
-  schema('an asynchronous schema', withInput({ $async: true }), '/tools/0/inputSchema/$async', /may not stand here/),
-  schema(
-    'another dialect', withInput({ $schema: 'http://json-schema.org/draft-07/schema#' }), '/tools/0/inputSchema/$schema',
+    'another dialect', withInput({ $schema: 'http://json-schema.org/draft-04/schema#' }), '/tools/0/inputSchema/$schema',
     /2020-12/,
   ),
   schema(
@@ -63,10 +56,7 @@ const manifests: readonly MalformedManifest[] = [
     'a pattern without end', withInput({ patternProperties: { ['a'.repeat(1_025)]: true } }),
     `/tools/0/inputSchema/patternProperties/${'a'.repeat(1_025)}`, /1024 characters/,
   ),
-  schema(
-    'an unknown format', withInput({ properties: { a: { type: 'string', format: 'colour' } } }),
-    '/tools/0/inputSchema/properties/a/format', /unknown format/,
-  ),
+
   schema(
     'a schema that is too deep', withInput({ properties: { a: nested(26) } }),
     `/tools/0/inputSchema/properties/a${'/properties/a'.repeat(23)}`, /nested more than 24/,
@@ -78,10 +68,7 @@ const manifests: readonly MalformedManifest[] = [
     /more than 2000 subschemas to one value/,
   ),
   schema('a reference to itself in place', withInput({ allOf: [{ $ref: '#' }] }), '/tools/0/inputSchema', /without end/),
-  schema(
-    'a strict fault only the compiler sees', withInput({ if: { required: ['a'] } }), '/tools/0/inputSchema',
-    /"if" without "then"/,
-  ),
+
   schema('an output schema', withTool({ outputSchema: { type: 'strin' } }), '/tools/0/outputSchema/type', /it must be one of "array", "boolean"/),
   schema(
     'a state schema', manifestOf({ stateSlot: { slotVersion: '1', schema: { required: 'a' } } }), '/stateSlot/schema/required',
@@ -106,3 +93,15 @@ const manifests: readonly MalformedManifest[] = [
 ]
 
 test.each(manifests)('$name', expectRefusal)
+
+test('a keyword that JSON Schema does not have is told, and costs nothing', async () => {
+  using home = new HomeFixture()
+  const inputSchema = { type: 'object', properties: { a: { type: 'string', maxlength: 5, 'x-order': 1 } } }
+  home.extension(home.globalRoot, 'weather', manifestOf({ tools: [toolOf({ inputSchema })] }))
+  const { extensions, diagnostics } = await home.load()
+  expect(extensions).toHaveLength(1)
+  expect(diagnostics).toMatchObject([{
+    severity: 'warning', stage: 'configSchema', code: 'ConfigSchemaInvalid', path: '/tools/0/inputSchema/properties/a/maxlength',
+    message: expect.stringContaining('perhaps it is "maxLength"'),
+  }])
+})

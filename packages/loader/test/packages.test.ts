@@ -108,8 +108,8 @@ describe('a package that is refused', () => {
     ['a wrong member', { 'package.json': { bulkhead: manifestOf({ id: '../x', tools: [toolOf()] }) } }, 'package.json', '/bulkhead/id', /lower-case/],
     ['a version that is none', { 'package.json': { version: 'x', bulkhead: { ...manifestOf(), version: undefined } } }, 'package.json',
       '/bulkhead/version', /a version/],
-    ['a schema that does not compile', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', x: 1 } })] }) } },
-      'package.json', '/bulkhead/tools/0/inputSchema/x', /may not stand here/],
+    ['a schema that does not compile', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ inputSchema: { type: 'object', required: 1 } })] }) } },
+      'package.json', '/bulkhead/tools/0/inputSchema/required', /must be array/],
     ['a locked name', { 'package.json': { bulkhead: manifestOf({ tools: [toolOf({ name: 'bash' })] }) } }, 'package.json',
       '/bulkhead/tools/0/name', /kept for/],
   ]

@@ -1,4 +1,3 @@
-import { SCHEMA_FORMATS } from '@bulkhead/contract/plain'
 import { describe, expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../src/limits.ts'
 import { SchemaCompiler } from '../src/schema/schema-compiler.ts'
@@ -62,7 +61,11 @@ describe('idioms of honest schemas compile', () => {
         },
       },
     ],
-    ['every format that is known', { type: 'object', $defs: Object.fromEntries(SCHEMA_FORMATS.map((format) => [format, { format }])) }],
+    ['a format that is unknown', { type: 'string', format: 'colour' }],
+    ['a keyword of another type', { type: 'string', uniqueItems: true }],
+    ['a condition without a consequence', { if: { required: ['a'] } }],
+    ['draft-07', { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], dependencies: { a: ['b'] } }],
+    ['an id inside', { properties: { a: { $id: 'urn:x', type: 'string' }, b: { $ref: 'urn:x' } } }],
   ])('%s', (_, schema) => {
     expect(compiler.compile(schema as never)).toMatchObject({ ok: true })
     expect(compiler.inspect(schema as never)).toMatchObject({ ok: true })

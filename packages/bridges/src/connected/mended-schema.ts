@@ -1,5 +1,6 @@
-import { isJsonObject, schemaKeywordForm, type Json, type JsonObject } from '@bulkhead/contract/plain'
-import { withSubschemas } from './tool-schema.ts'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import type { Dialect } from '@bulkhead/contract/json-schema'
+import { formInAny, withSubschemas, writtenDialect } from './tool-schema.ts'
 
 export interface MendedSchema {
   readonly schema: JsonObject
@@ -10,15 +11,15 @@ export interface MendedSchema {
 /** A schema in the words of older drafts, or of a library that writes null and [] for nothing, as it is meant. Nothing is loosened. */
 export function mendedSchema(written: JsonObject): MendedSchema {
   const mended = new Set<string>()
-  const schema = mend(written, mended)
+  const schema = mend(written, mended, MENDINGS[writtenDialect(written)])
   return { schema, mended: [...mended] }
 }
 
 type Mending = (schema: JsonObject, mended: Set<string>) => JsonObject
 
-const mend: Mending = (schema, mended) => {
-  const changed = MENDINGS.reduce((before, mending) => mending(before, mended), schema)
-  return withSubschemas(changed, (below) => mend(below, mended))
+function mend(schema: JsonObject, mended: Set<string>, mendings: readonly Mending[]): JsonObject {
+  const changed = mendings.reduce((before, mending) => mending(before, mended), schema)
+  return withSubschemas(changed, (below) => mend(below, mended, mendings))
 }
 
 /** Whose values may be null, or might have meant to be. */
@@ -44,7 +45,7 @@ const withoutAny: Mending = (schema, mended) =>
   without(schema, ([keyword, value]) => keyword === 'type' && value === 'any', mended, 'the type "any"')
 
 const withObjects: Mending = (schema, mended) => Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
-  const form = schemaKeywordForm(keyword)
+  const form = formInAny(keyword)
   if ((form !== 'map' && form !== 'subschema') || !Array.isArray(value) || value.length > 0) return [keyword, value]
   mended.add('an empty list for an empty object')
   return [keyword, {}]
@@ -97,7 +98,8 @@ const withRequired: Mending = (schema, mended) => {
 const withoutFlag: Mending = (schema, mended) =>
   without(schema, ([keyword, value]) => keyword === 'required' && typeof value === 'boolean', mended, 'properties that say of themselves whether they are required')
 
-const MENDINGS: readonly Mending[] = [withoutNulls, withoutOddRemarks, withoutAny, withObjects, withBounds, withDependents, withRequired]
+const IN_ALL: readonly Mending[] = [withoutNulls, withoutOddRemarks, withoutAny, withObjects, withBounds, withRequired]
+const MENDINGS: Readonly<Record<Dialect, readonly Mending[]>> = { '2020-12': [...IN_ALL, withDependents], 'draft-07': IN_ALL }
 
 function without(schema: JsonObject, drop: (entry: [string, Json]) => boolean, mended: Set<string>, what: string): JsonObject {
   const kept = Object.entries(schema).filter((entry) => !drop(entry))

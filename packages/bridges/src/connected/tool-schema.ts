@@ -1,19 +1,46 @@
-import { isJsonObject, SCHEMA_FORMATS, schemaKeywordForm, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { dialectOf, inModernKeywords, schemaKeywordForm, type Dialect, type KeywordForm } from '@bulkhead/contract/json-schema'
 
-/** Of other dialects and not known here, but for what they are there to say: a schema that has one is judged elsewhere. */
-const TELLING: ReadonlySet<string> = new Set(['$dynamicRef', '$recursiveRef', 'dependencies', 'disallow', 'divisibleBy', 'extends'])
-/** To JSON Schema a format is a remark: one that no validator of ours knows is left out. */
-const KNOWN_FORMATS: ReadonlySet<string> = new Set(SCHEMA_FORMATS)
+/** Older drafts are read as draft-07, which has what they have. */
+const OLDER = /^https?:\/\/json-schema\.org\/draft-0[346]\/schema#?$/
 
-/** The schema of a stranger's tool in the dialect of a manifest. What it means stays as it is; what cannot be used is judged elsewhere. */
+/** What a schema says it is written in, or most likely is. */
+export function writtenDialect({ $schema }: JsonObject): Dialect {
+  if (typeof $schema !== 'string') return '2020-12'
+  return OLDER.test($schema) ? 'draft-07' : dialectOf($schema) ?? '2020-12'
+}
+
+/** The schema of a stranger's tool, for a manifest. What it means stays as it is; what cannot be used is judged elsewhere. */
 export function toolSchema(written: Json | undefined): JsonObject {
   return isJsonObject(written) ? { ...plainSchema(written), type: 'object' } : { type: 'object', properties: {} }
 }
 
-export function plainSchema(schema: JsonObject): JsonObject {
-  const said = Object.entries(withPrefixItems(schema)).filter(([keyword, value]) => !isSilent(keyword, value))
-  return withSubschemas(Object.fromEntries(said), plainSchema)
+/** In JSON Schema 2020-12, which models know best, and without the keywords that say nothing. */
+export function plainSchema(written: JsonObject): JsonObject {
+  const { $schema: _, ...plain } = modernised(written, writtenDialect(written))
+  return plain
 }
+
+function modernised(schema: JsonObject, dialect: Dialect): JsonObject {
+  const modern = dialect === 'draft-07' ? fromDraft07(schema) : withPrefixItems(schema)
+  const said = Object.entries(modern).filter(([keyword]) => schemaKeywordForm(keyword) !== undefined)
+  return withSubschemas(Object.fromEntries(said), (below) => modernised(below, dialect))
+}
+
+/** What may stand beside a reference of draft-07 and change nothing. */
+const BESIDE_REFERENCE: ReadonlySet<string> = new Set([
+  '$ref', '$defs', 'definitions', 'title', 'description', '$comment', 'default', 'examples', 'readOnly', 'writeOnly',
+])
+
+function fromDraft07(schema: JsonObject): JsonObject {
+  if (typeof schema['$ref'] === 'string') return Object.fromEntries(Object.entries(schema).filter(([keyword]) => BESIDE_REFERENCE.has(keyword)))
+  const { $id, ...rest } = inModernKeywords(schema)
+  if (typeof $id === 'string' && $id.startsWith('#')) return { $anchor: $id.slice(1), ...rest }
+  return { ...($id !== undefined && { $id }), ...rest }
+}
+
+/** What stands below a keyword in either dialect. */
+export const formInAny = (keyword: string): KeywordForm | undefined => schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')
 
 /** The same schema, each of those directly below it changed. Values that only look like schemas, such as examples, are let be. */
 export function withSubschemas(schema: JsonObject, change: (below: JsonObject) => Json): JsonObject {
@@ -24,7 +51,7 @@ export function withSubschemas(schema: JsonObject, change: (below: JsonObject) =
   const eachBelow = (map: JsonObject): JsonObject =>
     Object.fromEntries(Object.entries(map).map(([name, value]) => [name, below(value)]))
   return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
-    const form = schemaKeywordForm(keyword)
+    const form = formInAny(keyword)
     if (form === undefined || form === 'plain') return [keyword, value]
     return [keyword, form === 'map' && isJsonObject(value) ? eachBelow(value) : below(value)]
   }))
@@ -36,8 +63,3 @@ function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject
   if (!Array.isArray(items)) return schema
   return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
 }
-
-/** To JSON Schema a keyword that it does not know is a remark, and servers make many. */
-const isSilent = (keyword: string, value: Json): boolean =>
-  (schemaKeywordForm(keyword) === undefined && !TELLING.has(keyword))
-  || (keyword === 'format' && typeof value === 'string' && !KNOWN_FORMATS.has(value))

@@ -27,6 +27,7 @@ it.each<JsonObject>([
   { type: 'object', properties: { required: { type: 'boolean' }, a: text }, required: ['a'], minimum: 0, exclusiveMinimum: 1, const: null },
   { enum: [{ required: true, title: null }], examples: [{ properties: [] }], default: { dependencies: {} } },
   // What has no one plain meaning is judged elsewhere.
+  { $schema: 'http://json-schema.org/draft-07/schema#', dependencies: { a: ['b'] } },
   { required: true }, { allOf: [{ required: true }] }, { $defs: { a: { required: true } } }, { type: null }, { dependencies: 7 }, { prefixItems: [] },
 ])('lets %j be', (written) => {
   expect(mendedSchema(written)).toEqual({ schema: written, mended: [] })

@@ -19,6 +19,8 @@ export interface Candidate {
   readonly generation: number
   readonly extension: Extension
   readonly tools: readonly ToolEntry[]
+  /** Why tools of a server are not among them, with each tool's place in `data.path`. */
+  readonly dropped: readonly BulkheadError[]
   /** Of its bytes and of everything the configuration says of it: the same again is no change. */
   readonly fingerprint: string
 }
@@ -33,7 +35,10 @@ export interface CandidateSources
   readonly lookUp: (id: string, asker: Extension) => Extension | undefined
 }
 
-/** All of an extension's tools or none: throws the first fault, with its place in the manifest in `data.path`. */
+/**
+ * All tools of a package or none: throws the first fault, with its place in the manifest in `data.path`. Of a server or a document,
+ * a tool that cannot be registered costs that tool alone.
+ */
 export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
   const { settings, validators, sandbox, events, clock } = sources
   const { manifest } = descriptor
@@ -62,9 +67,21 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
     events,
     clock,
   })
-  const tools = manifest.tools.map((tool, index) => located(`/tools/${index}`, () =>
-    compileTool({ manifest: tool, descriptor, grant: grants[index]!, extension }, validators, settings)))
-  return { descriptor, generation, extension, tools, fingerprint: fingerprintOf(descriptor, settings) }
+  const dropped: BulkheadError[] = []
+  const tools = manifest.tools.flatMap((tool, index) => {
+    try {
+      return [located(`/tools/${index}`, () => compileTool({ manifest: tool, descriptor, grant: grants[index]!, extension }, validators, settings))]
+    } catch (thrown) {
+      if (descriptor.server === undefined) throw thrown
+      dropped.push(droppedTool(tool.name, descriptor.server.name, BulkheadError.from(thrown)))
+      return []
+    }
+  })
+  return { descriptor, generation, extension, tools, dropped, fingerprint: fingerprintOf(descriptor, settings) }
+}
+
+function droppedTool(tool: string, server: string, { code, message, data }: BulkheadError): BulkheadError {
+  return new BulkheadError(code, `The tool "${tool}" of "${server}" is not offered. ${message}`, { data: data as Json })
 }
 
 export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {

@@ -168,13 +168,14 @@ export class Registry {
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    const { composition, unprepared } = this.#present
+    const { composition, unprepared, candidates } = this.#present
+    const dropped = candidates.flatMap(({ descriptor, dropped: errors }) => errors.map((error) => registrationDiagnostic(descriptor, error)))
     const refused = composition.refused.map(({ candidate: { descriptor }, error }) => ({ descriptor, error }))
-    return [...unprepared, ...refused].map(({ descriptor, error }) => {
+    return [...dropped, ...[...unprepared, ...refused].map(({ descriptor, error }) => {
       const serving = this.extension(descriptor.id)?.descriptor.layer
       const isBelow = serving !== undefined && layerRank(serving) < layerRank(descriptor.layer)
       return registrationDiagnostic(descriptor, error, isBelow ? serving : undefined)
-    })
+    })]
   }
 
   #viewOf({ composition, settings }: Proposal): RegistryView {

@@ -82,7 +82,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     grant,
     check: layer === 'bundled'
       ? validators.compileLate(manifest.inputSchema)
-      : located('/inputSchema', () => validators.compile(manifest.inputSchema)),
+      : located('/inputSchema', () => validators.compile(manifest.inputSchema, { isForeign: server !== undefined })),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
     byName: meaningByKey(manifest.name),
     timeoutMs: timeoutOf(manifest, settings),

@@ -82,7 +82,7 @@ test('all of an extension or none: one bad tool refuses the rest, with its place
   const registry = createRegistry({
     extensions: [
       { id: 'a', version: '1.0.0' },
-      { id: 'a', layer: 'project', tools: { fine: {}, echo: { inputSchema: { type: 'object', propertis: {} } } } },
+      { id: 'a', layer: 'project', tools: { fine: {}, echo: { inputSchema: { type: 'object', required: 'path' } } } },
     ],
   })
   expect(registry.list().map(({ name, layer }) => `${name}: ${layer}`)).toEqual(['echo: global'])
@@ -208,4 +208,25 @@ test('clearing forgets everything and hands back what to stop, dependents first'
   })
   expect(registry.clear().map(({ descriptor }) => descriptor.id)).toEqual(['b', 'a'])
   expect(registry.list()).toEqual([])
+})
+
+test('a tool of a server that cannot be registered costs that tool alone, and is named', () => {
+  const server = { kind: 'mcp' as const, name: 'shop', address: 'shop', tools: new Map() }
+  const { descriptor } = sketchExtension({ id: 'mcp-shop', tools: { good: {}, bad: { inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } }, fine: {} } })
+  const registry = createRegistry({})
+  registry.register([{ ...descriptor, server }])
+  expect(registry.list().map(({ name }) => name)).toEqual(['fine', 'good'])
+  expect(registry.diagnostics).toMatchObject([{
+    code: 'ConfigSchemaInvalid', extensionId: 'mcp-shop', path: '/tools/1/inputSchema',
+    message: expect.stringMatching(/^The tool "bad" of "shop" is not offered\..*without end/),
+  }])
+})
+
+test('a pattern that looks around costs a server no tool', () => {
+  const inputSchema = { type: 'object', properties: { mail: { type: 'string', pattern: '^(?!\\.)x' } } }
+  const server = { kind: 'mcp' as const, name: 'shop', address: 'shop', tools: new Map() }
+  const registry = createRegistry({})
+  registry.register([{ ...sketchExtension({ id: 'mcp-shop', tools: { mail: { inputSchema } } }).descriptor, server }])
+  expect(registry.list()).toHaveLength(1)
+  expect(registry.view.offered.get('mail')?.definition.inputSchema).toEqual(inputSchema)
 })

@@ -74,7 +74,7 @@ const FAILURES: readonly [string, ExtensionSketch, string][] = [
   ['cannot be opened', { readFiles: async () => { throw new Error('gone') } }, 'CompartmentStartFailed'],
   ['fails in init', { phases: { init: () => { throw new Error('no') } } }, 'LifecycleFailure'],
   ['fails in activate', { phases: { activate: () => { throw new Error('no') } } }, 'LifecycleFailure'],
-  ['cannot be compiled', { tools: { echo: { inputSchema: { type: 'object', propertis: {} } } } }, 'ConfigSchemaInvalid'],
+  ['cannot be compiled', { tools: { echo: { inputSchema: { type: 'object', properties: [] } } } }, 'ConfigSchemaInvalid'],
   ['depends on what is not there', { dependsOn: ['gone'] }, 'DependencyMissing'],
 ]
 

@@ -48,7 +48,7 @@ describe('stud: lifecycle of a tool', () => {
   })
 
   test('names and schemas are registered all together or not at all', () => {
-    const world = createWorld({ extensions: [{ tools: { fine: {}, broken: { inputSchema: { type: 'object', requird: [] } } } }] })
+    const world = createWorld({ extensions: [{ tools: { fine: {}, broken: { inputSchema: { type: 'object', required: {} } } } }] })
     expect(world.host.tools()).toEqual([])
     expect(world.host.diagnostics).toMatchObject([{ stage: 'register', path: '/tools/1/inputSchema' }])
   })

@@ -65,7 +65,9 @@ async function proveWhatStands(extension: ConnectedExtension, terms: Terms): Pro
       return { extensions: [proof.descriptor], diagnostics: [...diagnostics, ...warnings] }
     }
     diagnostics.push(...proof.faults.map((fault) => told(extension, named(fault, tools))))
-    tools = tools.slice(0, firstAtFault(proof.faults))
+    const standing = firstAtFault(proof.faults)
+    diagnostics.push(...tools.slice(standing + 1).map(({ name }) => told(extension, leftOutWith(tools[standing]!.name, name, proof.faults[0]!))))
+    tools = tools.slice(0, standing)
   }
   return { extensions: [], diagnostics }
 }
@@ -73,6 +75,10 @@ async function proveWhatStands(extension: ConnectedExtension, terms: Terms): Pro
 type Tools = ConnectedExtension['manifest']['tools']
 
 const faultsOf = (proof: Proof): readonly Fault[] => proof.kind === 'refused' ? proof.faults : []
+
+/** What stands behind a tool that is too much is too much itself. */
+const leftOutWith = (first: string, name: string, { stage, code }: Fault): Fault =>
+  ({ stage, code, path: `/tools/${name}`, message: `The tool "${name}" is left out as well: it stands behind "${first}", which is already too much.` })
 
 const OF_TOOL = /^\/tools\/(\d+)(?=\/|$)/
 

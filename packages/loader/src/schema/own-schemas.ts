@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from '@bulkhead/contract'
 import type { LoaderLimits } from '../limits.ts'
-import type { SchemaCompiler, SchemaVerdict } from './schema-compiler.ts'
-import type { SchemaJudge } from './schema-judge.ts'
-import type { SchemaFault } from './schema-rules.ts'
+import type { SchemaCompiler } from './schema-compiler.ts'
+import type { SchemaFault, SchemaJudge, SchemaVerdict } from './schema-judge.ts'
 
 /**
  * Judges schemas of what ships with the host, by the same rules as any. Its code runs in the host itself: a thread would keep
@@ -16,8 +15,8 @@ export class OwnSchemas implements SchemaJudge {
     this.#limits = limits
   }
 
-  async inspect(schema: JsonObject, checksValues = true): Promise<SchemaVerdict> {
-    return (await this.#compiler()).inspect(schema, checksValues)
+  async inspect(schema: JsonObject, runsPatterns = true): Promise<SchemaVerdict> {
+    return (await this.#compiler()).inspect(schema, runsPatterns)
   }
 
   async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {

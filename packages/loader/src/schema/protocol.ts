@@ -1,14 +1,13 @@
 import type { Json, JsonObject } from '@bulkhead/contract/plain'
 import type { LoaderLimits } from '../limits.ts'
-import type { SchemaVerdict } from './schema-compiler.ts'
-import type { SchemaFault } from './schema-rules.ts'
+import type { SchemaFault, SchemaVerdict } from './schema-judge.ts'
 
 /** With a value: whether the value satisfies the schema. Without: whether the schema can be used. */
 export interface SchemaQuestion {
   readonly id: number
   readonly limits: LoaderLimits
   readonly schema: JsonObject
-  readonly checksValues: boolean
+  readonly runsPatterns: boolean
   readonly value?: Json
 }
 

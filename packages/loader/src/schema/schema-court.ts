@@ -1,9 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/contract'
 import { sha512 } from '../digest.ts'
 import type { LoaderLimits } from '../limits.ts'
-import type { SchemaVerdict } from './schema-compiler.ts'
-import type { SchemaJudge } from './schema-judge.ts'
-import type { SchemaFault } from './schema-rules.ts'
+import type { SchemaFault, SchemaJudge, SchemaVerdict } from './schema-judge.ts'
 import { SchemaThread } from './schema-thread.ts'
 
 /** So many verdicts are kept; loading again, and the many schemas that are alike, cost nothing. */
@@ -21,11 +19,11 @@ export class SchemaCourt implements SchemaJudge {
     this.#limits = limits
   }
 
-  inspect(schema: JsonObject, checksValues = true): Promise<SchemaVerdict> {
-    const key = sha512(`${checksValues} ${canonicalJson(schema)}`)
+  inspect(schema: JsonObject, runsPatterns = true): Promise<SchemaVerdict> {
+    const key = sha512(`${runsPatterns} ${canonicalJson(schema)}`)
     const known = this.#verdicts.get(key)
     if (known !== undefined) return known
-    const verdict = thread.ask({ limits: this.#limits, schema, checksValues }).then((answer) => {
+    const verdict = thread.ask({ limits: this.#limits, schema, runsPatterns }).then((answer) => {
       if (!answer.verdict.ok && answer.verdict.faults[0].noThread) this.#verdicts.delete(key)
       return answer.verdict
     })
@@ -35,7 +33,7 @@ export class SchemaCourt implements SchemaJudge {
   }
 
   async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
-    const { verdict, fault } = await thread.ask({ limits: this.#limits, schema, checksValues: true, value })
+    const { verdict, fault } = await thread.ask({ limits: this.#limits, schema, runsPatterns: true, value })
     return verdict.ok ? fault : verdict.faults[0]
   }
 }

@@ -7,10 +7,10 @@ import { SchemaCompiler } from './schema-compiler.ts'
 
 let compiler: SchemaCompiler | undefined
 
-function answer({ id, limits, schema, checksValues, value }: SchemaQuestion): SchemaAnswer {
+function answer({ id, limits, schema, runsPatterns, value }: SchemaQuestion): SchemaAnswer {
   // Nearly always the same limits; making a compiler costs a few milliseconds.
   if (compiler === undefined || !isDeepStrictEqual(compiler.limits, limits)) compiler = new SchemaCompiler(limits)
-  if (value === undefined) return { id, verdict: compiler.inspect(schema, checksValues) }
+  if (value === undefined) return { id, verdict: compiler.inspect(schema, runsPatterns) }
   const compiled = compiler.compile(schema)
   if (!compiled.ok) return { id, verdict: compiled }
   const fault = compiled.validate(value)

@@ -3,7 +3,7 @@ import { ownMember } from '../config/own-member.ts'
 import type { Compiled, Terms } from '../extension.ts'
 import { pointerOf } from '../json/schema-issues.ts'
 import { pass, passUnless, refuse, type Eventually, type Fault, type StageResult } from '../result.ts'
-import type { SchemaFault } from '../schema/schema-rules.ts'
+import type { SchemaFault } from '../schema/schema-judge.ts'
 
 /** What the operator has configured for the extension, and for each of its tools over that, satisfies its configSchema. */
 export function configured(compiled: Compiled, terms: Terms): Eventually<StageResult<Compiled>> {

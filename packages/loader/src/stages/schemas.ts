@@ -2,14 +2,14 @@ import { isJsonObject, withCommonConfig, type JsonObject } from '@bulkhead/contr
 import type { Compiled, Shaped, Terms } from '../extension.ts'
 import { outlineOf } from '../outline.ts'
 import { MAX_FAULTS, pass, refuse, type Fault, type StageResult } from '../result.ts'
-import type { SchemaFault } from '../schema/schema-rules.ts'
+import type { SchemaFault } from '../schema/schema-judge.ts'
 import { tell } from '../told.ts'
 
 interface DeclaredSchema {
   readonly path: string
   readonly schema: JsonObject
-  /** false for what is only told to a model. */
-  readonly checksValues: boolean
+  /** Where a pattern that cannot run in linear time is a fault. It is shown and not run in what is only told to a model. */
+  readonly runsPatterns: boolean
 }
 
 /** Every JSON Schema of the manifest compiles, each within its limits and all together within theirs. */
@@ -22,7 +22,7 @@ export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreV
   }
   const full = withCommonConfig(configSchema)
   const [config, ...verdicts] = await Promise.all([
-    compiler.inspect(full), ...declared.map(({ schema, checksValues }) => compiler.inspect(schema, checksValues)),
+    compiler.inspect(full), ...declared.map(({ schema, runsPatterns }) => compiler.inspect(schema, runsPatterns)),
   ])
   if (!config.ok) return refuseAll('/configSchema', config.faults)
   let left = limits.subschemasPerExtension - config.subschemas
@@ -37,21 +37,28 @@ export async function schemas(shaped: Shaped, { schemas: compiler, limits, coreV
   }
   const emptyConfigFault = needsNothing(full) ? null : await compiler.check(full, {}) ?? null
   if (emptyConfigFault?.noThread) return refuse(invalid('/configSchema', emptyConfigFault))
-  return pass({ ...rest, outline: outlineOf(manifest), told: tell(shaped, coreVersion), emptyConfigFault })
+  const warnings = isConnected(shaped) ? [] : [config, ...verdicts].flatMap((verdict, index) =>
+    verdict.ok ? (verdict.unknownKeywords ?? []).map((slip) => invalid(declared[index - 1]?.path ?? '/configSchema', slip)) : [])
+  return pass({ ...rest, outline: outlineOf(manifest), told: tell(shaped, coreVersion), emptyConfigFault }, warnings.slice(0, MAX_FAULTS))
 }
 
 /** Only properties, none of them required: then nothing can be wrong with an empty object. */
 const needsNothing = (schema: JsonObject): boolean => Object.keys(schema).every((keyword) => HARMLESS.has(keyword))
 const HARMLESS: ReadonlySet<string> = new Set(['$schema', 'type', 'properties', 'additionalProperties', 'title', 'description'])
 
-function* declaredSchemas({ manifest }: Shaped): Generator<DeclaredSchema> {
-  if (manifest.stateSlot !== null) yield { path: '/stateSlot/schema', schema: manifest.stateSlot.schema, checksValues: true }
+function* declaredSchemas(shaped: Shaped): Generator<DeclaredSchema> {
+  // A server or a document is written for other validators too: what one pattern of it asks for costs no tool.
+  const runsPatterns = !isConnected(shaped)
+  const { manifest } = shaped
+  if (manifest.stateSlot !== null) yield { path: '/stateSlot/schema', schema: manifest.stateSlot.schema, runsPatterns: true }
   for (const [index, tool] of manifest.tools.entries()) {
-    yield { path: `/tools/${index}/inputSchema`, schema: tool.inputSchema, checksValues: true }
+    yield { path: `/tools/${index}/inputSchema`, schema: tool.inputSchema, runsPatterns }
     const { outputSchema } = tool
-    if (outputSchema !== undefined) yield { path: `/tools/${index}/outputSchema`, schema: outputSchema, checksValues: false }
+    if (outputSchema !== undefined) yield { path: `/tools/${index}/outputSchema`, schema: outputSchema, runsPatterns: false }
   }
 }
+
+const isConnected = ({ origin }: Shaped): boolean => origin.kind === 'module' && origin.connection !== undefined
 
 const refuseAll = (schema: string, faults: readonly SchemaFault[]): StageResult<never> =>
   ({ ok: false, faults: faults.slice(0, MAX_FAULTS).map((fault) => invalid(schema, fault)) })

@@ -1,5 +1,5 @@
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/contract'
-import { keywordForm } from '../schema/vocabulary.ts'
+import { schemaKeywordForm } from '@bulkhead/contract/json-schema'
 import { isPlain } from './plain-text.ts'
 
 /** Words about a schema. Whatever else is a text there is data, and means what it is. */
@@ -20,8 +20,10 @@ export function readSchemaTexts(schema: JsonObject, path: string, reader: TextRe
     if (WORDS.has(keyword) && typeof value === 'string') return reader.words(value, at)
     const below = (child: Json, step: string | number): Json =>
       isJsonObject(child) ? readSchemaTexts(child, at + pointerStep(step), reader) : child
-    switch (keywordForm(keyword, true)) {
+    // In draft-07 a list of schemas may stand below `items`.
+    switch (schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')) {
       case 'subschema':
+        if (Array.isArray(value)) return rewriteList(value, below)
         return isJsonObject(value) ? readSchemaTexts(value, at, reader) : value
       case 'list':
         return Array.isArray(value) ? rewriteList(value, below) : value

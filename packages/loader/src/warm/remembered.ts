@@ -6,7 +6,7 @@ import { hasStamp, type Stamp } from '../files/stamp.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { Outline } from '../outline.ts'
 import type { Fault } from '../result.ts'
-import type { SchemaFault } from '../schema/schema-rules.ts'
+import type { SchemaFault } from '../schema/schema-judge.ts'
 import { verified, type Verification } from '../signature/verification.ts'
 import type { Told } from '../told.ts'
 

@@ -40,9 +40,10 @@ export class ArgumentSchemas {
 
   #read(schema: JsonObject): JsonObject {
     if (++this.#count > MOST_SCHEMAS) throw new Unusable(`has more than ${MOST_SCHEMAS} schemas below its arguments`)
-    const { $ref, ...rest } = schema
+    // An identifier would make references inside mean another place than the one they are copied to.
+    const { $ref, $id: _id, $schema: _dialect, ...rest } = schema
     if (typeof $ref === 'string') return { ...(this.#isOld ? {} : this.#read(rest)), $ref: `#/$defs/${this.#define($ref)}` }
-    const below = withSubschemas(withoutReadOnly(schema), (one) => this.#read(one))
+    const below = withSubschemas(withoutReadOnly(rest), (one) => this.#read(one))
     return this.#isOld ? modern(below) : below
   }
 

@@ -12,7 +12,8 @@ const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const VERSION = /^3\.([01])\.\d+(?:-.*)?$/
 /** As many as a manifest has. */
 const MOST_OPERATIONS = 128
-const MOST_FAULTS = 20
+/** As many as operations that are wanted: each that is left out is named. */
+const MOST_FAULTS = MOST_OPERATIONS
 const ID_CHARS = 128
 
 /** Throws Unusable for what is no document; an operation that cannot be used is left out, and the others are not. */

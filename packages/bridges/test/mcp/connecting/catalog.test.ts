@@ -24,7 +24,7 @@ it('reads what is of the form and tells what is not', () => {
 it('stops at as many tools as a manifest has', () => {
   const { tools, faults } = readCatalog('1', Array.from({ length: 500 }, (_, index) => ({ name: `t${index}` })))
   expect(tools).toHaveLength(MANIFEST_LIMITS.tools)
-  expect(faults).toHaveLength(20)
+  expect(faults).toHaveLength(128)
 })
 
 it('knows a definition by everything that is said in it', () => {
@@ -90,8 +90,10 @@ it('leaves out of a schema what says nothing here, and only in a place of keywor
     dependencies: { a: ['b'] },
   }
   expect(toolSchema(written)).toEqual({
-    type: 'object', enum: [{ $schema: 'data' }], prefixItems: [{ type: 'string' }], items: { type: 'integer' }, additionalProperties: {}, dependencies: { a: ['b'] },
-    properties: { 'x-order': { type: 'string' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
+    type: 'object', enum: [{ $schema: 'data' }], prefixItems: [{ type: 'string' }], items: { type: 'integer' }, additionalProperties: {}, dependentRequired: { a: ['b'] },
+    properties: { 'x-order': { type: 'string', format: 'regex' }, format: { type: 'integer', format: 'int64' }, $schema: { type: 'string', format: 'uri' } },
   })
+  const referring = { $schema: 'http://json-schema.org/draft-07/schema#', definitions: { a: { $id: '#a', type: 'string' } }, properties: { b: { $ref: '#a', maxLength: 1, description: 'B.' } } }
+  expect(toolSchema(referring)).toEqual({ type: 'object', definitions: { a: { $anchor: 'a', type: 'string' } }, properties: { b: { $ref: '#a', description: 'B.' } } })
   expect(toolSchema(null)).toEqual({ type: 'object', properties: {} })
 })

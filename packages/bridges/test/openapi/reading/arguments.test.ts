@@ -101,7 +101,7 @@ describe('schemas', () => {
     }
     expect(bodyOf(schema(written, { C: { type: 'object' } }, '3.0.1'))).toEqual({
       type: 'object', properties: {
-        a: { type: ['string', 'null'], enum: ['x', null] }, b: { type: 'number', exclusiveMinimum: 1, maximum: 5 },
+        a: { type: ['string', 'null'], enum: ['x', null] }, b: { type: 'number', exclusiveMinimum: 1, maximum: 5, format: 'money' },
         c: { anyOf: [{ allOf: [{ $ref: '#/$defs/C' }] }, { type: 'null' }] }, nullable: { type: 'boolean' },
       },
     })

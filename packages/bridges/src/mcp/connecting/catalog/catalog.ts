@@ -46,7 +46,8 @@ export function readCatalog(version: string, listed: readonly unknown[], sendsHe
   return { version, tools: [...tools.values()], faults: faults.slice(0, MAX_FAULTS) }
 }
 
-const MAX_FAULTS = 20
+/** As many as tools that may be offered. */
+const MAX_FAULTS = MANIFEST_LIMITS.tools
 
 /** Over everything that is offered: another one is another version. */
 export const catalogDigest = ({ tools }: Catalog): string => sha512(tools.map(({ digest }) => digest).toSorted().join('\n'))

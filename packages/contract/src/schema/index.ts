@@ -1,0 +1,7 @@
+export { compileSchema } from './compile.ts'
+export type { Pattern, ValueFault } from './check.ts'
+export { inModernKeywords } from './draft-07.ts'
+export { dialectOf, schemaKeywordForm, type Dialect, type KeywordForm } from './keywords.ts'
+export { patternEngine, type LinearLibrary, type LinearPattern, type PatternEngine } from './linear-pattern.ts'
+export type { SchemaFault } from './places.ts'
+export { readSchema, type SchemaDocument, type SchemaLimits, type SchemaReading, type SchemaTerms } from './schema-document.ts'

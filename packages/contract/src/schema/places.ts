@@ -1,0 +1,131 @@
+import { isJsonObject, pointerStep, type Json, type JsonObject } from '../json.ts'
+import { dialectOf, schemaKeywordForm, type Dialect } from './keywords.ts'
+
+/** What is wrong with a schema. */
+export interface SchemaFault {
+  /** JSON Pointer from the root of the schema. */
+  readonly path: string
+  /** Continues a sentence that begins with the schema. */
+  readonly message: string
+}
+
+/** A schema with an identifier of its own, and the schemas inside it up to the next one that has its own. */
+export interface Resource {
+  readonly uri: string
+  readonly dialect: Dialect
+  readonly root: JsonObject
+  readonly anchors: Map<string, JsonObject>
+  readonly dynamicAnchors: Map<string, JsonObject>
+}
+
+/** One schema, and where it stands. */
+export interface Place {
+  readonly path: string
+  readonly depth: number
+  readonly schema: JsonObject
+  readonly resource: Resource
+}
+
+/** Relative identifiers need a base. The name can belong to nothing that exists (RFC 6761). */
+const NO_BASE = 'https://schema.invalid/'
+
+/** All schemas inside one, by walking through the keywords that hold schemas, and what they are called. */
+export class Places {
+  readonly all: Place[] = []
+  readonly faults: SchemaFault[] = []
+  readonly resources = new Map<string, Resource>()
+  readonly #bySchema = new Map<JsonObject, Place>()
+
+  constructor(root: JsonObject) {
+    this.#add({ path: '', depth: 1, schema: root }, undefined)
+  }
+
+  of(schema: JsonObject): Place | undefined {
+    return this.#bySchema.get(schema)
+  }
+
+  /** Takes the schemas directly below one into the list. The caller walks and bounds. */
+  addChildren(place: Place): void {
+    const { schema, path, depth, resource } = place
+    for (const [keyword, value] of Object.entries(schema)) {
+      for (const [step, child] of membersOf(keyword, value, resource.dialect)) {
+        if (isJsonObject(child)) this.#add({ path: path + pointerStep(keyword) + step, depth: depth + 1, schema: child }, resource)
+      }
+    }
+  }
+
+  #add(place: Omit<Place, 'resource'>, around: Resource | undefined): void {
+    const resource = this.#resourceOf(place, around)
+    const { $anchor, $dynamicAnchor } = place.schema
+    if (resource.dialect === '2020-12') {
+      for (const anchor of [$anchor, $dynamicAnchor]) if (typeof anchor === 'string') addFirst(resource.anchors, anchor, place.schema)
+      if (typeof $dynamicAnchor === 'string') addFirst(resource.dynamicAnchors, $dynamicAnchor, place.schema)
+    }
+    const full = { ...place, resource }
+    this.all.push(full)
+    this.#bySchema.set(place.schema, full)
+  }
+
+  #resourceOf({ schema, path }: Omit<Place, 'resource'>, around: Resource | undefined): Resource {
+    const { $id, $schema } = schema
+    // Only the root of a resource may choose its dialect.
+    const chosen = typeof $schema === 'string' && (around === undefined || typeof $id === 'string') ? $schema : undefined
+    const known = chosen === undefined ? undefined : dialectOf(chosen)
+    if (chosen !== undefined && known === undefined) this.#fault(`${path}/$schema`, 'must name JSON Schema 2020-12 or draft-07, or be left out')
+    const dialect = known ?? around?.dialect ?? '2020-12'
+    // In draft-07 nothing that stands beside a reference counts.
+    const id = typeof $id === 'string' && !(dialect === 'draft-07' && typeof schema['$ref'] === 'string') ? $id : undefined
+    if (id !== undefined && dialect === 'draft-07' && id.startsWith('#') && around !== undefined) {
+      addFirst(around.anchors, id.slice(1), schema)
+      return around
+    }
+    if (id === undefined && around !== undefined) return around
+    return this.#newResource(schema, path, dialect, id, around)
+  }
+
+  #newResource(schema: JsonObject, path: string, dialect: Dialect, id: string | undefined, around: Resource | undefined): Resource {
+    const url = parseUrl(id ?? '', around?.uri ?? NO_BASE)
+    if (url === undefined) this.#fault(`${path}/$id`, 'must be a URI')
+    else if (url.fragment !== '' && dialect === '2020-12') this.#fault(`${path}/$id`, 'must be a URI without a fragment')
+    const uri = url?.uri ?? NO_BASE
+    const resource: Resource = { uri, dialect, root: schema, anchors: new Map(), dynamicAnchors: new Map() }
+    if (url !== undefined && dialect === 'draft-07' && url.fragment !== '') resource.anchors.set(url.fragment, schema)
+    if (this.resources.has(uri)) this.#fault(`${path}/$id`, 'is the identifier of another schema in it')
+    else this.resources.set(uri, resource)
+    return resource
+  }
+
+  #fault(path: string, message: string): void {
+    this.faults.push({ path, message })
+  }
+}
+
+/** A reference in two parts: which resource, and where in it. undefined for what is no reference. */
+export function parseUrl(reference: string, base: string): { readonly uri: string; readonly fragment: string } | undefined {
+  try {
+    const url = new URL(reference, base)
+    const fragment = decodeURIComponent(url.hash.slice(1))
+    url.hash = ''
+    return { uri: url.href, fragment }
+  } catch {
+    return undefined
+  }
+}
+
+function membersOf(keyword: string, value: Json, dialect: Dialect): readonly (readonly [string, Json])[] {
+  const listed = Array.isArray(value) ? value.map((child: Json, index) => [pointerStep(index), child] as const) : []
+  switch (schemaKeywordForm(keyword, dialect)) {
+    case 'subschema':
+      return Array.isArray(value) ? dialect === 'draft-07' && keyword === 'items' ? listed : [] : [['', value]]
+    case 'list':
+      return listed
+    case 'map':
+      return isJsonObject(value) ? Object.entries(value).map(([key, child]) => [pointerStep(key), child] as const) : []
+    default:
+      return []
+  }
+}
+
+function addFirst<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  if (!map.has(key)) map.set(key, value)
+}

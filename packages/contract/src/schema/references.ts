@@ -1,0 +1,69 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { visibleText } from '../visible-text.ts'
+import { parseUrl, type Place, type Places, type SchemaFault } from './places.ts'
+
+/** Where references lead. */
+export interface References {
+  readonly targets: ReadonlyMap<JsonObject, JsonObject | boolean>
+  /** Of `$dynamicRef`, with the anchor to look for where the target depends on the way that led to it. */
+  readonly dynamicTargets: ReadonlyMap<JsonObject, DynamicTarget>
+  readonly faults: readonly SchemaFault[]
+}
+
+export interface DynamicTarget {
+  readonly target: JsonObject | boolean
+  readonly anchor?: string
+}
+
+type Found = { readonly target: JsonObject | boolean; readonly fragment: string } | { readonly fault: SchemaFault }
+
+/** Every reference of a schema, followed once. A reference out of the schema is a fault: nothing is fetched. */
+export function resolveReferences(places: Places): References {
+  const targets = new Map<JsonObject, JsonObject | boolean>()
+  const dynamicTargets = new Map<JsonObject, DynamicTarget>()
+  const faults: SchemaFault[] = []
+  for (const place of places.all) {
+    const { $ref, $dynamicRef } = place.schema
+    if (typeof $ref === 'string') {
+      const found = find($ref, '/$ref', place, places)
+      if ('fault' in found) faults.push(found.fault)
+      else targets.set(place.schema, found.target)
+    }
+    if (typeof $dynamicRef === 'string' && place.resource.dialect === '2020-12') {
+      const found = find($dynamicRef, '/$dynamicRef', place, places)
+      if ('fault' in found) faults.push(found.fault)
+      else dynamicTargets.set(place.schema, dynamicTarget(found, places))
+    }
+  }
+  return { targets, dynamicTargets, faults }
+}
+
+/** Only a `$dynamicRef` to a `$dynamicAnchor` that several resources have depends on anything. */
+function dynamicTarget({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, places: Places): DynamicTarget {
+  const isDynamic = isJsonObject(target) && target['$dynamicAnchor'] === fragment
+  const owners = isDynamic ? places.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray() : []
+  return owners.length > 1 ? { target, anchor: fragment } : { target }
+}
+
+function find(reference: string, keyword: string, { resource, path }: Place, places: Places): Found {
+  const refuse = (why: string): Found => ({ fault: { path: path + keyword, message: `refers to "${visibleText(reference)}"${why}` } })
+  const url = parseUrl(reference, resource.uri)
+  const owner = url && places.resources.get(url.uri)
+  if (owner === undefined) return refuse('; only references inside the schema are followed')
+  const { fragment } = url!
+  const target = fragment === '' ? owner.root : fragment.startsWith('/') ? atPointer(owner.root, fragment) : owner.anchors.get(fragment)
+  // Anything that is not in a schema's place, such as a default, has not been reviewed.
+  if (typeof target === 'boolean' || (isJsonObject(target) && places.of(target) !== undefined)) return { target, fragment }
+  return refuse(', where there is no schema')
+}
+
+function atPointer(root: JsonObject, pointer: string): Json | undefined {
+  let target: Json | undefined = root
+  for (const step of pointer.slice(1).split('/')) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (isJsonObject(target) && Object.hasOwn(target, key)) target = target[key]
+    else if (Array.isArray(target) && /^(?:0|[1-9]\d*)$/.test(key)) target = (target as readonly Json[])[Number(key)]
+    else return undefined
+  }
+  return target
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from '@bulkhead/contract'
+import { describe, expect, test } from 'vitest'
+import { Validators, type SchemaCheck } from '../../src/schema/validators.ts'
+import { bundled, findSuite, groupsOf, type SuiteGroup } from './public-suite.ts'
+
+const OWN_META_SCHEMA = 'names a meta-schema of its own, which would have to be fetched and may redefine every keyword'
+
+/** What is not accepted of the suite, with the reason. At most 25. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ['draft2020-12/vocabulary.json: schema that uses custom metaschema with with no validation vocabulary', OWN_META_SCHEMA],
+  ['draft2020-12/vocabulary.json: ignore unrecognized optional vocabulary', OWN_META_SCHEMA],
+])
+
+const suite = findSuite()
+const groups = suite === undefined ? [] : [...groupsOf(suite, 'draft2020-12'), ...groupsOf(suite, 'draft7')]
+
+/** As it is; where it refers to other schemas, with these inside it. */
+function checkOf(group: SuiteGroup): SchemaCheck | undefined {
+  for (const schema of [group.schema, bundled(suite!, group)]) {
+    try {
+      return new Validators().compile(schema as JsonObject)
+    } catch {
+      continue
+    }
+  }
+  return undefined
+}
+
+const wrongOf = (group: SuiteGroup, check: SchemaCheck) =>
+  group.tests.filter(({ data, valid }) => (check(data) === undefined) !== valid).map(({ description }) => `${group.name}: ${description}`)
+
+describe('the required files of the public JSON-Schema-Test-Suite', () => {
+  test(`are ${suite === undefined ? 'not on this machine: none of them was run' : 'whole'}`, () => {
+    expect(groups.length > 600).toBe(suite !== undefined)
+  })
+
+  test('no group is judged wrongly, and those that are refused are listed', () => {
+    const checks = groups.map((group) => ({ group, check: checkOf(group) }))
+    expect(checks.flatMap(({ group, check }) => check === undefined ? [] : wrongOf(group, check))).toEqual([])
+    const refused = checks.filter(({ check }) => check === undefined).map(({ group: { name } }) => name)
+    expect(refused).toEqual(suite === undefined ? [] : [...REFUSED.keys()])
+  })
+})
