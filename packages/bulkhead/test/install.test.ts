@@ -176,6 +176,38 @@ describe('bulkhead pack and verify', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'bundled word\n' })
   })
 
+  it('take the ES modules of a package that has both, and of these only what is used', async () => {
+    const at = greet('1.0.0')
+    const dual = join(at, 'node_modules/dual')
+    mkdirSync(dual, { recursive: true })
+    const conditions = { require: './all.cjs', import: './all.js' }
+    writeFileSync(join(dual, 'package.json'), JSON.stringify({ name: 'dual', version: '1.0.0', type: 'module', exports: { '.': conditions, './node': { node: conditions } } }))
+    const names = Array.from({ length: 500 }, (_, index) => `part${index}`)
+    writeFileSync(join(dual, 'all.cjs'), names.map((name) => `exports.${name} = () => 'CommonJS ${name}'\n`).join(''))
+    writeFileSync(join(dual, 'all.js'), names.map((name) => `export const ${name} = () => 'module ${name}'\n`).join(''))
+    writeFileSync(join(at, 'index.js'), `import { part7 } from 'dual'\nimport { part8 } from 'dual/node'\nexport default { tools: { greet: { execute: () => part7() + ' ' + part8() } } }`)
+    expect(await json('pack', at)).toMatchObject({ code: 0, bundled: true })
+    expect(await run('install', './greeter-1.0.0.tgz', '--yes')).toMatchObject({ code: 0 })
+    expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'module part7 module part8\n' })
+    const installed = join(folder, 'home/.bulkhead/installed')
+    const main = readFileSync(join(installed, readdirSync(installed).find((entry) => entry.startsWith('greeter-'))!, 'index.js'), 'utf8')
+    expect(main.length).toBeLessThan(1_000)
+  })
+
+  it('keep the CommonJS copy for CommonJS, as Node does', async () => {
+    const at = greet('1.0.0')
+    for (const name of ['dual', 'old']) mkdirSync(join(at, 'node_modules', name), { recursive: true })
+    writeFileSync(join(at, 'node_modules/dual/package.json'), JSON.stringify({ name: 'dual', version: '1.0.0', exports: { import: './no.mjs', require: './yes.cjs' } }))
+    writeFileSync(join(at, 'node_modules/dual/no.mjs'), `export const copy = 'module'`)
+    writeFileSync(join(at, 'node_modules/dual/yes.cjs'), `exports.copy = 'CommonJS'`)
+    writeFileSync(join(at, 'node_modules/old/package.json'), '{ "name": "old", "version": "1.0.0", "main": "main.cjs" }')
+    writeFileSync(join(at, 'node_modules/old/main.cjs'), `exports.copy = require('dual').copy`)
+    writeFileSync(join(at, 'index.js'), `import { copy } from 'old'\nexport default { tools: { greet: { execute: () => copy } } }`)
+    expect(await json('pack', at)).toMatchObject({ code: 0, bundled: true })
+    expect(await run('install', './greeter-1.0.0.tgz', '--yes')).toMatchObject({ code: 0 })
+    expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'CommonJS\n' })
+  })
+
   it('shows what it leaves out without what would act on a terminal', async () => {
     const at = greet('1.0.0')
     writeFileSync(join(at, '.hid\u001b[31mden'), '')

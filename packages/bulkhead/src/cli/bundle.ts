@@ -20,8 +20,9 @@ export async function bundleModule(folder: string, main: string): Promise<string
   try {
     const build = await rolldown.rolldown({
       input: join(folder, main), cwd: folder, logLevel: 'silent',
-      // As for Node, but for the `createRequire` that the bundler adds there and no compartment has.
-      platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'import', 'require', 'default'] },
+      // As for Node, but for the `createRequire` that the bundler adds there and no compartment has. The bundler adds `import` or `require`
+      // by how a package is asked for: to name `require` here would take the CommonJS copy, whole, of every package that has both.
+      platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'default'] },
       // Marks them as external too, and makes imports of what CommonJS asks for: by itself the bundler would make a `require` of its own.
       plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
     })
