@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
 
@@ -79,13 +79,37 @@ it('a file that is no export is told from one that was changed', async () => {
   expect(stderr).toContain('line 1 is not one of an exported audit')
 })
 
-it('a home that cannot be written to costs the memory and not the call', async () => {
+describe('a store that cannot be opened', () => {
+  const commands = [['call', 'read', '--args', '{"path":"a.txt"}'], ['explain', 'read', '--args', '{"path":"a.txt"}'], ['mcp']] as const
+  const faults: readonly (readonly [string, () => void])[] = [
+    ['a folder', () => void mkdirSync(file(), { recursive: true })],
+    ['no database', () => {
+      mkdirSync(dirname(file()), { recursive: true })
+      writeFileSync(file(), 'not a database '.repeat(100))
+    }],
+  ]
+  it.each(faults.flatMap(([what, lay]) => commands.map((command) => [command[0], what, command, lay] as const)))('ends %s with StoreUnavailable where it is %s', async (_, _what, command, lay) => {
+    writeFileSync(join(folder, 'a.txt'), 'first\n')
+    lay()
+    const { code, stdout, stderr } = await inside(command, folder)
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^StoreUnavailable .*--no-store/s)
+  })
+
+  it('is done without on purpose with --no-store', async () => {
+    writeFileSync(join(folder, 'a.txt'), 'first\n')
+    mkdirSync(file(), { recursive: true })
+    const { code, stdout, stderr } = await inside(['call', 'read', '--args', '{"path":"a.txt"}', '--no-store'], folder)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('first')
+    expect((await inside(['explain', 'read', '--no-store'], folder)).stderr).not.toContain('StoreUnavailable')
+  })
+})
+
+it('--no-store leaves a store that could be opened as it is', async () => {
   writeFileSync(join(folder, 'a.txt'), 'first\n')
-  mkdirSync(file(), { recursive: true })
-  const { code, stdout, stderr } = await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
-  expect(code).toBe(0)
-  expect(stdout).toContain('first')
-  expect(stderr).toContain('Nothing of this is remembered')
+  expect((await inside(['call', 'read', '--args', '{"path":"a.txt"}', '--no-store'], folder)).code).toBe(0)
+  expect(existsSync(file())).toBe(false)
 })
 
 it('a store that takes no record later on costs the memory, and says so once', async () => {

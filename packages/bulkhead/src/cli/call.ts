@@ -4,21 +4,22 @@ import { printJson } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
-import { canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, terminal } from './host-options.ts'
+import { canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
 import { meantCall } from './meant-call.ts'
 import { UsageError } from './usage-error.ts'
 
 export const call: Command = {
-  usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       the arguments, a JSON object (default: {})
   --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
   --timeout MS      deadline of the call, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: of the configuration, else of the tool)
+${STORE_DETAILS}
 ${COMMON_DETAILS}
 
 Exit code: 0 for output, 1 for an error, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' } })
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' } })
     const [name, ...more] = positionals
     if (name === undefined) throw new UsageError('Which tool? Name it after "call".')
     if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)

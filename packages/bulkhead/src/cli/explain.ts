@@ -5,16 +5,17 @@ import { jsonText } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, terminal } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
 import { meantCall } from './meant-call.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
 
 export const explain: Command = {
-  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --args JSON       the arguments, a JSON object (default: {})
   --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
   --connect         start or reach the MCP server that the tool could be of, where nobody knows yet what it offers
+${STORE_DETAILS}
 ${COMMON_DETAILS}
 
 Prints the chain that would decide the call, and what would change the answer. Nobody is asked, and the tool is not run.
@@ -22,7 +23,7 @@ Prints the chain that would decide the call, and what would change the answer. N
 Exit code: 0 when it would be allowed, or a person would be asked; 1 when it would be refused; 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals: [name, ...more] } = readOptions(args, { ...COMMON_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' } })
+    const { values, positionals: [name, ...more] } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' } })
     if (name === undefined) throw new UsageError('Which tool? Name it after "explain".')
     if (more.length > 0) throw new UsageError(`One tool at a time: "${more.join(' ')}" is too much.`)
     const call = { id: 'cli', name, arguments: readArguments(values.args) }

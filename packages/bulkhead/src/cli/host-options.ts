@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { EventListener, Store } from '@bulkhead/contract'
-import { meantNames, messageOf, visibleText } from '@bulkhead/contract/plain'
+import { BulkheadError, meantNames, messageOf, visibleText } from '@bulkhead/contract/plain'
 import type { CreateHostOptions } from '../create-host.ts'
 import { homeFolder } from '../home-folder.ts'
 import { storeFile } from '../store-file.ts'
@@ -21,6 +21,13 @@ export const COMMON_OPTIONS = {
   'workspace': { type: 'string' },
   'trust-project': { type: 'boolean' },
 } as const satisfies ParseArgsConfig['options']
+
+/** Of commands that remember what happened. */
+export const STORE_OPTIONS = {
+  'no-store': { type: 'boolean' },
+} as const satisfies ParseArgsConfig['options']
+
+export const STORE_DETAILS = '  --no-store        keep no state, approvals or audit of this, and read none'
 
 export const HOME_DETAILS = `  --json            print JSON
   --home DIR        the folder of the global layer (default: ~/.bulkhead)`
@@ -60,6 +67,7 @@ export interface HostValues {
   readonly 'workspace'?: string | undefined
   readonly 'home'?: string | undefined
   readonly 'trust-project'?: boolean | undefined
+  readonly 'no-store'?: boolean | undefined
 }
 
 /**
@@ -69,7 +77,7 @@ export interface HostValues {
 export async function openHost(values: HostValues, remembering = false, serving = false) {
   const { assembleHost } = await import('../create-host.ts')
   const interactor = serving ? undefined : terminal()
-  const store = remembering ? await openStore(values.home) : undefined
+  const store = remembering && !values['no-store'] ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {
     workspace: values.workspace ?? process.cwd(),
     ...(values.home === undefined ? {} : { home: values.home }),
@@ -105,13 +113,14 @@ function tellForgotten(): EventListener {
   }
 }
 
-/** A home that cannot be written to costs the memory, not the call. */
-async function openStore(home: string | undefined): Promise<Store | undefined> {
+/** Rejects with StoreUnavailable: an empty store in its place would know no approvals, and lose what is written to it. */
+async function openStore(home: string | undefined): Promise<Store> {
   const { openSqliteStore } = await import('@bulkhead/store')
   try {
     return await openSqliteStore({ file: storeFile(home) })
   } catch (error) {
-    process.stderr.write(`Nothing of this is remembered: ${messageOf(error)}\n`)
-    return undefined
+    const { data } = BulkheadError.from(error)
+    const message = `${messageOf(error)} Use --no-store to go on without state, approvals and audit.`
+    throw new BulkheadError('StoreUnavailable', message, { cause: error, ...(data !== undefined && { data }) })
   }
 }

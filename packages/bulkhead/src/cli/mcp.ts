@@ -5,14 +5,15 @@ import { CORE_VERSION } from '../version.ts'
 import { readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
+import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
 export const mcp: Command = {
-  usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] [--trust-project]',
   details: `  --mode MODE       what happens to a call that needs a person's word (default: from the configuration, else ask)
   --tools NAME,…    offer these tools only (default: all)
   --all             list every tool also where there are more than twenty, which a client finds with tool_search otherwise
+${STORE_DETAILS}
 ${COMMON_DETAILS.replace(/^ {2}--json.*\n/, '')}
 
 Speaks the Model Context Protocol on standard input and output, until the client closes its end. Name it in the client's
@@ -24,7 +25,7 @@ error. Whoever starts the command may use the tools: there is no other sign-in.
 Exit code: 0 when the client has gone, 1 when the host could not be opened, 2 for wrong usage.`,
 
   async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' } })
+    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...STORE_OPTIONS, mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' } })
     if (positionals.length > 0) throw new UsageError(`"mcp" takes no further words, but got "${positionals.join(' ')}".`)
     if (values.json) throw new UsageError('"mcp" has nothing to print: standard output is the protocol.')
     const mode = readMode(values.mode)
