@@ -5,7 +5,7 @@ import { withinTime } from './bounded-work.ts'
 import { isWithin, quickChars } from './check-cost.ts'
 import { re2js } from './late-libraries.ts'
 
-export type SchemaFault = Pick<ValueFault, 'path' | 'keyword' | 'message'>
+export type SchemaFault = ValueFault
 
 /**
  * The first fault of a value, or undefined. `chars` is how long its JSON is, where that is known. Contract: never throws, changes
@@ -63,14 +63,10 @@ function checkOf(document: SchemaDocument, schema: JsonObject, text: string): Sc
     return pattern
   }))
   const quick = quickChars(schema, text, patternSize)
-  const check = (value: Json): SchemaFault | undefined => {
-    const found = validate(value)
-    return found && { path: found.path, keyword: found.keyword, message: found.message }
-  }
   return (value, chars) => {
     try {
-      if (chars === undefined ? isWithin(value, quick) : chars <= quick) return check(value)
-      const done = withinTime(() => check(value), CHECK_MS)
+      if (chars === undefined ? isWithin(value, quick) : chars <= quick) return validate(value)
+      const done = withinTime(() => validate(value), CHECK_MS)
       return done === undefined ? TOO_MUCH : done.value
     } catch (thrown) {
       if (thrown instanceof RangeError) return TOO_DEEP

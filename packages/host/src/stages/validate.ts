@@ -1,4 +1,5 @@
 import { BulkheadError, CALL_LIMITS, copyJson, isJsonObject, parseJson, type Json, type JsonLimits } from '@bulkhead/contract'
+import { checkArguments } from './absent-nulls.ts'
 import { Refusal, type ResolvedCall, type ValidatedCall } from '../call.ts'
 
 const LIMITS: JsonLimits = {
@@ -12,9 +13,9 @@ export function validate(call: ResolvedCall, input: unknown = call.words.input):
   if (!copy.ok) return invalid(tool.name, copy.fault.path, copy.fault.message, copy.fault.code)
   const { value: args, chars } = copy
   if (!isJsonObject(args)) return invalid(tool.name, '', insteadOfObject(args), 'type')
-  const violation = tool.check(args, chars)
-  if (violation) return invalid(tool.name, violation.path, violation.message, violation.keyword)
-  return call.fix(args, chars)
+  const checked = checkArguments(args, tool.check, chars)
+  if ('fault' in checked) return invalid(tool.name, checked.fault.path, checked.fault.message, checked.fault.keyword)
+  return call.fix(checked.args, chars)
 }
 
 /** A model that breaks off in the middle of its arguments, and a program that hands them on unread, both leave a text. */

@@ -20,7 +20,7 @@ test('a fault names the place, the keyword and what the schema wants', () => {
   })
   const faults: readonly (readonly [Json, object | undefined])[] = [
     [{ city: 'Oslo' }, undefined],
-    [{}, { path: '', keyword: 'required', message: "must have required property 'city'" }],
+    [{}, { path: '', keyword: 'required', message: "must have required property 'city'", member: 'city' }],
     [{ city: 1 }, { path: '/city', keyword: 'type', message: 'must be string' }],
     [
       { city: 'Oslo', unit: 'K' },
@@ -29,7 +29,7 @@ test('a fault names the place, the keyword and what the schema wants', () => {
     [{ city: 'Oslo', tags: ['a', 2] }, { path: '/tags/1', keyword: 'type', message: 'must be string' }],
     [
       { city: 'Oslo', more: 1 },
-      { path: '', keyword: 'additionalProperties', message: 'must NOT have additional properties ("more")' },
+      { path: '', keyword: 'additionalProperties', message: 'must NOT have additional properties ("more")', member: 'more' },
     ],
   ]
   for (const [value, fault] of faults) expect(check(value)).toEqual(fault)

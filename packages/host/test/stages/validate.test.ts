@@ -30,6 +30,35 @@ test.each<[unknown, string, string]>([
   expect(world.sandbox.requests).toEqual([])
 })
 
+const OPTIONAL: JsonObject = {
+  type: 'object', required: ['city'], additionalProperties: false,
+  properties: {
+    city: { type: 'string' }, days: { type: 'integer' }, unit: { enum: ['C', 'F'] }, note: { type: ['string', 'null'] }, any: {},
+    where: { $ref: '#/$defs/place' }, list: { type: 'array', items: { $ref: '#/$defs/place' } },
+  },
+  $defs: { place: { type: 'object', required: ['x'], properties: { x: { type: 'number' }, y: { type: 'number' } } } },
+}
+
+test.each<[JsonObject, JsonObject]>([
+  [{ city: 'Oslo', days: null, unit: null }, { city: 'Oslo' }],
+  [{ city: 'Oslo', note: null, any: null }, { city: 'Oslo', note: null, any: null }],
+  [{ city: 'Oslo', where: { x: 1, y: null }, list: [{ x: 1 }, { x: 2, y: null }] }, { city: 'Oslo', where: { x: 1 }, list: [{ x: 1 }, { x: 2 }] }],
+  [{ city: 'Oslo', where: null }, { city: 'Oslo' }],
+])('null for an optional argument is absent, where null is not allowed: %j', async (args, given) => {
+  const { world, outcome } = await callWith(args, OPTIONAL)
+  expect(outcome).toMatchObject({ type: 'output' })
+  expect(world.sandbox.compartments.flatMap(({ calls }) => calls.map(({ args: sent }) => sent))).toEqual([given])
+})
+
+test.each<[JsonObject, string, string]>([
+  [{ city: null }, '/city', 'must be string'],
+  [{ city: 'Oslo', days: null, where: { x: null } }, '/where/x', 'must be number'],
+  [{ city: 'Oslo', list: [null] }, '/list/0', 'must be object'],
+  [{ city: 'Oslo', extra: null }, '', 'must NOT have additional properties ("extra")'],
+])('null for anything else is told: %j', async (args, path, message) => {
+  expect((await callWith(args, OPTIONAL)).outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path, message } } })
+})
+
 const deep = (levels: number): unknown => JSON.parse('{"a":'.repeat(levels) + '1' + '}'.repeat(levels))
 const cyclic: Record<string, unknown> = {}
 cyclic['self'] = { cyclic }

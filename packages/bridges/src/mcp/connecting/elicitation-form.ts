@@ -1,6 +1,7 @@
 import {
   BulkheadError, isJsonObject, visibleText, type Interact, type InteractionOption, type Json, type JsonObject,
 } from '@bulkhead/contract'
+import { answerCheck, type AnswerCheck } from './answer-check.ts'
 
 export type FieldValue = string | number | boolean | string[]
 
@@ -8,11 +9,14 @@ export type FieldValue = string | number | boolean | string[]
 export interface Field {
   readonly name: string
   readonly label: string
-  /** undefined for what may be left open, and was. Rejects where a person gives no answer, or none of its kind. */
+  /** undefined for what may be left open, and was. Rejects where a person gives no answer, or none that the server asks for. */
   readonly ask: (interact: Interact, prompt: string) => Promise<FieldValue | undefined>
 }
 
+type Asking = Field['ask']
+
 const MOST_FIELDS = 16
+const MOST_ATTEMPTS = 3
 
 /** The fields of a form, or undefined for what no form of ours can ask: what is not flat. */
 export function fieldsOf(requestedSchema: unknown): readonly Field[] | undefined {
@@ -31,10 +35,23 @@ function fieldOf(name: string, schema: JsonObject, isRequired: boolean): Field |
   const hint = preset === undefined ? '' : `; suggested: ${typeof preset === 'string' ? preset : JSON.stringify(preset)}`
   const label = visibleText(words === '' ? `${name}${hint}` : `${name} (${words})${hint}`).slice(0, 500)
   const ask = askingFor(schema, isRequired)
-  return ask && { name, label, ask }
+  const findFault = answerCheck(schema)
+  return ask && findFault && { name, label, ask: untilFit(ask, findFault) }
 }
 
-function askingFor(schema: JsonObject, isRequired: boolean): Field['ask'] | undefined {
+/** Asks again, with the reason, where an answer does not satisfy the schema. Nothing else is sent to the server. */
+const untilFit = (ask: Asking, findFault: AnswerCheck): Asking => async (interact, prompt) => {
+  let hint = ''
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const answer = await ask(interact, prompt + hint)
+    const fault = answer === undefined ? undefined : findFault(answer)
+    if (fault === undefined) return answer
+    hint = `\nThe last answer is not accepted: it ${fault}.`
+  }
+  throw new BulkheadError('InputInvalid', `None of ${MOST_ATTEMPTS} answers is what the server asks for.`)
+}
+
+function askingFor(schema: JsonObject, isRequired: boolean): Asking | undefined {
   const { type, default: preset } = schema
   const options = optionsOf(schema)
   if (options !== undefined) return (interact, prompt) => interact.select(prompt, options)
@@ -51,7 +68,7 @@ function askingFor(schema: JsonObject, isRequired: boolean): Field['ask'] | unde
     case 'integer': return async (interact, prompt) => {
       const answer = (await interact.ask(prompt)).trim()
       if (answer === '' && typeof preset === 'number') return preset
-      return answer === '' && !isRequired ? undefined : numberOf(answer, type === 'integer')
+      return answer === '' && !isRequired ? undefined : numberOf(answer)
     }
     default: return undefined
   }
@@ -69,10 +86,5 @@ function optionsOf({ enum: values, enumNames, oneOf, anyOf = oneOf }: JsonObject
   })
 }
 
-function numberOf(answer: string, isWhole: boolean): number {
-  const value = Number(answer)
-  if (answer === '' || !Number.isFinite(value) || (isWhole && !Number.isInteger(value))) {
-    throw new BulkheadError('InputInvalid', `A${isWhole ? ' whole' : ''} number was asked for.`)
-  }
-  return value
-}
+/** What is no number stays a text, which no schema of a number accepts. */
+const numberOf = (answer: string): number | string => answer !== '' && Number.isFinite(Number(answer)) ? Number(answer) : answer

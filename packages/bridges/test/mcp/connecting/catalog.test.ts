@@ -97,3 +97,10 @@ it('leaves out of a schema what says nothing here, and only in a place of keywor
   expect(toolSchema(referring)).toEqual({ type: 'object', definitions: { a: { $anchor: 'a', type: 'string' } }, properties: { b: { $ref: '#a', description: 'B.' } } })
   expect(toolSchema(null)).toEqual({ type: 'object', properties: {} })
 })
+
+it('leaves out what runs as a task only, and says so', () => {
+  const tool = (name: string, taskSupport?: string) => ({ name, inputSchema: { type: 'object' }, ...(taskSupport && { execution: { taskSupport } }) })
+  const { tools, faults } = readCatalog('1', [tool('plain'), tool('long', 'required'), tool('either', 'optional'), tool('never', 'forbidden')])
+  expect(tools.map(({ name }) => name)).toEqual(['plain', 'either', 'never'])
+  expect(faults).toEqual(['"long" runs as a task only, and tasks are not supported here'])
+})

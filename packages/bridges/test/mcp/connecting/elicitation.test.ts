@@ -90,3 +90,29 @@ it('shows a person what cannot be seen in the words of a server', async () => {
   })
   expect(prompts).toEqual(['The MCP server "ship" asks: Who\\u{200b}?\nname (your\\u{202e}name)'])
 })
+
+const answering = (...answers: readonly string[]) => {
+  const prompts: string[] = []
+  const interact: Interact = { ...person, ask: async (prompt) => (prompts.push(prompt), answers[prompts.length - 1] ?? answers.at(-1)!) }
+  return { interact, prompts }
+}
+
+it.each<[object, string, string, unknown]>([
+  [{ type: 'string', minLength: 3 }, 'ab', 'abc', 'abc'], [{ type: 'string', maxLength: 2 }, 'abc', 'ab', 'ab'],
+  [{ type: 'integer', minimum: 1, maximum: 9 }, '10', '9', 9], [{ type: 'number', exclusiveMinimum: 0 }, '0', '0.5', 0.5], [{ type: 'integer' }, '3.5', '3', 3],
+  [{ type: 'string', format: 'email' }, 'ada', 'ada@example.com', 'ada@example.com'], [{ type: 'string', format: 'uri' }, 'example', 'https://example.com', 'https://example.com'],
+  [{ type: 'string', format: 'date' }, '2026-02-30', '2026-02-28', '2026-02-28'], [{ type: 'string', format: 'date-time' }, '2026-02-28', '2026-02-28T10:00:00Z', '2026-02-28T10:00:00Z'],
+])('checks an answer against %j, and asks again with the reason', async (schema, wrong, right, sent) => {
+  const { interact, prompts } = answering(wrong, right)
+  expect(await ask(form({ field: schema }), interact)).toEqual({ action: 'accept', content: { field: sent } })
+  expect(prompts).toHaveLength(2)
+  expect(prompts[1]).toContain('The last answer is not accepted: it must')
+})
+
+it('sends nothing to the server where no answer satisfies the schema', async () => {
+  const { interact, prompts } = answering('x')
+  expect(await ask(form({ field: { type: 'string', minLength: 3 } }), interact)).toEqual({ action: 'decline' })
+  expect(prompts).toHaveLength(3)
+  const all: Interact = { ...person, selectMany: async (_prompt, options) => options.map(({ label }) => label) }
+  expect(await ask(form({ many: { type: 'array', maxItems: 1, items: { enum: ['a', 'b'] } } }), all)).toEqual({ action: 'decline' })
+})

@@ -40,11 +40,14 @@ export function readCatalog(version: string, listed: readonly unknown[], sendsHe
     else if (fault !== undefined) faults.push(`the definition of "${name}" ${fault.message}`)
     else if (tools.has(name)) faults.push(`"${name}" is listed twice; the first counts`)
     else if (header !== undefined) faults.push(`"${name}" ${header}`)
+    else if (needsTask(one as JsonObject)) faults.push(`"${name}" runs as a task only, and tasks are not supported here`)
     else if (tools.size >= MANIFEST_LIMITS.tools) faults.push(`"${name}" is one more than ${MANIFEST_LIMITS.tools} tools`)
     else tools.set(name, catalogTool(one as JsonObject, name))
   }
   return { version, tools: [...tools.values()], faults: faults.slice(0, MAX_FAULTS) }
 }
+
+const needsTask = ({ execution }: JsonObject): boolean => isJsonObject(execution) && execution['taskSupport'] === 'required'
 
 /** As many as tools that may be offered. */
 const MAX_FAULTS = MANIFEST_LIMITS.tools
