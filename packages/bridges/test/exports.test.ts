@@ -7,7 +7,7 @@ import * as otel from '../src/otel/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])
-  expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'serveTools'])
+  expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools'])
   expect(Object.keys(openai).toSorted()).toEqual(['fromToolCall', 'toFunctionTool', 'toFunctionTools', 'toToolMessage'])
   expect(Object.keys(openapi)).toEqual(['OpenapiDocuments'])
   expect(Object.keys(otel)).toEqual(['traceTools'])

@@ -68,6 +68,11 @@ export class ConnectedServers {
     await this.#taking
   }
 
+  /** Loads what the servers that are configured need, before code of strangers runs. */
+  async loadLateCode(): Promise<void> {
+    if (this.#servers !== undefined) await (await import('@bulkhead/bridges/mcp')).loadLateCode()
+  }
+
   async close(): Promise<void> {
     this.attach(undefined)
     await this.#servers?.close()

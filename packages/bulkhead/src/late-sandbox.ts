@@ -2,9 +2,11 @@ import { BulkheadError, type MissingWall, type Sandbox } from '@bulkhead/contrac
 
 /**
  * A sandbox that is made when the first compartment is opened: whoever only looks at tools does without it, and without all that
- * it is made of. What cannot be made is tried again by the next opening.
+ * it is made of. What cannot be made is tried again by the next opening. `prepare` is done once, before the first compartment for
+ * code of strangers is opened.
  */
-export function lateSandbox(make: () => Promise<Sandbox>): Sandbox {
+export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise<unknown> = async () => undefined): Sandbox {
+  let preparing: Promise<unknown> | undefined
   let making: Promise<Sandbox> | undefined
   let closed = false
   const listeners: ((missing: MissingWall) => void)[] = []
@@ -21,7 +23,9 @@ export function lateSandbox(make: () => Promise<Sandbox>): Sandbox {
   return {
     async open(request) {
       if (closed) throw new BulkheadError('HostClosed', 'The sandbox is closed.')
-      return (await made()).open(request)
+      const sandbox = await made()
+      if (request.placement !== 'inline') await (preparing ??= prepare())
+      return sandbox.open(request)
     },
     watchWalls(listener) {
       listeners.push(listener)

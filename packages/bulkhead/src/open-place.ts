@@ -5,6 +5,7 @@ import type { Place } from '@bulkhead/host'
 import type { OperatorSurroundings } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
 import { keptFolders } from './kept-folders.ts'
+import { loadLateCode } from './late-code.ts'
 import { lateSandbox } from './late-sandbox.ts'
 import { LayerWatcher } from './layer-watcher.ts'
 import { ownCode } from './own-code.ts'
@@ -70,7 +71,7 @@ export async function openPlace(
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({ workspace, operator, kept, ownCode: code, projectLayer, ...report.config.merged.sandbox })
-    }),
+    }, () => loadLateCode(servers)),
     source: { load, ...(watching ? { watch: watching } : {}) },
   }
 }

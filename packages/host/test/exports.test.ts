@@ -4,6 +4,6 @@ import * as host from '../src/index.ts'
 test('what the package exports is what was decided', () => {
   expect(Object.keys(host).toSorted()).toEqual([
     'COMMAND_SAFETY_PATTERNS', 'createCommandClassifier', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor',
-    'openApprovals', 'systemClock',
+    'loadLateLibraries', 'openApprovals', 'systemClock',
   ])
 })

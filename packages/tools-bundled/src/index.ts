@@ -20,6 +20,7 @@ import { createWebSearch } from './web-search/web-search.ts'
 import { write } from './write/write.ts'
 
 export type { BundledExtension }
+export { loadLateCode } from './late-code.ts'
 export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
 export type { SearchedTool, ToolCatalog } from './tool-search/tool-search.ts'
 export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-shelf.ts'

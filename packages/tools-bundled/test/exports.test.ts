@@ -3,5 +3,5 @@ import * as tools from '../src/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(tools).toSorted())
-    .toEqual(['SHELF_THRESHOLD', 'ToolShelf', 'argumentsReaders', 'bundledExtensions', 'createBundledExtensions'])
+    .toEqual(['SHELF_THRESHOLD', 'ToolShelf', 'argumentsReaders', 'bundledExtensions', 'createBundledExtensions', 'loadLateCode'])
 })

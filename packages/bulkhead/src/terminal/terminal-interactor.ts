@@ -10,6 +10,13 @@ export interface TerminalStreams {
 
 const STREAMS: OptionForms<TerminalStreams> = { input: forms.having('read', 'on'), output: forms.having('write', 'on') }
 
+let terminals = 0
+
+/** Loads what asks at a terminal, where there is one, before code of strangers runs. */
+export async function loadPrompts(): Promise<void> {
+  if (terminals > 0) await import('./prompt-person.ts')
+}
+
 /**
  * A person at a terminal. Asks on standard error and reads standard input, so that standard output stays the answer. There
  * is one terminal: questions of several sessions come one after the other. Throws ConfigInvalid.
@@ -19,6 +26,7 @@ export function createTerminalInteractor(
 ): Interactor {
   requireOptions('createTerminalInteractor', streams, STREAMS, 'input', 'output')
   const { input, output } = streams
+  terminals++
   let last: Promise<unknown> = Promise.resolve()
   return {
     interact({ request, source }, signal): Promise<InteractionResponse> {

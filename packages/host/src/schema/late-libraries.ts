@@ -6,3 +6,8 @@ const load = createRequire(import.meta.url)
 // whose tools are never called. Whoever asks for one cannot wait, so it is there at once.
 
 export const re2js = (): typeof import('re2js') => load('re2js')
+
+/** All of them now, before code of strangers runs: what is on the disk afterwards makes no difference. */
+export function loadLateLibraries(): void {
+  for (const library of [ajv, ajvFormats, re2js]) library()
+}

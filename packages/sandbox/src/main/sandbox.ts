@@ -2,6 +2,7 @@ import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox
 import { BulkheadError, DEFAULT_LIMITS, forms, requireOptions, type OptionForms } from '@bulkhead/contract'
 import { UsedSecrets } from './broker/secrets/vault.ts'
 import type { OperatorSurroundings } from './broker/shell/surroundings.ts'
+import { loadLateCode } from './late-code.ts'
 import { openCompartment } from './open.ts'
 import { MissingWalls } from './os/missing-walls.ts'
 import { osLayersFor } from './os/os-layers.ts'
@@ -91,7 +92,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   return {
     async open(request) {
       if (closed.signal.aborted) throw closed.signal.reason
-      const attempt = open(request)
+      const attempt = request.placement === 'inline' ? open(request) : loadLateCode().then(() => open(request))
       opening.add(attempt)
       try {
         return await attempt

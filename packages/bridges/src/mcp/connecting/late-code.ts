@@ -1,0 +1,2 @@
+/** Loads what speaks to servers, before code of strangers runs. Never rejects. */
+export const loadLateCode = (): Promise<unknown> => import('./transport/client.ts').catch(() => undefined)

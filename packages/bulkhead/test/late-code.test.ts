@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+
+let folder: string
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-late-')) })
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const HOST = join(import.meta.dirname, 'late-code-host.ts')
+const MCP_SERVER = join(import.meta.dirname, '../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
+
+it('what a tool can make the host load is loaded before the first stranger runs, and nothing after it', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [HOST, folder, MCP_SERVER], { env: { PATH: process.env['PATH'] }, maxBuffer: 2 ** 26 })
+  const { 'first {}': before = [], ...later } = JSON.parse(stdout) as Record<string, readonly string[]>
+  const packages = new Set(before.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]))
+  expect(['undici', 'piscina', '@vscode/ripgrep', 'htmlparser2', 'yaml', '@clack/prompts', '@modelcontextprotocol/client']
+    .filter((name) => !packages.has(name))).toEqual([])
+  expect(later).toEqual(Object.fromEntries(Object.keys(later).map((name) => [name, []])))
+})
