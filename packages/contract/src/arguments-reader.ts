@@ -25,6 +25,11 @@ export interface ArgumentsReading {
   readonly asks: readonly { readonly reason: string; readonly fresh: boolean }[]
   /** Why it is never done. */
   readonly denies: readonly string[]
+  /**
+   * Whether the call does nothing but read inside the workspace, in whatever state that is. Then nobody is asked, where it is the
+   * tool that ships with the host.
+   */
+  readonly onlyReads?: boolean
 }
 
 export interface ReaderContext {

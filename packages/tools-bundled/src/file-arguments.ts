@@ -11,6 +11,8 @@ interface NamedPath {
   /** Whether an approval is of the path itself and not of the folder it lies in. */
   readonly isFolder: boolean
   readonly isWritten?: boolean
+  /** Whether it does nothing but read. */
+  readonly reads?: boolean
 }
 
 /** The most that a path has anywhere. All folders above a longer one would fill the memory of the host. */
@@ -19,14 +21,15 @@ const PATH_CHARS = 4_096
 /** What calls of the tools for files stand for: a folder, as it is written, and with it every folder above. */
 const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): ArgumentsReader => (args, context) => {
   const { workspace } = context
-  const { path, verb, isFolder, isWritten = false } = name(args)
+  const { path, verb, isFolder, isWritten = false, reads = false } = name(args)
   const inside = insidePath(path, { workspace, folder: '.' })
   // One folder has one key, however it is named.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
   const key = isFolder ? ownFolderKey(written) : folderKey(written)
   if (!isPlain(path) || path.length > PATH_CHARS) return reading(key, [], `${verb} ${path}`, isWritten && inside !== undefined ? whyNotWritten(full(workspace, inside), path, context) : [])
   const place = inside === undefined ? path : full(workspace, inside)
-  return reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? whyNotWritten(place, path, context) : [])
+  const found = reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? whyNotWritten(place, path, context) : [])
+  return reads && inside !== undefined ? { ...found, onlyReads: true } : found
 }
 
 const reading = (key: string, within: readonly string[], touch: string, denies: readonly string[] = []): ArgumentsReading =>
@@ -47,12 +50,12 @@ function foldersAbove(key: string): readonly string[] {
 
 const text = (value: Json | undefined, otherwise = ''): string => typeof value === 'string' ? value : otherwise
 
-export const readReadArguments = reader(({ path }) => ({ path: text(path), verb: 'read', isFolder: false }))
+export const readReadArguments = reader(({ path }) => ({ path: text(path), verb: 'read', isFolder: false, reads: true }))
 export const readWriteArguments = reader(({ path }) => ({ path: text(path), verb: 'write', isFolder: false, isWritten: true }))
 export const readEditArguments = reader(({ path }) => ({ path: text(path), verb: 'read and write', isFolder: false, isWritten: true }))
-export const readGrepArguments = reader(({ path }) => ({ path: text(path, '.'), verb: 'read all below', isFolder: true }))
+export const readGrepArguments = reader(({ path }) => ({ path: text(path, '.'), verb: 'read all below', isFolder: true, reads: true }))
 export const readGlobArguments = reader(({ pattern, path }) =>
-  ({ path: splitPattern(text(pattern), text(path, '.')).path, verb: 'read the names below', isFolder: true }))
+  ({ path: splitPattern(text(pattern), text(path, '.')).path, verb: 'read the names below', isFolder: true, reads: true }))
 
 /** A page is approved of by its host. */
 export const readFetchArguments: ArgumentsReader = ({ url }) => {

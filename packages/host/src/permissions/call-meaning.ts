@@ -23,6 +23,8 @@ export interface CallMeaning {
   readonly verdicts: readonly Verdict[]
   /** What it would touch, one line each. Empty where only the tool knows. */
   readonly touches: readonly string[]
+  /** It does nothing but read inside the workspace: whatever asks because of the tool alone does not ask. */
+  readonly onlyReads?: true
 }
 
 export const meaningByKey = (approvalKey: string): CallMeaning =>
@@ -31,13 +33,14 @@ export const meaningByKey = (approvalKey: string): CallMeaning =>
 /** Told by the host's own reader where there is one for this name; else by a template or by the tool. */
 export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning | Promise<CallMeaning> {
   const reader = host.argumentsReaders.get(call.tool.name)
-  if (reader) return meaningOfReading(readSafely(() => reader(call.args, host), call.tool.name))
+  if (reader) return meaningOfReading(readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled')
   const key = approvalKeyOf(call, host.clock)
   if (typeof key !== 'string') return key.then(meaningByKey)
   return key === call.tool.name ? call.tool.byName : meaningByKey(key)
 }
 
-function meaningOfReading({ key, subjects, touches, asks, denies }: ArgumentsReading): CallMeaning {
+/** `isOurs`: the tool ships with the host. What the arguments say is what is done only then. */
+function meaningOfReading({ key, subjects, touches, asks, denies, onlyReads }: ArgumentsReading, isOurs: boolean): CallMeaning {
   return {
     approvalKey: keyOf(key),
     subjects: subjects.map(({ key: one, names, within }) =>
@@ -47,6 +50,7 @@ function meaningOfReading({ key, subjects, touches, asks, denies }: ArgumentsRea
       ...denies.map((reason) => deny('watchdog', 'WatchdogDenied', SOURCE, reason)),
       ...asks.map(({ reason, fresh }) => ask('watchdog', SOURCE, reason, !fresh)),
     ],
+    ...(onlyReads === true && isOurs ? { onlyReads } : {}),
   }
 }
 

@@ -38,7 +38,7 @@ function ruleOn(call: ValidatedCall, meaning: CallMeaning, { clock }: HostContex
 }
 
 function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change }: Judgement): Ruling | Promise<Ruling> {
-  const verdict = strictest(verdicts) ?? UNOPPOSED
+  const verdict = strictest(verdicts) ?? (meaning.onlyReads ? READS : UNOPPOSED)
   if (change) return { verdicts, verdict, meaning, answerable: false, change }
   if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
   const asks = verdicts.filter(({ action }) => action === 'ask')
@@ -61,6 +61,7 @@ export function approvedBefore(
   return approvals.isStale(known) ? approvals.refresh().then(() => approvals.answering(tool, meaning)) : known
 }
 
+const READS = allow('rules', 'no rule', 'it only reads inside the workspace, and nothing else asks')
 const UNOPPOSED = allow('rules', 'no rule', 'this tool needs nobody to agree, and nothing else asks')
 
 function answerWithoutPerson(call: ValidatedCall, meaning: CallMeaning, answerable: boolean): Verdict | undefined {

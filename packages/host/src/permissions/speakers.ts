@@ -37,7 +37,7 @@ const rulesAndFloor = (policy: SessionPolicy): Speaker => (hearing) => {
   const { call: { tool }, meaning, verdicts } = hearing
   hearing.ruled = policy.judgeRules(tool, meaning.subjects)
   if (hearing.ruled) verdicts.push(hearing.ruled)
-  return policy.standing(tool).floor
+  return meaning.onlyReads ? undefined : policy.standing(tool).floor
 }
 
 /** What is critical is refused, and a warning asks, each time: the key of a stranger's shell says little of what it runs. */
@@ -57,10 +57,10 @@ const watchdogSpeaker = (watchdog: Judge): Speaker => ({ call, meaning: { approv
 /** A state machine is heard instead of the mode. A rule that allows has answered what the mode would ask. */
 const gate = ({ stateMachine, mode }: SessionPolicy): Speaker => {
   const gated = ask('security-mode', `mode ${mode}`, 'this tool runs only when somebody agrees', true)
-  return ({ call, ruled }) => {
+  return ({ call, meaning, ruled }) => {
     if (!call.tool.definition.gated) return undefined
     const staged = stateMachine && judgeByStage(stateMachine, call)
-    return staged || ruled?.action === 'allow' ? staged : gated
+    return staged || ruled?.action === 'allow' || meaning.onlyReads ? staged : gated
   }
 }
 

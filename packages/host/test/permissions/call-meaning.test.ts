@@ -53,6 +53,29 @@ describe('arguments that the host reads itself', () => {
     expect([result.verdict, result.asked.length]).toEqual([verdict, asked])
   })
 
+  describe('of a call that only reads', () => {
+    const reads = { onlyReads: true }
+    const tools = { bash: { mode: 'local' as const } }
+    const ours = { layer: 'bundled' as const, inline: true, tools }
+
+    test.each(['ask', 'allowlist'] as const)('ask nobody in mode %s', async (mode) => {
+      const { verdict, asked } = await judged(reads, { mode }, { extensions: [ours] })
+      expect([verdict, asked.length]).toEqual(['output', 0])
+    })
+
+    test('ask where another extension stands in for the tool: what it does is not known by them', async () => {
+      const { verdict, asked } = await judged(reads, {}, { extensions: [ours, { id: 'stand-in', layer: 'global', tools }] })
+      expect([verdict, asked.map(({ origin }) => origin)]).toEqual(['output', [expect.stringContaining('stand-in')]])
+    })
+
+    test('do not answer rules, watchdogs and guards', async () => {
+      expect((await judged(reads, { rules: [rule('ask', 'first')] })).asked.length).toBe(1)
+      expect((await judged(reads, { rules: [rule('deny', 'first')] })).verdict).toBe('RuleDenied')
+      expect((await judged(reads, { watchdog: () => ({ action: 'ask', reason: 'why' }) })).asked.length).toBe(1)
+      expect((await judged(reads, { guards: [() => ({ action: 'deny', reason: 'why' })] })).verdict).toBe('GuardDenied')
+    })
+  })
+
   test('are remembered as a whole', async () => {
     const { again, asked } = await judged({})
     await again()

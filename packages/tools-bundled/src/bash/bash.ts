@@ -24,15 +24,15 @@ export const bash = {
 
 /** A path that nothing lies in. */
 const NOWHERE = '/dev/null/nowhere'
-/** What may be the beginning of an absolute path. */
-const ABSOLUTE = /(?:^|[\s='"<>:])\//
+/** What may be the beginning of an absolute path: a slash with no part of a name before it. */
+const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])\//
 
 async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
   const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args
   const workspace = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) ? await findWorkspace(runtime) : NOWHERE
   // The broker refuses a folder outside.
   const folder = insidePath(cwd ?? '.', { workspace, folder: '.' }) ?? cwd!
-  return runCommand(command, judgeCommand(command, { workspace, folder }), runtime, { folder, timeoutMs })
+  return runCommand(command, judgeCommand(command, { workspace, folder }), runtime, { workspace, folder, timeoutMs })
 }
 
 async function findWorkspace({ shell }: BashRuntime): Promise<string> {

@@ -10,6 +10,8 @@ export function commandText(words: readonly Word[]): string {
   return words.map((word, index) => wordText(word, index === 0 ? BARE_NAME : BARE_WORD)).join(' ')
 }
 
+export const wordsText = (words: readonly Word[]): string => words.map((word) => wordText(word, BARE_WORD)).join(' ')
+
 /** With all that is not in the words but decides what the command does; where its output goes is another matter. */
 export function inputText({ assignments, words, stdin }: Stage, piped = false): string {
   return [
@@ -33,7 +35,9 @@ export const hasControls = (text: string): boolean => CONTROL.test(text)
 
 export const pathText = (path: string): string => quoted(path, BARE_WORD)
 
-function wordText({ text, pattern }: Word, bare: RegExp): string {
+function wordText({ text, pattern, made }: Word, bare: RegExp): string {
+  // Its source: every other word with such characters is quoted.
+  if (made !== undefined) return hasControls(text) ? quoted(text, bare) : text
   if (pattern === undefined) return quoted(text, bare)
   return pattern.map((part) => {
     switch (part.kind) {

@@ -1,4 +1,4 @@
-import type { Word } from '../reading/plan.ts'
+import type { MadePart, Word } from '../reading/plan.ts'
 
 /** Where a command is judged: paths are only compared here, never looked at. */
 export interface Ground {
@@ -8,6 +8,8 @@ export interface Ground {
   readonly folder: string
   /** Canonical folders that are never written for a tool. */
   readonly neverWritten?: readonly string[]
+  /** Variables of loops around it that stand for names of files inside the workspace. */
+  readonly names?: ReadonlySet<string>
 }
 
 /** A path relative to the workspace, `.` for the workspace itself; undefined when it leads out of it. */
@@ -20,10 +22,32 @@ export function insidePath(path: string, { workspace, folder }: Ground): string 
   return full.slice(root.length).join('/') || '.'
 }
 
-/** A pattern by the names it is made of: none of them may lead upwards, and it may not begin at the root. */
-export function wordInside({ text, pattern }: Word, ground: Ground): boolean {
+/**
+ * A pattern by the names it is made of: none of them may lead upwards, and it may not begin at the root. A word that is made while
+ * it runs is proven then: here only those count that usually stand for such names, so that a person can approve of others.
+ */
+export function wordInside({ text, pattern, made }: Word, ground: Ground): boolean {
+  if (made !== undefined) return made.parts.every((part) => madeInside(part, ground))
   if (pattern === undefined) return insidePath(text, ground) !== undefined
   return !text.startsWith('/') && !text.split('/').includes('..') && insidePath('.', ground) !== undefined
+}
+
+/** Programs that print names of files of the workspace. */
+const LISTING: ReadonlySet<string> = new Set(['git', 'find', 'ls', 'rg', 'grep'])
+
+function madeInside(part: MadePart, { names }: Ground): boolean {
+  switch (part.kind) {
+    case 'text':
+      return !part.text.startsWith('/') && !part.text.split('/').includes('..')
+    case 'variable':
+      return names?.has(part.name) === true
+    case 'output': {
+      const [step] = part.steps
+      return part.steps.length === 1 && step?.kind === 'run' && LISTING.has(step.stages[0]!.words[0]!.text)
+    }
+    case 'status':
+      return false
+  }
 }
 
 function normal(names: readonly string[]): readonly string[] {

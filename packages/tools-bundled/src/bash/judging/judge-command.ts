@@ -1,24 +1,15 @@
 import type { ArgumentsReading } from '@bulkhead/contract'
-import type { CommandReading, Stage, Step } from '../reading/plan.ts'
+import type { CommandReading, ShellReading, Stage, Step } from '../reading/plan.ts'
 import { MAX_CHARS, readCommand } from '../reading/read-command.ts'
 import { isForkBomb, overwritesDevice } from './catastrophes.ts'
-import { hasControls, inputText, pathText, stageText } from './command-text.ts'
+import { hasControls, inputText, pathText, stageText, wordsText } from './command-text.ts'
 import { Findings } from './findings.ts'
 import { insidePath, type Ground } from './ground.ts'
 import { innermost, namesOf, startsIn } from './judge-words.ts'
-import { isKnownProgram, readingUse, type ReadingUse } from './known-uses.ts'
-import { isHarmlessVariable } from './variables.ts'
+import { innerSteps, placeSteps, readsOf, type JudgedStep, type RunStep } from './judged-steps.ts'
+import { isMostlyRead } from './known-uses.ts'
 import { unwrap } from './wrappers.ts'
 import { whyNotWritten } from '../../not-written.ts'
-
-/** A step as it is judged and run. */
-export type JudgedStep =
-  | (Extract<Step, { kind: 'run' }> & {
-    readonly folder: string
-    /** For each stage, how it only reads; undefined for one that may do more. */
-    readonly uses: readonly (ReadingUse | undefined)[]
-  })
-  | (Extract<Step, { kind: 'cd' }> & { readonly folder: string })
 
 export type JudgedCommand = { readonly judgement: ArgumentsReading } & (
   | { readonly kind: 'plan'; readonly steps: readonly JudgedStep[] }
@@ -40,22 +31,41 @@ export function judgeCommand(text: string, ground: Ground): JudgedCommand {
   if (text.length <= MAX_CHARS && isForkBomb(text)) findings.deny('it would start itself over and over')
   switch (reading.kind) {
     case 'plan': {
-      const steps = placeSteps(reading.steps, ground, findings)
-      for (const step of steps) if (step.kind === 'run') judgeStep(step, ground, findings)
-      const key = planKey(steps, findings)
-      // To change the folder is all it does.
-      if (steps.every(({ kind }) => kind === 'cd')) findings.subject(key, [])
-      return { kind: 'plan', steps, judgement: findings.reading(key) }
+      const { otherwise } = reading
+      const judged = judgePlan(reading.steps, ground)
+      if (otherwise === undefined || judged.reads) return { kind: 'plan', steps: judged.steps, judgement: withDenies(judged.judgement, findings) }
+      return judgeShell(text, otherwise, ground, findings)
     }
-    case 'shell': {
-      const names = reading.commands.flatMap(({ words }) => namesOf(words, findings))
-      findings.ask(`it needs a shell: ${reading.why.join('; ')}`)
-      return { ...reading, judgement: whole('shell', text, names, ground, findings) }
-    }
+    case 'shell':
+      return judgeShell(text, reading, ground, findings)
     case 'unread':
       findings.ask(`what it would run cannot be told: ${reading.why}`, true)
       return { ...reading, judgement: whole('unread', text, startsIn(text), ground, findings) }
   }
+}
+
+function judgePlan(plan: readonly Step[], ground: Ground) {
+  const findings = new Findings()
+  const steps = placeSteps(plan, ground, findings)
+  judgeSteps(steps, ground, findings)
+  const key = planKey(steps, findings)
+  // To change the folder is all it does.
+  if (steps.every(({ kind }) => kind === 'cd')) findings.subject(key, [])
+  const { all, beyond } = readsOf(steps, ground, findings)
+  const judgement = findings.reading(key)
+  const reads = all && judgement.denies.length === 0 && judgement.asks.length === 0
+  return { steps, reads, judgement: reads && !beyond ? { ...judgement, onlyReads: true as const } : judgement }
+}
+
+const withDenies = (judgement: ArgumentsReading, findings: Findings): ArgumentsReading => {
+  const { denies } = findings.reading('')
+  return denies.length === 0 ? judgement : { ...judgement, denies: [...judgement.denies, ...denies], onlyReads: false }
+}
+
+function judgeShell(text: string, reading: ShellReading, ground: Ground, findings: Findings): JudgedCommand {
+  const names = reading.commands.flatMap(({ words }) => namesOf(words, findings))
+  findings.ask(`it needs a shell: ${reading.why.join('; ')}`)
+  return { ...reading, judgement: whole('shell', text, names, ground, findings) }
 }
 
 function whole(mark: string, text: string, names: readonly string[], { folder }: Ground, findings: Findings): ArgumentsReading {
@@ -65,24 +75,17 @@ function whole(mark: string, text: string, names: readonly string[], { folder }:
   return findings.reading(key)
 }
 
-/** Follows every `cd` by its name alone. */
-function placeSteps(steps: readonly Step[], ground: Ground, findings: Findings): readonly JudgedStep[] {
-  let { folder } = ground
-  return steps.map((step): JudgedStep => {
-    if (step.kind === 'run') return { ...step, folder, uses: step.stages.map((stage) => useOf(stage, { ...ground, folder })) }
-    const next = insidePath(step.path, { ...ground, folder })
-    if (next === undefined) findings.deny(`the folder ${pathText(step.path)} lies outside the workspace`)
-    folder = next ?? folder
-    return { ...step, folder }
-  })
+function judgeSteps(steps: readonly JudgedStep[], ground: Ground, findings: Findings): void {
+  for (const step of steps) {
+    if (step.kind === 'run') judgeStep(step, ground, findings)
+    else if (step.kind !== 'cd') judgeSteps(step.steps, ground, findings)
+    const words = step.kind === 'run' ? step.stages.flatMap((stage) => stage.words) : step.kind === 'each' && Array.isArray(step.over) ? step.over : []
+    const folder = step.kind === 'group' ? ground.folder : step.folder
+    for (const inner of words.flatMap(innerSteps)) judgeSteps(placeSteps(inner, { ...ground, folder }, findings), ground, findings)
+  }
 }
 
-function useOf({ assignments, words }: Stage, ground: Ground): ReadingUse | undefined {
-  if (!assignments.every(([name, value]) => isHarmlessVariable(name, value))) return undefined
-  return readingUse(innermost(words), ground)
-}
-
-function judgeStep({ stages, uses, folder }: Extract<JudgedStep, { kind: 'run' }>, ground: Ground, findings: Findings): void {
+function judgeStep({ stages, uses, folder }: RunStep, ground: Ground, findings: Findings): void {
   stages.forEach((stage, index) => {
     const names = namesOf(stage.words, findings)
     const use = uses[index]
@@ -91,6 +94,7 @@ function judgeStep({ stages, uses, folder }: Extract<JudgedStep, { kind: 'run' }
     // A rule may forbid the pipe as a whole. Nothing is allowed by these names.
     const pipe = piped ? [stages.slice(0, index + 1).map(stageText).join(' | ')] : []
     findings.subject(key, [...names, stageText(stage), ...pipe])
+    for (const other of use?.also ?? []) findings.subject(other, [])
     findings.touch(`run ${inFolder(folder)}${stageText(stage)}`)
     for (const [operator, target] of [['>', stage.stdout], ['2>', stage.stderr]] as const) {
       if (typeof target === 'string') continue
@@ -110,7 +114,7 @@ function judgeStep({ stages, uses, folder }: Extract<JudgedStep, { kind: 'run' }
 function markOf({ words }: Stage): string {
   const inner = innermost(words)
   if ((unwrap(inner)?.scripts.length ?? 0) > 0) return '[shell] '
-  return isKnownProgram(inner[0]?.text ?? '') ? '[effects] ' : ''
+  return isMostlyRead(inner[0]?.text ?? '') ? '[effects] ' : ''
 }
 
 const inFolder = (folder: string): string => folder === '.' ? '' : `[in ${pathText(folder)}] `
@@ -119,10 +123,25 @@ const inFolder = (folder: string): string => folder === '.' ? '' : `[in ${pathTe
 function planKey(steps: readonly JudgedStep[], findings: Findings): string {
   const { subjects } = findings.reading('')
   if (steps.length === 1 && subjects.length === 1) return subjects[0]!.key
+  return stepsText(steps)
+}
+
+function stepsText(steps: readonly JudgedStep[]): string {
   return steps.map((step, index) => {
     const before = index === 0 ? '' : step.when === 'always' ? '; ' : step.when === 'success' ? '&& ' : '|| '
-    if (step.kind === 'cd') return `${before}cd ${pathText(step.path)}`
-    const where = index === 0 ? inFolder(step.folder) : ''
-    return `${before}${step.negated ? '! ' : ''}${where}${step.stages.map(stageText).join(' | ')}`
+    switch (step.kind) {
+      case 'cd':
+        return `${before}cd ${pathText(step.path)}`
+      case 'group':
+        return `${before}( ${stepsText(step.steps)} )`
+      case 'each': {
+        const over = 'file' in step.over ? `while read ${step.name} < ${pathText(step.over.file)}` : `for ${step.name} in ${wordsText(step.over)}`
+        return `${before}${over}; do ${stepsText(step.steps)}; done`
+      }
+      case 'run': {
+        const where = index === 0 ? inFolder(step.folder) : ''
+        return `${before}${step.negated ? '! ' : ''}${where}${step.stages.map(stageText).join(' | ')}`
+      }
+    }
   }).join(' ')
 }

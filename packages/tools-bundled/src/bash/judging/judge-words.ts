@@ -56,8 +56,11 @@ export function scriptNames(script: string, findings: Findings, depth = 0): read
     case 'shell':
       return [script, ...reading.commands.flatMap(({ words }) => namesOf(words, findings, depth + 1))]
     case 'plan':
+      if (reading.otherwise !== undefined) {
+        return [script, ...reading.otherwise.commands.flatMap(({ words }) => namesOf(words, findings, depth + 1))]
+      }
       return [script, ...reading.steps.flatMap((step) =>
-        step.kind === 'cd' ? [] : step.stages.flatMap(({ words }) => namesOf(words, findings, depth + 1)))]
+        step.kind === 'run' ? step.stages.flatMap(({ words }) => namesOf(words, findings, depth + 1)) : [])]
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Word } from '../reading/plan.ts'
+import { isOpen, isPlain } from '../reading/plan.ts'
 
 /** The ways to use a program that only read: its options by name, and what its operands are. Anything else is not known. */
 export interface OptionList {
@@ -21,6 +22,8 @@ export interface OptionList {
 export interface KnownUse {
   /** Words that name files to be read. */
   readonly paths: readonly Word[]
+  /** Of `text-then-paths`: the texts that come before the paths. */
+  readonly scripts?: readonly string[]
 }
 
 /** What is read when the words are one of the known ways; undefined when they are not. */
@@ -30,11 +33,11 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
   const values = new Map(Object.entries(list.values ?? {}))
   const operands: Word[] = []
   const paths: Word[] = []
-  const given = new Set<string>()
+  const scripts: string[] = []
   for (let index = 0; index < args.length; index++) {
     const word = args[index]!
     const { text } = word
-    if (text === '--' && word.pattern === undefined) {
+    if (text === '--' && isPlain(word)) {
       operands.push(...args.slice(index + 1))
       break
     }
@@ -42,17 +45,22 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
       operands.push(word)
       continue
     }
-    if (word.pattern !== undefined) return undefined
+    if (!isPlain(word)) return undefined
     if (list.numbers === true && /^-\d+$/.test(text)) continue
     const option = readOption(text, flags, values)
     if (option === undefined) return undefined
-    for (const name of option.names) given.add(name)
-    if (option.takes === undefined) continue
+    const isFirst = option.names.some((name) => list.firstGivenBy?.includes(name) === true)
+    if (option.takes === undefined) {
+      if (isFirst) scripts.push('')
+      continue
+    }
     const value = option.value === undefined ? args[++index] : { text: option.value }
-    if (value === undefined || value.pattern !== undefined) return undefined
+    if (value === undefined || !isPlain(value)) return undefined
     if (option.takes === 'path') paths.push(value)
+    if (isFirst) scripts.push(value.text)
   }
-  if (operands.length > (list.maxOperands ?? Infinity)) return undefined
+  // A word that may become several would pass the limit.
+  if (list.maxOperands !== undefined && (operands.length > list.maxOperands || operands.some(isOpen))) return undefined
   const { operandForm } = list
   if (operandForm !== undefined && !operands.every(({ text }) => operandForm.test(text))) return undefined
   switch (list.operands) {
@@ -63,9 +71,10 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
     case 'paths':
       return { paths: [...paths, ...operands] }
     case 'text-then-paths': {
-      const skipped = (list.firstGivenBy ?? []).some((name) => given.has(name)) ? 0 : 1
-      if (operands.slice(0, skipped).some(({ pattern }) => pattern !== undefined)) return undefined
-      return { paths: [...paths, ...operands.slice(skipped)] }
+      if (scripts.length > 0) return { paths: [...paths, ...operands], scripts }
+      const [first, ...others] = operands
+      if (first !== undefined && !isPlain(first)) return undefined
+      return { paths: [...paths, ...others], ...(first && { scripts: [first.text] }) }
     }
   }
 }

@@ -32,7 +32,11 @@ export const READING_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['seq', reads('w', '', '-s -f', WORDS)],
   ['basename', reads('az', '', '-s', WORDS)],
   ['dirname', reads('z', '', '', WORDS)],
-  ['which', reads('a', '', '', WORDS)],
+  // A path would tell whether there is such a file, also outside.
+  ['which', reads('a', '', '', { ...WORDS, operandForm: /^[\w.+-]+$/ })],
+  ['whereis', { ...WORDS, operandForm: /^[\w.+-]+$/ }],
+  ['expr', { ...WORDS, anything: true }],
+  ['printenv', { ...WORDS, operandForm: /^\w+$/ }],
   ['tr', reads('cCdst', '--delete --squeeze-repeats --complement', '', WORDS)],
   // A word without the + would set the clock.
   ['date', reads('uR', '--utc --iso-8601 --iso-8601= -I -Is -Iseconds', '-d --date', { ...WORDS, operandForm: /^\+/ }, '-r')],
@@ -42,6 +46,12 @@ export const READING_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['id', reads('ugGnr', '', '', NOTHING)],
   ['uname', reads('asnrvmpio', '--all', '', NOTHING)],
   ['nproc', reads('', '--all', '', NOTHING)],
+  ['arch', NOTHING],
+  ['groups', NOTHING],
+  ['hostname', reads('sfdiI', '', '', NOTHING)],
+  ['free', reads('bkmghtlw', '--human', '', NOTHING)],
+  ['locale', reads('am', '', '', NOTHING)],
+  ['env', NOTHING],
 
   ['ls', reads(
     'aAlhRrtSXUsFdiGgonpqQ1kBcuvmxCNZ',
@@ -51,9 +61,14 @@ export const READING_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   )],
   ['cat', reads('AbeEnstTuv', '--number --show-all --squeeze-blank', '', FILES)],
   ['head', { ...reads('qvz', '--quiet --verbose', '-n -c --lines --bytes', FILES), numbers: true }],
-  ['tail', { ...reads('qvz', '--quiet --verbose', '-n -c --lines --bytes', FILES), numbers: true }],
+  ['tail', { ...reads('fqvz', '--quiet --verbose', '-n -c --lines --bytes', FILES), numbers: true }],
   ['wc', reads('clLmw', '--lines --words --bytes --chars --max-line-length', '', FILES)],
-  ['nl', reads('', '', '-b -w -s -n -v', FILES)],
+  ['nl', reads('', '', '-b -w -s -n -v -i -h -f', FILES)],
+  // Links inside of folders are compared and not followed: see hardened-words.ts.
+  ['diff', reads(
+    'abBcdEiNpqrsuwyZ', '--brief --recursive --unified --ignore-all-space --ignore-space-change --side-by-side --color --color= --strip-trailing-cr',
+    '-U -C -x -I --unified --context --exclude', { ...FILES, maxOperands: 2 },
+  )],
   ['tac', FILES],
   ['rev', FILES],
   ['cut', reads(
@@ -80,6 +95,12 @@ export const READING_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['md5sum', FILES],
   ['sha1sum', FILES],
   ['sha256sum', FILES],
+  ['sha512sum', FILES],
+  ['cksum', FILES],
+  ['base64', reads('di', '--decode', '-w --wrap', { ...FILES, maxOperands: 1 })],
+  // Its second operand is a file it writes.
+  ['xxd', reads('abeiu', '-p -ps', '-c -g -l -s', { ...FILES, maxOperands: 1 })],
+  ['zcat', FILES],
   ['hexdump', reads('bcCdovx', '', '-n -s', FILES)],
   ['od', reads('abcdfiloxv', '', '-A -t -N -j', FILES)],
   ['strings', reads('a', '', '-n', FILES)],
@@ -102,4 +123,11 @@ export const READING_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
       + '--after-context --before-context --regexp --sort --max-columns --replace',
     { operands: 'text-then-paths', firstGivenBy: ['-e', '-f', '--regexp', '--files', '--type-list'] }, '-f',
   )],
+])
+
+/** The same for those that tell of more than the workspace. They are asked about, and can be allowed by their names. */
+export const BEYOND_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
+  ['ps', reads('aAdeflwxuj', '--forest --no-headers', '-o -p -C --sort', { ...WORDS, operandForm: /^[a-zA-Z]+$/ })],
+  ['pgrep', reads('acflnovx', '', '-P -u -d', WORDS)],
+  ['lsof', reads('nPtlbR', '-i', '', { ...WORDS, operandForm: /^(?:tcp|udp|TCP|UDP)?:\d+$/ })],
 ])

@@ -6,6 +6,9 @@ export const BUILTINS: ReadonlySet<string> = new Set([
   'times', 'type', 'typeset', 'ulimit', 'umask', 'unalias', 'unset', 'wait',
 ])
 
+/** Those that can do nothing but tell something, in some ways of using them. */
+export const LOOKING_BUILTINS: ReadonlySet<string> = new Set(['command', 'type', 'help', 'history'])
+
 /** Those that run a text, a file or a name which the command's own text does not show, or change what a name means. */
 export const EVALUATING_BUILTINS: ReadonlySet<string> = new Set([
   '.', 'alias', 'bind', 'builtin', 'compgen', 'complete', 'compopt', 'enable', 'eval', 'fc', 'hash', 'mapfile', 'readarray',

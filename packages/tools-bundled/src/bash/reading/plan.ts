@@ -1,9 +1,30 @@
-/** A word as a program will get it: a text, or a pattern that stands for names of files. */
+/** A word as a program will get it: a text, a pattern that stands for names of files, or what is known only when it runs. */
 export interface Word {
-  /** Without its quotes; of a pattern, what it is when nothing matches. */
+  /** Without its quotes; of a pattern, what it is when nothing matches; of a made word, its source. */
   readonly text: string
   readonly pattern?: readonly PatternPart[]
+  readonly made?: MadeWord
 }
+/** A word that is made while the plan runs. Only plans that do nothing but read have such words. */
+export interface MadeWord {
+  readonly parts: readonly MadePart[]
+  /** Without quotes: what is made becomes as many words as it has. */
+  readonly split: boolean
+}
+export type MadePart =
+  | { readonly kind: 'text'; readonly text: string }
+  /** What these steps print. */
+  | { readonly kind: 'output'; readonly steps: readonly Step[] }
+  /** Of the environment, or of a loop around it. */
+  | { readonly kind: 'variable'; readonly name: string }
+  /** How the last step ended. */
+  | { readonly kind: 'status' }
+
+/** Whether a word may become any number of words. */
+export const isOpen = ({ pattern, made }: Word): boolean => pattern !== undefined || made?.split === true
+/** Whether a word is known as it stands. */
+export const isPlain = ({ pattern, made }: Word): boolean => pattern === undefined && made === undefined
+
 export type PatternPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'star' }
@@ -34,9 +55,30 @@ export interface Stage {
 export type When = 'always' | 'success' | 'failure'
 
 export type Step =
-  | { readonly kind: 'run'; readonly when: When; readonly negated: boolean; readonly stages: readonly Stage[] }
+  | {
+    readonly kind: 'run'; readonly when: When; readonly negated: boolean; readonly stages: readonly Stage[]
+    /** How long it took is told. */
+    readonly timed?: true
+  }
   /** Everything after it happens in that folder. When it fails, nothing after it does. */
   | { readonly kind: 'cd'; readonly when: When; readonly path: string }
+  | GroupStep
+  | EachStep
+
+/** Steps in parentheses: a folder that they change to is theirs alone. */
+export interface GroupStep {
+  readonly kind: 'group'
+  readonly when: When
+  readonly steps: readonly Step[]
+}
+/** The same steps for each of some words, or for each line of a file. */
+export interface EachStep {
+  readonly kind: 'each'
+  readonly when: When
+  readonly name: string
+  readonly over: readonly Word[] | { readonly file: string }
+  readonly steps: readonly Step[]
+}
 
 /** A command that a shell would start, as far as the text says. */
 export interface NestedCommand {
@@ -52,6 +94,17 @@ export interface NestedCommand {
  * - `unread`: what it would run cannot be told from the text.
  */
 export type CommandReading =
-  | { readonly kind: 'plan'; readonly steps: readonly Step[] }
-  | { readonly kind: 'shell'; readonly why: readonly string[]; readonly commands: readonly NestedCommand[] }
+  | {
+    readonly kind: 'plan'
+    readonly steps: readonly Step[]
+    /** Set when it has forms that count only while every command of it reads. Else this holds. */
+    readonly otherwise?: ShellReading
+  }
+  | ShellReading
   | { readonly kind: 'unread'; readonly why: string }
+
+export interface ShellReading {
+  readonly kind: 'shell'
+  readonly why: readonly string[]
+  readonly commands: readonly NestedCommand[]
+}

@@ -2,7 +2,9 @@ import { parse, type ParsedScript } from 'unbash'
 import { NeedsShell, Unreadable } from './needs-shell.ts'
 import { nestedCommands } from './nested-commands.ts'
 import { nothingLost } from './nothing-lost.ts'
-import type { CommandReading } from './plan.ts'
+import { readingScope } from './made-word.ts'
+import type { CommandReading, Step } from './plan.ts'
+import { PLAIN, type Scope } from './scope.ts'
 import { readSteps } from './steps.ts'
 
 /** Beyond that, a text is asked about as a whole. */
@@ -27,9 +29,12 @@ export function readCommand(text: string): CommandReading {
     if ((script.errors?.length ?? 0) > 0) return unread(`it cannot be parsed (${script.errors![0]!.message})`)
     if (script.commands.length === 0) return unread('there is no command in it')
     const commands = nestedCommands(script)
-    const plan = readPlan(script)
-    if (plan !== undefined && !nothingLost(text, script)) return unread('a part of it has no meaning')
-    return plan ?? { kind: 'shell', why: reasons(script), commands }
+    const steps = readPlan(script, PLAIN)
+    if (steps !== undefined) return nothingLost(text, script) ? { kind: 'plan', steps } : unread('a part of it has no meaning')
+    const otherwise = { kind: 'shell', why: reasons(script), commands } as const
+    const reading = readPlan(script, readingScope(text, readSteps))
+    const isWhole = reading !== undefined && nothingLost(text, script, { pos: 0, end: text.length, reading: true })
+    return isWhole ? { kind: 'plan', steps: reading, otherwise } : otherwise
   } catch (error) {
     return unread(error instanceof Unreadable ? error.message : `reading it failed (${String(error)})`)
   }
@@ -47,9 +52,9 @@ function count(text: string, part: string): number {
   return found
 }
 
-function readPlan(script: ParsedScript): CommandReading | undefined {
+function readPlan(script: ParsedScript, scope: Scope): readonly Step[] | undefined {
   try {
-    return { kind: 'plan', steps: readSteps(script) }
+    return readSteps(script, scope)
   } catch (error) {
     if (error instanceof NeedsShell) return undefined
     throw error
@@ -61,7 +66,7 @@ function reasons(script: ParsedScript): readonly string[] {
   const why = new Set<string>()
   for (const statement of script.commands) {
     try {
-      readSteps({ ...script, commands: [statement] })
+      readSteps({ commands: [statement] }, PLAIN)
     } catch (error) {
       why.add(error instanceof Error ? error.message : String(error))
     }

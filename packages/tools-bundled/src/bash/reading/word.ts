@@ -1,6 +1,7 @@
 import type { Word as WordNode, WordPart } from 'unbash'
 import { NeedsShell } from './needs-shell.ts'
 import type { PatternPart, Word } from './plan.ts'
+import { PLAIN, type Scope } from './scope.ts'
 
 /** As in an assignment, and in front of a word: there a shell puts a home folder in its place. */
 const TILDE = /(?:^|[=:])~/
@@ -8,13 +9,35 @@ const TILDE = /(?:^|[=:])~/
 const PLAIN_ANSI_C = /^\$'(?:[^\\']|\\[nt\\'"])*'$/
 const SIMPLE_SET = /^\[([!^]?)([A-Za-z0-9_.]+(?:-[A-Za-z0-9]+)*)\]$/
 
+/** One that stands for several, each without its quotes. */
+const PLAIN_BRACES = /^\{[\w./-]*(?:,[\w./-]*)+\}$/
+const MAX_WORDS = 100
+
+/** The words that one stands for: more than one where it has braces. Contract: throws NeedsShell. */
+export function readWords(node: WordNode, scope: Scope): readonly Word[] {
+  const { parts = [] } = node
+  const at = parts.findIndex(({ type }) => type === 'BraceExpansion')
+  if (at < 0) return [readWord(node, scope)]
+  const { text } = parts[at]!
+  if (!PLAIN_BRACES.test(text)) throw new NeedsShell('braces that stand for several words')
+  const words = text.slice(1, -1).split(',').flatMap((one) => {
+    const part: WordPart = { type: 'Literal', pos: 0, end: 0, text: one, value: one }
+    return readWords({ ...node, parts: parts.with(at, part) }, scope)
+  })
+  if (words.length > MAX_WORDS) throw new NeedsShell('braces that stand for very many words')
+  // Without quotes, what is empty is no word.
+  return words.filter((word) => word.text !== '' || parts.some(({ type }) => type.endsWith('Quoted')))
+}
+
 /** A word that means the same without a shell. Contract: throws NeedsShell for every other. */
-export function readWord(node: WordNode): Word {
+export function readWord(node: WordNode, scope: Scope = PLAIN): Word {
   const { parts } = node
   if (parts === undefined) {
     refuseOdd(node.text)
     return { text: node.value }
   }
+  const made = scope.make(node)
+  if (made !== undefined) return { text: node.text, made }
   const read = parts.map((part, index) => readPart(part, index === 0 ? '' : parts[index - 1]!.text))
   const text = read.map((part) => part.text).join('')
   if (!read.some(({ wild }) => wild !== undefined)) return { text }

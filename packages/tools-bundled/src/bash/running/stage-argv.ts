@@ -1,17 +1,29 @@
 import { ToolError, type FileReader, type ShellStage, type ShellTarget } from '@bulkhead/contract'
-import { hardenedGit } from '../judging/git.ts'
 import { innermost } from '../judging/judge-words.ts'
 import type { ReadingUse } from '../judging/known-uses.ts'
 import type { Stage, Target, Word } from '../reading/plan.ts'
 import { expandPattern } from './expand-pattern.ts'
+import { hardenedWords, startable, type ConfigNames } from './hardened-words.ts'
+import { insideOnly, proveInside, refuseOption } from './prove-inside.ts'
 
 type Files = Pick<FileReader, 'list' | 'stat'>
 
+/** What words need that are known only when they are run. */
+export interface WordSources {
+  readonly folder: string
+  readonly fs: Files
+  /** The words that a made word becomes. */
+  readonly make: (word: Word) => Promise<readonly string[]>
+  /** Tells something beside the output. */
+  readonly note: (text: string) => void
+  readonly configNames: ConfigNames
+}
+
 /** What to start for a stage, with the names that patterns stand for in their places. */
-export async function stageCommand(stage: Stage, use: ReadingUse | undefined, folder: string, fs: Files): Promise<ShellStage> {
-  const words = use === undefined ? stage.words : hardened(stage.words)
-  const [cmd, ...args] = programAndArguments(stage, await expand(words, use, folder, fs))
-  if (use !== undefined) await provePaths(use, folder, fs)
+export async function stageCommand(stage: Stage, use: ReadingUse | undefined, sources: WordSources): Promise<ShellStage> {
+  const words = startable(use === undefined ? stage.words : await hardenedWords(stage.words, sources.configNames))
+  const [cmd, ...args] = programAndArguments(stage, await expand(words, use, innermost(stage.words)[0]!.text, sources))
+  if (use !== undefined) await provePaths(use, sources)
   const { stdin } = stage
   return {
     cmd: cmd!,
@@ -20,12 +32,6 @@ export async function stageCommand(stage: Stage, use: ReadingUse | undefined, fo
     stderr: targetOf(stage.stderr),
     ...(stdin === undefined ? {} : { input: 'file' in stdin ? { path: stdin.file } : stdin.text }),
   }
-}
-
-/** A program that only reads shall not be made to do more by what it reads. */
-function hardened(words: readonly Word[]): readonly Word[] {
-  const inner = innermost(words)
-  return inner[0]!.text === 'git' ? [...words.slice(0, words.length - inner.length), ...hardenedGit(inner)] : words
 }
 
 /** Variables, and programs by their path, are the affair of `env`: commands are started by their bare names alone. */
@@ -40,39 +46,45 @@ function programAndArguments({ assignments }: Stage, argv: readonly string[]): r
 }
 
 async function expand(
-  words: readonly Word[], use: ReadingUse | undefined, folder: string, fs: Files,
+  words: readonly Word[], use: ReadingUse | undefined, program: string, sources: WordSources,
 ): Promise<readonly string[]> {
+  const { folder, fs } = sources
   const argv: string[] = []
   for (const word of words) {
-    if (word.pattern === undefined) {
-      argv.push(word.text)
-      continue
-    }
-    for (const { path, linked } of await expandPattern(word, folder, fs)) {
-      if (path.startsWith('-')) {
-        const why = `The pattern ${word.text} stands for the file "${path}", which would be taken for an option.`
-        throw new ToolError('InputInvalid', `${why} Write ./${word.text} instead.`)
+    if (word.made !== undefined) argv.push(...await madeWords(word, use, program, sources))
+    else if (word.pattern === undefined) argv.push(word.text)
+    else {
+      for (const { path, linked } of await expandPattern(word, folder, fs)) {
+        refuseOption(path, `The pattern ${word.text} stands for the file "${path}"`, `Write ./${word.text} instead.`)
+        if (linked && use !== undefined) await proveInside(path, folder, fs)
+        argv.push(path)
       }
-      if (linked && use !== undefined) await proveInside(path, folder, fs)
-      argv.push(path)
     }
   }
   return argv
 }
 
-/** A command that was let through because it only reads in the workspace must not be led out of it by a link. */
-async function provePaths({ paths }: ReadingUse, folder: string, fs: Files): Promise<void> {
-  for (const { text, pattern } of paths) {
-    if (pattern === undefined && text !== '-' && text !== '/dev/null') await proveInside(text, folder, fs)
+/** Programs for which no word is an option that does something. */
+const PLAIN_SPOKEN: ReadonlySet<string> = new Set(['echo', 'printf', 'expr', 'test', '[', 'true', 'false'])
+
+async function madeWords(word: Word, use: ReadingUse | undefined, program: string, sources: WordSources): Promise<readonly string[]> {
+  const { folder, fs, note } = sources
+  const texts = await sources.make(word)
+  if (!PLAIN_SPOKEN.has(program)) {
+    for (const text of texts) refuseOption(text, `${word.text} stands for "${text}"`, 'Name the files instead.')
   }
+  if (use?.paths.includes(word) !== true) return texts
+  if (word.made!.split) return insideOnly(texts, folder, fs, note)
+  // One word less would mean something else.
+  for (const text of texts) await proveInside(text, folder, fs)
+  return texts
 }
 
-async function proveInside(path: string, folder: string, fs: Files): Promise<void> {
-  try {
-    await fs.stat(path.startsWith('/') ? path : `${folder}/${path}`)
-  } catch (error) {
-    // What is not there, or is no file, is the program's to complain about.
-    if ((error as { readonly code?: unknown }).code === 'CapabilityDenied') throw error
+/** A command that was let through because it only reads in the workspace must not be led out of it by a link. */
+async function provePaths({ paths }: ReadingUse, { folder, fs }: WordSources): Promise<void> {
+  for (const { text, pattern, made } of paths) {
+    const isKnown = pattern === undefined && made === undefined
+    if (isKnown && text !== '-' && text !== '/dev/null') await proveInside(text, folder, fs)
   }
 }
 

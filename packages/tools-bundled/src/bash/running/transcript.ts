@@ -3,6 +3,8 @@ import type { JsonObject, PipeResult } from '@bulkhead/contract'
 /** Of both streams, over all steps. What of it a model sees is the host's affair. */
 const MAX_CHARS = 2 * 1024 * 1024
 
+const ENDED = 128
+
 /** What the steps of a command wrote, and how the last of them ended. */
 export class Transcript {
   #stdout = ''
@@ -17,6 +19,24 @@ export class Transcript {
 
   get timedOut(): boolean {
     return this.#timedOut
+  }
+
+  get stdout(): string {
+    return this.#stdout
+  }
+
+  get stderr(): string {
+    return this.#stderr
+  }
+
+  /** Of what was ended by a signal, as shells say it. */
+  get exitCode(): number {
+    return this.#exit.exitCode ?? ENDED
+  }
+
+  /** Beside what a step writes. */
+  note(complaint: string): void {
+    this.#stderr += this.#room(complaint)
   }
 
   add({ stdout, stderr, exits, truncated, timedOut }: PipeResult, negated: boolean): void {

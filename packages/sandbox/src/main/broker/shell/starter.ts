@@ -42,6 +42,8 @@ type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction'> & {
   readonly launch: Launch
   /** Nobody hears of its output while it runs. */
   readonly isQuiet?: boolean
+  /** What it finds in PATH, where that is not what its surroundings say. */
+  readonly path?: string | undefined
 }
 
 /** Starts what was judged: the programs that were found, in the folder that was proven, held by what the system has for it. */
@@ -89,6 +91,7 @@ export class Starter {
 
   async #startStages(call: OpenCall, request: PipeRequest, stop: AbortSignal, prefix: Argv): Promise<Pipeline> {
     const { workspace, folders, surroundingsOf } = this.#parts
+    const path = request.wall === 'read' ? await surroundingsOf(call).cleanPath() : undefined
     const [launch, shell, mkfifo, ...programs] = await Promise.all([
       this.#launcher.prepare(), this.#system.find('sh'), this.#system.find('mkfifo'),
       ...request.stages.map(({ cmd }) => surroundingsOf(call).executables.find(cmd)),
@@ -108,7 +111,7 @@ export class Starter {
           const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
           const input = typeof stage.input === 'string' ? stage.input : undefined
           const streams = streamsOf(stage, files, ends)
-          return this.#spawn(call, cwd, { command: [...prefix, ...wired], launch, input, streams, redaction, isQuiet: request.quiet })
+          return this.#spawn(call, cwd, { command: [...prefix, ...wired], launch, input, streams, redaction, path, isQuiet: request.quiet })
         }, request.timeoutMs)
       })
     } finally {
@@ -116,7 +119,7 @@ export class Starter {
     }
   }
 
-  #spawn(call: OpenCall, cwd: string, { command, launch, isQuiet = false, ...parts }: SpawnParts): Run {
+  #spawn(call: OpenCall, cwd: string, { command, launch, path, isQuiet = false, ...parts }: SpawnParts): Run {
     const { surroundingsOf, graceMs, drainMs, updateMs } = this.#parts
     const { outputBytes, environment } = surroundingsOf(call)
     const run = ++this.#started
@@ -129,7 +132,7 @@ export class Starter {
       argv: launch(command, mark),
       leftovers: this.#leftovers,
       masked: this.#maskable(),
-      env: environment(marker),
+      env: path === undefined ? environment(marker) : { ...environment(marker), PATH: path },
     })
   }
 

@@ -9,6 +9,8 @@ export interface Surroundings {
   readonly executables: Executables
   readonly outputBytes: number
   environment(marker: string): NodeJS.ProcessEnv
+  /** PATH without folders that tools write to: for a command that nobody was asked about and that finds another by its name. */
+  cleanPath(): Promise<string>
 }
 
 /** Of whoever runs the host: for a tool that may run every command, in the name of that person. */
@@ -23,6 +25,7 @@ export interface OperatorSurroundings {
 
 export const cleanSurroundings = (path: readonly string[], outputBytes: number, offLimits: OffLimits): Surroundings => ({
   executables: new Executables(path, offLimits), outputBytes, environment: (marker) => cleanEnvironment(path, marker),
+  cleanPath: once(() => outsideOf(offLimits, path)),
 })
 
 export const operatorSurroundings = (
@@ -31,7 +34,21 @@ export const operatorSurroundings = (
   executables: new Executables(path, offLimits),
   outputBytes,
   environment: (marker) => ({ ...cleanEnvironment(path, marker), ...env, PATH: path.join(':') }),
+  cleanPath: once(() => outsideOf(offLimits, path)),
 })
+
+async function outsideOf(offLimits: OffLimits, path: readonly string[]): Promise<string> {
+  const reached = await Promise.all(path.map((folder) => offLimits.reaches(folder).catch(() => true)))
+  return path.filter((_, index) => !reached[index]).join(':')
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: Value | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
 
 export const runsAnyCommand = ({ grant }: Pick<CompartmentTool, 'grant'>): boolean =>
   grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)

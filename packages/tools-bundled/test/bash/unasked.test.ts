@@ -1,0 +1,119 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
+import { createHost, type Host, type Session } from '@bulkhead/host'
+import { createLoader } from '@bulkhead/loader'
+import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
+import { createMemoryStore } from '@bulkhead/store'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
+
+let root: string
+let workspace: string
+let host: Host
+let sandbox: PooledSandbox
+let session: Session
+let asked: ApprovalRequest[]
+
+const git = (...args: readonly string[]) => spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: workspace, encoding: 'utf8' })
+
+beforeAll(async () => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-unasked-')))
+  workspace = join(root, 'workspace')
+  mkdirSync(join(workspace, 'src'), { recursive: true })
+  mkdirSync(join(workspace, 'bin'))
+  for (const [name, content] of Object.entries({ 'a.txt': 'a foo\nb\n', 'b.txt': 'a foo\nc\n', 'src/x.ts': 'foo\n', 'src/with space.ts': 'foo two\n', 'package.json': '{"name":"p"}\n' })) {
+    writeFileSync(join(workspace, name), content)
+  }
+  writeFileSync(join(root, 'secret.ts'), 'foo precious\n')
+  // A command that another one finds by its name must not be found here. Outside of a wall it would leave a trace.
+  writeFileSync(join(workspace, 'bin/md5sum'), `#!/bin/sh\necho evil; touch ${root}/pwned\n`, { mode: 0o755 })
+  symlinkSync(join(root, 'secret.ts'), join(workspace, 'src/link.ts'))
+  git('init', '-q')
+  git('add', '-A')
+  git('commit', '-qm', 'first')
+  spawnSync('tar', ['czf', 'x.tgz', 'a.txt'], { cwd: workspace })
+  const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled: bundledExtensions })
+  const report = await loader.load({ workspace, trust: 'declined', projectDigest: 'any' })
+  const env = { HOME: '/dev/null', LANG: 'C.UTF-8' }
+  sandbox = createSandbox({ workspace, operator: { path: [join(workspace, 'bin'), '/usr/local/bin', '/usr/bin', '/bin'], env } })
+  host = createHost({ report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
+  session = await host.openSession({
+    mode: 'ask',
+    approver: {
+      approve: async (request) => {
+        asked.push(request)
+        return { decision: 'reject' }
+      },
+    },
+  })
+})
+beforeEach(() => {
+  asked = []
+})
+afterAll(async () => {
+  await host.close()
+  await sandbox.close()
+  rmSync(root, { recursive: true })
+})
+
+const call = (name: string, args: object): Promise<Outcome> => session.call({ id: crypto.randomUUID(), name, arguments: args })
+const bash = (command: string): Promise<Outcome> => call('bash', { command })
+const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
+
+describe('in mode ask nobody is asked about what only reads inside the workspace', () => {
+  it.each<[string, object]>([
+    ['ls', { stdout: 'a.txt\nb.txt\nbin\npackage.json\nsrc\nx.tgz\n' }],
+    ['git status --short', { stdout: '?? x.tgz\n' }],
+    ['diff a.txt b.txt', { exit_code: 1, stdout: '2c2\n< b\n---\n> c\n' }],
+    ['diff -r src src', { exit_code: 0, stdout: '' }],
+    ['git blame -s a.txt', { stdout: expect.stringContaining('a foo') as string }],
+    ['git grep -l foo', { stdout: 'a.txt\nb.txt\nsrc/with space.ts\nsrc/x.ts\n' }],
+    ['git stash list', { stdout: '', exit_code: 0 }],
+    ['git cat-file -t HEAD', { stdout: 'commit\n' }],
+    ['git worktree list', { exit_code: 0, stdout: expect.stringContaining('[') as string }],
+    ['git -C . status --short', { stdout: '?? x.tgz\n' }],
+    ['git symbolic-ref --short HEAD', { exit_code: 0 }],
+    ['git log -1 --format=%s', { stdout: 'first\n' }],
+    ["sed -n '/foo/p' a.txt", { stdout: 'a foo\n' }],
+    ["sed -e 's/a/b/g' -e 1q a.txt", { stdout: 'b foo\n' }],
+    ["awk '{print $1}' a.txt", { stdout: 'a\nb\n' }],
+    // Of a link that leads out of the workspace nothing is read.
+    ["find src -name '*.ts' -exec grep -h foo {} + | sort", { stdout: 'foo\nfoo two\n', exit_code: 0 }],
+    ["find src -name '*.ts' -print0 | xargs -0 grep -h foo | sort", { stdout: 'foo\nfoo two\n', stderr: expect.stringContaining('src/link.ts: left out') as string }],
+    ['wc -l $(git ls-files "src/[lx]*.ts")', { stdout: '1 src/x.ts\n', stderr: expect.stringContaining('src/link.ts: left out') as string }],
+    ['ls *.txt | xargs grep -h foo | sort', { stdout: 'a foo\na foo\n' }],
+    ['ls | xargs -n1 basename', { stdout: 'a.txt\nb.txt\nbin\npackage.json\nsrc\nx.tgz\n' }],
+    ['time ls', { stderr: expect.stringContaining('real') as string }],
+    ['(cd src && ls)', { stdout: 'link.ts\nwith space.ts\nx.ts\n' }],
+    ['(cd src && ls); ls -d src', { stdout: 'link.ts\nwith space.ts\nx.ts\nsrc\n' }],
+    ['cat {a,b}.txt', { stdout: 'a foo\nb\na foo\nc\n' }],
+    ['command -v sh', { stdout: expect.stringContaining('/sh') as string }],
+    ['python3 --version', { exit_code: expect.anything() as number }],
+    ['tar tzf x.tgz', { stdout: 'a.txt\n' }],
+    ['[ -f a.txt ] && echo y', { stdout: 'y\n' }],
+    ['[[ -f nowhere ]] || echo n', { stdout: 'n\n' }],
+    ['echo "now $(echo in there)"', { stdout: 'now in there\n' }],
+    ['wc -l $(git ls-files "*.txt")', { stdout: expect.stringContaining('4 total') as string }],
+    ['false; echo "$?"', { stdout: '1\n' }],
+    ['echo $HOME', { stdout: '/dev/null\n' }],
+    ['for f in *.txt; do head -n 1 "$f"; done', { stdout: 'a foo\na foo\n' }],
+    ['while read l; do echo "[$l]"; done < a.txt', { stdout: '[a foo]\n[b]\n' }],
+    ['NO_COLOR=1 git diff', { exit_code: 0 }],
+    ['find . -name a.txt -exec md5sum {} +', { stdout: expect.stringContaining('./a.txt') as string }],
+    ['timeout 9 md5sum a.txt', { stdout: expect.stringContaining('a.txt') as string }],
+    ['NO_COLOR=1 md5sum a.txt', { stdout: expect.stringContaining('a.txt') as string }],
+    ['cat a.txt | tee /dev/null', { stdout: 'a foo\nb\n' }],
+  ])('%s', async (command, result) => {
+    const outcome = await bash(command)
+    expect([codeOf(outcome), asked]).toEqual(['output', []])
+    expect(outcome).toMatchObject({ data: result })
+    expect(existsSync(join(root, 'pwned'))).toBe(false)
+  })
+
+  it('nor about the tools that search', async () => {
+    expect([codeOf(await call('grep', { pattern: 'foo' })), codeOf(await call('glob', { pattern: '**/*.ts' })), asked]).toEqual(['output', 'output', []])
+  })
+})
