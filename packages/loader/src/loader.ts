@@ -1,4 +1,4 @@
-import { CONFIG_FILE, LOCK_FILE, mayLoad, type Loader, type LoadReport, type LoadRequest } from '@bulkhead/contract'
+import { CONFIG_FILE, LOCK_FILE, mayLoad, type Loader, type LoadReport, type LoadRequest, type ProjectTrust } from '@bulkhead/contract'
 import { resolveConfig } from './config/resolve-config.ts'
 import { connect } from './connect/connect.ts'
 import { diagnose, withFallbacks } from './diagnose.ts'
@@ -52,11 +52,14 @@ interface Tools extends Pick<Terms, 'schemas' | 'signatures'> {
 async function load(request: LoadRequest, settings: Settings, tools: Tools): Promise<LoadReport> {
   const layer = locateProjectLayer(request.workspace, settings)
   const fault = findProjectFault(layer, request)
-  if (layer.kind !== 'folder' || fault !== undefined) return (await gather(request, settings, tools, null, fault)).report
-  const project = { workspace: request.workspace, root: layer.root }
-  const { report, projectDigest } = await gather(request, settings, tools, project, undefined)
-  if (mayLoad(projectDigest, request)) return report
-  return (await gather(request, settings, tools, null, changedSince(layer.root))).report
+  if (layer.kind !== 'folder') return (await gather(request, settings, tools, null, fault)).report
+  const { workspace, trust, projectDigest: decidedAbout } = request
+  const decided = (report: LoadReport, decision: ProjectTrust): LoadReport =>
+    Object.freeze({ ...report, projectTrust: Object.freeze({ path: workspace, trust: decision, projectDigest: decidedAbout }) })
+  if (fault !== undefined) return decided((await gather(request, settings, tools, null, fault)).report, 'declined')
+  const { report, projectDigest } = await gather(request, settings, tools, { workspace, root: layer.root }, undefined)
+  if (mayLoad(projectDigest, request)) return decided(report, trust)
+  return decided((await gather(request, settings, tools, null, changedSince(layer.root))).report, 'declined')
 }
 
 interface Gathered {

@@ -124,6 +124,8 @@ export interface LoadReport {
    * that could not be read.
    */
   readonly projectDocuments?: ReadonlyMap<string, string | null>
+  /** How the project layer was decided about, where the workspace has one. declined: it was not used, for whatever reason. */
+  readonly projectTrust?: ProjectStanding & { readonly path: string }
   readonly trustRoot?: TrustRootReport
 }
 

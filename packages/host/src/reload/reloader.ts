@@ -15,6 +15,7 @@ import type { ReloadChange, ReloadReport, ReloadRequest, ReportSource } from './
 import type { Retirement } from './retirement.ts'
 import { prove, type SmokeCheck } from './smoke-check.ts'
 import { wayBeside, wayOf } from './strategy.ts'
+import { TrustDecisions } from './trust-decisions.ts'
 
 export interface ReloaderSources {
   readonly registry: Registry
@@ -52,6 +53,7 @@ export class Reloader {
   readonly #deferred = new Set<string>()
   /** Extensions of which the old one is on its way out and the new one has not proved itself. */
   readonly #exchanging = new Map<string, Promise<void>>()
+  readonly #trust: TrustDecisions
   #apart = new Set<string>()
   #report: LoadReport
   #last: Promise<unknown> = Promise.resolve()
@@ -63,6 +65,9 @@ export class Reloader {
   constructor(sources: ReloaderSources) {
     this.#sources = sources
     this.#report = sources.report
+    this.#trust = new TrustDecisions(sources.events)
+    // Later, so that the audit and listeners of the first moment receive it.
+    queueMicrotask(() => this.#trust.taken(sources.report))
     this.#watch = new ChangeWatch(sources.clock, () => {
       this.reload().catch((thrown: unknown) => sources.events.suppressed('reload', thrown))
     })
@@ -153,6 +158,7 @@ export class Reloader {
     retirement.retire(registry.commit(proposal), replaced())
     for (const { candidate } of taken) retirement.welcome(candidate.extension)
     this.#report = report
+    this.#trust.taken(report)
     this.startEager()
     for (const { candidate, from, exchanged } of taken) if (exchanged) round.exchanges.push(this.#exchange(round, candidate, from!))
     return round

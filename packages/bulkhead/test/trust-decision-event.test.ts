@@ -1,0 +1,69 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EventOf, Interactor } from '@bulkhead/contract'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost, openSqliteStore, type CreateHostOptions, type Host } from '../src/index.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+let host: Host | undefined
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-decided-')))
+  writeExtension(join(folder, '.bulkhead'), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default { tools: { greet: { execute: () => 1 } } }')
+})
+afterEach(async () => {
+  await host?.close()
+  rmSync(folder, { recursive: true })
+})
+
+const answering = (value: string): Interactor => ({ interact: async () => ({ status: 'accepted', value }) })
+const open = async (options: Partial<CreateHostOptions> = {}) => {
+  host = await createHost({ workspace: folder, home: join(folder, 'home'), store: await openSqliteStore({ file: join(folder, 'audit.db') }), ...options })
+  return host
+}
+/** What the audit has kept, after the host has closed. */
+const audited = async (): Promise<readonly unknown[]> => {
+  await host?.close()
+  const store = await openSqliteStore({ file: join(folder, 'audit.db') })
+  try {
+    const records = (await store.records()).map(({ record }) => record as unknown as EventOf<'TrustDecision'>)
+    return records.filter(({ type }) => type === 'TrustDecision').map(({ path, decision }) => [path, decision])
+  } finally {
+    await store.close()
+  }
+}
+
+it.each(['trusted', 'once', 'declined'] as const)('a decision "%s" of a person is in the audit', async (decision) => {
+  await open({ interactor: answering(decision) })
+  expect(await audited()).toEqual([[folder, decision]])
+})
+
+it('so is that of an embedder, and that nobody could be asked', async () => {
+  await open({ trust: 'trusted' })
+  await host?.close()
+  await open()
+  expect(await audited()).toEqual([[folder, 'trusted'], [folder, 'declined']])
+})
+
+it('is told once for each decision, and again when the project has changed', async () => {
+  const heard: string[] = []
+  const { reload, on } = await open({ interactor: answering('once') })
+  on((event) => { if (event.type === 'TrustDecision') heard.push(event.decision) }, ['TrustDecision'])
+  await reload()
+  expect(heard).toEqual([])
+  writeFileSync(join(folder, '.bulkhead/config.json'), '{"mode":"yolo"}')
+  await reload()
+  expect(heard).toEqual(['once'])
+  expect(await audited()).toEqual([[folder, 'once'], [folder, 'once']])
+})
+
+it('is told of a folder that the host switches to, and not of one that brings nothing', async () => {
+  const heard: string[] = []
+  const empty = join(folder, 'home')
+  const first = await open({ workspace: mkdtempSync(join(folder, 'empty-')), home: empty })
+  first.on((event) => { if (event.type === 'TrustDecision') heard.push(`${event.path} ${event.decision}`) })
+  await first.switchWorkspace(folder, { trust: 'once' })
+  expect(heard).toEqual([`${folder} once`])
+  expect(await audited()).toEqual([[folder, 'once']])
+})
