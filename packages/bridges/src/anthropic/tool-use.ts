@@ -28,8 +28,9 @@ export type ToolResultContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly source: { readonly type: 'base64'; readonly media_type: string; readonly data: string } }
 
+/** The schemas are copies: what an SDK does to one reaches no other tool list. */
 export const toMessagesTools = (tools: readonly ToolDefinition[]): readonly MessagesTool[] =>
-  tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }))
+  tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: structuredClone(inputSchema) }))
 
 export interface ToolUseOptions {
   /** Those there are. A model that calls one of them as another agent taught it, such as `read_file` with a `file_path`, is understood. */

@@ -30,7 +30,8 @@ export function toFunctionTool(tool: ToolDefinition, options: FunctionToolOption
     function: {
       name: tool.name,
       description: tool.description,
-      parameters: strict ? closed(tool.inputSchema) : tool.inputSchema,
+      // A copy: what an SDK does to it reaches no other tool list.
+      parameters: structuredClone(strict ? closed(tool.inputSchema) : tool.inputSchema),
       ...(strict ? { strict: true as const } : {}),
     },
   }

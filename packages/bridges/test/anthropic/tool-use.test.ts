@@ -44,3 +44,10 @@ it('what was cut is said below what is left, where the whole is too', () => {
   expect(toToolResult({ type: 'output', data: 1, content: [{ type: 'text', text: 'sun' }], metadata: { ...cut, output_path: '/whole.txt' } }).content)
     .toEqual([{ type: 'text', text: 'sun' }, { type: 'text', text: '[The result was too long and is cut here. The whole is in /whole.txt]' }])
 })
+
+it('hands out schemas that an SDK may change', () => {
+  const city = Object.freeze({ type: 'string' })
+  const [tool] = toMessagesTools([{ name: 'forecast', description: 'f', inputSchema: Object.freeze({ type: 'object', properties: Object.freeze({ city }) }) } as never])
+  Object.assign((tool!.input_schema['properties'] as { city: object }).city, { type: 'number' })
+  expect(city).toEqual({ type: 'string' })
+})

@@ -35,4 +35,12 @@ describe('tools for OpenAI-shaped APIs', () => {
     expect(tool?.function).not.toHaveProperty('strict')
     expect(tool?.function.parameters).toEqual(forecast.inputSchema)
   })
+
+  it.each([false, true])('hands out schemas that an SDK may change, strict: %s', (strict) => {
+    const city = Object.freeze({ type: 'string' })
+    const inputSchema = Object.freeze({ type: 'object', properties: Object.freeze({ city }), required: Object.freeze(['city']) })
+    const [tool] = toFunctionTools([{ ...forecast, inputSchema }], { strict })
+    Object.assign((tool!.function.parameters['properties'] as { city: object }).city, { type: 'number' })
+    expect(city).toEqual({ type: 'string' })
+  })
 })

@@ -1,6 +1,7 @@
 import type { ConnectedServer, ToolListing } from '@bulkhead/contract'
 import type { Composition, Offer } from './composition.ts'
 import type { Extension } from '../lifecycle/extension.ts'
+import { withCopiedSchemas } from './copied-schemas.ts'
 import { OfferedTools, type Present } from './offered-tools.ts'
 import type { Settings } from '../configuration/settings.ts'
 
@@ -35,7 +36,7 @@ export class RegistryView {
 
 function toListing({ tool, generation, hides }: Offer): ToolListing {
   const { descriptor, state } = tool.extension
-  return {
+  return withCopiedSchemas({
     ...tool.definition,
     layer: descriptor.layer,
     extension: descriptor.id,
@@ -49,7 +50,7 @@ function toListing({ tool, generation, hides }: Offer): ToolListing {
     shadows: hides.map(({ origin: { layer, extension, version } }) => ({ layer, extension, version })),
     ...(descriptor.server && { server: listedServer(descriptor.server) }),
     gatedByHost: tool.gatedByHost,
-  }
+  })
 }
 
 const listedServer = ({ kind, name, address, unconfined }: ConnectedServer): NonNullable<ToolListing['server']> =>

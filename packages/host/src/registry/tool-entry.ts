@@ -8,12 +8,15 @@ import type { Settings } from '../configuration/settings.ts'
 import { meaningByKey, type CallMeaning } from '../permissions/call-meaning.ts'
 import type { SchemaCheck, Validators } from '../schema/validators.ts'
 import { identityOf, type ApprovalGrant } from '../approvals/approval.ts'
+import { withCopiedSchemas } from './copied-schemas.ts'
 import { located } from './located.ts'
 
 /** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
 export interface ToolEntry {
   readonly name: string
   readonly definition: ToolDefinition
+  /** The same to hand out, with schemas that may be changed. */
+  readonly shown: ToolDefinition
   readonly extension: Extension
   readonly origin: OutcomeOrigin
   readonly digests: ApprovalGrant['digests']
@@ -59,21 +62,23 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const bound = Object.freeze({ package: digests.package, tool: digests.tools.get(manifest.name) ?? '', capability: digests.capability })
   // What ships with the host is believed: it is reviewed with the host.
   const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
+  const definition: ToolDefinition = Object.freeze({
+    name: manifest.name,
+    label: manifest.label ?? manifest.name,
+    description: manifest.description,
+    inputSchema: manifest.inputSchema,
+    ...(manifest.outputSchema === undefined ? {} : { outputSchema: manifest.outputSchema }),
+    requires: manifest.requires,
+    mode,
+    kind: manifest.kind ?? LOCKED_KINDS.get(manifest.name) ?? 'other',
+    gated: manifest.gated || gatedByHost,
+    idempotent: manifest.idempotent,
+    executor: server ? 'remote' : 'local',
+  })
   return Object.freeze({
     name: manifest.name,
-    definition: Object.freeze({
-      name: manifest.name,
-      label: manifest.label ?? manifest.name,
-      description: manifest.description,
-      inputSchema: manifest.inputSchema,
-      ...(manifest.outputSchema === undefined ? {} : { outputSchema: manifest.outputSchema }),
-      requires: manifest.requires,
-      mode,
-      kind: manifest.kind ?? LOCKED_KINDS.get(manifest.name) ?? 'other',
-      gated: manifest.gated || gatedByHost,
-      idempotent: manifest.idempotent,
-      executor: server ? 'remote' : 'local',
-    } satisfies ToolDefinition),
+    definition,
+    shown: Object.freeze(withCopiedSchemas(definition)),
     extension,
     origin,
     digests: bound,

@@ -98,7 +98,7 @@ export class HostSession implements Session {
   }
 
   tools(): readonly ToolDefinition[] {
-    return this.#offered().enabled().map(({ tool }) => tool.definition)
+    return this.#offered().enabled().map(({ tool }) => tool.shown)
   }
 
   call(call: ToolCall, options: CallOptions = NO_OPTIONS): Promise<Outcome> {

@@ -43,7 +43,7 @@ export class HostTurn implements Turn {
   }
 
   tools(): readonly ToolDefinition[] {
-    return this.offered.enabled().map(({ tool }) => tool.definition)
+    return this.offered.enabled().map(({ tool }) => tool.shown)
   }
 
   cancel(reason: CancelReason = 'user'): void {

@@ -134,3 +134,24 @@ test('a reason to cancel that is none of the known ones is taken for the wish of
     error: { code: 'SessionCancelled', data: { reason: 'user' } }, error_text: expect.stringContaining('The session was cancelled.'),
   })
 })
+
+test('schemas are handed out as copies that other libraries may change, and calls are checked as before', async () => {
+  const city = Object.freeze({ type: 'string' })
+  const inputSchema = Object.freeze({ type: 'object', properties: Object.freeze({ city }), required: Object.freeze(['city']) })
+  const outputSchema = Object.freeze({ type: 'object', properties: Object.freeze({}) })
+  const world = createWorld({ extensions: [{ tools: { echo: { inputSchema, outputSchema } } }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const turn = session.beginTurn()
+  for (const list of [() => session.tools(), () => turn.tools(), () => world.host.tools(), () => [world.host.tool('echo')!]]) {
+    const [tool] = list()
+    const given = tool!.inputSchema as { properties: { city: object }; required: string[]; $id?: string }
+    given.$id = 'urn:marked'
+    given.required.length = 0
+    Object.assign(given.properties.city, { type: 'number' })
+    Object.assign(tool!.outputSchema!['properties'] as object, { more: true })
+    expect(list()[0]).toMatchObject({ inputSchema, outputSchema })
+    expect(Object.keys(list()[0]!)).toEqual(expect.arrayContaining(['inputSchema', 'outputSchema']))
+    expect(JSON.parse(JSON.stringify(list()[0]))).toMatchObject({ inputSchema, outputSchema: { type: 'object', properties: {} } })
+  }
+  expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({ error: { code: 'InputInvalid' } })
+})

@@ -7,8 +7,8 @@ export function listedTool(tool: ToolDefinition): Tool {
   return {
     name, title, description,
     // Arguments are an object, also where the schema does not say so.
-    inputSchema: { ...inputSchema, type: 'object' } as Tool['inputSchema'],
-    ...(outputSchema ? { outputSchema: outputSchema as NonNullable<Tool['outputSchema']> } : {}),
+    inputSchema: { ...structuredClone(inputSchema), type: 'object' } as Tool['inputSchema'],
+    ...(outputSchema ? { outputSchema: structuredClone(outputSchema) as NonNullable<Tool['outputSchema']> } : {}),
     annotations: { title, ...hintsOf(tool) },
   }
 }
