@@ -4,7 +4,7 @@ import { CALL_LIMITS, COMPARTMENT_LIMITS, type CompartmentLimits } from './limit
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN, type Layer } from './names.ts'
 import { LONGEST_TIMER_MS } from './ports/clock.ts'
 import { PLACEMENTS } from './ports/sandbox.ts'
-import { requirementSet } from './requirements.ts'
+import { ceilingSet } from './power.ts'
 import { ruleSchema } from './rules.ts'
 
 export const CONFIG_FILE = 'config.json'
@@ -80,7 +80,7 @@ const policy = z.strictObject({
     }),
   ).optional().describe('What holds for some packages instead of what holds for their layer. The narrowest key counts.'),
   update: z.strictObject({ widening: widening.optional() }).optional().describe('How updates are judged.'),
-  ceiling: requirementSet.optional().describe('The most any tool may be granted.'),
+  ceiling: ceilingSet.optional().describe('The most any tool may be granted. What it does not name is not granted.'),
 })
 
 const remoteCall = {

@@ -112,3 +112,22 @@ export function globCovers(wide: string, narrow: string): boolean {
     return part === other || (!other.includes('*') && matchSegment(part, other)) || part === '*'
   })
 }
+
+/** Whether some path could match both patterns. May say yes too often, never no wrongly. */
+export function globsOverlap(a: string, b: string): boolean {
+  const [left, right] = [pathSegments(a), pathSegments(b)]
+  for (let index = 0; index < Math.min(left.length, right.length); index++) {
+    if (left[index] === '**' || right[index] === '**') return true
+    if (!textsOverlap(left[index]!, right[index]!)) return false
+  }
+  // The shorter one names a folder above the other.
+  return true
+}
+
+/** The same of texts in which `*` is the only wildcard. */
+export function textsOverlap(a: string, b: string): boolean {
+  if (matchSegment(a, b) || matchSegment(b, a)) return true
+  if (!a.includes('*') || !b.includes('*')) return false
+  const [left, right] = [a.slice(0, a.indexOf('*')), b.slice(0, b.indexOf('*'))]
+  return left.startsWith(right) || right.startsWith(left)
+}

@@ -32,6 +32,8 @@ export interface ApprovalRequest {
   readonly tool: string
   readonly label: string
   readonly origin: string
+  /** The tools that make the call, from the one the model called. Absent for a call of the model itself. */
+  readonly calledBy?: readonly string[]
   readonly approvalKey: string
   /** Exactly the arguments, as JSON text with invisible characters made visible. Nothing is cut. */
   readonly argumentsText: string

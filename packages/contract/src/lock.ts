@@ -22,6 +22,7 @@ const signer = z.strictObject({
 const capabilities = z.strictObject({
   env: z.array(z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')).max(64).describe('Variables it may read.'),
   secrets: z.array(secretManifest).max(16).describe('Secrets it may use without seeing them.'),
+  state: z.literal(true).optional().describe('Whether it keeps state. Absent in what was accepted before this was written down.'),
   tools: z.record(z.string().regex(TOOL_NAME_PATTERN, 'the name of a tool'), requirementSet).describe('What each tool needs of the world.'),
 }).describe('What it may do, in full: the digest beside it is taken over this.')
 

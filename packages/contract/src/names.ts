@@ -12,6 +12,9 @@ export const LOCKED_TOOLS = [
 ] as const
 export type LockedTool = (typeof LOCKED_TOOLS)[number]
 
+/** The tool that starts sub-agents, where it ships with the host. */
+export const AGENT_TOOL: LockedTool = 'task'
+
 const locked: ReadonlySet<string> = new Set(LOCKED_TOOLS)
 export const isLockedTool = (name: string): name is LockedTool => locked.has(name)
 

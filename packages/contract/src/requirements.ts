@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { BulkheadError } from './bulkhead-error.ts'
 
-/** Powers beyond files, hosts and commands. `state` and `env` follow from the manifest's own fields. */
+/** Powers beyond files, hosts and commands. `state`, `env` and `secrets` follow from the manifest's own fields. */
 export const CAPABILITY_NAMES = ['interact', 'tools.call', 'session'] as const
 
 export const REQUIREMENT_VARIABLES = ['workspace', 'ad-hoc', 'user-data'] as const
@@ -50,24 +50,6 @@ export type CapabilityName = (typeof CAPABILITY_NAMES)[number]
 /** What each variable stands for. An empty list is a known variable with nothing behind it: it fails closed. */
 export type VariableValues = Readonly<Partial<Record<RequirementVariable, readonly string[]>>>
 
-/** A requirement set with its variables replaced: what the broker enforces. Paths are absolute patterns. */
-export interface Grant {
-  readonly fs: {
-    readonly read: readonly string[]
-    readonly write: readonly string[]
-    /**
-     * The folders that stood for the variables. Links are followed up to and at them, because whoever runs the host chose
-     * them; below, a link must lead into the grant. Absent where no pattern is left.
-     */
-    readonly roots?: readonly string[]
-  }
-  readonly net: { readonly hosts: readonly string[] }
-  readonly shell: readonly ShellRequirement[]
-  readonly capabilities: readonly CapabilityName[]
-}
-
-export const NO_GRANT: Grant = { fs: { read: [], write: [] }, net: { hosts: [] }, shell: [], capabilities: [] }
-
 const known: ReadonlySet<string> = new Set(REQUIREMENT_VARIABLES)
 
 /** The variables a pattern names. Throws RequirementInvalid for a name that does not exist, and for `..` segments. */
@@ -96,25 +78,13 @@ export function checkRequirements(requires: RequirementSet): void {
 }
 
 /**
- * Replaces variables by values. A variable without a value here yields nothing: the tool's calls fail closed. So does a
- * value with a `*` in it, which would be a pattern itself and match its neighbours.
+ * A pattern with its variable replaced by each of its values. A variable without a value here yields nothing: the tool's calls
+ * fail closed. So does a value with a `*` in it, which would be a pattern itself and match its neighbours.
  */
-export function compileGrant(requires: RequirementSet, values: VariableValues): Grant {
-  const roots = new Set<string>()
-  const expand = (patterns: readonly string[] = []): string[] => patterns.flatMap((pattern) => {
-    const { variable, rest } = splitPattern(pattern)
-    return (values[variable] ?? []).filter((root) => !root.includes('*')).map((root) => {
-      roots.add(root)
-      return rest === '' ? root : `${root === '/' ? '' : root}/${rest}`
-    })
-  })
-  const fs = { read: expand(requires.fs?.read), write: expand(requires.fs?.write) }
-  return {
-    fs: roots.size === 0 ? fs : { ...fs, roots: [...roots] },
-    net: { hosts: requires.net?.hosts ?? [] },
-    shell: requires.shell ?? [],
-    capabilities: requires.capabilities ?? [],
-  }
+export function expandPattern(pattern: string, values: VariableValues): readonly { readonly root: string; readonly path: string }[] {
+  const { variable, rest } = splitPattern(pattern)
+  return (values[variable] ?? []).filter((root) => !root.includes('*'))
+    .map((root) => ({ root, path: rest === '' ? root : `${root === '/' ? '' : root}/${rest}` }))
 }
 
 /** Whether a tool with these requirements can change or reach anything: such a tool is gated whatever it says. */

@@ -4,6 +4,7 @@ import type { RequirementSet } from './requirements.ts'
 import type { ToolKind, ToolMode } from './tool-mode.ts'
 import type { LifecycleState } from './lifecycle.ts'
 import type { ConnectedServer } from './ports/loader.ts'
+import type { PowerItem } from './power-order.ts'
 import type { SecretManifest } from './secrets.ts'
 
 /** One callable tool as the host knows it: what a model is told, and what an operator must be able to see. */
@@ -30,9 +31,11 @@ export interface ToolListing extends ToolDefinition {
   readonly generation: number
   readonly state: LifecycleState
   readonly integrity: IntegrityStatus
-  /** Variables that its extension may read, and secrets that it may use without seeing them. */
+  /** Variables and secrets that the manifest of its extension names. */
   readonly env: readonly string[]
   readonly secrets: readonly SecretManifest[]
+  /** All that it may do here, under the ceiling of the configuration. */
+  readonly may: readonly PowerItem[]
   readonly packageDigest: string
   /** Layers whose tool of the same name this one hides, nearest first. */
   readonly shadows: readonly { readonly layer: Layer; readonly extension: string; readonly version: string }[]

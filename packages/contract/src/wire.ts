@@ -54,7 +54,7 @@ export interface LoadRequest {
   readonly config: JsonObject
   /** Base64 of each verified file by its path. */
   readonly files: readonly (readonly [path: string, base64: string])[]
-  readonly tools: readonly { readonly name: string; readonly powers: readonly Power[] }[]
+  readonly tools: readonly { readonly name: string; readonly powers: readonly RuntimePart[] }[]
 }
 export interface LoadReply {
   readonly tools: readonly { readonly name: string; readonly approvalKey: boolean; readonly input?: Json; readonly requires?: Json }[]
@@ -63,7 +63,7 @@ export interface LoadReply {
 
 /** The parts of `runtime` a tool is given. The broker judges each use again. */
 export const POWERS = ['fs.read', 'fs.write', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session'] as const
-export type Power = (typeof POWERS)[number]
+export type RuntimePart = (typeof POWERS)[number]
 
 /** What a compartment may ask of the broker, each with the power it belongs to. `null`: every call has it. */
 export const BROKER_METHODS = {
@@ -93,5 +93,5 @@ export const BROKER_METHODS = {
   'progress': null,
   'update': null,
   'log': null,
-} as const satisfies Record<string, Power | null>
+} as const satisfies Record<string, RuntimePart | null>
 export type BrokerMethod = keyof typeof BROKER_METHODS

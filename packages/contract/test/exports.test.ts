@@ -8,19 +8,19 @@ import * as jsonSchema from '../src/schema/index.ts'
 describe('what others may import', () => {
   it('from @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
-      'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS', 'CAPABILITY_NAMES', 'CHANNELS',
+      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS', 'CAPABILITY_NAMES', 'CHANNELS',
       'COMMAND_SEVERITIES', 'COMMON_CONFIG_PROPERTIES', 'COMPARTMENT_LIMITS', 'COMPARTMENT_METHODS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS',
       'ENV_NAME_PATTERN', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'INTERACTION_KINDS', 'JSON_LIMITS', 'LAYERS', 'LIFECYCLE',
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
       'POWERS', 'ProtectedPlaces', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
-      'STORE_COLLECTIONS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
-      'VALIDATION_STAGES', 'WIRE_LIMITS', 'atPointer', 'auditRecord', 'beyond', 'canonicalJson', 'checkApprovalKey', 'checkRequirements',
-      'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'compileApprovalKey', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
+      'STORE_COLLECTIONS', 'SUBAGENTS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
+      'VALIDATION_STAGES', 'WIRE_LIMITS', 'atPointer', 'auditRecord', 'beyond', 'canonicalJson', 'ceilingSet', 'checkApprovalKey', 'checkRequirements',
+      'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'commandText', 'compileApprovalKey', 'compileCeiling', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
-      'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'hasEffects', 'hostCovers', 'hostMatches',
-      'intersectGrant', 'isErrorCode', 'isJsonObject', 'isLockedTool', 'isQuotaFault', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'lockFileSchema',
-      'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'mayLoad', 'meantNames', 'messageOf', 'mustBeNamed', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'protectionReason', 'requireOptions', 'requirementSet', 'ruleSchema', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
+      'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'globsOverlap', 'hasEffects', 'hostCovers', 'hostMatches',
+      'isErrorCode', 'isJsonObject', 'isLockedTool', 'isQuotaFault', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'leftPatterns', 'lockFileSchema',
+      'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'mayLoad', 'meantNames', 'messageOf', 'mustBeNamed', 'narrowPower', 'nextState', 'parseByteSize',
+      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'powerItems', 'protectionReason', 'requireOptions', 'requirementSet', 'ruleSchema', 'textsOverlap', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
     ])
   })
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import {
-  canonicalPattern, checkRequirements, compileGrant, hasEffects, matchArguments, NO_GRANT, REQUIREMENT_VARIABLES, requirementSet,
+  canonicalPattern, checkRequirements, hasEffects, matchArguments, REQUIREMENT_VARIABLES, requirementSet,
   type RequirementSet,
 } from '../src/requirements.ts'
+import { compileGrant, NO_GRANT } from '../src/power.ts'
 
 const reading = (...read: string[]): RequirementSet => ({ fs: { read } })
 const values = { workspace: ['/ws', '/more'], 'ad-hoc': [], 'user-data': ['/'] }

@@ -34,12 +34,15 @@ export interface CallScope {
 export interface ParentCall {
   readonly callId: string
   readonly tool: ToolEntry
-  readonly depth: number
+  /** The tools that make the call, from the one the model called to this one. */
+  readonly callers: readonly ToolEntry[]
   /** The attempt of it that makes the call. */
   readonly running: RunningCall
   /** Stops the time of every call that waits for this one. Returns what lets it go on. */
   pause(): () => void
 }
+
+const NO_CALLERS: readonly ToolEntry[] = Object.freeze([])
 
 /** A call's own words, read once and not looked at yet. */
 export interface Words {
@@ -98,6 +101,11 @@ export class RawCall {
 
   get parent(): ParentCall | undefined {
     return this.scope.parent
+  }
+
+  /** The tools that make the call, from the one the model called; none where the model itself makes it. */
+  get callers(): readonly ToolEntry[] {
+    return this.scope.parent?.callers ?? NO_CALLERS
   }
 
   /** Aborted with a BulkheadError as its reason. Made when somebody asks for it: most calls end by themselves. */

@@ -17,19 +17,24 @@ export function bundledDigest(manifest: Manifest, coreVersion: string): string {
 
 /** What of a manifest, or of a lock, says what the extension may do. */
 interface Powers extends Pick<Manifest, 'env' | 'secrets'> {
+  /** Whether it keeps state: a lock says only that. */
+  readonly stateSlot?: object | true | null
   readonly tools: readonly Pick<Manifest['tools'][number], 'name' | 'requires'>[]
 }
 
-/** Over what the whole extension may do: the requirements of every tool, its variables, and where its secrets may go. */
+/**
+ * Over what the whole extension may do: the requirements of every tool, its variables, where its secrets may go, and whether it
+ * keeps state. Of one that keeps none it is the digest that locks had before state was written down.
+ */
 export function capabilityDigest(manifest: Powers): string {
   const tools = manifest.tools.map(({ name, requires }) => ({ name, requires }))
     .toSorted((left, right) => byteOrder(left.name, right.name))
   const secrets = manifest.secrets.toSorted((left, right) => byteOrder(left.name, right.name))
-  return sha512(canonicalJson({ env: manifest.env.toSorted(byteOrder), secrets, tools } as unknown as Json))
+  return sha512(canonicalJson({ env: manifest.env.toSorted(byteOrder), secrets, tools, ...(manifest.stateSlot && { state: true }) } as unknown as Json))
 }
 
 /** Over the same, whichever tool it is that may do it. */
-export function powersDigest(manifest: Powers): string {
+export function powersDigest(manifest: Pick<Powers, 'tools'>): string {
   const sets = new Set(manifest.tools.map(({ requires }) => canonicalJson(requires as unknown as Json)))
   return sha512(`powers\0${[...sets].toSorted(byteOrder).join('\n')}`)
 }

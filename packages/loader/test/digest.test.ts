@@ -46,6 +46,10 @@ describe('the digest of capabilities', () => {
         tools: [toolOf({ requires: { net: { hosts: ['a.example'] } } })], env: ['A', 'B'],
         secrets: [{ name: 'TOKEN', hosts: ['a.example'] }],
       },
+      {
+        tools: [toolOf({ requires: { net: { hosts: ['a.example'] } } })], env: ['A', 'B'],
+        stateSlot: { slotVersion: '1', schema: { type: 'object' } },
+      },
     ]) expect(capabilityDigest(parse(changed))).not.toBe(base)
   })
 

@@ -7,9 +7,9 @@ export function approvalTable(approvals: readonly Approval[], projects: boolean)
   if (approvals.length === 0) return 'Nothing is approved.\n'
   const headings = ['ID', 'STATUS', 'TOOL', 'EXTENSION', 'GIVEN', 'BY', 'EXPIRES', 'USES', 'LAST USED', ...(projects ? ['PROJECT'] : []), 'KEY']
   return table(headings, approvals.map((approval) => {
-    const { id, status, tool, origin, grantedAt, grantedBy, expiresAt, uses, lastUsedAt, workspace, approvalKey } = approval
+    const { id, status, tool, origin, callers = [], grantedAt, grantedBy, expiresAt, uses, lastUsedAt, workspace, approvalKey } = approval
     return [
-      id, status, tool, `${origin.layer} ${origin.extension}@${origin.version}`, minute(grantedAt), grantedBy, minute(expiresAt),
+      id, status, [tool, ...callers.map((caller) => caller.tool).toReversed()].join(' called by '), `${origin.layer} ${origin.extension}@${origin.version}`, minute(grantedAt), grantedBy, minute(expiresAt),
       String(uses), minute(lastUsedAt), ...(projects ? [workspace] : []), approvalKey,
     ]
   }))
@@ -30,6 +30,7 @@ export function approvalDetails(approval: Approval): string {
     ['  package', digests.package],
     ['  definition', digests.tool],
     ['  powers', digests.capability],
+    ...(approval.callers ?? []).map(({ tool, layer, extension }): readonly [string, string] => ['called by', `${tool} of the ${layer} extension ${extension}`]),
   ]
   return lines.map(([label, text]) => `${label.padEnd(12)}  ${visibleText(text)}\n`).join('')
 }

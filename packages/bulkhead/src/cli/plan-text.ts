@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
 import { capabilityDiffInWords, signerInWords, type InstallPlan } from '@bulkhead/loader'
-import { requirementWords, secretWords, variableWords } from './requirement-words.ts'
+import { extensionWords, requirementWords } from './requirement-words.ts'
 
 /** What a person is shown before agreeing: what it is, what it may do, who signed it, and what differs from before. */
 export function planText(plan: InstallPlan): string {
@@ -27,8 +27,7 @@ export function extensionLines({ id, version, manifest, digests, signer, integri
     line('digest', digests.package.slice(0, 32)),
     line('signed', signer === undefined ? `by nobody${integrity === 'unpinned' ? ', and without an integrity file' : ''}` : signerInWords(signer)),
     ...manifest.tools.flatMap((tool) => [line('tool', `${tool.name}: ${requirementWords(tool.requires)}`)]),
-    ...manifest.env.map((name) => line('reads', variableWords(name))),
-    ...manifest.secrets.map((secret) => line('uses', secretWords(secret))),
+    ...extensionWords({ ...manifest, state: manifest.stateSlot === null ? [] : [id] }).map((words) => line(words.slice(0, words.indexOf(' ')), words.slice(words.indexOf(' ') + 1))),
   ]
 }
 

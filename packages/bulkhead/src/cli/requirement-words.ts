@@ -1,27 +1,28 @@
-import type { CapabilityName, RequirementSet, SecretManifest, ToolListing } from '@bulkhead/contract'
+import { declaredPower, powerItems, type PowerCapability, type ExtensionPower, type PowerItem, type RequirementSet } from '@bulkhead/contract'
 
-const CAPABILITY_WORDS: Readonly<Record<CapabilityName, string>> = {
-  interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session',
+const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
+  interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session', subagents: 'starts sub-agents',
 }
 
 /** Of a local MCP server: it is a process of the user, and no capability bounds it. */
 export const UNCONFINED = 'not confined: it can do everything your account can'
 
-/** What a tool may touch, in a few words for a table. */
-export const requirementWords = (requires: RequirementSet): string => requirements(requires).join(', ') || 'nothing'
+const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = {
+  'fs.read': (pattern) => `reads ${pattern}`,
+  'fs.write': (pattern) => `writes ${pattern}`,
+  net: (host) => `reaches ${host}`,
+  shell: (command) => `runs ${command}`,
+  capability: (name) => CAPABILITY_WORDS[name as PowerCapability],
+  env: (name) => `reads the variable ${name}`,
+  secret: (use) => `uses the secret ${use.replace(' to ', ' for ')}`,
+  state: () => 'keeps state',
+}
 
-/** All that a tool may do, with what its extension was given besides. */
-export const powersOf = ({ requires, env, secrets }: Pick<ToolListing, 'requires' | 'env' | 'secrets'>): readonly string[] =>
-  [...requirements(requires), ...env.map((name) => `reads ${variableWords(name)}`), ...secrets.map((secret) => `uses ${secretWords(secret)}`)]
+/** What a tool may do, in a few words each, for a table. */
+export const powerWords = (items: readonly PowerItem[]): readonly string[] => items.map(({ kind, subject }) => WORDS[kind](subject))
 
-export const variableWords = (name: string): string => `the variable ${name}`
+/** The same of what a manifest declares. */
+export const requirementWords = (requires: RequirementSet): string => powerWords(powerItems(declaredPower(requires))).join(', ') || 'nothing'
 
-export const secretWords = ({ name, hosts = [], commands = [] }: SecretManifest): string => `the secret ${name} for ${[...hosts, ...commands].join(', ')}`
-
-const requirements = ({ fs, net, shell = [], capabilities = [] }: RequirementSet): readonly string[] => [
-  ...(fs?.read ?? []).map((pattern) => `reads ${pattern}`),
-  ...(fs?.write ?? []).map((pattern) => `writes ${pattern}`),
-  ...(net?.hosts ?? []).map((host) => `reaches ${host}`),
-  ...shell.map(({ cmd }) => `runs ${cmd}`),
-  ...capabilities.map((name) => CAPABILITY_WORDS[name]),
-]
+/** What a manifest declares for all tools of its extension. */
+export const extensionWords = (extension: ExtensionPower): readonly string[] => powerWords(powerItems(declaredPower({}, extension)))

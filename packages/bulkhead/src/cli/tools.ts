@@ -3,7 +3,7 @@ import { jsonText } from './answer.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
-import { powersOf, UNCONFINED } from './requirement-words.ts'
+import { powerWords, UNCONFINED } from './requirement-words.ts'
 import { serverJson, serverTable } from './server-rows.ts'
 import { table } from './table.ts'
 import { UsageError } from './usage-error.ts'
@@ -54,15 +54,15 @@ function toolTable(listing: readonly ToolListing[]): string {
   ]))
 }
 
-const mayOf = (tool: ToolListing): readonly string[] => [...(tool.server?.unconfined ? [UNCONFINED] : []), ...powersOf(tool)]
+const mayOf = (tool: ToolListing): readonly string[] => [...(tool.server?.unconfined ? [UNCONFINED] : []), ...powerWords(tool.may)]
 
-interface Power {
+interface HeldPower {
   readonly may: string
   readonly tools: readonly string[]
 }
 
 /** What any tool may do, each with all that may; those that touch the same stand together. */
-const byPower = (listing: readonly ToolListing[]): readonly Power[] =>
+const byPower = (listing: readonly ToolListing[]): readonly HeldPower[] =>
   [...Map.groupBy(listing.flatMap((tool) => mayOf(tool).map((may) => ({ may, tool: tool.name }))), ({ may }) => may)]
     .map(([may, held]) => ({ may, tools: held.map(({ tool }) => tool) }))
     .toSorted((a, b) => a.may < b.may ? -1 : 1)

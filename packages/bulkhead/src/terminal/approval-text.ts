@@ -17,13 +17,13 @@ const LEAST_ARGUMENT_ROWS = 6
 
 /** What a person must know of a call before answering: who, what it would and may touch, why it asks, and exactly with what. */
 export function approvalText(approval: ApprovalRequest, screen: Screen): ApprovalText {
-  const { tool, origin, argumentsText, touches, mayTouch, reasons, approvalKey } = approval
+  const { tool, origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey } = approval
   const labelled = (label: string, lines: readonly string[]) =>
     lines.flatMap((line, index) => rowsOf(visibleText(line), screen, `  ${(index === 0 ? label : '').padEnd(LABEL)}`, `  ${':'.padEnd(LABEL)}`))
   const [heading = '', ...more] = rowsOf(visibleText(`${tool} of ${origin} wants to run`), screen, '', '  : ')
   const head = [styleText('bold', heading), ...more]
   const lists = [
-    labelled('would:', touches), labelled('may:', mayTouch), labelled('because:', reasons), labelled('key:', [approvalKey]),
+    labelled('called by:', calledBy), labelled('would:', touches), labelled('may:', mayTouch), labelled('because:', reasons), labelled('key:', [approvalKey]),
   ]
   const args = ['  with exactly these arguments:', ...rowsOf(argumentsText, screen, '  | ', '  : ')]
   const shortLists = lists.map((rows) => clipped(rows, LIST_ROWS)).flat()

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../json.ts'
 import type { Layer } from '../names.ts'
 import type { CompartmentLimits } from '../limits.ts'
 import type { LifecyclePhase } from '../lifecycle.ts'
-import type { Grant } from '../requirements.ts'
+import type { Power } from '../power.ts'
 import type { ExtensionModule, StoredState } from '../authoring/extension.ts'
 import type { CompartmentServices } from './capabilities.ts'
 
@@ -19,7 +19,7 @@ export type CompartmentCode =
 
 export interface CompartmentTool {
   readonly name: string
-  readonly grant: Grant
+  readonly grant: Power
   /** What the manifest declares; code that offers its own copy of either must offer the same. */
   readonly inputSchema: JsonObject
   readonly requires: JsonObject
@@ -46,6 +46,8 @@ export interface ToolInvocation {
   readonly callId: string
   readonly tool: string
   readonly args: JsonObject
+  /** What the call may do where that is less than what its tool may: under the ceiling of its session. */
+  readonly grant?: Power | undefined
   /** Aborting settles the call at once with the signal's reason; the tool is told, and killed when it goes on. */
   readonly signal: AbortSignal
   /** The session that makes the call. Where calls wait for a place in the compartment, sessions take turns. */

@@ -1,6 +1,6 @@
 import { visibleText } from '@bulkhead/contract'
-import type { ToolEntry } from '../registry/tool-entry.ts'
-import type { Approval } from './approval.ts'
+import { sha256 } from '../encoding/sha256.ts'
+import type { Approval, Called } from './approval.ts'
 
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]] as const
 
@@ -27,14 +27,18 @@ export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, no
   return `the ${scope} approval ${id} of the key "${visibleText(approvalKey)}" ${how}${by}, after ${counted(uses, 'use')}`
 }
 
-/** Why an approval of the same key for a tool of the same name is none for this one. */
-export function changedWords({ id, scope, origin, digests }: Approval, tool: ToolEntry): string {
+/** Why an approval of the same key for a tool of the same name is none for this call. */
+export function changedWords({ id, scope, origin, digests, callers = [] }: Approval, { tool, callers: calling }: Called): string {
   const { origin: now, digests: present } = tool
+  const names = (chain: readonly string[]): string => chain.length === 0 ? 'calls of the model itself' : `calls by ${chain.join(', then ')}`
+  const [then, here] = [names(callers.map((caller) => caller.tool)), names(calling.map(({ name }) => name))]
+  if (then !== here) return `the ${scope} approval ${id} of the key is for ${then}, and this is one of the ${here}`
   const others = [
     ...(origin.extension === now.extension && origin.layer === now.layer ? [] : ['its origin']),
     ...(digests.package === present.package ? [] : ['its package']),
     ...(digests.tool === present.tool ? [] : ['its definition']),
     ...(digests.capability === present.capability ? [] : ['its capabilities']),
+    ...(callers.every(({ digest }, index) => digest === sha256(calling[index]!.identity)) ? [] : ['a tool that calls it']),
   ]
   const was = `${origin.layer} extension ${origin.extension} ${origin.version}`
   return `the ${scope} approval ${id} of the key was given to the ${was}; since then ${others.join(', ')} changed`

@@ -1,4 +1,4 @@
-import type { OutcomeOrigin } from '@bulkhead/contract'
+import type { Layer, OutcomeOrigin } from '@bulkhead/contract'
 import { sha256 } from '../encoding/sha256.ts'
 import type { ToolEntry } from '../registry/tool-entry.ts'
 
@@ -12,6 +12,8 @@ export interface ApprovalGrant {
   readonly approvalKey: string
   /** Who implements the tool. */
   readonly origin: OutcomeOrigin
+  /** The tools that make the call, from the first. Absent for calls of the model itself: neither answers for the other. */
+  readonly callers?: readonly ApprovedCaller[]
   /** What it is bound to besides: when one of these becomes another, it is asked again. */
   readonly digests: { readonly package: string; readonly tool: string; readonly capability: string }
   readonly workspace: string
@@ -21,6 +23,21 @@ export interface ApprovalGrant {
   readonly grantedBy: string
   /** null: with the session. */
   readonly expiresAt: string | null
+}
+
+/** A tool that makes the approved call. */
+export interface ApprovedCaller {
+  readonly tool: string
+  readonly extension: string
+  readonly layer: Layer
+  /** Of all that an approval of a call of it is bound to: when it changes, it is asked again. */
+  readonly digest: string
+}
+
+/** A tool that is called, and the tools that call it, from the first. */
+export interface Called {
+  readonly tool: ToolEntry
+  readonly callers: readonly ToolEntry[]
 }
 
 /** How an approval came to its end. */
@@ -44,7 +61,7 @@ export type StoredApproval = Omit<Approval, 'status'>
 
 export interface GrantSources {
   readonly scope: ApprovalScope
-  readonly tool: ToolEntry
+  readonly called: Called
   readonly approvalKey: string
   readonly workspace: string
   readonly sessionId: string
@@ -53,13 +70,15 @@ export interface GrantSources {
   readonly lastsMs: number | undefined
 }
 
-export function makeGrant({ scope, tool, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources): ApprovalGrant {
+export function makeGrant({ scope, called, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources): ApprovalGrant {
+  const { tool, callers } = called
   const place = scope === 'session' ? sessionId : workspace
   return {
-    id: idOf(scope, place, tool.identity, approvalKey),
+    id: idOf(scope, place, identityOfCalled(called), approvalKey),
     scope, tool: tool.name, approvalKey, workspace, sessionId,
     origin: tool.origin,
     digests: tool.digests,
+    ...(callers.length > 0 && { callers: callers.map(approvedCaller) }),
     grantedAt: new Date(now).toISOString(),
     grantedBy: by,
     expiresAt: lastsMs === undefined ? null : new Date(now + lastsMs).toISOString(),
@@ -70,9 +89,18 @@ export function makeGrant({ scope, tool, approvalKey, workspace, sessionId, by, 
 export const idOf = (scope: ApprovalScope, place: string, identity: string, approvalKey: string): string =>
   sha256([scope, place, identity, approvalKey].join('\0')).slice(0, 12)
 
-/** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what. */
-export const identityOf = ({ tool, origin: { layer, extension }, digests }: Pick<ApprovalGrant, 'tool' | 'origin' | 'digests'>): string =>
-  [tool, extension, layer, digests.package, digests.tool, digests.capability].join('\0')
+type Bound = Pick<ApprovalGrant, 'tool' | 'origin' | 'digests' | 'callers'>
+
+/** What an approval is bound to besides its key: who implements the name, in which bytes, saying and wanting what, and who calls it. */
+export const identityOf = ({ tool, origin: { layer, extension }, digests, callers = [] }: Bound): string =>
+  [tool, extension, layer, digests.package, digests.tool, digests.capability, ...callers.map(({ digest }) => digest)].join('\0')
+
+/** The same of a call. */
+export const identityOfCalled = ({ tool, callers }: Called): string =>
+  callers.length === 0 ? tool.identity : [tool.identity, ...callers.map((caller) => sha256(caller.identity))].join('\0')
+
+const approvedCaller = ({ name, identity, origin: { extension, layer } }: ToolEntry): ApprovedCaller =>
+  ({ tool: name, extension, layer, digest: sha256(identity) })
 
 /** Where the store keeps the approvals of a project. */
 export const projectPrefix = (workspace: string): string => `${sha256(workspace)}/`

@@ -1,8 +1,7 @@
 import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from '../events.ts'
 import type { Subject } from '../permissions/call-meaning.ts'
-import type { ToolEntry } from '../registry/tool-entry.ts'
-import { byAge, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope } from './approval.ts'
+import { byAge, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope, type Called } from './approval.ts'
 import { eventFieldsOf } from './approval-events.ts'
 import type { ApprovalTerms } from './approval-terms.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
@@ -26,7 +25,8 @@ export interface Approvable {
 
 /**
  * What a person has approved for longer than one call, as one session has it: its own approvals and those of its project. An
- * approval names the tool and key, and is bound to who implements them in which bytes: whatever changes, it is asked again.
+ * approval names the tool and key, and is bound to who implements them in which bytes and to the tools that call it: whatever
+ * changes, it is asked again.
  */
 export class SessionApprovals {
   readonly #sources: SessionApprovalSources
@@ -37,14 +37,15 @@ export class SessionApprovals {
   }
 
   /** What answers a call; undefined where a person must. Pure: nothing is counted or told. */
-  answering(tool: ToolEntry, { approvalKey, subjects }: Approvable): readonly KeptApproval[] | undefined {
+  answering(called: Called, { approvalKey, subjects }: Approvable): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
-    const whole = this.#find(tool, approvalKey, now)
+    const identity = identityOfCalled(called)
+    const whole = this.#find(identity, approvalKey, now)
     if (whole) return whole.alone
     const parts: KeptApproval[] = []
     for (const { key, within = [] } of subjects) {
-      let found = this.#find(tool, key, now)
-      for (let index = 0; !found && index < within.length; index++) found = this.#find(tool, within[index]!, now)
+      let found = this.#find(identity, key, now)
+      for (let index = 0; !found && index < within.length; index++) found = this.#find(identity, within[index]!, now)
       if (!found) return undefined
       parts.push(found)
     }
@@ -62,15 +63,16 @@ export class SessionApprovals {
   }
 
   /** Those that a call met and that had stood once. */
-  former(tool: ToolEntry, { approvalKey, subjects }: Approvable): readonly KeptApproval[] {
+  former(called: Called, { approvalKey, subjects }: Approvable): readonly KeptApproval[] {
     const now = this.#sources.clock.now()
     const keys = new Set([approvalKey, ...subjects.flatMap(({ key, within = [] }) => [key, ...within])])
-    const ended = [...keys].flatMap((key) => [this.#own.get(tool.identity, key) ?? [], this.#sources.project.find(tool.identity, key) ?? []].flat())
+    const identity = identityOfCalled(called)
+    const ended = [...keys].flatMap((key) => [this.#own.get(identity, key) ?? [], this.#sources.project.find(identity, key) ?? []].flat())
     return ended.filter((approval) => !approval.stands(now))
   }
 
-  /** Those for a tool of this name and one of these keys that was another one then. */
-  ofOthers(tool: ToolEntry, { approvalKey, subjects }: Approvable): readonly Approval[] {
+  /** Those for a tool of this name and one of these keys that was another one then, or has other callers. */
+  ofOthers({ tool }: Called, { approvalKey, subjects }: Approvable): readonly Approval[] {
     const keys = new Set([approvalKey, ...subjects.map(({ key }) => key)])
     return this.standing().filter((approval) => approval.tool === tool.name && keys.has(approval.approvalKey))
   }
@@ -86,9 +88,9 @@ export class SessionApprovals {
   }
 
   /** A call asks although it was approved once. What has expired is told of, once. */
-  noteExpired(tool: ToolEntry, meaning: Approvable): void {
+  noteExpired(called: Called, meaning: Approvable): void {
     const { project, events } = this.#sources
-    for (const approval of this.former(tool, meaning)) {
+    for (const approval of this.former(called, meaning)) {
       const { grant } = approval
       if (grant.scope === 'project') project.expired(approval)
       else if (approval.end({ how: 'expired', at: grant.expiresAt ?? '' })) {
@@ -97,12 +99,12 @@ export class SessionApprovals {
     }
   }
 
-  remember(tool: ToolEntry, approvalKey: string, scope: ApprovalScope, by: string): void {
+  remember(called: Called, approvalKey: string, scope: ApprovalScope, by: string): void {
     const { sessionId, workspace, clock, terms, events, project } = this.#sources
     const { sessionMs, projectMs } = terms()
-    const given = { tool, approvalKey, workspace, sessionId, by, now: clock.now() }
+    const given = { called, approvalKey, workspace, sessionId, by, now: clock.now() }
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
-    const keep = () => this.#own.set(tool.identity, new KeptApproval(grant))
+    const keep = () => this.#own.set(identityOfCalled(called), new KeptApproval(grant))
     // Where it cannot be kept for the project, it was still a yes for as long as this session lasts.
     if (scope === 'project') return project.add(makeGrant({ ...given, scope, lastsMs: projectMs }), keep)
     keep()
@@ -137,10 +139,10 @@ export class SessionApprovals {
     }
   }
 
-  #find(tool: ToolEntry, approvalKey: string, now: number): KeptApproval | undefined {
-    const own = this.#own.get(tool.identity, approvalKey)
+  #find(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
+    const own = this.#own.get(identity, approvalKey)
     if (own?.stands(now)) return own
-    const shared = this.#sources.project.find(tool.identity, approvalKey)
+    const shared = this.#sources.project.find(identity, approvalKey)
     return shared?.stands(now) ? shared : undefined
   }
 }

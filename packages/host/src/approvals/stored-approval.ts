@@ -30,10 +30,13 @@ const isText = (value: Json | undefined): boolean => typeof value === 'string'
 const isDate = (value: Json | undefined): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value))
 const haveTexts = (value: Json | undefined, names: readonly string[]): boolean => isJsonObject(value) && names.every((name) => isText(value[name]))
 
+const areCallers = (value: Json): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((caller) => haveTexts(caller, ['tool', 'extension', 'layer', 'digest']))
+
 function isOfForm(value: { readonly [name: string]: Json }): boolean {
   const { origin, digests, ended = null, uses, lastUsedAt = null, grantedAt, expiresAt } = value
   return haveTexts(value, ['id', 'tool', 'approvalKey', 'workspace', 'sessionId', 'grantedBy'])
     && haveTexts(origin, ['layer', 'extension', 'version']) && haveTexts(digests, ['package', 'tool', 'capability'])
-    && isDate(grantedAt) && isDate(expiresAt) && (lastUsedAt === null || isDate(lastUsedAt)) && Number.isInteger(uses)
+    && (value['callers'] === undefined || areCallers(value['callers'])) && isDate(grantedAt) && isDate(expiresAt) && (lastUsedAt === null || isDate(lastUsedAt)) && Number.isInteger(uses)
     && (ended === null || (isJsonObject(ended) && isDate(ended['at']) && (ended['how'] === 'expired' || ended['how'] === 'revoked')))
 }

@@ -121,10 +121,11 @@ function spentBudget({ scope: { budget }, argsChars }: ValidatedCall): BulkheadE
 }
 
 /** Why it asks although it need not have once. */
-function lostApprovals({ tool, session: { approvals } }: ValidatedCall, { meaning }: SettledRuling, now: number): readonly ExplainedStep[] {
+function lostApprovals(call: ValidatedCall, { meaning }: SettledRuling, now: number): readonly ExplainedStep[] {
+  const { approvals } = call.session
   const reasons = [
-    ...approvals.former(tool, meaning).map((approval) => endedWords(approval.view(now), now)),
-    ...approvals.ofOthers(tool, meaning).map((approval) => changedWords(approval, tool)),
+    ...approvals.former(call, meaning).map((approval) => endedWords(approval.view(now), now)),
+    ...approvals.ofOthers(call, meaning).map((approval) => changedWords(approval, call)),
   ]
   return reasons.map((reason) => ({ stage: 'approval', action: 'pass', source: 'approval', reason }))
 }

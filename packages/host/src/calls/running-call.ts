@@ -1,4 +1,4 @@
-import { BulkheadError, type CompartmentSession, type Json, type JsonObject, type ToolInvocation } from '@bulkhead/contract'
+import { BulkheadError, type CompartmentSession, type Json, type JsonObject, type Power, type ToolInvocation } from '@bulkhead/contract'
 import { eventFields, type ClearedCall } from '../call.ts'
 import { Deadline } from '../waiting/deadline.ts'
 import type { Entry } from '../waiting/roster.ts'
@@ -24,6 +24,7 @@ export class RunningCall implements ToolInvocation, Cancelled {
   readonly callId: string
   readonly tool: string
   readonly args: JsonObject
+  readonly grant: Power | undefined
   readonly deadline: Deadline
   /** Among those that run. */
   place: Entry<RunningCall> | undefined
@@ -41,6 +42,8 @@ export class RunningCall implements ToolInvocation, Cancelled {
     this.call = call
     this.tool = tool.name
     this.args = args
+    const { power } = call.session.policy.standing(tool)
+    this.grant = power === tool.grant ? undefined : power
     this.#host = host
     this.#waiting = waiting
     this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))

@@ -20,13 +20,13 @@ export class AnsweredMeanwhile {
   #verdict: Verdict | undefined
 
   constructor(call: ValidatedCall, meaning: CallMeaning, answerable: boolean) {
-    const { tool, signal, session: { approvals } } = call
+    const { signal, session: { approvals } } = call
     this.#call = call
     this.#meaning = meaning
     this.#answerable = answerable
     this.signal = AbortSignal.any([signal, this.#answered.signal])
     this.dispose = approvals.onProjectGrant(() => {
-      if (answerable && this.#take(approvals.answering(tool, meaning))) this.#answered.abort(takenBack())
+      if (answerable && this.#take(approvals.answering(call, meaning))) this.#answered.abort(takenBack())
     })
   }
 

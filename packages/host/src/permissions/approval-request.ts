@@ -1,7 +1,7 @@
-import { visibleText, type ApprovalRequest, type ConnectedServer } from '@bulkhead/contract'
+import { visibleText, type ApprovalRequest, type ConnectedServer, type OutcomeOrigin } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
 import type { CallMeaning } from './call-meaning.ts'
-import { describeGrant } from './describe-grant.ts'
+import { describePower } from './describe-power.ts'
 import type { Verdict } from './verdict.ts'
 
 const SOURCES = { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
@@ -13,20 +13,24 @@ const UNCONFINED = 'do everything your account can: the server is a local proces
 export function approvalRequest(
   call: ValidatedCall, { approvalKey, touches }: CallMeaning, asks: readonly Verdict[],
 ): ApprovalRequest {
-  const { tool: { definition, origin, grant, extension: { descriptor: { server } } }, args } = call
+  const { tool, args, callers, session: { policy } } = call
+  const { definition, origin, extension: { descriptor: { server } } } = tool
   return {
     callId: visibleText(call.id),
     tool: definition.name,
     label: visibleText(definition.label),
     origin: server
       ? visibleText(`${SOURCES[server.kind]} ${server.name} of the ${origin.layer} configuration: ${whereTo(server, definition.name)}`)
-      : `${origin.layer} extension ${origin.extension} ${origin.version}`,
+      : extensionWords(origin),
+    ...(callers.length > 0 && { calledBy: callers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`) }),
     approvalKey: visibleText(approvalKey),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
     touches: touches.map((line) => visibleText(line)),
-    mayTouch: [...(server?.unconfined ? [UNCONFINED] : []), ...describeGrant(grant).map((line) => visibleText(line))],
+    mayTouch: [...(server?.unconfined ? [UNCONFINED] : []), ...describePower(policy.standing(tool).power).map((line) => visibleText(line))],
     reasons: [...new Set(asks.map(({ reason }) => visibleText(reason)))],
   }
 }
+
+const extensionWords = ({ layer, extension, version }: OutcomeOrigin): string => `${layer} extension ${extension} ${version}`
 
 const whereTo = ({ deeds, address }: ConnectedServer, tool: string): string => deeds?.get(tool) ?? address

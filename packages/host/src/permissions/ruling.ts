@@ -1,9 +1,9 @@
-import { CALL_LIMITS } from '@bulkhead/contract'
+import { beyond, CALL_LIMITS, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
 import type { KeptApproval } from '../approvals/kept-approval.ts'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { meaningOf, type CallMeaning } from './call-meaning.ts'
-import { outside } from './describe-grant.ts'
+import { inWords } from './describe-power.ts'
 import { judge, type Judgement } from './judgement.ts'
 import type { ArgumentsChange } from './judges/consult.ts'
 import { allow, deny, strictest, type Verdict } from './verdict.ts'
@@ -55,10 +55,11 @@ function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change 
 
 /** What a person has approved of: the whole, or each thing it stands for. Others may have changed it meanwhile. */
 export function approvedBefore(
-  { tool, session: { approvals } }: ValidatedCall, meaning: CallMeaning,
+  call: ValidatedCall, meaning: CallMeaning,
 ): readonly KeptApproval[] | undefined | Promise<readonly KeptApproval[] | undefined> {
-  const known = approvals.answering(tool, meaning)
-  return approvals.isStale(known) ? approvals.refresh().then(() => approvals.answering(tool, meaning)) : known
+  const { approvals } = call.session
+  const known = approvals.answering(call, meaning)
+  return approvals.isStale(known) ? approvals.refresh().then(() => approvals.answering(call, meaning)) : known
 }
 
 const READS = allow('rules', 'no rule', 'it only reads inside the workspace, and nothing else asks')
@@ -72,22 +73,25 @@ function answerWithoutPerson(call: ValidatedCall, meaning: CallMeaning, answerab
 }
 
 /** A tool cannot gain power by calling another: what that one may reach must lie within its own. */
-function beyondParent({ tool, parent }: ValidatedCall): Verdict | undefined {
+function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Verdict | undefined {
   if (!parent) return undefined
-  const { tool: caller, depth } = parent
+  const { tool: caller, callers } = parent
   const { subagentDepth } = CALL_LIMITS
   const refused = (source: string, reason: string, cure: string): Verdict =>
     ({ ...deny('capability', 'CapabilityDenied', source, reason), cure })
-  if (depth > subagentDepth) {
+  if (callers.length > subagentDepth) {
     const reason = `tools call each other ${subagentDepth} deep at most, and "${caller.name}", which calls it, is that deep`
     return refused('depth', reason, 'Do the rest in the tool itself, or hand it back for the model to call.')
   }
-  const more = outside(tool.grant, caller.grant)
+  const more = beyond(policy.standing(tool).power, policy.standing(caller).power)
   if (more.length === 0) return undefined
-  const reason = `"${caller.name}", which calls it, may not ${more.join('; ')}`
-  const cure = `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`
-  return refused(`powers of ${caller.name}`, reason, cure)
+  const reason = `"${caller.name}", which calls it, may not ${more.map(inWords).join('; ')}`
+  return refused(`powers of ${caller.name}`, reason, more.some(isOfOneTool)
+    ? 'Hand it back for the model to call.' : `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`)
 }
+
+/** No declaration of another tool gives it. */
+const isOfOneTool = ({ kind, subject }: PowerItem): boolean => kind === 'state' || subject === SUBAGENTS
 
 /** A key that nobody would look at is not worth starting a compartment for. */
 function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {

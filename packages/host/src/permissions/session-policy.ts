@@ -1,12 +1,12 @@
 import {
-  compileGrant, matchSegment, judgeRules, type Grant, type RequirementSet, type RuleQuestion, type ScopedRule,
+  compileCeiling, matchSegment, judgeRules, narrowPower, type Ceiling, type Power, type RuleQuestion, type ScopedRule,
   type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import type { CommandSafety } from '../command-safety/command-safety.ts'
 import { roleFlag, type Settings } from '../configuration/settings.ts'
 import type { ToolEntry } from '../registry/tool-entry.ts'
 import type { Subject } from './call-meaning.ts'
-import { outside } from './describe-grant.ts'
+import { lostKinds, outside } from './describe-power.ts'
 import { inOrder, type Guard, type Judge } from './judges/judge.ts'
 import { speakersOf, type Speaker } from './speakers.ts'
 import { expandRule, touchesOf } from './touches.ts'
@@ -20,7 +20,7 @@ export interface PolicySources {
   readonly role: string | undefined
   /** Flags of the session. They forbid like those of the configuration, and allow nothing these forbid. */
   readonly roles: ReadonlyMap<string, boolean>
-  readonly ceiling: RequirementSet | undefined
+  readonly ceiling: Ceiling | undefined
   readonly watchdogs: readonly Judge[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
@@ -35,6 +35,8 @@ export interface PolicySources {
 export interface Standing {
   readonly denied: Verdict | undefined
   readonly floor: Verdict | undefined
+  /** What it may do under every ceiling: of the configuration, of this session, and of those it descends from. */
+  readonly power: Power
   readonly touches: RuleQuestion['touches']
 }
 
@@ -63,7 +65,7 @@ export class SessionPolicy {
   /** Everybody who speaks of a call, the root session's first. */
   readonly speakers: readonly Speaker[]
   readonly #sources: PolicySources
-  readonly #ceiling: Grant | undefined
+  readonly #ceiling: Power | undefined
   readonly #standings = new WeakMap<ToolEntry, Standing>()
 
   /** Throws RequirementInvalid for a pattern that cannot be compiled. */
@@ -83,17 +85,21 @@ export class SessionPolicy {
     ]
     this.rules = [...sources.settings.rules, ...sources.rules].flatMap((rule) => expandRule(rule, sources.variables))
     this.#sources = sources
-    this.#ceiling = sources.ceiling && compileGrant(sources.ceiling, sources.variables)
+    this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
     this.speakers = [...parent?.speakers ?? [], ...speakersOf(this)]
   }
 
   standing(tool: ToolEntry): Standing {
     const known = this.#standings.get(tool)
     if (known) return known
+    const above = this.#sources.parent?.standing(tool)
+    const most = above?.power ?? tool.grant
+    const power = this.#ceiling ? narrowPower(most, this.#ceiling) : most
     const standing: Standing = {
-      denied: this.#sources.parent?.standing(tool).denied ?? this.#capability(tool) ?? this.#role(tool),
+      denied: above?.denied ?? this.#capability(tool, power) ?? this.#role(tool),
+      power,
       floor: tool.definition.mode === 'local' ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
-      touches: touchesOf(tool.grant, this.rules),
+      touches: touchesOf(power, this.rules),
     }
     this.#standings.set(tool, standing)
     return standing
@@ -129,13 +135,14 @@ export class SessionPolicy {
     }))
   }
 
-  #capability(tool: ToolEntry): Verdict | undefined {
-    if (!this.#ceiling) return undefined
-    const beyond = outside(tool.grant, this.#ceiling)
-    if (beyond.length === 0) return undefined
-    const reason = `it may reach beyond the ceiling of the session: ${beyond.join('; ')}`
+  /** Refused is what a ceiling leaves nothing of that the tool needs, and a server that can do more than the ceiling allows. */
+  #capability(tool: ToolEntry, power: Power): Verdict | undefined {
+    const lost = tool.extension.descriptor.server && this.#ceiling ? outside(tool.grant, this.#ceiling) : lostKinds(tool.declared, power)
+    if (lost.length === 0) return undefined
+    const ceiling = lostKinds(tool.declared, tool.grant).length > 0 ? 'policy.ceiling' : 'ceiling of the session'
+    const reason = `it may reach beyond the ${ceiling}: ${lost.join('; ')}`
     const cure = 'Call a tool that can do less, or ask the operator to raise the ceiling.'
-    return { ...deny('capability', 'CapabilityDenied', 'ceiling of the session', reason), cure }
+    return { ...deny('capability', 'CapabilityDenied', ceiling, reason), cure }
   }
 
   #role(tool: ToolEntry): Verdict | undefined {

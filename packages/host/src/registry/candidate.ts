@@ -1,7 +1,7 @@
 import {
-  atPointer, BulkheadError, canonicalJson, compileGrant, ERRORS, intersectGrant, withCommonConfig, type CompartmentTool,
-  type Diagnostic, type ExtensionDescriptor, type Grant, type Json, type JsonObject, type Layer, type RequirementSet,
-  type VariableValues,
+  AGENT_TOOL, atPointer, BulkheadError, canonicalJson, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig,
+  type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Json, type JsonObject, type Layer, type Power,
+  type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import { Extension } from '../lifecycle/extension.ts'
 import type { ExtensionParts } from '../lifecycle/extension-parts.ts'
@@ -43,7 +43,8 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
   const { settings, validators, sandbox, events, clock } = sources
   const { manifest } = descriptor
   const { stateSlot } = manifest
-  const grants = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => grantOf(tool.requires, sources)))
+  const declared = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => powerOf(tool, descriptor, sources)))
+  const grants = declared.map((power) => underCeiling(power, sources))
   const arrangement = arrange(descriptor, settings)
   checkConfig(descriptor, arrangement.config, validators)
   const running = new RunningCalls()
@@ -69,8 +70,9 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
   })
   const dropped: BulkheadError[] = []
   const tools = manifest.tools.flatMap((tool, index) => {
+    const source = { manifest: tool, descriptor, declared: declared[index]!, grant: grants[index]!, extension, variables: sources.variables }
     try {
-      return [located(`/tools/${index}`, () => compileTool({ manifest: tool, descriptor, grant: grants[index]!, extension }, validators, settings))]
+      return [located(`/tools/${index}`, () => compileTool(source, validators, settings))]
     } catch (thrown) {
       if (descriptor.server === undefined) throw thrown
       dropped.push(droppedTool(tool.name, descriptor.server.name, BulkheadError.from(thrown)))
@@ -103,11 +105,16 @@ function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, co
   throw new BulkheadError('ConfigSchemaViolation', message, { data: { path: fault.path } })
 }
 
+function powerOf({ name, requires }: ToolManifest, { layer, manifest }: ExtensionDescriptor, { variables }: CandidateSources): Power {
+  const { id, env, secrets, stateSlot } = manifest
+  const subagents = layer === 'bundled' && name === AGENT_TOOL
+  return compileGrant(requires, variables, { env, secrets, state: stateSlot === null ? [] : [id], subagents })
+}
+
 /** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */
-function grantOf(requires: RequirementSet, { settings, variables }: CandidateSources): Grant {
-  const grant = compileGrant(requires, variables)
+function underCeiling(power: Power, { settings, variables }: CandidateSources): Power {
   const ceiling = settings.file.policy?.ceiling
-  return ceiling === undefined ? grant : intersectGrant(grant, compileGrant(ceiling, variables))
+  return ceiling === undefined ? power : narrowPower(power, compileCeiling(ceiling, variables))
 }
 
 function dependency(dependent: Extension, id: string, { lookUp }: CandidateSources): Extension {

@@ -1,5 +1,5 @@
 import {
-  beyond, BulkheadError, canonicalJson, isLockedTool, layerRank, type ErrorCode, type Layer, type ToolManifest,
+  beyond, BulkheadError, canonicalJson, declaredPower, isLockedTool, layerRank, type ErrorCode, type Layer, type ToolManifest,
 } from '@bulkhead/contract'
 import type { Candidate } from './candidate.ts'
 import { orderDependencies, type DependencyOrder } from './dependencies.ts'
@@ -84,8 +84,8 @@ function lockFault({ descriptor, tools }: Candidate, locked: ReadonlyMap<string,
     if (!original) return refuse('the tool that name belongs to is not loaded here')
     const sameSchema = canonicalJson(definition.inputSchema) === canonicalJson(original.inputSchema)
     if (!sameSchema) return refuse('its input schema is another one')
-    const more = beyond(definition.requires, original.requires)
-    if (more.length > 0) return refuse(`it wants more than that tool has: ${more.join('; ')}`)
+    const more = beyond(declaredPower(definition.requires), declaredPower(original.requires))
+    if (more.length > 0) return refuse(`it wants more than that tool has: ${more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')}`)
   }
   return undefined
 }

@@ -46,6 +46,7 @@ function toListing({ tool, generation, hides }: Offer): ToolListing {
     integrity: descriptor.integrity,
     env: descriptor.manifest.env,
     secrets: descriptor.manifest.secrets,
+    may: tool.may(),
     packageDigest: descriptor.digests.package,
     shadows: hides.map(({ origin: { layer, extension, version } }) => ({ layer, extension, version })),
     ...(descriptor.server && { server: listedServer(descriptor.server) }),

@@ -1,7 +1,7 @@
 import {
-  classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize,
-  type ApprovalKeyTemplate, type ExtensionDescriptor, type Grant, type LockedTool, type OutcomeOrigin, type ToolDefinition,
-  type ToolKind, type ToolManifest,
+  classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize, powerItems,
+  type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
+  type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Settings } from '../configuration/settings.ts'
@@ -10,6 +10,7 @@ import type { SchemaCheck, Validators } from '../schema/validators.ts'
 import { identityOf, type ApprovalGrant } from '../approvals/approval.ts'
 import { withCopiedSchemas } from './copied-schemas.ts'
 import { located } from './located.ts'
+import { withVariables } from './shown-paths.ts'
 
 /** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
 export interface ToolEntry {
@@ -24,7 +25,12 @@ export interface ToolEntry {
   readonly source: string | undefined
   /** What an approval is bound to besides its key. */
   readonly identity: string
-  readonly grant: Grant
+  /** All that its manifest asks for. */
+  readonly declared: Power
+  /** What of that the ceiling of the configuration leaves. */
+  readonly grant: Power
+  /** The same for a list, paths by their variables. */
+  readonly may: () => readonly PowerItem[]
   readonly check: SchemaCheck
   /** Absent: code derives the key if it offers to, else the tool's name is the key. */
   readonly approvalKey: ApprovalKeyTemplate | undefined
@@ -47,13 +53,15 @@ const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind
 export interface ToolSource {
   readonly manifest: ToolManifest
   readonly descriptor: ExtensionDescriptor
-  readonly grant: Grant
+  readonly declared: Power
+  readonly grant: Power
   readonly extension: Extension
+  readonly variables: VariableValues
 }
 
 /** Throws ConfigSchemaInvalid or ApprovalKeyInvalid, with the field below the tool's in `data.path`. */
 export function compileTool(source: ToolSource, validators: Validators, settings: Settings): ToolEntry {
-  const { manifest, descriptor, grant, extension } = source
+  const { manifest, descriptor, declared, grant, extension, variables } = source
   const { approvalKey: template } = manifest
   const { id, version, layer, digests, server } = descriptor
   const mode = classifyToolMode(manifest)
@@ -84,7 +92,9 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     digests: bound,
     source: server && `${server.kind}:${server.name}:${server.tools.get(manifest.name) ?? manifest.name}`,
     identity: identityOf({ tool: manifest.name, origin, digests: bound }),
+    declared,
     grant,
+    may: () => powerItems(withVariables(grant, variables)),
     check: layer === 'bundled'
       ? validators.compileLate(manifest.inputSchema)
       : located('/inputSchema', () => validators.compile(manifest.inputSchema, { isForeign: server !== undefined })),

@@ -18,7 +18,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
     const cancel = new CancelScope()
     const end = () => cancel.cancel(call.scope.cancel.reason ?? orphaned(call.name))
     const forget = [onAbort(by.signal, end), onAbort(signal, end)]
-    const parent = { callId: call.id, tool: call.tool, depth: (call.parent?.depth ?? 0) + 1, running: by, pause: () => pauseFor(by) }
+    const parent = { callId: call.id, tool: call.tool, callers: [...call.callers, call.tool], running: by, pause: () => pauseFor(by) }
     return runCall({
       scope: {
         session, tools, budget, turn, cancel, parent, resumption: undefined, ended: () => forget.forEach((off) => off()),

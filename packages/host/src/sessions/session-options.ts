@@ -1,6 +1,6 @@
 import {
   BulkheadError, forms, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type OptionForm, type OptionForms,
-  type RequirementSet, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
+  type Ceiling, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { HOOKS_FORM, refuseSlips } from '../hooks/hook-forms.ts'
 import type { Hooks } from '../hooks/hooks.ts'
@@ -36,7 +36,7 @@ export interface SessionOptions {
   /** What becomes of a call that needs a person's word when nobody can be asked: it is denied, or the whole turn ends. */
   readonly headless?: 'deny' | 'halt'
   /** The most any tool may be able to reach in this session. */
-  readonly ceiling?: RequirementSet
+  readonly ceiling?: Ceiling
   readonly budget?: BudgetLimits
   /** How `callAll` runs the calls of one response. Default: parallel. */
   readonly strategy?: ExecutionStrategy

@@ -39,14 +39,14 @@ const conclude = (call: ValidatedCall, host: HostContext, verdict: Verdict, ruli
   verdict.action === 'allow' ? permit(call, host, verdict, ruling) : refuse(call, host, verdict, ruling.meaning.approvalKey)
 
 async function askPerson(call: ValidatedCall, { verdicts, meaning, answerable }: SettledRuling): Promise<Verdict> {
-  const { tool, session: { approvals, interactions } } = call
+  const { session: { approvals, interactions } } = call
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const permits = permitsIn(asks)
   const nobodyThere = (verdict: Verdict) => {
     haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
     return verdict
   }
-  approvals.noteExpired(tool, meaning)
+  approvals.noteExpired(call, meaning)
   if (!interactions.canApprove) return nobodyThere(headless())
   const meanwhile = new AnsweredMeanwhile(call, meaning, answerable && permits.length === 0)
   const resume = call.parent?.pause()
@@ -75,9 +75,9 @@ const heedGrant = ({ decision, reason }: Word): Verdict => decision === 'reject'
   ? deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
   : allow('state-machine', 'sm-grant-token', reason ?? 'a person granted this one call')
 
-function heed({ decision, reason, by = 'person' }: Word, { tool, session: { approvals } }: ValidatedCall, { approvalKey }: CallMeaning): Verdict {
+function heed({ decision, reason, by = 'person' }: Word, call: ValidatedCall, { approvalKey }: CallMeaning): Verdict {
   if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
-  if (decision !== 'once') approvals.remember(tool, approvalKey, decision, by)
+  if (decision !== 'once') call.session.approvals.remember(call, approvalKey, decision, by)
   return allow('approval', 'person', reason ?? `approved: ${decision}`)
 }
 

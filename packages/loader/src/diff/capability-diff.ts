@@ -1,4 +1,4 @@
-import { beyond, hostCovers, visibleText, type AcceptedCapabilities, type RequirementSet } from '@bulkhead/contract'
+import { beyond, declaredPower, powerItems, visibleText, type AcceptedCapabilities, type Power, type PowerItem } from '@bulkhead/contract'
 
 /** What an extension may do now that it could not, and the reverse; each in words such as `net: api.x.example`. */
 export interface CapabilityDiff {
@@ -25,30 +25,22 @@ function exceeding(more: AcceptedCapabilities, less: AcceptedCapabilities, { sho
   const known = new Map(Object.entries(less.tools))
   const toolsByItem = new Map<string, Set<string>>()
   for (const [name, requires] of Object.entries(more.tools)) {
-    const allowed = known.get(name) ?? {}
-    for (const item of beyond(requires, allowed)) {
-      const kind = item.split(':', 1)[0]!
-      const word = short && isEmpty(allowed, kind) ? kind : item
+    const allowed = declaredPower(known.get(name) ?? {})
+    const kept = new Set(powerItems(allowed).map(({ kind }) => kind))
+    for (const { kind, subject } of beyond(declaredPower(requires), allowed)) {
+      const word = short && PATTERNS.has(kind) && !kept.has(kind) ? kind : `${kind}: ${subject}`
       toolsByItem.set(word, (toolsByItem.get(word) ?? new Set()).add(name))
     }
   }
   const toolCount = Object.keys(more.tools).length
   return [
     ...[...toolsByItem].map(([item, names]) => names.size === toolCount ? item : `${item} (${[...names].join(', ')})`),
-    ...more.env.filter((name) => !less.env.includes(name)).map((name) => `env: ${name}`),
-    ...secretsBeyond(more, less).map((use) => `secret: ${use}`),
+    ...beyond(ofExtension(more), ofExtension(less)).map(({ kind, subject }) => `${kind}: ${subject}`),
   ]
 }
 
-const isEmpty = ({ fs, net, shell }: RequirementSet, kind: string): boolean => {
-  const left = new Map<string, readonly unknown[] | undefined>([['fs.read', fs?.read], ['fs.write', fs?.write], ['net', net?.hosts], ['shell', shell]])
-  return left.has(kind) && (left.get(kind)?.length ?? 0) === 0
-}
+const PATTERNS: ReadonlySet<PowerItem['kind']> = new Set(['fs.read', 'fs.write', 'net', 'shell'])
 
-function secretsBeyond(more: AcceptedCapabilities, less: AcceptedCapabilities): readonly string[] {
-  return more.secrets.flatMap(({ name, hosts = [], commands = [] }) => {
-    const known = less.secrets.find((secret) => secret.name === name)
-    const newHosts = hosts.filter((host) => !(known?.hosts ?? []).some((wide) => hostCovers(wide, host)))
-    return [...newHosts, ...commands.filter((command) => !(known?.commands ?? []).includes(command))].map((to) => `${name} to ${to}`)
-  })
-}
+/** What its tools have in common. Of a lock that does not say whether state was accepted, it was not. */
+const ofExtension = ({ env, secrets, state }: AcceptedCapabilities): Power =>
+  declaredPower({}, { env, secrets, state: state ? ['kept by the extension'] : [] })

@@ -1,7 +1,7 @@
 import type { AcceptedCapabilities, ExtensionDescriptor, LockEntry, Manifest } from '@bulkhead/contract'
 
-export const capabilitiesOf = ({ env, secrets, tools }: Manifest): AcceptedCapabilities => ({
-  env: [...env], secrets: [...secrets], tools: Object.fromEntries(tools.map(({ name, requires }) => [name, requires])),
+export const capabilitiesOf = ({ env, secrets, stateSlot, tools }: Manifest): AcceptedCapabilities => ({
+  env: [...env], secrets: [...secrets], ...(stateSlot && { state: true }), tools: Object.fromEntries(tools.map(({ name, requires }) => [name, requires])),
 })
 
 /** What is written down when a person accepts. */

@@ -36,8 +36,8 @@ function findContradiction({ capability, capabilities, tools, signer, signedBy }
   return (signer === null) === (signedBy === null) ? undefined : 'states half of who signed'
 }
 
-const declaredDigest = ({ env, secrets, tools }: AcceptedCapabilities): string =>
-  capabilityDigest({ env, secrets, tools: Object.entries(tools).map(([name, requires]) => ({ name, requires })) })
+const declaredDigest = ({ env, secrets, state, tools }: AcceptedCapabilities): string =>
+  capabilityDigest({ env, secrets, stateSlot: state ?? null, tools: Object.entries(tools).map(([name, requires]) => ({ name, requires })) })
 
 /** One value a line, everything in a fixed order: a change shows as the lines that changed. */
 export function formatLock(lock: Lock): string {
@@ -47,6 +47,7 @@ export function formatLock(lock: Lock): string {
     capabilities: {
       env: entry.capabilities.env.toSorted(byteOrder),
       secrets: entry.capabilities.secrets.toSorted((left, right) => byteOrder(left.name, right.name)),
+      ...(entry.capabilities.state && { state: true as const }),
       tools: sorted(Object.entries(entry.capabilities.tools)),
     },
     tools: sorted(Object.entries(entry.tools)), accepted: entry.accepted,

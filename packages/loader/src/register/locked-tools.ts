@@ -1,4 +1,4 @@
-import { beyond, canonicalJson, isLockedTool, type ToolManifest } from '@bulkhead/contract'
+import { beyond, canonicalJson, declaredPower, isLockedTool, type ToolManifest } from '@bulkhead/contract'
 import type { Fault } from '../result.ts'
 import type { Candidate, RegistrationRule } from './rule.ts'
 
@@ -23,7 +23,7 @@ function findFault(tool: ToolManifest, index: number, original: ToolManifest | u
   if (canonicalJson(tool.inputSchema) !== canonicalJson(original.inputSchema)) {
     return redefined('inputSchema', `The tool "${tool.name}" must have the input schema of the one that ships with Bulkhead.`)
   }
-  const excess = beyond(tool.requires, original.requires)
+  const excess = beyond(declaredPower(tool.requires), declaredPower(original.requires))
   if (excess.length === 0) return undefined
-  return redefined('requires', `The tool "${tool.name}" asks for more than the one shipped with Bulkhead: ${excess.join(', ')}.`)
+  return redefined('requires', `The tool "${tool.name}" asks for more than the one shipped with Bulkhead: ${excess.map(({ kind, subject }) => `${kind}: ${subject}`).join(', ')}.`)
 }

@@ -22,6 +22,8 @@ describe('in words', () => {
     ['a secret that goes elsewhere', powers({ t: {} }, [], [{ name: 'KEY', hosts: ['a.example'] }]), powers({ t: {} }, [], [{ name: 'KEY', hosts: ['b.example'] }]), true,
       'adds secret: KEY to b.example; drops secret: KEY to a.example'],
     ['a secret for fewer hosts', powers({ t: {} }, [], [{ name: 'KEY', hosts: ['*.example'] }]), powers({ t: {} }, [], [{ name: 'KEY', hosts: ['a.example'] }]), false, 'drops secret: KEY to *.example'],
+    ['state', powers({ t: {} }), { ...powers({ t: {} }), state: true }, true, 'adds state: kept by the extension'],
+    ['state no more', { ...powers({ t: {} }), state: true }, powers({ t: {} }), false, 'drops state: kept by the extension'],
     ['a new tool without powers', t({}), powers({ t: {}, u: {} }), false, ''],
     ['a new tool with powers', t({}), powers({ t: {}, u: { net: { hosts: ['u.example'] } } }), true, 'adds net: u.example (u)'],
     ['what another tool could do already', powers({ t: { net: { hosts: ['a.example'] } }, u: {} }), powers({ t: { net: { hosts: ['a.example'] } }, u: { net: { hosts: ['a.example'] } } }), true, 'adds net: a.example (u)'],

@@ -1,6 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { LockEntry } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { capabilityDigest } from '../../src/digest.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
 import { BUILD, SigstoreFixture } from '../signature/sigstore-fixture.ts'
@@ -64,6 +66,47 @@ describe('what differs from what was accepted is refused', () => {
       expect(seen(report)).toEqual([['error', 'lock', code, 'weather']])
       expect(report.diagnostics[0]!.message).toMatch(words)
     }
+  })
+})
+
+describe('a lock that was written before state was part of it', () => {
+  const keepsState = manifestOf({ stateSlot: { slotVersion: '1', schema: { type: 'object' } } })
+
+  /** As the code of then wrote it: without state in the words and in the digest over them. */
+  async function oldLock(home: HomeFixture): Promise<void> {
+    const path = await acceptAll(home, home.globalRoot)
+    const lock = JSON.parse(readFileSync(path, 'utf8')) as { extensions: Record<string, LockEntry> }
+    const entry = lock.extensions['weather']!
+    const { state: _state, ...capabilities } = entry.capabilities
+    const tools = Object.entries(capabilities.tools).map(([name, requires]) => ({ name, requires }))
+    home.write(path, { ...lock, extensions: { weather: { ...entry, capabilities, capability: capabilityDigest({ ...capabilities, tools }) } } })
+  }
+
+  test('still lets through the bytes that it accepted', async () => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'weather', keepsState)
+    await oldLock(home)
+    const report = await home.loadAsItIs()
+    expect([report.extensions.length, seen(report)]).toEqual([1, []])
+  })
+
+  test('did not accept the state of other bytes', async () => {
+    using home = new HomeFixture()
+    const at = home.extension(home.globalRoot, 'weather', keepsState)
+    await oldLock(home)
+    home.write(join(at, 'index.js'), 'export default 1')
+    const report = await home.loadAsItIs()
+    expect(seen(report)).toEqual([['error', 'lock', 'ConsentRequired', 'weather']])
+    expect(report.diagnostics[0]!.message).toContain('it adds state: kept by the extension')
+  })
+
+  test('has no state in one that keeps none, byte for byte', async () => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'weather')
+    const path = await acceptAll(home, home.globalRoot)
+    const before = readFileSync(path, 'utf8')
+    await oldLock(home)
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(before))
   })
 })
 

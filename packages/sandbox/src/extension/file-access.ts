@@ -1,12 +1,12 @@
 import { Buffer } from 'node:buffer'
 import type {
-  DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, LinesFound, Power,
+  DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, LinesFound, RuntimePart,
 } from '@bulkhead/contract'
 import type { AskForCall } from './ask.ts'
 import { UNDECLARED_FILES } from './undeclared.ts'
 
 /** The file part of a runtime. Bytes cross as base64, texts as they are. */
-export function fileAccess(powers: ReadonlySet<Power>, ask: AskForCall): Partial<FileReader & FileWriter> {
+export function fileAccess(powers: ReadonlySet<RuntimePart>, ask: AskForCall): Partial<FileReader & FileWriter> {
   return Object.freeze({ __proto__: UNDECLARED_FILES, ...(powers.has('fs.read') && reader(ask)), ...(powers.has('fs.write') && writer(ask)) })
 }
 

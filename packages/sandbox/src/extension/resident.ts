@@ -1,5 +1,5 @@
 import type {
-  CompartmentMethods, ExtensionModule, Json, JsonObject, LifecyclePhase, LoadReply, ModuleTool, Power,
+  CompartmentMethods, ExtensionModule, Json, JsonObject, LifecyclePhase, LoadReply, ModuleTool, RuntimePart,
 } from '@bulkhead/contract'
 import type { PlainLimits } from '../wire/plain-json.ts'
 import { toPlainJson } from '../wire/plain-json.ts'
@@ -15,7 +15,7 @@ import { describeExtension } from './shape.ts'
 export interface ResidentOptions {
   readonly module: unknown
   readonly config: JsonObject
-  readonly tools: readonly { readonly name: string; readonly powers: readonly Power[] }[]
+  readonly tools: readonly { readonly name: string; readonly powers: readonly RuntimePart[] }[]
   readonly ask: Ask
   /** Of what a tool returns. */
   readonly output: PlainLimits
@@ -23,7 +23,7 @@ export interface ResidentOptions {
   readonly messageBytes: number
 }
 
-const NO_POWERS: ReadonlySet<Power> = new Set()
+const NO_POWERS: ReadonlySet<RuntimePart> = new Set()
 
 interface ResidentTool {
   readonly tool: ModuleTool

@@ -1,4 +1,4 @@
-import type { AnyRuntime, BrokerMethod, Json, Outcome, Power, SessionMemory } from '@bulkhead/contract'
+import type { AnyRuntime, BrokerMethod, Json, Outcome, RuntimePart, SessionMemory } from '@bulkhead/contract'
 import { CodedError } from '../wire/remote-error.ts'
 import type { Ask, AskForCall } from './ask.ts'
 import { fileAccess } from './file-access.ts'
@@ -11,7 +11,7 @@ import { UNDECLARED_RUNTIME } from './undeclared.ts'
 
 export interface RuntimeParts {
   readonly toolName: string
-  readonly powers: ReadonlySet<Power>
+  readonly powers: ReadonlySet<RuntimePart>
   readonly ask: Ask
   readonly log: LogSender
 }

@@ -9,7 +9,7 @@ export class InvokedCall implements OpenCall {
 
   constructor(callId: string, tool: CompartmentTool, invocation: ToolInvocation) {
     this.callId = callId
-    this.tool = tool
+    this.tool = invocation.grant === undefined ? tool : { ...tool, grant: invocation.grant }
     this.invocation = invocation
   }
 

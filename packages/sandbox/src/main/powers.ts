@@ -1,13 +1,13 @@
-import type { CompartmentServices, CompartmentTool, JsonObject, Power } from '@bulkhead/contract'
+import type { CompartmentServices, CompartmentTool, JsonObject, RuntimePart } from '@bulkhead/contract'
 import { BulkheadError, isJsonObject } from '@bulkhead/contract'
 
 /**
  * The parts of `runtime` a tool is given: those it declared, also where the grant behind them came out empty, because a
  * refusal says more than a missing object.
  */
-export function powersOf({ grant, requires }: CompartmentTool, services: CompartmentServices): ReadonlySet<Power> {
+export function powersOf({ grant, requires }: CompartmentTool, services: CompartmentServices): ReadonlySet<RuntimePart> {
   const fs = isJsonObject(requires['fs']) ? requires['fs'] : ({} satisfies JsonObject as JsonObject)
-  const powers = new Set<Power>()
+  const powers = new Set<RuntimePart>()
   if (grant.fs.read.length > 0 || Array.isArray(fs['read'])) powers.add('fs.read')
   if (grant.fs.write.length > 0 || Array.isArray(fs['write'])) powers.add('fs.write')
   if (grant.net.hosts.length > 0 || requires['net'] !== undefined) powers.add('net')

@@ -1,6 +1,6 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { BulkheadError, FileReader, FileWriter, Json, JsonObject, Power } from '@bulkhead/contract'
+import type { BulkheadError, FileReader, FileWriter, Json, JsonObject, RuntimePart } from '@bulkhead/contract'
 import { onTestFinished } from 'vitest'
 import { fileAccess } from '../../src/extension/file-access.ts'
 import type { OpenCall } from '../../src/main/broker/capability.ts'
@@ -40,7 +40,7 @@ export interface OpenedFs {
   readonly call: AbortController
 }
 
-const BOTH: ReadonlySet<Power> = new Set(['fs.read', 'fs.write'])
+const BOTH: ReadonlySet<RuntimePart> = new Set(['fs.read', 'fs.write'])
 let calls = 0
 
 /** A tool of this grant in a call of its own; with `beside`, another call of the same compartment. */

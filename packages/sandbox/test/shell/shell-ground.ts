@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BrokerMethod, CompartmentTool, Grant, Json, Shell, ShellRequirement } from '@bulkhead/contract'
+import type { BrokerMethod, CompartmentTool, Json, Power, Shell, ShellRequirement } from '@bulkhead/contract'
 import { NO_GRANT } from '@bulkhead/contract'
 import { shellAccess } from '../../src/extension/shell-access.ts'
 import type { CapabilityUnit, OpenCall } from '../../src/main/broker/capability.ts'
@@ -55,7 +55,7 @@ export class ShellGround {
     return this.command(name, `#!${process.execPath}\n${source}\n`)
   }
 
-  open(grant: Partial<Grant>, options: Partial<ShellOptions> = {}, call: Partial<OpenCall> = {}): OpenedShell {
+  open(grant: Partial<Power>, options: Partial<ShellOptions> = {}, call: Partial<OpenCall> = {}): OpenedShell {
     const tool: CompartmentTool = { name: 'tester', grant: { ...NO_GRANT, ...grant }, inputSchema: {}, requires: {} }
     const path = [this.bin, '/usr/bin', '/bin']
     const capability = shellCapability({ workspace: this.workspace, tools: [tool], path, ...options })

@@ -1,12 +1,12 @@
 import {
-  beyond, type BulkheadError, type Diagnostic, type JsonObject, type Layer, type Log, type ModuleTool, type ResolvedConfig,
+  beyond, declaredCeiling, declaredPower, type BulkheadError, type Diagnostic, type JsonObject, type Layer, type Log, type ModuleTool, type ResolvedConfig,
 } from '@bulkhead/contract'
 import { diagnosticOf } from '../../connected/entries.ts'
 import type { Offered } from '../../connected/offered.ts'
 import { CatalogFiles } from './catalog/catalog-files.ts'
 import { Connection, type CarriedCall, type ConnectionOptions, type ServerState } from './connection.ts'
 import { serverEntries, type ServerEntry } from './server-entry.ts'
-import { powersOf, serverExtension, type Carrier } from './catalog/server-extension.ts'
+import { givenTo, powersOf, serverExtension, type Carrier } from './catalog/server-extension.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
   /** The folder to remember in what servers offer. Default: nothing is remembered. */
@@ -127,9 +127,9 @@ const keyOf = ({ name, identity, layer }: ServerEntry): string => `${layer} ${na
 /** Nothing holds a server to less than it can do, so one that can do more than the ceiling allows is not used at all. */
 function refusalOf(entry: ServerEntry, { merged }: ResolvedConfig): Diagnostic | undefined {
   const ceiling = merged.policy?.ceiling
-  const more = ceiling === undefined ? [] : beyond(powersOf(entry.config), ceiling)
+  const more = ceiling === undefined ? [] : beyond(declaredPower(powersOf(entry.config), givenTo(entry.config)), declaredCeiling(ceiling))
   if (more.length === 0) return undefined
-  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and nothing holds it to less: ${more.join('; ')}.`
+  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and nothing holds it to less: ${more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')}.`
   return diagnosticOf(entry, 'CapabilityDenied', message, 'Raise the ceiling, or do without the server.')
 }
 

@@ -1,10 +1,11 @@
 import { visibleText, type ApprovalRequest } from '@bulkhead/contract'
 
 /** All that a person must know of a call before answering. Nothing is cut, and what a stranger wrote never begins a row. */
-export function approvalMessage({ tool, origin, touches, mayTouch, reasons, approvalKey, argumentsText }: ApprovalRequest): string {
+export function approvalMessage({ tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, argumentsText }: ApprovalRequest): string {
   const labelled = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${visibleText(line)}`)
   return [
     `${tool} of ${visibleText(origin)} wants to run.`,
+    ...labelled('called by', calledBy),
     ...labelled('would', touches),
     ...labelled('may', mayTouch),
     ...labelled('asked for', reasons),

@@ -1,10 +1,10 @@
-import type { BrokerMethod, CompartmentRequest, Json, Power } from '@bulkhead/contract'
+import type { BrokerMethod, CapabilityName, CompartmentRequest, Json, RuntimePart } from '@bulkhead/contract'
 import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
 import { CodedError } from '../../wire/remote-error.ts'
 import type { MissingWalls } from '../os/missing-walls.ts'
 import { powersOf } from '../powers.ts'
 import type { Capabilities, CapabilityUnit, OpenCall } from './capability.ts'
-import { Denial } from './denial.ts'
+import { Denial, requireUnderCeilings } from './denial.ts'
 import { envCapability } from './env.ts'
 import { fsCapability } from './fs/fs.ts'
 import { askPerson, interactCapability } from './interact.ts'
@@ -46,6 +46,9 @@ export interface OpenInit {
   pause(): () => void
 }
 
+/** The parts of `runtime` that the grant lists by name. */
+const NAMED: Partial<Record<RuntimePart, CapabilityName>> = { interact: 'interact', tools: 'tools.call', session: 'session' }
+
 /**
  * The only authority over what a compartment does outside itself. Every capability call names the tool call it belongs
  * to, and is judged by the grant of that call's tool, for as long as that call runs.
@@ -53,7 +56,7 @@ export interface OpenInit {
 export class Broker {
   /** What is exposed to the compartment. It has no prototype: a name is one of the table or nothing. */
   readonly methods: BrokerMethods
-  readonly #powers: ReadonlyMap<string, ReadonlySet<Power>>
+  readonly #powers: ReadonlyMap<string, ReadonlySet<RuntimePart>>
   readonly #capabilities: Capabilities
   /** Those that hold something open, and let go of it when their call or the compartment ends. */
   readonly #units: readonly CapabilityUnit[]
@@ -76,7 +79,7 @@ export class Broker {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isOurs = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#log = logCapability(services, limits.logBytes)
-    const anyHas = (power: Power) => this.#powers.values().some((powers) => powers.has(power))
+    const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [
       ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { ...folders, lentFiles: services.lentFiles })] : []),
@@ -158,6 +161,8 @@ export class Broker {
           { data: { power } },
         )
       }
+      const named = power === null ? undefined : NAMED[power]
+      if (named !== undefined) requireUnderCeilings(call.tool, named, `use ${named}`, ({ capabilities }) => capabilities.includes(named))
       const capability = this.#capabilities[method]
       if (capability === undefined) {
         throw new BulkheadError('CapabilityUnavailable', `${method} cannot be enforced by this sandbox, so it is not given.`)

@@ -1,4 +1,4 @@
-import { BulkheadError, type Json } from '@bulkhead/contract'
+import { BulkheadError, type CompartmentTool, type Json, type Power } from '@bulkhead/contract'
 
 /**
  * What to do about a power that was not granted, by who can: whoever writes a tool declares more; of one whose code is
@@ -23,4 +23,15 @@ export class Denial extends BulkheadError {
   toCaller(): BulkheadError {
     return new BulkheadError(this.code, `${this.what} ${this.cures.caller}`, { cause: this, data: this.data ?? null })
   }
+}
+
+/**
+ * What the services of an extension give to all of its tools is judged by the ceilings of the call. Nothing in the tool or its
+ * arguments changes a refusal.
+ */
+export function requireUnderCeilings(
+  { name, grant: { ceilings = [] } }: Pick<CompartmentTool, 'name' | 'grant'>, power: string, deed: string, allows: (ceiling: Power) => boolean,
+): void {
+  if (ceilings.every(allows)) return
+  throw new BulkheadError('CapabilityDenied', `A ceiling does not let the tool ${name} ${deed}. Ask the operator to raise it.`, { data: { power } })
 }

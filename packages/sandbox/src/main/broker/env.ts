@@ -2,11 +2,12 @@ import type { CompartmentServices } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Capabilities } from './capability.ts'
 import { textArgument } from './capability.ts'
+import { requireUnderCeilings } from './denial.ts'
 
 /** Variables one at a time and by declared name; there is no list to read. */
 export function envCapability(services: CompartmentServices): Capabilities {
   return {
-    'env.get'(_call, args) {
+    'env.get'({ tool }, args) {
       const name = textArgument(args, 0, 'The name of a variable', 128)
       if (!services.envDeclared.has(name)) {
         throw new BulkheadError(
@@ -15,6 +16,7 @@ export function envCapability(services: CompartmentServices): Capabilities {
           { data: { name } },
         )
       }
+      requireUnderCeilings(tool, 'env', `read the variable ${name}`, ({ env }) => env.includes(name))
       const value = services.env.get(name)
       if (value === undefined) {
         throw new BulkheadError(

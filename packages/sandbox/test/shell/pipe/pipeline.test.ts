@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, s
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Grant } from '@bulkhead/contract'
+import type { Power } from '@bulkhead/contract'
 import { ANY_COMMAND, BulkheadError } from '@bulkhead/contract'
 import { ShellGround } from '../shell-ground.ts'
 
@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterAll(() => ground.clear())
 
-const everything = (): Partial<Grant> => ({
+const everything = (): Partial<Power> => ({
   shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [ground.workspace], write: [ground.workspace] },
 })
 const opened = () => ground.open(everything())

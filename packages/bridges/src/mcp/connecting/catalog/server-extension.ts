@@ -1,6 +1,6 @@
 import {
   CALL_LIMITS, CONTRACT_VERSION, isJsonObject, MANIFEST_LIMITS, visibleText, type ConnectedExtension, type Diagnostic,
-  type ExtensionModule, type ManifestInput, type RequirementSet,
+  type ExtensionModule, type ExtensionPower, type ManifestInput, type RequirementSet,
 } from '@bulkhead/contract'
 import { diagnosticOf } from '../../../connected/entries.ts'
 import { statedVersion } from '../../../connected/stated-version.ts'
@@ -97,3 +97,8 @@ export function powersOf(config: ServerEntry['config']): RequirementSet {
     net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }], capabilities: ['interact'],
   }
 }
+
+/** The variables and secrets that a server is given. */
+export const givenTo = (config: ServerEntry['config']): ExtensionPower => config.type === 'local'
+  ? { env: config.env ?? [] }
+  : { secrets: Object.values(config.headers ?? {}).map(({ secret }) => ({ name: secret, hosts: [new URL(config.url).host.toLowerCase()] })) }

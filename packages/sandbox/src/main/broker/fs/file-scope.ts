@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open } from 'node:fs/promises'
-import type { GlobMatch, Grant } from '@bulkhead/contract'
+import type { GlobMatch, Power } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Disk, Found } from './disk.ts'
 import { systemDisk } from './disk.ts'
@@ -28,6 +28,8 @@ export interface HostFolders {
 export interface FileScopeOptions extends HostFolders {
   /** Folders whose links are followed because whoever runs the host chose them. Default: the workspace. */
   readonly roots?: readonly string[] | undefined
+  /** Patterns of ceilings: a path must match one of each list as well. Default: none. */
+  readonly ceilings?: readonly (readonly string[])[] | undefined
   readonly platform?: NodeJS.Platform
   readonly disk?: Disk
   readonly holding?: Holding
@@ -47,12 +49,12 @@ export class FileScope {
   readonly #far: FarFolders | undefined
 
   constructor(power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {}) {
-    const { platform = process.platform, roots = [workspace], kept = [], neverWritten = [] } = options
+    const { platform = process.platform, roots = [workspace], kept = [], neverWritten = [], ceilings = [] } = options
     this.#paths = pathsOf(platform)
     this.#disk = options.disk ?? systemDisk(this.#paths)
     this.#holding = options.holding ?? systemHolding(platform)
     this.#far = platform === 'linux' ? options.far ?? farFoldersHere : undefined
-    this.#judge = new PathJudge({ power, patterns, roots, workspace, kept, neverWritten, platform, paths: this.#paths, disk: this.#disk })
+    this.#judge = new PathJudge({ power, patterns, ceilings, roots, workspace, kept, neverWritten, platform, paths: this.#paths, disk: this.#disk })
   }
 
   /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
@@ -171,5 +173,8 @@ export class FileScope {
   }
 }
 
-export const scopeOf = ({ fs: { read, write, roots } }: Grant, power: 'fs.read' | 'fs.write', workspace: string, folders: HostFolders): FileScope =>
-  new FileScope(power, power === 'fs.read' ? read : write, workspace, { kept: folders.kept, neverWritten: folders.neverWritten, roots })
+export const scopeOf = ({ fs, ceilings = [] }: Power, power: 'fs.read' | 'fs.write', workspace: string, folders: HostFolders): FileScope => {
+  const access = power === 'fs.read' ? 'read' : 'write'
+  const { kept, neverWritten } = folders
+  return new FileScope(power, fs[access], workspace, { kept, neverWritten, roots: fs.roots, ceilings: ceilings.map((ceiling) => ceiling.fs[access]) })
+}

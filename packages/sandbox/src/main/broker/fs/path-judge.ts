@@ -12,6 +12,7 @@ import type { RealRoot } from './real-roots.ts'
 import { RealRoots } from './real-roots.ts'
 import type { Station } from './resolve.ts'
 import { resolvePath } from './resolve.ts'
+import { inEvery, type Patterns } from './every-scope.ts'
 import type { Reach, RootedPattern } from './scope-patterns.ts'
 import { rootPatterns, ScopePatterns } from './scope-patterns.ts'
 
@@ -33,6 +34,8 @@ export interface Place {
 export interface JudgeParts {
   readonly power: 'fs.read' | 'fs.write'
   readonly patterns: readonly string[]
+  /** Patterns of ceilings: a path must match one of each list as well. */
+  readonly ceilings?: readonly (readonly string[])[]
   /** Folders whose links are followed because whoever runs the host chose them. */
   readonly roots: readonly string[]
   /** What relative paths start from. */
@@ -49,8 +52,8 @@ export interface JudgeParts {
 /** The patterns of a grant as they are written, and as they are with the links in their roots followed. */
 interface Compiled {
   readonly roots: readonly RealRoot[]
-  readonly written: ScopePatterns
-  readonly real: ScopePatterns
+  readonly written: Patterns
+  readonly real: Patterns
   /** Whether every root is there where it is written to be, and names in it are what they say. */
   readonly plain: boolean
 }
@@ -59,19 +62,20 @@ interface Compiled {
 export class PathJudge {
   readonly #parts: JudgeParts
   readonly #workspace: string
-  readonly #patterns: readonly RootedPattern[]
+  /** Those of the grant, and of each of its ceilings. */
+  readonly #layers: readonly (readonly RootedPattern[])[]
   readonly #rootPaths: readonly string[]
   readonly #realRoots: RealRoots
   readonly #protectedPlaces: ProtectedPlaces | undefined
   #compiled: Compiled | undefined
 
   constructor(parts: JudgeParts) {
-    const { paths, patterns, roots, workspace } = parts
+    const { paths, patterns, ceilings = [], roots, workspace } = parts
     this.#parts = parts
     const base = paths.read(workspace, '/')
     this.#workspace = 'path' in base ? base.path : '/'
-    this.#patterns = rootPatterns(patterns, roots, paths)
-    this.#rootPaths = [...new Set(this.#patterns.map(({ root }) => root))]
+    this.#layers = [patterns, ...ceilings].map((layer) => rootPatterns(layer, roots, paths))
+    this.#rootPaths = [...new Set(this.#layers.flat().map(({ root }) => root))]
     this.#realRoots = new RealRoots(parts)
     const never = parts.neverWritten.map((folder) => paths.read(folder, '/')).flatMap((read) => 'path' in read ? [read.path] : [])
     this.#protectedPlaces = parts.power === 'fs.write' ? new ProtectedPlaces(never) : undefined
@@ -133,7 +137,7 @@ export class PathJudge {
   }
 
   /** As `denied`, with the reason where a pattern covers the place and it is protected all the same. */
-  #refused(given: string, at: string, patterns: ScopePatterns): BulkheadError {
+  #refused(given: string, at: string, patterns: Patterns): BulkheadError {
     const protection = patterns.protection(at)
     if (protection === undefined) return this.denied(given)
     const data = { power: this.#parts.power, path: given }
@@ -192,12 +196,14 @@ export class PathJudge {
     if (this.#compiled !== undefined && roots.every((root, index) => root === this.#compiled?.roots[index])) return this.#compiled
     const { paths, kept } = this.#parts
     const bounds = { special: [...paths.special, ...kept], protectedPlaces: this.#protectedPlaces }
-    const placed = this.#patterns.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! }))
+    const placed = this.#layers.map((layer) => layer.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! })))
+    const compile = (rootOf: (root: RealRoot) => string): Patterns => inEvery(placed.map((layer) =>
+      new ScopePatterns(layer.map((pattern) => ({ root: rootOf(pattern), rest: pattern.rest, folding: pattern.folding })), bounds)))
     this.#compiled = {
       roots,
       plain: roots.every(({ written, real, folding, exists }) => exists && written === real && folding === EXACT),
-      written: new ScopePatterns(placed.map(({ written, rest, folding }) => ({ root: written, rest, folding })), bounds),
-      real: new ScopePatterns(placed.map(({ real, rest, folding }) => ({ root: real, rest, folding })), bounds),
+      written: compile(({ written }) => written),
+      real: compile(({ real }) => real),
     }
     return this.#compiled
   }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject, Power } from '@bulkhead/contract'
 import { BulkheadError, untilAborted } from '@bulkhead/contract'
 import type { Agent, Dispatcher } from 'undici'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
@@ -49,9 +49,9 @@ export class CallTraffic {
   #bodyCount = 0
   #ended: { readonly reason: BulkheadError; readonly gone: Promise<void> } | undefined
 
-  constructor(hosts: readonly string[], compartment: Compartment, secrets: CallSecrets | undefined) {
+  constructor({ net, ceilings = [] }: Pick<Power, 'net' | 'ceilings'>, compartment: Compartment, secrets: CallSecrets | undefined) {
     this.#compartment = compartment
-    this.#scope = new HostScope(hosts)
+    this.#scope = new HostScope(net.hosts, ceilings.map((ceiling) => ceiling.net.hosts))
     this.#secrets = secrets
   }
 

@@ -24,29 +24,30 @@ interface HostPattern {
  * address must be in the grant itself, beside the name or alone; the one exception is `localhost`, which means loopback.
  */
 export class HostScope {
-  readonly #patterns: readonly HostPattern[]
+  /** Of the grant, and of each of its ceilings: a host must be in all of them. */
+  readonly #layers: readonly (readonly HostPattern[])[]
 
   /** A pattern that cannot be read covers nothing. */
-  constructor(hosts: readonly string[]) {
-    this.#patterns = hosts.flatMap((pattern) => {
+  constructor(hosts: readonly string[], ceilings: readonly (readonly string[])[] = []) {
+    this.#layers = [hosts, ...ceilings].map((layer) => layer.flatMap((pattern) => {
       const match = PATTERN.exec(pattern)
       if (match === null) return []
       const [, below, named, port] = match
       const host = named!.replace(/^\[|\]$/g, '')
       const address = canonicalAddress(host)
       return [{ below: below !== undefined, host, address, port: port === undefined ? undefined : Number(port) }]
-    })
+    }))
   }
 
   /** Of a name in lower case, or an address without brackets. */
   covers(host: string, port: number): boolean {
     const address = canonicalAddress(host)
-    return this.#patterns.some((pattern) => {
+    return this.#layers.every((patterns) => patterns.some((pattern) => {
       if (!reaches(pattern, port)) return false
       if (address !== undefined) return !pattern.below && pattern.address === address
       if (pattern.host === EVERY_NAME) return !pattern.below
       return pattern.below ? host.endsWith(`.${pattern.host}`) && host.length > pattern.host.length + 1 : pattern.host === host
-    })
+    }))
   }
 
   /** Why a host may not be reached at an address, as what the address is; undefined when it may. */
@@ -57,8 +58,8 @@ export class HostScope {
     if (NEVER.has(kind)) return kind
     const canonical = canonicalAddress(address)
     const local = kind === 'loopback' && isLocalName(host)
-    const named = this.#patterns.some((pattern) =>
-      !pattern.below && reaches(pattern, port) && (pattern.address === canonical || (local && pattern.host === host)))
+    const named = this.#layers.every((patterns) => patterns.some((pattern) =>
+      !pattern.below && reaches(pattern, port) && (pattern.address === canonical || (local && pattern.host === host))))
     return named ? undefined : kind
   }
 }

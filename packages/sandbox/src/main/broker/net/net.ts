@@ -60,7 +60,7 @@ export function netCapability({ lookup = systemLookup, ca, limits: given, secret
     const abort = (): void => end(callId, BulkheadError.from(signal.reason, 'ToolCancelled'))
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
     signal.addEventListener('abort', abort, { once: true })
-    const traffic = new CallTraffic(tool.grant.net.hosts, compartment, secrets?.of(callId))
+    const traffic = new CallTraffic(tool.grant, compartment, secrets?.of(callId))
     calls.set(callId, { traffic, forget: () => signal.removeEventListener('abort', abort) })
     return traffic
   }

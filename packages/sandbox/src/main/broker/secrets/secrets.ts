@@ -2,6 +2,7 @@ import type { SecretGrant } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { CapabilityUnit } from '../capability.ts'
 import { textArgument } from '../capability.ts'
+import { requireUnderCeilings } from '../denial.ts'
 import type { CallSecrets } from './call-secrets.ts'
 import { HandedSecrets } from './call-secrets.ts'
 import { SECRET_CHARS, Vault } from './vault.ts'
@@ -22,13 +23,14 @@ export function secretsCapability(secrets: ReadonlyMap<string, SecretGrant>, use
   }
   return {
     capabilities: {
-      'secrets.handle'({ callId }, args) {
+      'secrets.handle'({ callId, tool }, args) {
         const name = textArgument(args, 0, 'The name of a secret', 128)
         const secret = secrets.get(name)
         if (secret === undefined) {
           const message = `The manifest does not name the secret ${name}. Add it to \`secrets\`.`
           throw new BulkheadError('EnvNameUndeclared', message, { data: { name } })
         }
+        requireUnderCeilings(tool, 'secrets', `use the secret ${name}`, (ceiling) => ceiling.secrets.some((one) => one.name === name))
         if (secret.value === undefined || secret.value === '') {
           const message = `The secret ${name} has no value here. Set the variable for the host.`
           throw new BulkheadError('EnvNameNotSet', message, { data: { name } })

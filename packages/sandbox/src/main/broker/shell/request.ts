@@ -46,13 +46,14 @@ export function readArguments(given: Json): readonly string[] {
   return args
 }
 
-/** Contract: throws CapabilityDenied unless one command of the grant allows this name with exactly these arguments. */
+/** Contract: throws CapabilityDenied unless a command of the grant, and of each of its ceilings, allows this name with exactly these arguments. */
 export function judgeRequest(tool: Pick<CompartmentTool, 'name' | 'grant'>, request: Pick<ShellRequest, 'cmd' | 'args'>): void {
   const [{ name, grant }, { cmd, args }] = [tool, request]
-  const allowed = grant.shell.filter((command) => command.cmd === cmd || command.cmd === ANY_COMMAND)
-  if (allowed.some((command) => matchArguments(command.args, args))) return
+  const layers = [grant, ...grant.ceilings ?? []]
+    .map(({ shell }) => shell.filter((command) => command.cmd === cmd || command.cmd === ANY_COMMAND))
+  if (layers.every((allowed) => allowed.some((command) => matchArguments(command.args, args)))) return
   const data = { power: 'shell', cmd }
-  if (allowed.length === 0) throw new Denial(`The tool ${name} may not run "${cmd}".`, NOT_THIS, data)
+  if (layers.some((allowed) => allowed.length === 0)) throw new Denial(`The tool ${name} may not run "${cmd}".`, NOT_THIS, data)
   throw new Denial(`The tool ${name} may run "${cmd}", but not with these arguments.`, NOT_SO, data)
 }
 

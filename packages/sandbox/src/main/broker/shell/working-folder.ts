@@ -13,7 +13,9 @@ export async function inWorkingFolder<T>(
   workspace: string, { tool }: OpenCall, given: string | undefined, work: (path: string) => T,
 ): Promise<T> {
   const root = given === undefined || resolve(workspace, given) === resolve(workspace)
-  const scope = new FileScope('fs.read', root ? [workspace] : tool.grant.fs.read, workspace)
+  const { fs: { read }, ceilings = [] } = tool.grant
+  const scope = root ? new FileScope('fs.read', [workspace], workspace)
+    : new FileScope('fs.read', read, workspace, { ceilings: ceilings.map(({ fs }) => fs.read) })
   const place = await scope.locate(given ?? '.')
   const real = await fileFault(place.given, () => realpath(workspace))
   if (place.real !== real && !place.real.startsWith(real.endsWith(sep) ? real : real + sep)) {

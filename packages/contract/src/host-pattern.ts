@@ -1,0 +1,43 @@
+const HOST_AND_PORT = /^(\[[0-9a-f:.]+\]|[^:]+)(?::(\d+))?$/
+const DEFAULT_PORTS: ReadonlySet<string> = new Set(['80', '443'])
+const IPV4 = /^\d+(?:\.\d+){3}$/
+
+interface HostPattern {
+  readonly host: string
+  readonly port: string | undefined
+}
+
+/**
+ * `*` covers every name; `*.example.com` every name below example.com but not example.com itself; neither covers an
+ * address. Without a port a pattern means the ports of http and https; with one, exactly that. What is not a host with
+ * or without a port covers nothing and is covered by nothing.
+ */
+export function hostCovers(wide: string, narrow: string): boolean {
+  const [one, other] = [read(wide), read(narrow)]
+  return one !== undefined && other !== undefined && portCovers(one.port, other.port) && nameCovers(one.host, other.host)
+}
+
+/** Whether some host could match both. May say yes too often, never no wrongly. */
+export function hostsOverlap(a: string, b: string): boolean {
+  const [one, other] = [read(a), read(b)]
+  if (one === undefined || other === undefined) return false
+  if (!portCovers(one.port, other.port) && !portCovers(other.port, one.port)) return false
+  return nameCovers(one.host, other.host) || nameCovers(other.host, one.host)
+}
+
+export const hostMatches = (patterns: readonly string[], host: string): boolean => patterns.some((pattern) => hostCovers(pattern, host))
+
+function read(pattern: string): HostPattern | undefined {
+  const [, host, port] = HOST_AND_PORT.exec(pattern) ?? []
+  return host === undefined ? undefined : { host, port }
+}
+
+const portCovers = (wide: string | undefined, narrow: string | undefined): boolean =>
+  wide === narrow || (wide === undefined && narrow !== undefined && DEFAULT_PORTS.has(narrow))
+
+function nameCovers(wide: string, narrow: string): boolean {
+  if (wide === narrow) return true
+  if (IPV4.test(narrow) || narrow.startsWith('[')) return false
+  if (wide === '*') return true
+  return wide.startsWith('*.') && narrow.endsWith(wide.slice(1)) && narrow.length > wide.length - 1
+}

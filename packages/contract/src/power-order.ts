@@ -1,0 +1,165 @@
+import { globCovers, globsOverlap, matchGlob, pathSegments } from './glob.ts'
+import { hostCovers, hostsOverlap } from './host-pattern.ts'
+import { looseName, mustBeNamed } from './protected-places.ts'
+import { ANY_STATE, type Power, type SecretPower } from './power.ts'
+import { canonicalPattern, type ShellRequirement } from './requirements.ts'
+import { commandsOverlap, commandText, shellCovers } from './shell-pattern.ts'
+
+/** One thing a power allows. */
+export interface PowerItem {
+  readonly kind: 'fs.read' | 'fs.write' | 'net' | 'shell' | 'capability' | 'env' | 'secret' | 'state'
+  /** A pattern, or several with "within" between them: what matches each of them. */
+  readonly subject: string
+}
+
+/** How the patterns of one kind are found in a power, compared and written. */
+interface PatternKind<Pattern> {
+  readonly kind: PowerItem['kind']
+  of(power: Power): readonly Pattern[]
+  /** May say no too often, never yes wrongly. */
+  covers(wide: Pattern, narrow: Pattern): boolean
+  /** May say yes too often, never no wrongly. */
+  overlaps(a: Pattern, b: Pattern): boolean
+  text(pattern: Pattern): string
+}
+
+const paths = { covers: pathCovers, overlaps: pathsOverlap, text: (pattern: string) => pattern }
+const READ: PatternKind<string> = { kind: 'fs.read', of: ({ fs }) => fs.read, ...paths }
+const WRITE: PatternKind<string> = {
+  kind: 'fs.write', of: ({ fs }) => fs.write, ...paths,
+  covers: (wide, narrow) => pathCovers(wide, narrow) && namesProtected(wide, narrow),
+}
+const NET: PatternKind<string> = { kind: 'net', of: ({ net }) => net.hosts, covers: hostCovers, overlaps: hostsOverlap, text: (host) => host }
+const SHELL: PatternKind<ShellRequirement> =
+  { kind: 'shell', of: ({ shell }) => shell, covers: shellCovers, overlaps: commandsOverlap, text: commandText }
+
+/** All that a power allows, under its ceilings: files, hosts and commands first. */
+export function powerItems(power: Power): readonly PowerItem[] {
+  const patterns = <Pattern>(kind: PatternKind<Pattern>) =>
+    left(kind, power).map((all): PowerItem => ({ kind: kind.kind, subject: all.map((one) => kind.text(one)).join(' within ') }))
+  return [...patterns(READ), ...patterns(WRITE), ...patterns(NET), ...patterns(SHELL), ...namedItems(power)]
+}
+
+function namedItems({ capabilities, env, secrets, state }: Power): readonly PowerItem[] {
+  return [
+    ...capabilities.map((subject): PowerItem => ({ kind: 'capability', subject })),
+    ...env.map((subject): PowerItem => ({ kind: 'env', subject })),
+    ...secrets.flatMap(secretUses).map((subject): PowerItem => ({ kind: 'secret', subject })),
+    ...state.map((subject): PowerItem => ({ kind: 'state', subject })),
+  ]
+}
+
+const secretUses = ({ name, hosts, commands }: SecretPower): readonly string[] => [...hosts, ...commands].map((to) => `${name} to ${to}`)
+
+/** Where one power allows more than another; empty when it lies within. Contract: never throws. */
+export function beyond(asked: Power, allowed: Power): readonly PowerItem[] {
+  const layers = [allowed, ...allowed.ceilings ?? []]
+  const patterns = <Pattern>(kind: PatternKind<Pattern>) => kind.of(asked)
+    .filter((item) => !layers.every((layer) => isCovered(kind, item, asked.ceilings ?? [], kind.of(layer))))
+    .map((item): PowerItem => ({ kind: kind.kind, subject: kind.text(item) }))
+  const more: Pick<Power, 'capabilities' | 'env' | 'secrets' | 'state'> = {
+    capabilities: asked.capabilities.filter((name) => !allowed.capabilities.includes(name)),
+    env: asked.env.filter((name) => !allowed.env.includes(name)),
+    secrets: asked.secrets.flatMap((secret) => secretBeyond(secret, allowed.secrets.find(({ name }) => name === secret.name))),
+    state: asked.state.filter((owner) => !stateCovers(allowed.state, owner)),
+  }
+  return [...patterns(READ), ...patterns(WRITE), ...patterns(NET), ...patterns(SHELL), ...namedItems({ ...asked, ...more })]
+}
+
+/** Whether all that matches a pattern and one of each ceiling is matched by one of these. */
+function isCovered<Pattern>(
+  kind: PatternKind<Pattern>, item: Pattern, ceilings: readonly Power[], within: readonly Pattern[],
+): boolean {
+  const covered = (one: Pattern) => within.some((wide) => kind.covers(wide, one))
+  return covered(item) || ceilings.some((ceiling) => kind.of(ceiling).filter((one) => kind.overlaps(one, item)).every(covered))
+}
+
+function secretBeyond({ name, hosts, commands }: SecretPower, allowed: SecretPower | undefined): readonly SecretPower[] {
+  const more = {
+    name,
+    hosts: hosts.filter((host) => !(allowed?.hosts ?? []).some((wide) => hostCovers(wide, host))),
+    commands: commands.filter((command) => !(allowed?.commands ?? []).includes(command)),
+  }
+  return more.hosts.length + more.commands.length > 0 ? [more] : []
+}
+
+const stateCovers = (allowed: readonly string[], owner: string): boolean => allowed.includes(owner) || allowed.includes(ANY_STATE)
+
+/**
+ * What of a power a ceiling leaves: `*` under X is X. Patterns of both are kept, and each use must match one of the power and one
+ * of every ceiling; only what cannot match both is dropped.
+ */
+export function narrowPower(power: Power, ceiling: Power): Power {
+  const meeting = <Pattern>(kind: PatternKind<Pattern>): readonly Pattern[] =>
+    kind.of(power).filter((item) => kind.of(ceiling).some((other) => kind.overlaps(item, other)))
+  const fs = { read: meeting(READ), write: meeting(WRITE) }
+  const roots = [...new Set([...power.fs.roots ?? [], ...ceiling.fs.roots ?? []])]
+  return {
+    fs: fs.read.length + fs.write.length === 0 || roots.length === 0 ? fs : { ...fs, roots },
+    net: { hosts: meeting(NET) },
+    shell: meeting(SHELL),
+    capabilities: power.capabilities.filter((name) => ceiling.capabilities.includes(name)),
+    env: power.env.filter((name) => ceiling.env.includes(name)),
+    secrets: power.secrets.flatMap((secret) => secretWithin(secret, ceiling.secrets.find(({ name }) => name === secret.name))),
+    state: power.state.filter((owner) => stateCovers(ceiling.state, owner)),
+    ceilings: [...power.ceilings ?? [], ceiling, ...ceiling.ceilings ?? []],
+  }
+}
+
+/** Where a secret may go at most is also judged by the hosts and commands of the power itself. */
+function secretWithin({ name, hosts, commands }: SecretPower, ceiling: SecretPower | undefined): readonly SecretPower[] {
+  if (ceiling === undefined) return []
+  const within = {
+    name,
+    hosts: hosts.filter((host) => ceiling.hosts.some((other) => hostsOverlap(host, other))),
+    commands: commands.filter((command) => ceiling.commands.some((cmd) => cmd === command || cmd === '*')),
+  }
+  return within.hosts.length + within.commands.length > 0 ? [within] : []
+}
+
+/** Each pattern of a power with those of its ceilings that narrow it: what matches all of one list is allowed. */
+function left<Pattern>(kind: PatternKind<Pattern>, power: Power): readonly (readonly Pattern[])[] {
+  let lists: readonly (readonly Pattern[])[] = kind.of(power).map((item) => [item])
+  for (const ceiling of power.ceilings ?? []) {
+    const limits = kind.of(ceiling)
+    lists = lists.flatMap((all) => {
+      if (all.some((one) => limits.some((limit) => kind.covers(limit, one)))) return [all]
+      return limits.filter((limit) => all.every((one) => kind.overlaps(one, limit)))
+        .map((limit) => [...all.filter((one) => !kind.covers(one, limit)), limit])
+    })
+  }
+  return lists
+}
+
+/** The paths, hosts and commands that a power leaves, each as the patterns that all must match. */
+export const leftPatterns = (power: Power) => ({
+  read: left(READ, power), write: left(WRITE, power), hosts: left(NET, power), shell: left(SHELL, power),
+})
+
+/** `src/**` and `{workspace}/src/**` are one pattern. One that cannot be read covers nothing and is covered by nothing. */
+function pathCovers(wide: string, narrow: string): boolean {
+  try {
+    return globCovers(comparable(wide), comparable(narrow))
+  } catch {
+    return false
+  }
+}
+
+/** A place that a pattern must name to be written is covered by a pattern that names it too. */
+function namesProtected(wide: string, narrow: string): boolean {
+  const named = new Set(pathSegments(wide).map(looseName))
+  return pathSegments(narrow).every((name) => !mustBeNamed(name) || named.has(looseName(name)))
+}
+
+function pathsOverlap(a: string, b: string): boolean {
+  try {
+    return globsOverlap(comparable(a), comparable(b))
+  } catch {
+    return false
+  }
+}
+
+const ABSOLUTE = /^(?:\/|[A-Za-z]:[\\/]|\\\\)/
+const comparable = (pattern: string): string => ABSOLUTE.test(pattern) ? pattern : canonicalPattern(pattern)
+
+export const pathMatches = (patterns: readonly string[], path: string): boolean => patterns.some((pattern) => matchGlob(pattern, path))

@@ -1,0 +1,39 @@
+import { beyond, powerItems, type PowerCapability, type Power, type PowerItem } from '@bulkhead/contract'
+
+const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
+  interact: 'ask questions of the person', 'tools.call': 'call other tools', session: 'keep notes for this session',
+  subagents: 'start sub-agents',
+}
+
+const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = {
+  'fs.read': (path) => `read ${path}`,
+  'fs.write': (path) => `write ${path}`,
+  net: (host) => `reach ${host}`,
+  shell: (command) => `run ${command}`,
+  capability: (name) => CAPABILITY_WORDS[name as PowerCapability],
+  env: (name) => `read the variable ${name}`,
+  secret: (use) => `use the secret ${use.replace(' to ', ' for ')}`,
+  state: (owner) => `read and write the stored state of ${owner}`,
+}
+
+export const inWords = ({ kind, subject }: PowerItem): string => WORDS[kind](subject)
+
+/** A power for people, one line for each thing in it, under its ceilings. */
+export const describePower = (power: Power): readonly string[] => powerItems(power).map(inWords)
+
+/** Where a power allows more than another, one line for each. */
+export const outside = (power: Power, ceiling: Power): readonly string[] => beyond(power, ceiling).map(inWords)
+
+/**
+ * What of a power another leaves nothing of, kind by kind, one line for each thing that is gone. Variables, secrets and state are
+ * declared for a whole extension: which of its tools needs them is not known, so losing them is not losing what a tool needs.
+ */
+export function lostKinds(power: Power, left: Power): readonly string[] {
+  const kept = new Set(powerItems(left).map(kindOf))
+  return powerItems(power).filter((item) => !OF_EXTENSION.has(item.kind) && !kept.has(kindOf(item))).map(inWords)
+}
+
+const OF_EXTENSION: ReadonlySet<PowerItem['kind']> = new Set(['env', 'secret', 'state'])
+
+/** Each capability is a kind of its own. */
+const kindOf = ({ kind, subject }: PowerItem): string => kind === 'capability' ? `${kind} ${subject}` : kind
