@@ -40,13 +40,15 @@ export function judge(
 
   const wider = [...(capabilities.widens ? [capabilityDiffInWords(capabilities)] : []), ...definitions?.loosens ?? []]
   if (wider.length > 0 && widening === 'refuse') return { kind: 'refused', message: `It asks for more (${wider.join('; ')}), and the policy refuses updates that do.` }
-  if (wider.length > 0 && widening === 'major' && !isMajor(before.version, version)) {
+  const isOlder = lt(version, before.version)
+  // A rollback has no version number to announce it. It needs explicit consent, which the reason below demands.
+  if (wider.length > 0 && widening === 'major' && !isOlder && !isMajor(before.version, version)) {
     return { kind: 'refused', message: `It asks for more (${wider.join('; ')}), and ${version} is no new major version over ${before.version}.` }
   }
   const reasons = [
     ...wider,
     ...(signerChange === undefined ? [] : [signerChange]),
-    ...(lt(version, before.version) ? [`${version} is older than ${before.version}, which was accepted`] : []),
+    ...(isOlder ? [`${version} is older than ${before.version}, which was accepted`] : []),
     ...(eq(version, before.version) && before.root !== digests.package ? [`it calls itself ${version}, which is the version that was accepted, and is something else`] : []),
     ...(originOf(source) === originOf(before.source) ? [] : [`it comes from ${source} and came from ${before.source} before`]),
     ...(definitions === null && before.root !== digests.package ? ['what was there before cannot be read any more, so that what models are told could not be compared'] : []),

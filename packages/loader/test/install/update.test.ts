@@ -53,6 +53,14 @@ describe('an update', () => {
     expect(JSON.stringify(verdict)).toMatch(reason)
   })
 
+  test.each([
+    ['1.1.0', '1.0.0', {}, 'consent'], ['2.0.0', '1.9.0', {}, 'consent'], ['0.2.0', '0.1.9', {}, 'consent'], ['1.0.0', '1.0.0-rc.1', {}, 'consent'],
+    ['1.1.0', '1.0.0', { update: { widening: 'refuse' } }, 'refused'], ['1.0.0', '1.0.0', {}, 'refused'],
+  ] as const)('back from %s to %s, which had more powers, under %o: %s', async (before, after, policy, kind) => {
+    const { verdict } = await verdictOf(v(before), v(after, ['a.example', 'b.example']), policy as ConfigFile['policy'])
+    expect(verdict).toMatchObject(kind === 'refused' ? { kind } : { kind, explicit: true, reasons: [expect.stringContaining('adds net: b.example'), expect.stringContaining(`older than ${before}`)] })
+  })
+
   test('one that asks less before it acts is refused in words that can be read', async () => {
     const { verdict } = await verdictOf(v('1.0.0', [], {}, { mode: 'local' }), v('1.0.1', [], {}, { mode: 'read' }))
     expect(verdict).toEqual({ kind: 'refused', message: 'It asks for more (forecast is read and was local), and 1.0.1 is no new major version over 1.0.0.' })
