@@ -7,7 +7,7 @@ const load = createRequire(import.meta.url)
 
 export const re2js = (): typeof import('re2js') => load('re2js')
 
-/** All of them now, before code of strangers runs: what is on the disk afterwards makes no difference. */
+/** All of them, before code of strangers runs: what is on the disk afterwards makes no difference. */
 export function loadLateLibraries(): void {
-  for (const library of [ajv, ajvFormats, re2js]) library()
+  re2js()
 }
