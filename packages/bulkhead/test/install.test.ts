@@ -82,7 +82,7 @@ describe('bulkhead install', () => {
 
   it('leaves a project trusted that was, with what was installed and nothing else', async () => {
     writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default { tools: { own: { execute: () => "own" } } }')
-    expect(await run('trust')).toMatchObject({ code: 0 })
+    expect(await run('trust', '--yes')).toMatchObject({ code: 0 })
     expect(await run('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 0 })
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'hello from 1.0.0\n' })
     writeFileSync(join(folder, '.bulkhead/tools/own/index.js'), 'export default {}')
