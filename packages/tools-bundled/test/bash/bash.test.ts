@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -140,6 +141,17 @@ describe('what needs a shell has one', () => {
     ['braces', 'echo {a,b}', 'a b\n'],
   ])('%s', async (_, command, stdout) => {
     expect(await bash(command)).toMatchObject({ stdout, exit_code: 0 })
+  })
+
+  const hasWall = spawnSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
+  it.skipIf(!hasWall).each([
+    'for i in 1; do touch ../outside; done', "sh -c 'touch ../outside'", "bash -ec 'touch ../outside'", "timeout 9 sh -c 'touch ../outside'", "env sh -c 'touch ../outside'", "echo 'touch ../outside' | sh", "sh <<< 'touch ../outside'",
+    "bash -s <<EOF\ntouch ../outside\nEOF", "find . -maxdepth 0 -exec sh -c 'touch ../outside' \\;", "echo x | xargs sh -c 'touch ../outside'", "setsid -w sh -c 'touch ../outside'", "true && sh -c 'touch ../outside'", "bash -c 'sh -c \"touch ../outside\"'",
+  ])('around which the same wall stands: %s', async (command) => {
+    await bash(command)
+    const isWritten = existsSync(join(root, 'outside'))
+    rmSync(join(root, 'outside'), { force: true })
+    expect(isWritten).toBe(false)
   })
 
   it('and writes the workspace', async () => {

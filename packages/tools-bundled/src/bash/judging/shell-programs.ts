@@ -4,6 +4,12 @@ import { opaque, unreadable, type Wrapped } from './unwrap.ts'
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'fish', 'rbash', 'csh', 'tcsh',
   'pwsh', 'powershell'])
 
+/** Whether a shell reads a text: by `-c`, or from its input where it is named no file. */
+export function readsShellText(name: string, args: readonly Word[]): boolean {
+  if (!SHELLS.has(name)) return false
+  return shellScript(name, args) !== undefined || args.some(({ text }) => text === '-s') || args.every(({ text }) => /^[-+]/.test(text))
+}
+
 /** The text a shell is given by `-c`, in any of the ways to write that; undefined when it is given none. */
 export function shellScript(name: string, args: readonly Word[]): Wrapped | undefined {
   if (!SHELLS.has(name)) return undefined

@@ -2,8 +2,10 @@ import type { Word } from '../reading/plan.ts'
 import { wordList } from '../reading/word-list.ts'
 import { isHarmlessVariable } from './variables.ts'
 import { afterPrefix, anywhere, opaque, runs, unreadable, type PrefixForm, type Wrapped } from './unwrap.ts'
-import { shellScript } from './shell-programs.ts'
+import { readsShellText, shellScript } from './shell-programs.ts'
 import { gitScripts, optionScripts } from './script-options.ts'
+
+const MAX_DEPTH = 8
 
 type Reader = (args: readonly Word[], name: string) => Wrapped | undefined
 
@@ -61,12 +63,15 @@ const ELSEWHERE: ReadonlySet<string> = new Set(wordList(
     + 'at batch',
 ))
 
+/** Programs that hand their words, as one text, to a shell. */
+const JOINED: ReadonlySet<string> = new Set(['parallel', 'watch', 'hyperfine', 'script', 'su'])
+
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['env', readEnv],
   ['xargs', readXargs],
   ['find', readFind],
   ['git', (args) => gitScripts(args)],
-  ...['parallel', 'watch', 'hyperfine', 'script', 'su'].map((name) => [name, readJoined] as const),
+  ...[...JOINED].map((name) => [name, readJoined] as const),
 ])
 
 /** What a program runs besides itself, when it is one that runs others; undefined for any other. */
@@ -89,6 +94,15 @@ function unwrapProgram(name: string, args: readonly Word[]): Wrapped | undefined
   if (SUBCOMMANDS.get(name)?.includes(subcommand) === true) return prefixed(args.slice(1), name, form(), false)
   if (ELSEWHERE.has(name)) return anywhere(args)
   return optionScripts(name, args)
+}
+
+/** Whether a shell of this machine would read a text that stands in the command, or in its input. */
+export function handsToShell(words: readonly Word[], depth = 0): boolean {
+  const name = baseName(words[0]?.text ?? '')
+  if (depth > MAX_DEPTH || JOINED.has(name) || readsShellText(name, words.slice(1))) return true
+  // These have a world of their own, and keys to it.
+  if (ELSEWHERE.has(name)) return false
+  return (unwrap(words)?.inner ?? []).some((inner) => handsToShell(inner.words, depth + 1))
 }
 
 /** Rules speak of a program, wherever it lies. */
@@ -130,7 +144,6 @@ function readFind(args: readonly Word[]): Wrapped | undefined {
   return inner.length === 0 ? undefined : opaque(inner)
 }
 
-/** Programs that hand their words, as one text, to a shell. */
 function readJoined(args: readonly Word[], name: string): Wrapped {
   const words = args.map(({ text }) => text)
   const scripts = [words.filter((word) => !word.startsWith('-')).join(' '), ...words.filter((word) => word.includes(' '))]

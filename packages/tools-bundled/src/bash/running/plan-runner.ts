@@ -2,6 +2,7 @@ import { ToolError, type PipeOptions, type PipeResult, type Runtime } from '@bul
 import { Findings } from '../judging/findings.ts'
 import { CONFIG_NAMES } from '../judging/git.ts'
 import { placeSteps, type FolderStep, type JudgedEach, type JudgedStep, type RunStep } from '../judging/judged-steps.ts'
+import { handsToShell } from '../judging/wrappers.ts'
 import type { REQUIRES } from '../manifest.ts'
 import type { MadePart, Word } from '../reading/plan.ts'
 import { expandPattern } from './expand-pattern.ts'
@@ -76,7 +77,8 @@ export class PlanRunner {
     const sources = this.#sources(folder, scope)
     const commands = await Promise.all(stages.map((stage, index) => stageCommand(stage, uses[index], sources)))
     const reads = uses.every((use) => use !== undefined && use.beyond !== true)
-    const options: PipeOptions = { cwd: folder, ...(reads ? { wall: 'read' } : {}) }
+    const wall = reads ? 'read' : stages.some(({ words }) => handsToShell(words)) ? 'work' : undefined
+    const options: PipeOptions = { cwd: folder, ...(wall && { wall }) }
     let rest = commands
     for (const [index, use] of uses.entries()) {
       if (use?.fed === undefined) continue
