@@ -144,14 +144,15 @@ describe('what needs a shell has one', () => {
   })
 
   const hasWall = spawnSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
-  it.skipIf(!hasWall).each([
+  it.each([
     'for i in 1; do touch ../outside; done', "sh -c 'touch ../outside'", "bash -ec 'touch ../outside'", "timeout 9 sh -c 'touch ../outside'", "env sh -c 'touch ../outside'", "echo 'touch ../outside' | sh", "sh <<< 'touch ../outside'",
     "bash -s <<EOF\ntouch ../outside\nEOF", "find . -maxdepth 0 -exec sh -c 'touch ../outside' \\;", "echo x | xargs sh -c 'touch ../outside'", "setsid -w sh -c 'touch ../outside'", "true && sh -c 'touch ../outside'", "bash -c 'sh -c \"touch ../outside\"'",
   ])('around which the same wall stands: %s', async (command) => {
     await bash(command)
     const isWritten = existsSync(join(root, 'outside'))
     rmSync(join(root, 'outside'), { force: true })
-    expect(isWritten).toBe(false)
+    // Without one a command can do what the person can.
+    expect(isWritten).toBe(!hasWall)
   })
 
   it('and writes the workspace', async () => {
