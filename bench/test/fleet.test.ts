@@ -20,12 +20,12 @@ it('is loaded, started and opened as large as it was asked for', async () => {
   const fleet = host.extensions().filter(({ layer }) => layer === 'project')
   expect(fleet.map(({ state }) => state).toSorted()).toEqual(['active', 'active', 'validated', 'validated', 'validated'])
   await expect(crewFleet(host, { ...SMALL, active: 1 })).rejects.toThrow('2 extensions are active instead of 1')
-}, 60_000)
+})
 
 it('says what memory it takes in a process of its own', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(SMALL)], { timeout: 60_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, [peer, JSON.stringify(SMALL)], { timeout: 540_000 })
   expect(Number(stdout)).toBeGreaterThan(30)
-}, 70_000)
+})
 
 it('is what the subjects of the host are about', () => {
   const promised = 'host with 1,000 loaded, 50 active, 20 sessions'

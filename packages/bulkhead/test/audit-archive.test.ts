@@ -37,7 +37,7 @@ it('what is old is in the file, proven, and no longer here; together they are on
   expect(second).toMatchObject({ file: `${archive()}.2`, before: anchor.split(':')[1], left: 1 })
   expect((await run('verify', `${archive()}.2`, '--anchor', anchor)).code).toBe(0)
   expect((await run('verify')).code).toBe(0)
-}, 30_000)
+})
 
 it('what is not old stays, and no file is made', async () => {
   expect(await run('archive', archive())).toMatchObject({ code: 0, stdout: 'Nothing is older than 90 days.\n' })

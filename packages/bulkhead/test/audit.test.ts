@@ -50,7 +50,7 @@ it('what was called is shown, exported and proven, and a change is found in the 
   database.close()
   expect(await inside(['audit', 'verify'], folder))
     .toMatchObject({ code: 1, stdout: expect.stringContaining(`broken at record ${together}:`) })
-}, 60_000)
+})
 
 it('whoever reads only the beginning of an export has not broken anything', async () => {
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)

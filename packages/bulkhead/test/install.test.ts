@@ -131,7 +131,7 @@ describe('bulkhead update and outdated', () => {
     expect(await run('install', greet('1.0.0'), '--yes')).toMatchObject({ code: 0 })
     expect(await run('update', ...from)).toMatchObject({ code: 0 })
     expect(await run('update', 'greeter', ...from)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "greeter" was installed from folder:greeter, and no registry knows of it\. Install /) })
-  }, 120_000)
+  })
 })
 
 describe('bulkhead uninstall', () => {
@@ -161,7 +161,7 @@ describe('a package that the registry does not have any more', () => {
     expect(await run('outdated', ...from)).toMatchObject({ code: 1, stdout: expect.stringMatching(/greeter .*1\.0\.1\n/), stderr: expect.stringContaining('"@acme/lost"') })
     expect(await json('update', ...from)).toMatchObject({ code: 1, updates: [{ updated: false, from: '0.1.0', ...lost }, { updated: true, id: 'greeter', version: '1.0.1' }] })
     expect(await json('update', 'lost', ...from)).toMatchObject({ code: 1, error: lost.error })
-  }, 120_000)
+  })
 })
 
 describe('bulkhead pack and verify', () => {

@@ -48,7 +48,7 @@ it('gives back what nobody calls, and wakes it by the next call', async () => {
   }
   const first = await who()
   expect(first).toBeTypeOf('number')
-  await vi.waitFor(async () => expect(await who()).not.toBe(first), { timeout: 20_000, interval: 20 })
+  await vi.waitFor(async () => expect(await who()).not.toBe(first), { timeout: 60_000, interval: 20 })
   expect(await who()).toBeTypeOf('number')
   await sleepy.close()
 })

@@ -96,7 +96,7 @@ test('every call settles exactly once, whatever ends it and whatever races with 
     expect(world.sandbox.compartments.map(({ inFlight }) => inFlight).every((count) => count === 0)).toBe(true)
     expect(clock.pending).toBe(0)
   }), { numRuns: 500 })
-}, 120_000)
+})
 
 test('a stage that fails unexpectedly is an outcome, and the next call works', async () => {
   let broken = false

@@ -57,7 +57,7 @@ describe('an extension in the folder that ships with the host', () => {
     await vi.waitUntil(async () => {
       expect((await home.shipped({}, cache)).extensions).toHaveLength(1)
       return existsSync(cache) && readdirSync(cache).length > 0
-    }, { timeout: 20_000, interval: 20 })
+    }, { timeout: 60_000, interval: 20 })
     const { extensions, diagnostics } = await home.load({ roots: { global: home.shippedRoot }, cache })
     expect([extensions, diagnostics.map(({ code }) => code)]).toEqual([[], ['RequirementInvalid']])
   })

@@ -112,7 +112,7 @@ test('a memory of any bytes changes nothing that is told', async () => {
   await expect.poll(async () => {
     await load()
     return readdirSync(home.base).includes('cache')
-  }, { timeout: 20_000 }).toBe(true)
+  }).toBe(true)
   const file = join(cache, readdirSync(cache)[0]!)
   const right = readFileSync(file, 'utf8')
   await fc.assert(fc.asyncProperty(mutations, async (some) => {

@@ -94,7 +94,7 @@ const DEFAULTS = {
   requires: REQUIRES,
   secretHosts: [],
   limits: {},
-  deadlineMs: 30_000,
+  deadlineMs: 120_000,
   placements: PLACEMENTS,
   where: 'everywhere',
   heldBy: 'all layers',

@@ -30,9 +30,9 @@ export type Seen = readonly [step: Step, outcome: Outcome]
 export interface Aftermath {
   /** What became of the neighbour: its answer, or why there is none. */
   readonly neighbour: string
-  /** The longest time the host's event loop did not turn, in ms. */
+  /** The most that the host's thread took of the processor between two turns of its event loop, in ms. */
   readonly lagMs: number
-  /** The share of its time for which it was not idle, while it was attacked. */
+  /** The share of the time that its thread took of the processor while it was attacked. */
   readonly busyShare: number
   /** What is no longer as it was in the host's own realm and process. */
   readonly changed: readonly string[]

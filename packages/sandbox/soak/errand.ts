@@ -31,7 +31,7 @@ export interface Errand {
 }
 
 /** What the end of a compartment means for a call that had nothing to do with it. */
-export const COLLATERAL: readonly ErrorCode[] = ['CompartmentCrashed', 'CompartmentKilled', 'CompartmentStartFailed', 'NoPlaceFree']
+export const COLLATERAL: readonly ErrorCode[] = ['CompartmentCrashed', 'CompartmentKilled', 'CompartmentGone', 'CompartmentStartFailed', 'NoPlaceFree']
 
 const CANCELLED = new BulkheadError('ToolCancelled', 'The caller has changed its mind.')
 const LATE = new BulkheadError('ExecutionTimeout', 'The deadline is over.')

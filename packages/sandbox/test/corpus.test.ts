@@ -1,6 +1,6 @@
 import { visibleText } from '@bulkhead/contract'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { PLACEMENTS, SECTIONS } from '../corpus/case.ts'
+import { SECTIONS } from '../corpus/case.ts'
 import type { Attack } from '../corpus/case.ts'
 import { ATTACKS, ATTACKS_HERE, attackOf } from '../corpus/cases/index.ts'
 import { ALL_LAYERS } from '../corpus/layers.ts'
@@ -15,7 +15,6 @@ import { renderSection } from '../corpus/section.ts'
 
 /** Many attacks wait for a deadline rather than compute. */
 const LANES = 3
-const RUN_MS = 240_000
 
 const key = (id: number, placement: string): string => `${id} in a ${placement}`
 const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observation> =>
@@ -23,6 +22,8 @@ const byKey = (observations: readonly Observation[]): ReadonlyMap<string, Observ
 /** The first few of each section. */
 const sampleOf = (attacks: readonly Attack[], count: number): readonly Attack[] =>
   [...Map.groupBy(attacks.filter(({ lucky }) => !lucky), ({ section }) => section).values()].flatMap((all) => all.slice(0, count))
+/** Of each section that a thread must contain, what is tried there too. Each attack is tried in a process; `pnpm soak` tries all in both. */
+const IN_THREAD = sampleOf(ATTACKS_HERE.filter(({ placements }) => placements.includes('thread')), 3)
 
 describe('the corpus', () => {
   it('has every number once, here or in the loader', () => {
@@ -58,12 +59,14 @@ describe('an attack', () => {
   let seen: ReadonlyMap<string, Observation>
 
   beforeAll(async () => {
-    seen = byKey(await runAttacks({ attacks: ATTACKS_HERE, placements: PLACEMENTS, requiredOnly: true, lanes: LANES }))
-  }, RUN_MS)
+    const runs = [['process', ATTACKS_HERE], ['thread', IN_THREAD]] as const
+    const all: Observation[] = []
+    for (const [placement, attacks] of runs) all.push(...await runAttacks({ attacks, placements: [placement], lanes: LANES }))
+    seen = byKey(all)
+  })
 
-  const required = PLACEMENTS.flatMap((placement) =>
-    ATTACKS_HERE.filter(({ placements }) => placements.includes(placement)).map(({ id, title }) =>
-      [key(id, placement), title, id] as const))
+  const required = [...ATTACKS_HERE.map((attack) => ['process', attack] as const), ...IN_THREAD.map((attack) => ['thread', attack] as const)]
+    .map(([placement, { id, title }]) => [key(id, placement), title, id] as const)
 
   it.each(required)('%s is contained: %s', (name, _title, id) => {
     expect(faultsOf(attackOf(id), seen.get(name)!)).toEqual([])
@@ -76,7 +79,7 @@ describe('the same code', () => {
 
   beforeAll(async () => {
     controls = byKey(await runControls(sample, { lanes: LANES }))
-  }, RUN_MS)
+  })
 
   it.each(sample.map(({ id, title, section }) => [section, id,
     title] as const))('reaches its aim where nothing confines it: %s %i %s', (_section, id) => {
@@ -106,7 +109,7 @@ describe('a layer by itself', () => {
       const reaching = observations.filter(reached).map(({ id }) => id).toSorted((one, other) => one - other)
       const ids = new Set(sample.map(({ id }) => id))
       expect(reaching).toEqual(record[recorded].thread.filter((id) => ids.has(id)))
-    }, RUN_MS,
+    },
   )
 })
 

@@ -81,7 +81,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     expect(error.code).toBe('CompartmentCrashed')
     expect(error.message).toMatch(message)
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
-    expect(await codeOf(session.call(invocation()))).toBe('CompartmentCrashed')
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentGone')
     await neighbourAnswers()
   })
 

@@ -33,7 +33,7 @@ describe('a hull', () => {
     const hulls = descendantsOf(host.pid!)
     expect(hulls.filter(isGone)).toEqual([])
     host.kill('SIGKILL')
-    await expect.poll(() => hulls.every(isGone), { timeout: 5_000 }).toBe(true)
+    await expect.poll(() => hulls.every(isGone)).toBe(true)
   })
 
   it.each(WALLS)('ends with its host in the first moments of its start too, walls of the system: %s', async (os) => {
@@ -47,7 +47,7 @@ describe('a hull', () => {
       await new Promise((later) => setTimeout(later, ms))
       host.kill('SIGKILL')
     }))
-    await expect.poll(() => startedAs(node), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => startedAs(node)).toEqual([])
   })
 
   it.each(WALLS)('has no environment, its own process group and no descriptor but its channels, walls: %s', async (os) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { clientOf, servedWorld, type ServedWorld } from './served-world.ts'
 
 /** What a client of the modern era is answered with when somebody must be asked. */
@@ -91,7 +91,7 @@ describe('a client that is asked by the answer to its call', () => {
     await world.end()
     await begin(50)
     const given = await rounds.ask()
-    await vi.waitFor(() => expect(world.eventsOf('ToolInvocationCancelled').map(({ callId }) => callId)).toEqual(['mcp-1']))
+    await expect.poll(() => world.eventsOf('ToolInvocationCancelled').map(({ callId }) => callId)).toEqual(['mcp-1'])
     await expect(rounds.goOn(given)).rejects.toMatchObject({ code: -32602 })
     expect(isWritten()).toBe(false)
   })

@@ -52,12 +52,9 @@ test('the worst rule gives the severity, and all that matched are told', () => {
   expect(both.matchedRules.map(({ id }) => id)).toEqual(['git-force-push-protected', 'git-force-push'])
 })
 
-test('the time is linear in the text, also where it nearly matches everywhere', () => {
+test('a text that nearly matches everywhere is classified: what backtracks would need hours', () => {
   const hostile = ['rm -r '.repeat(30_000), `git push ${'-x '.repeat(60_000)}`, ':(){ '.repeat(30_000), 'curl | '.repeat(25_000)]
-  const started = performance.now()
-  for (const text of hostile) classify(text)
-  // A second or so here; what backtracks would need hours.
-  expect(performance.now() - started).toBeLessThan(60_000)
+  for (const text of hostile) expect(classify(text).severity).toMatch(/^(?:safe|warning|critical)$/)
 })
 
 test('a pattern that is no regular expression, or not one that is linear, is refused by its id', () => {

@@ -68,4 +68,4 @@ test('whatever hooks, judges and machines do at any time, each call settles once
     expect(outcomes.map(verdictOf)).not.toContain('InternalError')
     expect(clock.pending).toBe(0)
   }), { numRuns: 400 })
-}, 120_000)
+})

@@ -94,4 +94,4 @@ test('an extension lives as the model says, through any sequence of calls, death
     expect(states().every(({ to }) => LIFECYCLE_STATES.includes(to))).toBe(true)
     expect(clock.pending).toBe(0)
   }), { numRuns: 200 })
-}, 120_000)
+})

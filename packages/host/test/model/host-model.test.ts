@@ -49,4 +49,4 @@ test('through any sequence of loading, calling, reloading, dying, disabling, swi
     await play(steps, model, new Subject(model, new TwinGround()))
   }), { numRuns: 400 })
   expect.hasAssertions()
-}, 120_000)
+})

@@ -38,7 +38,7 @@ class RealGround implements Ground {
   }
 
   async eventually(check: () => void): Promise<void> {
-    await vi.waitFor(check, { timeout: 20_000, interval: 5 })
+    await vi.waitFor(check, { timeout: 60_000, interval: 5 })
   }
 
   sketch(id: string, version: number, startFails: boolean) {
@@ -66,5 +66,5 @@ describe.each(['thread', 'process'] as const)('in the placement %s', (placement)
       await ground.sandbox.close()
       expect(ground.sandbox.census()[placement]).toMatchObject({ used: 0, spare: 0 })
     }), { numRuns: placement === 'thread' ? 12 : 5, endOnFailure: true })
-  }, 120_000)
+  })
 })

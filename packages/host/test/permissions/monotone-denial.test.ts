@@ -162,7 +162,7 @@ test('no mode, cache, allowlist, rule, machine, change, hook, judge or person tu
     }
     if (setup.mode === 'yolo' && setup.machine !== 'omits') expect(rounds[0]?.verdict).toBe(yes)
   }), { numRuns: 600 })
-}, 120_000)
+})
 
 test('adding a denial to any situation denies, whatever else is there', async () => {
   const denying = fc.constantFrom<Partial<Situation>>(
@@ -176,4 +176,4 @@ test('adding a denial to any situation denies, whatever else is there', async ()
     expect(rounds.map(({ verdict }) => verdict)).not.toContain('output')
     expect(ran).toBe(0)
   }), { numRuns: 250 })
-}, 120_000)
+})

@@ -1,7 +1,7 @@
 /**
- * Installs what it is told to and dies at a given write, by SIGKILL. With `every`, it goes through all writes instead, each
- * time on a fresh copy of the layer: from the write on at which it would have died none takes effect any more, which leaves
- * the disk as death would.
+ * Installs what it is told to and dies at a given write, by SIGKILL. With `every N`, it goes through every Nth write instead, from
+ * one of the first N on, each time on a fresh copy of the layer: from the write on at which it would have died none takes effect any
+ * more, which leaves the disk as death would.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -10,6 +10,7 @@ import type { InstallerOptions } from '../../src/index.ts'
 
 const [, , specs = '', given = '{}', when = '0'] = process.argv
 const { cpSync } = fs
+const step = when.startsWith('every ') ? Number(when.slice('every '.length)) : undefined
 let writes = 0
 let dieAt = Number.POSITIVE_INFINITY
 for (const name of ['mkdirSync', 'mkdtempSync', 'openSync', 'writeSync', 'fsyncSync', 'renameSync', 'rmSync'] as const) {
@@ -18,7 +19,7 @@ for (const name of ['mkdirSync', 'mkdtempSync', 'openSync', 'writeSync', 'fsyncS
     if (name === 'openSync' && !String(args[1]).includes('w')) return original(...args)
     writes++
     if (writes === dieAt && name === 'writeSync') original(args[0], (args[1] as Uint8Array).subarray(0, 3))
-    if (writes >= dieAt && when !== 'every') process.kill(process.pid, 'SIGKILL')
+    if (writes >= dieAt && step === undefined) process.kill(process.pid, 'SIGKILL')
     if (writes >= dieAt) throw new Error('dead')
     return original(...args)
   }
@@ -38,10 +39,10 @@ async function run(over: InstallerOptions): Promise<void> {
   }
 }
 
-if (when === 'every') {
+if (step !== undefined) {
   const from = options.loader.roots.global!
   const copies: string[] = []
-  for (let at = 1, alive = false; !alive; at++) {
+  for (let at = 1 + Math.floor(Math.random() * step), alive = false; !alive; at += step) {
     dieAt = Number.POSITIVE_INFINITY
     const copy = join(dirname(from), `died-at-${at}`)
     cpSync(from, copy, { recursive: true })

@@ -22,7 +22,7 @@ class WarmFixture extends HomeFixture {
     await vi.waitUntil(async () => {
       await this.warm(over)
       return this.remembered() === count
-    }, { timeout: 20_000, interval: 20 })
+    }, { timeout: 60_000, interval: 20 })
   }
 
   remembered(): number {

@@ -3,7 +3,7 @@ import { attacksOf, refused } from '../case.ts'
 import type { Attack } from '../case.ts'
 
 const attack = attacksOf('O', {
-  alone: true, deadlineMs: 45_000, patienceMs: 30_000, control: 'none', limits: { heapMb: 64, memoryMb: 256 },
+  alone: true, deadlineMs: 120_000, patienceMs: 30_000, control: 'none', limits: { heapMb: 64, memoryMb: 256 },
 })
 
 const ended = (code: ErrorCode): Attack['script'] => [['call', refused(code)], ['ended', refused(code)]]

@@ -63,13 +63,13 @@ async function run(job: Job): Promise<void> {
     told = []
     longestMessage = 0
     lag.take()
-    const before = performance.eventLoopUtilization()
+    lag.takeShare()
     await tell({ type: 'begin', id: attack.id })
     if (layers.gate) await play(attack, stage)
     else await tell({ type: 'step', id: attack.id, seen: ['call', await attackBareHost(attack, facts)] })
-    const { utilization } = performance.eventLoopUtilization(before)
+    const busyShare = lag.takeShare()
     if (attack === stage.attacks.at(-1)) await stage.close()
-    await finish(attack, placement, utilization)
+    await finish(attack, placement, busyShare)
   }
   await tell({ type: 'idle' })
 }

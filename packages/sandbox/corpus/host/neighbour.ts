@@ -4,7 +4,7 @@ import { createSandbox } from '../../src/index.ts'
 import type { AttackPlacement } from '../case.ts'
 
 const SOURCE = 'export default { tools: { greet: { execute: ({ name }) => `hello ${name}` } } }'
-const ANSWER_MS = 10_000
+const ANSWER_MS = 60_000
 
 /** An honest extension beside the attacker's, in the same placement. */
 export interface Neighbour {

@@ -6,7 +6,7 @@ import type { Facts } from '../ground/facts.ts'
 /** More than one of these at once is what `calls` makes. */
 const CALLS_AT_ONCE = 3
 /** A compartment that is ended says so before all of it is gone. */
-const ENDED_MS = 10_000
+const ENDED_MS = 60_000
 
 export interface Stage {
   readonly attack: Attack

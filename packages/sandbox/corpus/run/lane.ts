@@ -9,7 +9,7 @@ import type { HostFate, Observation } from './verdict.ts'
 const WATCH_MS = 25
 const PONG_MS = 1_500
 /** What must be contained is waited for: other work on this machine may slow it down. */
-const PATIENCE_MS = 90_000
+const PATIENCE_MS = 300_000
 /** Far above what host, neighbour and the limits of one compartment come to together. */
 const SWOLLEN_MB = 900
 

@@ -28,7 +28,7 @@ export interface Observation {
 }
 
 const ANSWER = 'hello you'
-/** Other processes share the machine; a host that is starved by an attack is silent for much longer. */
+/** Of the processor. A host that is starved by an attack works for much longer before it turns. */
 const MAX_LAG_MS = 2_000
 /** An error is for reading; a stranger's words in it are cut. */
 const MAX_MESSAGE_CHARS = 12_000
@@ -63,7 +63,7 @@ function scriptFaults({ script }: Attack, seen: readonly Seen[]): readonly strin
 /** By many short delays, none of which is long, a host is held up as well. */
 function busyFaults({ busyShare: most }: Attack, { fate, placement }: Observation): readonly string[] {
   if (placement !== 'process' || fate.kind !== 'alive' || fate.aftermath.busyShare <= most) return []
-  return [`the host was busy for ${Math.round(100 * fate.aftermath.busyShare)} % of its time`]
+  return [`the host was busy for ${Math.round(100 * fate.aftermath.busyShare)} % of the time`]
 }
 
 function fateFaults(fate: HostFate): readonly string[] {
@@ -72,7 +72,7 @@ function fateFaults(fate: HostFate): readonly string[] {
       const { neighbour, lagMs, changed, told, longestMessage } = fate.aftermath
       return [
         ...(neighbour === ANSWER ? [] : [`the neighbour says ${neighbour}`]),
-        ...(lagMs <= MAX_LAG_MS ? [] : [`the host did not turn for ${lagMs} ms`]),
+        ...(lagMs <= MAX_LAG_MS ? [] : [`the host did not turn for ${lagMs} ms of the processor`]),
         ...changed.map((what) => `in the host: ${what}`),
         ...(longestMessage <= MAX_MESSAGE_CHARS ? [] : [`an error says ${longestMessage} characters`]),
         ...told.map((text) => `the secret was told: ${text}`),

@@ -12,7 +12,6 @@ const here = await detectOsLayers()
 const fallback = await layersWithoutBubblewrap()
 const LAYERS = [['all that works here', here], ['what works without bubblewrap', fallback], ['nothing', withoutLayers('it is not wanted here')]] as const
 const KILLS = 5
-const MAX_KILL_MS = 50
 
 /** Deaf in both threads: one spins in JavaScript, the other in native code. */
 const DEAF = `
@@ -55,21 +54,17 @@ it('whoever a hull has started ends with its first process', async () => {
 })
 
 describe.each(LAYERS)('a hull under %s', (_, layers) => {
-  it(`is gone within ${MAX_KILL_MS} ms of being killed, whatever it does`, async () => {
-    const times: number[] = []
+  it('is gone when it is killed, whatever it does', async () => {
     for (let turn = 0; turn < KILLS; turn += 1) {
       const { child, chain } = await startDeaf(layers)
       expect(chain.some(isGone)).toBe(false)
-      const asked = performance.now()
       killHull(child)
       killHull(child)
-      await lastWordsOf(child)
+      // Nothing but this signal ends one that listens to nobody, and nothing else was waited for.
+      expect((await lastWordsOf(child)).end).toBe('SIGKILL')
       // The last descriptor is closed a moment before the process that had it is gone.
       await expect.poll(() => chain.every(isGone), { interval: 1 }).toBe(true)
-      times.push(performance.now() - asked)
     }
-    // The machine may be busy with other things now and then, but not always.
-    expect(Math.min(...times)).toBeLessThan(MAX_KILL_MS)
   })
 
   it('whose first process alone is killed, however early, takes the rest with it', async () => {
@@ -119,7 +114,7 @@ describe('a host that is killed', () => {
     host.kill('SIGKILL')
     await new Promise((gone) => host.once('exit', gone))
     // Without the walls it is up to the hull's own main thread to notice, and this one has none that does.
-    if (layers.bubblewrap.active || layers.utilLinux.active) await expect.poll(() => chain.every(isGone), { timeout: 5_000 }).toBe(true)
+    if (layers.bubblewrap.active || layers.utilLinux.active) await expect.poll(() => chain.every(isGone)).toBe(true)
     else expect(chain.some(isGone)).toBe(false)
   })
 })

@@ -161,7 +161,7 @@ describe('spare hulls', () => {
       if (signal === null) host.stdin.write('go')
       else host.kill(signal)
       expect(await exited).toEqual(signal === null ? [0, null] : [null, signal])
-      await expect.poll(() => hulls.every(isGone), { timeout: 5_000 }).toBe(true)
+      await expect.poll(() => hulls.every(isGone)).toBe(true)
     }
   })
 })

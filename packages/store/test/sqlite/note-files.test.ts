@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { NoteFiles } from '../../src/sqlite/note-files.ts'
 import { StoreFolder } from './store-folder.ts'
 
@@ -124,9 +124,9 @@ it('nobody has to ask for it to be saved', async () => {
   notebook.put(2, 'two')
   notebook.drop(1)
   const next = new NoteFiles(folder.file)
-  await vi.waitFor(async () => expect(await next.left('me')).toEqual(['two']))
+  await expect.poll(() => next.left('me')).toEqual(['two'])
   notebook.drop(2)
-  await vi.waitFor(async () => expect(await next.left('me')).toEqual([]))
+  await expect.poll(() => next.left('me')).toEqual([])
 })
 
 it('a folder that cannot be written to is told, and a name that is taken is not shared', async () => {

@@ -5,12 +5,12 @@ import { Witness, confirm, makeRecord } from './witness.ts'
 import { runWriter } from './writer-process.ts'
 
 describe('a store and the processes that write to it', () => {
-  it('is whole after each of 20 deaths by SIGKILL, and has all that was acknowledged', { timeout: 120_000 }, async () => {
+  it('is whole after each of 20 deaths by SIGKILL, and has all that was acknowledged', async () => {
     await using folder = new StoreFolder()
     expect(await killRounds(folder.path, { rounds: 20, seed: Date.now() })).toBeGreaterThan(100)
   })
 
-  it('counts for several at once without a gap, from its making on', { timeout: 120_000 }, async () => {
+  it('counts for several at once without a gap, from its making on', async () => {
     await using folder = new StoreFolder()
     const runs = await Promise.all(['a', 'b', 'c'].map((writer) => runWriter(folder.file, writer, { bursts: 60 })))
     expect(runs.map((run) => run.exitCode)).toEqual([0, 0, 0])

@@ -12,7 +12,6 @@ const server = await serve((request, response) => answer(request, response))
 const page = (type: string, body: string | Buffer, headers = {}): RequestListener => (_, response) => {
   response.writeHead(200, { 'content-type': type, ...headers }).end(body)
 }
-const PATIENCE = { timeout: 60_000 }
 
 describe('web_fetch', () => {
   const tool = toolSession(createWebFetch(['*', server.place]))
@@ -34,7 +33,7 @@ describe('web_fetch', () => {
     expect(await tool.call({ url })).toMatchObject({ content: 'é' })
   })
 
-  it('gives texts as they are, and the text of a PDF', PATIENCE, async () => {
+  it('gives texts as they are, and the text of a PDF', async () => {
     answer = page('application/json', '{"a": [1]}')
     expect(await tool.call({ url })).toEqual({ url, content: '{"a": [1]}', content_type: 'application/json' })
     answer = page('application/pdf', pdfOf('Hello from a PDF'))
@@ -80,7 +79,7 @@ describe('web_fetch', () => {
     expect((await tool.refusal({ url })).code).toBe(code)
   })
 
-  it('says what is wrong with a PDF that is none, and stops reading one when told', PATIENCE, async () => {
+  it('says what is wrong with a PDF that is none, and stops reading one when told', async () => {
     answer = page('application/pdf', 'not a PDF')
     expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: 'The PDF could not be read: Invalid PDF structure.' })
     answer = page('application/pdf', pdfOf('x').toString('latin1').replace('/Root 1 0 R', '/Root 1 0 R/ID[<00><00>]/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<' + '00'.repeat(32) + '>/U<' + '00'.repeat(32) + '>>>'))

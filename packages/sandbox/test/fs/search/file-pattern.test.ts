@@ -29,11 +29,9 @@ describe('a pattern over paths', () => {
     expect(() => compileFilePattern(pattern)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
   })
 
-  it('takes no more than a moment for what would take others for ever', () => {
-    const started = performance.now()
+  it('comes to an end where others would not', () => {
     expect(matches(`${'*a'.repeat(40)}*b`, 'a'.repeat(250))).toBe(false)
     expect(matches(`${'**/a/'.repeat(40)}b`, Array(500).fill('a').join('/'))).toBe(false)
-    expect(performance.now() - started).toBeLessThan(1_000)
   })
 
   it('agrees with picomatch over random patterns and paths', () => {

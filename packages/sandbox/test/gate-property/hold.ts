@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { BulkheadError } from '@bulkhead/contract'
+import { Random } from '../../soak/random.ts'
+import { answered, Conversation, LIMITS, turn, violated } from './conversation.ts'
+import type { Said } from './oracle.ts'
+import { allowed } from './oracle.ts'
+import { somePacket } from './packets.ts'
+
+const PACKETS_PER_COMPARTMENT = 50
+const GROWTH_BYTES = 16 * 1024 * 1024
+
+/** Everything that a stranger's message must leave as it is. */
+const surroundings = (): string => JSON.stringify([
+  Object.getOwnPropertyNames(globalThis).length,
+  ...[Object, Array, Function, Promise, String, Map, BulkheadError].map(({ prototype }) => Reflect.ownKeys(prototype).map(String)),
+])
+
+function collector(): () => number {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  // Threads that are started later would have it too.
+  setFlagsFromString('--no-expose-gc')
+  return () => {
+    gc()
+    return process.memoryUsage().heapUsed
+  }
+}
+
+/** Posts one packet and holds what comes of it against what should. */
+async function post(conversation: Conversation, packet: unknown, letGo: boolean): Promise<readonly Said[] | undefined> {
+  const questions = new Set(conversation.openCalls.map(({ id }) => id))
+  const said = allowed(packet, { questions, requests: conversation.requests, limits: LIMITS })
+  for (const one of said ?? []) if (one.type === 'request') conversation.requests.add(one.id)
+  try {
+    conversation.wire.post(packet)
+    if (said === undefined) await violated(conversation)
+    else {
+      await conversation.settle(letGo)
+      answered(conversation, said)
+    }
+  } catch (error) {
+    throw new Error(`By ${inspect(packet, { maxStringLength: 2_000, maxArrayLength: 5 })}`, { cause: error })
+  }
+  return said
+}
+
+/** Throws where something comes of so many packets that must not, and where they are not of every kind. */
+export async function holdAgainst(packets: number, seed: number): Promise<void> {
+  const random = new Random(seed)
+  const heap = collector()
+  const before = surroundings()
+  const seen = { allowed: 0, refused: 0, calls: 0, requests: 0 }
+  let warm = 0
+  for (let posted = 0; posted < packets;) {
+    const conversation = new Conversation()
+    await conversation.open()
+    let alive = true
+    for (let turns = 0; alive && turns < PACKETS_PER_COMPARTMENT; turns++, posted++) {
+      await conversation.call()
+      const said = await post(conversation, somePacket(random, conversation.ground), random.chance(0.2))
+      if (said === undefined) {
+        alive = false
+        seen.refused++
+        // It is over: nothing that comes later is heard.
+        for (let late = 0; late < 3; late++) conversation.wire.post(somePacket(random, conversation.ground))
+      } else {
+        seen.allowed++
+        seen.requests += said.filter(({ type }) => type === 'request').length
+      }
+    }
+    if (alive) conversation.wire.exit()
+    await conversation.ended
+    await turn()
+    seen.calls += conversation.calls.length
+    assert(conversation.calls.every(({ settlements }) => settlements === 1))
+    if (warm === 0 && posted > packets / 5) warm = heap()
+  }
+  assert(heap() - warm < GROWTH_BYTES, 'The host keeps what it was sent.')
+  assert.equal(surroundings(), before)
+  // The generator reaches both sides of the border, and often.
+  for (const [what, least] of [['allowed', packets / 3], ['refused', packets / 10], ['requests', packets / 5], ['calls', packets / 10]] as const) {
+    assert(seen[what] > least, `${what}: ${seen[what]} of ${packets}`)
+  }
+}
