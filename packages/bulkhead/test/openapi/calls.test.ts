@@ -163,3 +163,28 @@ it('a request that was lost on its way is not sent again', async () => {
   }
   expect(ground.shop.seen.map(({ method }) => method)).toEqual(['POST', 'GET'])
 })
+
+it('writes the fields of a form as the document states, and offers no form that it cannot write', async () => {
+  const form = (operationId: string, encoding: object) => ({ post: { operationId, requestBody: { required: true, content: { 'application/x-www-form-urlencoded': {
+    schema: { type: 'object', properties: { items: { type: 'array', items: { type: 'object', properties: { price: { type: 'string' } } } }, meta: { type: 'object' }, tags: { type: 'array', items: { type: 'string' } } } }, encoding,
+  } } } } })
+  ground.inHome(shopDocument({ paths: {
+    '/deep': form('deep', { items: { style: 'deepObject', explode: true }, meta: { style: 'deepObject', explode: true }, tags: { style: 'form', explode: false } }),
+    '/json': form('json', { meta: { contentType: 'application/json' }, tags: { contentType: 'application/json' } }),
+    '/flat': form('flat', { items: { style: 'form', explode: true } }), '/image': form('image', { meta: { contentType: 'image/png' } }),
+  } }))
+  ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url } })
+  const host = await ground.open()
+  expect(namesOf(host)).toEqual(['deep', 'json'])
+  expect(host.diagnostics.map(({ message }) => message)).toEqual([expect.stringContaining('"flat" (POST /flat) has a form field "items" that is nested'), expect.stringContaining('"image" (POST /image) has a form field "meta" in the form "image/png"')])
+  const call = await caller(host)
+  const body = { items: [{ price: 'a b' }, { price: 'c' }], meta: { a: { b: 1 }, n: null }, tags: ['x', 'y'] }
+  await call('deep', { body })
+  await call('json', { body: { ...body, items: null } })
+  expect(ground.shop.seen.map((request) => decodeURIComponent(request.body))).toEqual([
+    'items[0][price]=a b&items[1][price]=c&meta[a][b]=1&tags=x,y', 'meta={"a":{"b":1},"n":null}&tags=["x","y"]',
+  ])
+  expect(ground.shop.seen[0]!.headers['content-type']).toBe('application/x-www-form-urlencoded')
+  expect(await call('deep', { body: { meta: { 'a][b': 1 } } })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(ground.shop.seen).toHaveLength(2)
+})

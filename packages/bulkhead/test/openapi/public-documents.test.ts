@@ -1,16 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Ground, namesOf } from './ground.ts'
-
-const IN_SHARED = 'shared/fixtures/openapi'
-
-/** Public documents, where a folder above the repository has them. */
-function findDocuments(from = import.meta.dirname): string | undefined {
-  if (existsSync(join(from, IN_SHARED))) return join(from, IN_SHARED)
-  return dirname(from) === from ? undefined : findDocuments(dirname(from))
-}
+import { caller, Ground, namesOf } from './ground.ts'
+import { findDocuments } from './public-documents.ts'
 
 const documents = findDocuments()
 const textOf = (file: string): string => gunzipSync(readFileSync(join(documents!, `${file}.gz`))).toString()
@@ -52,5 +45,17 @@ describe('public OpenAPI documents', () => {
     const { offered, dropped, faults } = await offeredOf(file)
     expect([offered.length, dropped.length]).toEqual([most, few])
     expect(dropped.filter((id) => !faults.some(({ path, message }) => path.includes(id) || message.includes(`"${id}"`)))).toEqual([])
+  })
+
+  it('the forms of Stripe arrive with brackets, as it states', async () => {
+    if (documents === undefined) return
+    ground.inHome(textOf('stripe.json'), 'stripe.json')
+    ground.configure({ stripe: { document: 'stripe.json', baseUrl: ground.shop.url, operations: ['PostCheckoutSessions', 'PostCustomers'] } })
+    const call = await caller(await ground.open())
+    expect(await call('PostCustomers', { body: { name: 'Ada', metadata: { order: '7' }, expand: ['sources'] } })).toMatchObject({ type: 'output' })
+    expect(await call('PostCheckoutSessions', { body: { cancel_url: 'no', success_url: 'yes', payment_method_types: ['card'], line_items: [{ price: 'p1', quantity: 2 }, { price: 'p2' }] } })).toMatchObject({ type: 'output' })
+    expect(ground.shop.seen.map(({ body }) => decodeURIComponent(body))).toEqual([
+      'name=Ada&metadata[order]=7&expand[0]=sources', 'cancel_url=no&success_url=yes&payment_method_types[0]=card&line_items[0][price]=p1&line_items[0][quantity]=2&line_items[1][price]=p2',
+    ])
   })
 })

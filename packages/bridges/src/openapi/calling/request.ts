@@ -1,6 +1,6 @@
-import { BulkheadError, type Json, type JsonObject, type NetRequest } from '@bulkhead/contract'
+import { BulkheadError, isJsonObject, type Json, type JsonObject, type NetRequest } from '@bulkhead/contract'
 import type { DescribedBody, DescribedOperation, DescribedParameter } from '../reading/described.ts'
-import { escaped, formText, queryPart, simpleText } from './serialised.ts'
+import { escaped, formText, queryPart, simpleText, Unwritable } from './serialised.ts'
 
 export interface OutgoingRequest {
   readonly url: string
@@ -19,7 +19,7 @@ export function requestOf(operation: DescribedOperation, base: string, args: Jso
     return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }]
   })
   const inPlace = (place: DescribedParameter['in']) => given.filter(({ parameter }) => parameter.in === place)
-  const parts = inPlace('query').map(({ parameter, value }) => queryPart(parameter, value)).filter((part) => part !== '')
+  const parts = inPlace('query').map(({ parameter, value }) => writable(parameter.argument, () => queryPart(parameter, value))).filter((part) => part !== '')
   const body = described === null ? undefined : valueOf(args, described.argument)
   return {
     url: `${base}${pathOf(operation.path, inPlace('path'))}${parts.length === 0 ? '' : `?${parts.join('&')}`}`,
@@ -62,15 +62,24 @@ function headerText(parameter: DescribedParameter, value: Json): string {
   throw invalid(parameter.argument, 'goes into a header, and has line breaks or characters that none can carry')
 }
 
-function bodyText({ form, argument }: DescribedBody, value: Json): string {
+function bodyText({ form, argument, fields }: DescribedBody, value: Json): string {
   switch (form) {
     case 'json':
       return JSON.stringify(value)
     case 'urlencoded':
-      return formText(value)
+      if (!isJsonObject(value)) throw invalid(argument, 'is to be an object of fields')
+      return writable(argument, () => formText(value, fields))
     case 'text':
       if (typeof value !== 'string') throw invalid(argument, 'is to be a text')
       return value
+  }
+}
+
+function writable(argument: string, write: () => string): string {
+  try {
+    return write()
+  } catch (error) {
+    throw error instanceof Unwritable ? invalid(argument, error.message) : error
   }
 }
 

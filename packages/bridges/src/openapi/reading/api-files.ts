@@ -4,16 +4,20 @@ import { RememberedFiles } from '../../connected/remembered-files.ts'
 import type { DescribedApi } from './described.ts'
 
 /** Another one where documents are read in another way than before. */
-const READER = 3
+const READER = 4
 
+const QUERY_STYLES = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
 const parameter = z.strictObject({
   argument: z.string(), name: z.string(), in: z.enum(['path', 'query', 'header']),
-  style: z.enum(['simple', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject']), explode: z.boolean(), json: z.boolean(),
+  style: z.enum(['simple', ...QUERY_STYLES]), explode: z.boolean(), json: z.boolean(), reserved: z.boolean(),
 })
+const field = z.union([
+  z.strictObject({ style: z.enum(QUERY_STYLES), explode: z.boolean(), reserved: z.boolean() }), z.strictObject({ style: z.enum(['json', 'text']) }),
+])
 const operation = z.strictObject({
   operationId: z.string(), method: z.string(), path: z.string().startsWith('/'), label: z.string(), description: z.string(),
   inputSchema: z.custom<JsonObject>(isJsonObject), parameters: z.array(parameter),
-  body: z.strictObject({ argument: z.string(), form: z.enum(['json', 'urlencoded', 'text']), mediaType: z.string() }).nullable(),
+  body: z.strictObject({ argument: z.string(), form: z.enum(['json', 'urlencoded', 'text']), mediaType: z.string(), fields: z.record(z.string(), field) }).nullable(),
 })
 const api = z.strictObject({
   version: z.string(), server: z.string().nullable(), operations: z.array(operation),

@@ -34,6 +34,17 @@ export class ArgumentSchemas {
     return plainSchema(schema)
   }
 
+  /** One of these schemas, or what it refers to; nothing for one that allows or forbids everything. */
+  resolved(schema: Json): JsonObject {
+    let found: Json | undefined = schema
+    for (let steps = 0; steps < this.#definitions.size + 1; steps++) {
+      const { $ref }: JsonObject = isJsonObject(found) ? found : {}
+      if (typeof $ref !== 'string') break
+      found = this.#definitions.get($ref.replace('#/$defs/', ''))
+    }
+    return isJsonObject(found) ? found : {}
+  }
+
   get definitions(): { readonly $defs?: JsonObject } {
     return this.#definitions.size === 0 ? {} : { $defs: Object.fromEntries(this.#definitions) }
   }

@@ -7,16 +7,27 @@ export interface DescribedParameter {
   /** What the server calls it. */
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
-  readonly style: 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
+  readonly style: 'simple' | QueryStyle
   readonly explode: boolean
   /** Written as JSON, whatever it is. */
   readonly json: boolean
+  /** Characters such as `/` and `:` stand as they are. */
+  readonly reserved: boolean
 }
+
+export type QueryStyle = 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
+
+/** How one field of a form is written: in a style, or as a document of its own. */
+export type DescribedField =
+  | Pick<DescribedParameter, 'explode' | 'reserved'> & { readonly style: QueryStyle }
+  | { readonly style: 'json' | 'text' }
 
 export interface DescribedBody {
   readonly argument: string
   readonly form: 'json' | 'urlencoded' | 'text'
   readonly mediaType: string
+  /** Of a form, the fields whose encoding the document states. */
+  readonly fields: Readonly<Record<string, DescribedField>>
 }
 
 /** One operation of a document, with all that a call of it needs and that is told of it. */

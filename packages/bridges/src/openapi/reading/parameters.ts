@@ -1,6 +1,6 @@
 import { HEADER_NAME_PATTERN, isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
 import type { ArgumentSchemas } from './argument-schemas.ts'
-import { Unusable, type DescribedParameter } from './described.ts'
+import { Unusable, type DescribedParameter, type QueryStyle } from './described.ts'
 import { followed } from './references.ts'
 
 /** An argument of a tool: how it is sent, and what is told of it. */
@@ -13,7 +13,7 @@ export interface Argument<Sent> {
 const MOST = 128
 const STYLES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['path', new Set(['simple'])], ['header', new Set(['simple'])],
-  ['query', new Set(['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'])],
+  ['query', new Set<QueryStyle>(['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'])],
 ])
 /** Said by the specification to be no parameters, or of the connection. */
 const NO_PARAMETERS: ReadonlySet<string> = new Set([
@@ -52,10 +52,10 @@ function readParameter(
     if (required === true) throw new Unusable('needs a cookie, and cookies are not sent')
     return undefined
   }
-  const { style, explode, json, schema } = formOf(parameter, place)
+  const { style, explode, json, reserved, schema } = formOf(parameter, place)
   const argument = argumentName(name, place, taken)
   return {
-    sent: { argument, name, in: place as DescribedParameter['in'], style, explode, json },
+    sent: { argument, name, in: place as DescribedParameter['in'], style, explode, json, reserved },
     schema: withDescription(schemas.of(schema), description),
     required: place === 'path' || required === true,
   }
@@ -66,23 +66,30 @@ export function withDescription(schema: Json, description: Json | undefined): Js
   return isMissing && typeof description === 'string' ? { ...schema, description } : schema
 }
 
-interface WrittenForm extends Pick<DescribedParameter, 'style' | 'explode' | 'json'> {
+interface WrittenForm extends Pick<DescribedParameter, 'style' | 'explode' | 'json' | 'reserved'> {
   readonly schema: Json | undefined
 }
 
-function formOf({ content, schema, style = '', explode }: JsonObject, place: string): WrittenForm {
+function formOf({ content, schema, style = '', explode, allowReserved }: JsonObject, place: string): WrittenForm {
   if (isJsonObject(content)) {
     const [mediaType = '', media] = Object.entries(content)[0] ?? []
     if (!/[/+]json$/.test(mediaType) || !isJsonObject(media)) throw new Unusable('has a parameter in a form that is not offered')
-    return { style: 'simple', explode: false, json: true, schema: media['schema'] }
+    return { style: 'simple', explode: false, json: true, reserved: false, schema: media['schema'] }
   }
   const named = String(style) || (place === 'query' ? 'form' : 'simple')
   if (!STYLES.get(place)!.has(named)) {
     throw new Unusable(`has a parameter of the style "${named.slice(0, 32)}", which is not offered`)
   }
-  const explodes = explode === undefined ? named === 'form' : explode === true
-  return { style: named as WrittenForm['style'], explode: explodes, json: false, schema }
+  return {
+    style: named as WrittenForm['style'], explode: explodes(named, explode), json: false,
+    reserved: place === 'query' && allowReserved === true, schema,
+  }
 }
+
+export const isQueryStyle = (style: string): style is QueryStyle => STYLES.get('query')!.has(style)
+
+/** Stated, or the default of the style. */
+export const explodes = (style: string, stated: Json | undefined): boolean => stated === undefined ? style === 'form' : stated === true
 
 /** In letters that every model API takes; by its place where two have the same name. */
 function argumentName(name: string, place: string, taken: Set<string>): string {

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
 import type { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedBody } from './described.ts'
+import { readFields } from './form-fields.ts'
 import { withDescription, type Argument } from './parameters.ts'
 import { followed } from './references.ts'
 
@@ -26,8 +27,9 @@ export function readBody(
   }
   const { form, mediaType, media } = best
   const told = schemas.of(media['schema'])
+  const fields = form === 'urlencoded' ? readFields(media['encoding'], told, schemas) : {}
   return {
-    sent: { argument: taken.has('body') ? '_request_body' : 'body', form, mediaType },
+    sent: { argument: taken.has('body') ? '_request_body' : 'body', form, mediaType, fields },
     schema: withDescription(form === 'text' ? { type: 'string' } : told, description),
     required: required === true,
   }

@@ -18,12 +18,12 @@ describe('parameters', () => {
       },
     })
     expect(api.operations[0]!.parameters).toEqual([
-      { argument: 'id', name: 'id', in: 'path', style: 'simple', explode: false, json: false },
-      { argument: 'q', name: 'q', in: 'query', style: 'form', explode: true, json: false },
-      { argument: 'filter_name_', name: 'filter[name]', in: 'query', style: 'deepObject', explode: true, json: false },
-      { argument: 'pipes', name: 'pipes', in: 'query', style: 'pipeDelimited', explode: false, json: false },
-      { argument: 'X-Tag', name: 'X-Tag', in: 'header', style: 'simple', explode: false, json: false },
-      { argument: 'where', name: 'where', in: 'query', style: 'simple', explode: false, json: true },
+      { argument: 'id', name: 'id', in: 'path', style: 'simple', explode: false, json: false, reserved: false },
+      { argument: 'q', name: 'q', in: 'query', style: 'form', explode: true, json: false, reserved: false },
+      { argument: 'filter_name_', name: 'filter[name]', in: 'query', style: 'deepObject', explode: true, json: false, reserved: false },
+      { argument: 'pipes', name: 'pipes', in: 'query', style: 'pipeDelimited', explode: false, json: false, reserved: false },
+      { argument: 'X-Tag', name: 'X-Tag', in: 'header', style: 'simple', explode: false, json: false, reserved: false },
+      { argument: 'where', name: 'where', in: 'query', style: 'simple', explode: false, json: true, reserved: false },
     ])
   })
 
@@ -62,6 +62,36 @@ describe('bodies', () => {
     expect(formOf({ 'text/csv': {} })).toMatchObject({ form: 'text', mediaType: 'text/csv' })
     expect(body({ 'multipart/form-data': {} }).faults).toEqual([expect.stringContaining('in a form that is not offered')])
     expect(body({ 'application/octet-stream': {} }, false).operations).toEqual([])
+  })
+})
+
+describe('form fields', () => {
+  const form = (properties: object, encoding: object, components: object = {}) => operation(
+    { requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'object', properties }, encoding } } } }, { components: { schemas: components } })
+  const fieldsOf = (properties: object, encoding: object) => form(properties, encoding).operations[0]?.body?.fields
+
+  it('have the encoding that is stated for them, with its defaults', () => {
+    const any = { a: {}, b: {}, c: {}, d: {}, e: {}, f: {} }
+    expect(fieldsOf(any, {
+      a: { style: 'deepObject' }, b: { explode: false }, c: { style: 'pipeDelimited' }, d: { contentType: 'application/json; charset=utf-8' },
+      e: { contentType: 'text/plain' }, f: { headers: {} }, g: { allowReserved: true, contentType: 'image/png' },
+    })).toEqual({
+      a: { style: 'deepObject', explode: false, reserved: false }, b: { style: 'form', explode: false, reserved: false }, c: { style: 'pipeDelimited', explode: false, reserved: false },
+      d: { style: 'json' }, e: { style: 'text' }, g: { style: 'form', explode: true, reserved: true },
+    })
+  })
+
+  it.each<readonly [string, object, object]>([
+    ['another style', {}, { style: 'matrix' }], ['another form', {}, { contentType: 'image/png' }], ['an object as text', { type: 'object' }, { contentType: 'text/plain' }],
+    ['a list of objects in a style that has no nesting', { type: 'array', items: { $ref: '#/components/schemas/Part' } }, { style: 'form' }],
+    ['an object of lists in a style that has no nesting', { type: 'object', properties: { x: { type: 'array' } } }, { style: 'form', explode: true }], ['no encoding', {}, 7 as never],
+  ])('that want %s leave the operation out, by name', (_, schema, encoding) => {
+    const api = form({ f: schema }, { f: encoding }, { Part: { type: 'object' } })
+    expect([api.operations, api.faults]).toEqual([[], [expect.stringContaining('has a form field "f" ')]])
+  })
+
+  it('need an object', () => {
+    expect(operation({ requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'array' } } } } }).faults).toEqual([expect.stringContaining('no object')])
   })
 })
 

@@ -78,7 +78,7 @@ it('reads own members only', () => {
 it('a body takes the place of no parameter', () => {
   const body = { content: { 'application/json': { schema: { type: 'object' } } } }
   const inQuery = (name: string) => ({ name, in: 'query', schema: {} })
-  expect(operation({ requestBody: body }).operations[0]!.body).toEqual({ argument: 'body', form: 'json', mediaType: 'application/json' })
+  expect(operation({ requestBody: body }).operations[0]!.body).toEqual({ argument: 'body', form: 'json', mediaType: 'application/json', fields: {} })
   expect(operation({ requestBody: body, parameters: [inQuery('body')] }).operations[0]!.body).toMatchObject({ argument: '_request_body' })
   expect(operation({ requestBody: body, parameters: [inQuery('body'), inQuery('_request_body')] }).faults).toHaveLength(1)
   expect(operation({ requestBody: body }, {}, 'get').operations[0]!.body).toBeNull()

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { caller, Ground, namesOf } from './ground.ts'
+import { findDocuments } from './public-documents.ts'
+
+const documents = findDocuments()
+
+let ground: Ground
+beforeEach(async () => {
+  ground = await Ground.enter()
+})
+afterEach(() => ground.leave())
+
+const COLORS = ['blue', 'black', 'brown']
+const RGB = { R: 100, G: 200, B: 150 }
+
+/** What each operation is called with, and what arrives: the URL as it came, and the body where there is one. */
+const SENT: Readonly<Record<string, readonly [args: object, url: string, body?: string]>> = {
+  q_form_true_empty: [{ color: '' }, '/q/form/true/empty?color='],
+  q_form_true_str: [{ color: 'blue' }, '/q/form/true/str?color=blue'],
+  q_form_true_arr: [{ color: COLORS }, '/q/form/true/arr?color=blue&color=black&color=brown'],
+  q_form_true_obj: [{ color: RGB }, '/q/form/true/obj?R=100&G=200&B=150'],
+  q_form_false_str: [{ color: 'blue' }, '/q/form/false/str?color=blue'],
+  q_form_false_arr: [{ color: COLORS }, '/q/form/false/arr?color=blue,black,brown'],
+  q_form_false_obj: [{ color: RGB }, '/q/form/false/obj?color=R,100,G,200,B,150'],
+  q_spaceDelimited_false_arr: [{ color: COLORS }, '/q/spaceDelimited/false/arr?color=blue%20black%20brown'],
+  q_pipeDelimited_false_arr: [{ color: COLORS }, '/q/pipeDelimited/false/arr?color=blue%7Cblack%7Cbrown'],
+  q_spaceDelimited_false_obj: [{ color: RGB }, '/q/spaceDelimited/false/obj?color=R%20100%20G%20200%20B%20150'],
+  q_pipeDelimited_false_obj: [{ color: RGB }, '/q/pipeDelimited/false/obj?color=R%7C100%7CG%7C200%7CB%7C150'],
+  q_deepObject_true_obj: [{ color: RGB }, '/q/deepObject/true/obj?color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150'],
+  p_simple_false_str: [{ color: 'blue' }, '/p/simple/false/str/blue'],
+  p_simple_false_arr: [{ color: COLORS }, '/p/simple/false/arr/blue,black,brown'],
+  p_simple_false_obj: [{ color: RGB }, '/p/simple/false/obj/R,100,G,200,B,150'],
+  p_simple_true_obj: [{ color: RGB }, '/p/simple/true/obj/R=100,G=200,B=150'],
+  h_false_str: [{ 'X-Color': 'blue' }, '/h/false/str', 'blue'],
+  h_false_arr: [{ 'X-Color': COLORS }, '/h/false/arr', 'blue,black,brown'],
+  h_false_obj: [{ 'X-Color': RGB }, '/h/false/obj', 'R,100,G,200,B,150'],
+  h_true_obj: [{ 'X-Color': RGB }, '/h/true/obj', 'R=100,G=200,B=150'],
+  c_str: [{}, '/c/str'],
+  q_content_json: [{ filter: RGB }, '/q/content?filter=%7B%22R%22%3A100%2C%22G%22%3A200%2C%22B%22%3A150%7D'],
+  q_reserved_default: [{ u: 'a/b?c=d&e' }, '/q/res?u=a%2Fb%3Fc%3Dd%26e'],
+  q_allowReserved: [{ u: 'a/b?c:d&e' }, '/q/ares?u=a/b?c:d%26e'],
+  q_bool_num: [{ n: 1.5 }, '/q/bn?n=1.5'],
+  p_slash: [{ id: 'a/b' }, '/p/s/a%2Fb'],
+  q_bracket_name: [{ ids__: ['a', 'b'] }, '/q/br?ids%5B%5D=a&ids%5B%5D=b'],
+  q_deep_nested: [{ f: { created: { gte: 1 }, tags: ['a', 'b'] } }, '/q/dn?f%5Bcreated%5D%5Bgte%5D=1&f%5Btags%5D%5B0%5D=a&f%5Btags%5D%5B1%5D=b'],
+  b_json: [{ body: { a: 1 } }, '/b/json', '{"a":1}'],
+  b_jsonarr: [{ body: ['a'] }, '/b/jsonarr', '["a"]'],
+  b_vnd: [{ body: { a: 1 } }, '/b/vnd', '{"a":1}'],
+  b_merge: [{ body: { a: null } }, '/b/merge', '{"a":null}'],
+  b_charset: [{ body: {} }, '/b/charset', '{}'],
+  b_star: [{ body: {} }, '/b/star', '{}'],
+  b_form: [{ body: { a: 'x y', b: COLORS, c: RGB } }, '/b/form', 'a=x%20y&b=blue&b=black&b=brown&c=%7B%22R%22%3A100%2C%22G%22%3A200%2C%22B%22%3A150%7D'],
+  b_form_deep: [{ body: { c: RGB, l: COLORS } }, '/b/form_deep', 'c%5BR%5D=100&c%5BG%5D=200&c%5BB%5D=150&l=blue&l=black&l=brown'],
+  b_text: [{ body: 'a\nb' }, '/b/text', 'a\nb'],
+}
+
+/** Styles and forms that are not written here. */
+const NOT_OFFERED = ['b_multi', 'b_multi_nofile', 'b_octet', 'b_xml', 'p_label_false_str', 'p_matrix_false_str']
+
+describe('the document with one operation per style', () => {
+  it(`is ${documents === undefined ? 'not on this machine: none of its operations was called' : 'sent as it is specified, or named and not offered'}`, async () => {
+    if (documents === undefined) return
+    ground.inHome(readFileSync(join(documents, 'styles.json'), 'utf8'), 'styles.json')
+    ground.configure({ styles: { document: 'styles.json', baseUrl: ground.shop.url } })
+    const host = await ground.open()
+    expect(namesOf(host)).toEqual(Object.keys(SENT).toSorted())
+    const faults = host.diagnostics.map(({ message }) => message)
+    expect(NOT_OFFERED.filter((id) => !faults.some((message) => message.includes(`"${id}"`)))).toEqual([])
+    const call = await caller(host)
+    for (const [name, [args, url, carried]] of Object.entries(SENT)) {
+      expect(await call(name, args), name).toMatchObject({ type: 'output' })
+      const { url: arrived, body, headers } = ground.shop.seen.at(-1)!
+      expect([arrived, body || headers['x-color']], name).toEqual([url, carried])
+    }
+  })
+})
