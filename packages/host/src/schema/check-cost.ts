@@ -15,7 +15,7 @@ const MOST_IN_PLACE = 2_000
  * everything in it applies to each character, and references double it. `patternSize` is that of its patterns together.
  */
 export function quickChars(schema: JsonObject, text: string, patternSize: number): number {
-  const references = text.split('"$ref"').length - 1
+  const references = text.split(/"\$(?:ref|dynamicRef)"/).length - 1
   const times = Math.min(MOST_IN_PLACE, 2 ** (references / 2))
   const seconds = times * ((text.length / 8 + comparisons(schema)) / CHECKS + patternSize / PATTERN_STEPS)
   return Math.floor(QUICK_SECONDS / seconds)
