@@ -13,6 +13,17 @@ export interface CallSubject {
   readonly within?: readonly string[]
 }
 
+/** One thing that a call cannot do without. */
+export interface CallNeed {
+  readonly kind: 'fs.read' | 'fs.write' | 'net' | 'shell'
+  /** An absolute path, a host with its port, or the name of a program. */
+  readonly subject: string
+  /** Of a folder that is searched: something below it is enough. */
+  readonly below?: true
+  /** Of a program: what it is given, where that is known. */
+  readonly args?: readonly string[]
+}
+
 /** What the arguments of a call mean, found out by reading them and nothing else. */
 export interface ArgumentsReading {
   /** What an approval of the whole call stands for. */
@@ -30,6 +41,8 @@ export interface ArgumentsReading {
    * tool that ships with the host.
    */
   readonly onlyReads?: boolean
+  /** What it is known to need: under a ceiling that does not allow one of these, it is refused before anybody is asked. */
+  readonly needs?: readonly CallNeed[]
 }
 
 export interface ReaderContext {

@@ -6,7 +6,7 @@ export type {
   SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './authoring/runtime.ts'
 export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-type.ts'
-export type { ArgumentsReader, ArgumentsReading, CallSubject, ReaderContext } from './arguments-reader.ts'
+export type { ArgumentsReader, ArgumentsReading, CallNeed, CallSubject, ReaderContext } from './arguments-reader.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
 export { closeNames, meantNames } from './close-names.ts'
@@ -34,7 +34,7 @@ export type { Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeEr
 export { forms, requireOptions, type OptionForm, type OptionForms } from './options.ts'
 export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './protected-places.ts'
 export { ceilingSet, compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS, type Ceiling, type ExtensionPower, type Power, type PowerCapability, type SecretPower } from './power.ts'
-export { beyond, leftPatterns, narrowPower, pathMatches, powerItems, type PowerItem } from './power-order.ts'
+export { allowsNeed, beyond, leftPatterns, narrowPower, pathMatches, powerItems, type PowerItem } from './power-order.ts'
 export { isQuotaFault } from './quota-fault.ts'
 export { hostCovers, hostMatches } from './host-pattern.ts'
 export { ANY_COMMAND, CAPABILITY_NAMES, checkRequirements, hasEffects, matchArguments, REQUIREMENT_VARIABLES, requirementSet } from './requirements.ts'

@@ -1,8 +1,9 @@
-import { globCovers, globsOverlap, matchGlob, pathSegments } from './glob.ts'
-import { hostCovers, hostsOverlap } from './host-pattern.ts'
+import type { CallNeed } from './arguments-reader.ts'
+import { compileGlob, globCovers, globsOverlap, matchGlob, pathSegments } from './glob.ts'
+import { hostCovers, hostMatches, hostsOverlap } from './host-pattern.ts'
 import { looseName, mustBeNamed } from './protected-places.ts'
 import { ANY_STATE, type Power, type SecretPower } from './power.ts'
-import { canonicalPattern, type ShellRequirement } from './requirements.ts'
+import { ANY_COMMAND, canonicalPattern, matchArguments, type ShellRequirement } from './requirements.ts'
 import { commandsOverlap, commandText, shellCovers } from './shell-pattern.ts'
 
 /** One thing a power allows. */
@@ -130,6 +131,19 @@ function left<Pattern>(kind: PatternKind<Pattern>, power: Power): readonly (read
   }
   return lists
 }
+
+/** Whether a power, and each of its ceilings, allows what a call needs. */
+export const allowsNeed = (power: Power, { kind, subject, below, args }: CallNeed): boolean =>
+  [power, ...power.ceilings ?? []].every((layer) => {
+    switch (kind) {
+      case 'net': return hostMatches(layer.net.hosts, subject)
+      case 'shell': return layer.shell.some((command) =>
+        (command.cmd === subject || command.cmd === ANY_COMMAND) && (args === undefined || matchArguments(command.args, args)))
+      default: return READING[kind].of(layer).some((pattern) => compileGlob(pattern)(pathSegments(subject))[below ? 'leads' : 'covers'])
+    }
+  })
+
+const READING = { 'fs.read': READ, 'fs.write': WRITE }
 
 /** The paths, hosts and commands that a power leaves, each as the patterns that all must match. */
 export const leftPatterns = (power: Power) => ({

@@ -1,4 +1,4 @@
-import type { ArgumentsReader, ArgumentsReading, Json } from '@bulkhead/contract'
+import type { ArgumentsReader, ArgumentsReading, CallNeed, Json } from '@bulkhead/contract'
 import { whyNotWritten } from './not-written.ts'
 import { insidePath } from './bash/judging/ground.ts'
 import { folderKey, ownFolderKey } from './folder-key.ts'
@@ -13,6 +13,8 @@ interface NamedPath {
   readonly isWritten?: boolean
   /** Whether it does nothing but read. */
   readonly reads?: boolean
+  /** What the tool does with the file itself, or with what lies below the folder. */
+  readonly needs: readonly ('fs.read' | 'fs.write')[]
 }
 
 /** The most that a path has anywhere. All folders above a longer one would fill the memory of the host. */
@@ -21,21 +23,24 @@ const PATH_CHARS = 4_096
 /** What calls of the tools for files stand for: a folder, as it is written, and with it every folder above. */
 const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): ArgumentsReader => (args, context) => {
   const { workspace } = context
-  const { path, verb, isFolder, isWritten = false, reads = false } = name(args)
+  const { path, verb, isFolder, isWritten = false, reads = false, needs } = name(args)
   const inside = insidePath(path, { workspace, folder: '.' })
   // One folder has one key, however it is named.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
   const key = isFolder ? ownFolderKey(written) : folderKey(written)
   if (!isPlain(path) || path.length > PATH_CHARS) return reading(key, [], `${verb} ${path}`, isWritten && inside !== undefined ? whyNotWritten(full(workspace, inside), path, context) : [])
   const place = inside === undefined ? path : full(workspace, inside)
-  const found = reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? whyNotWritten(place, path, context) : [])
+  const found = {
+    ...reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? whyNotWritten(place, path, context) : []),
+    needs: needs.map((kind): CallNeed => ({ kind, subject: full(workspace, place), ...(isFolder && { below: true }) })),
+  }
   return reads && inside !== undefined ? { ...found, onlyReads: true } : found
 }
 
 const reading = (key: string, within: readonly string[], touch: string, denies: readonly string[] = []): ArgumentsReading =>
   ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies })
 
-const full = (workspace: string, inside: string): string => inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
+const full = (workspace: string, inside: string): string => inside.startsWith('/') ? inside : inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
 
 /** Behind a link `..` leads elsewhere than it reads: what goes up is covered by no wider word. */
 const isPlain = (path: string): boolean => !path.split('/').includes('..')
@@ -50,15 +55,16 @@ function foldersAbove(key: string): readonly string[] {
 
 const text = (value: Json | undefined, otherwise = ''): string => typeof value === 'string' ? value : otherwise
 
-export const readReadArguments = reader(({ path }) => ({ path: text(path), verb: 'read', isFolder: false, reads: true }))
-export const readWriteArguments = reader(({ path }) => ({ path: text(path), verb: 'write', isFolder: false, isWritten: true }))
-export const readEditArguments = reader(({ path }) => ({ path: text(path), verb: 'read and write', isFolder: false, isWritten: true }))
-export const readGrepArguments = reader(({ path }) => ({ path: text(path, '.'), verb: 'read all below', isFolder: true, reads: true }))
+export const readReadArguments = reader(({ path }) => ({ path: text(path), verb: 'read', isFolder: false, reads: true, needs: ['fs.read'] }))
+export const readWriteArguments = reader(({ path }) => ({ path: text(path), verb: 'write', isFolder: false, isWritten: true, needs: ['fs.write'] }))
+export const readEditArguments = reader(({ path }) => ({ path: text(path), verb: 'read and write', isFolder: false, isWritten: true, needs: ['fs.read', 'fs.write'] }))
+export const readGrepArguments = reader(({ path }) => ({ path: text(path, '.'), verb: 'read all below', isFolder: true, reads: true, needs: ['fs.read'] }))
 export const readGlobArguments = reader(({ pattern, path }) =>
-  ({ path: splitPattern(text(pattern), text(path, '.')).path, verb: 'read the names below', isFolder: true, reads: true }))
+  ({ path: splitPattern(text(pattern), text(path, '.')).path, verb: 'read the names below', isFolder: true, reads: true, needs: ['fs.read'] }))
 
 /** A page is approved of by its host. */
 export const readFetchArguments: ArgumentsReader = ({ url }) => {
-  const { hostname = '', host = '' } = URL.parse(text(url)) ?? {}
-  return reading(hostname || 'not a URL', [], host === '' ? 'nothing: it is not a URL' : `reach ${host}`)
+  const { hostname = '', host = '', port, protocol } = URL.parse(text(url)) ?? {}
+  const needs: readonly CallNeed[] = host === '' ? [] : [{ kind: 'net', subject: `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}` }]
+  return { ...reading(hostname || 'not a URL', [], host === '' ? 'nothing: it is not a URL' : `reach ${host}`), needs }
 }

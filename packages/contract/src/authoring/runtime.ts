@@ -178,6 +178,11 @@ export interface ShellStage {
   readonly stdout?: ShellTarget
   /** `err` unless given. */
   readonly stderr?: ShellTarget
+  /**
+   * Of a tool that ships with the host: the command it was asked for, where it runs that one in a safer form. Ceilings judge this
+   * one. Of every other tool it is not read.
+   */
+  readonly as?: { readonly cmd: string; readonly args: readonly string[] }
 }
 export interface PipeOptions {
   readonly cwd?: string

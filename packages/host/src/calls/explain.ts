@@ -3,6 +3,7 @@ import type { Approval } from '../approvals/approval.ts'
 import { changedWords, endedWords, standingWords } from '../approvals/approval-words.ts'
 import { Refusal, type RawCall, type ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import { describePower } from '../permissions/describe-power.ts'
 import { remedies } from '../permissions/remedies.ts'
 import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
 import { headless, type DecisionStage, type Verdict } from '../permissions/verdict.ts'
@@ -82,6 +83,7 @@ function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: Explai
   const { verdicts, verdict, meaning: { approvalKey }, changes = [] } = ruling
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const approvals = (ruling.approvals ?? []).map((approval) => approval.view(now))
+  chain.push(...narrowedStep(call))
   chain.push(...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })))
   chain.push(...verdicts.map(stepOf))
   if (verdict.action === 'ask') chain.push(...lostApprovals(call, ruling, now))
@@ -103,6 +105,15 @@ function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: Explai
     .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, approvalKey })))]
   const changed = changes.length === 0 ? {} : { arguments: call.args }
   return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
+}
+
+/** What ceilings leave of a tool, where they take something. */
+function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly ExplainedStep[] {
+  const { power } = policy.standing(tool)
+  const [asked, left] = [describePower(tool.declared), describePower(power)]
+  if (asked.join('\n') === left.join('\n')) return []
+  const reason = `under the ceiling it may ${left.length === 0 ? 'do nothing' : left.join('; ')}`
+  return [{ stage: 'capability', action: 'pass', source: 'ceiling', reason }]
 }
 
 function stillToCome({ session: { hooks } }: ValidatedCall): readonly ExplainedStep[] {

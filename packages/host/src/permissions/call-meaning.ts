@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, checkApprovalKey, messageOf, type ArgumentsReading } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, checkApprovalKey, messageOf, type ArgumentsReading, type CallNeed } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { approvalKeyOf } from './approval-key.ts'
@@ -25,6 +25,8 @@ export interface CallMeaning {
   readonly touches: readonly string[]
   /** It does nothing but read inside the workspace: whatever asks because of the tool alone does not ask. */
   readonly onlyReads?: true
+  /** What it is known to need; absent where only the tool knows. */
+  readonly needs?: readonly CallNeed[]
 }
 
 export const meaningByKey = (approvalKey: string): CallMeaning =>
@@ -40,7 +42,7 @@ export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning |
 }
 
 /** `isOurs`: the tool ships with the host. What the arguments say is what is done only then. */
-function meaningOfReading({ key, subjects, touches, asks, denies, onlyReads }: ArgumentsReading, isOurs: boolean): CallMeaning {
+function meaningOfReading({ key, subjects, touches, asks, denies, onlyReads, needs }: ArgumentsReading, isOurs: boolean): CallMeaning {
   return {
     approvalKey: keyOf(key),
     subjects: subjects.map(({ key: one, names, within }) =>
@@ -51,6 +53,7 @@ function meaningOfReading({ key, subjects, touches, asks, denies, onlyReads }: A
       ...asks.map(({ reason, fresh }) => ask('watchdog', SOURCE, reason, !fresh)),
     ],
     ...(onlyReads === true && isOurs ? { onlyReads } : {}),
+    ...(needs && isOurs ? { needs } : {}),
   }
 }
 

@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = 
   state: (owner) => `read and write the stored state of ${owner}`,
 }
 
-export const inWords = ({ kind, subject }: PowerItem): string => WORDS[kind](subject)
+export const inWords = ({ kind, subject }: Pick<PowerItem, 'kind' | 'subject'>): string => WORDS[kind](subject)
 
 /** A power for people, one line for each thing in it, under its ceilings. */
 export const describePower = (power: Power): readonly string[] => powerItems(power).map(inWords)

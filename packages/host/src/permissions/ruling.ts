@@ -1,4 +1,4 @@
-import { beyond, CALL_LIMITS, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
+import { allowsNeed, beyond, CALL_LIMITS, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
 import type { KeptApproval } from '../approvals/kept-approval.ts'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
@@ -6,7 +6,7 @@ import { meaningOf, type CallMeaning } from './call-meaning.ts'
 import { inWords } from './describe-power.ts'
 import { judge, type Judgement } from './judgement.ts'
 import type { ArgumentsChange } from './judges/consult.ts'
-import { allow, deny, strictest, type Verdict } from './verdict.ts'
+import { allow, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
 /** What everything that speaks of a call comes to, before a person is asked. */
 export interface Ruling {
@@ -26,13 +26,16 @@ export interface Ruling {
 /** Asks nobody and remembers nothing, so that the same ruling can be carried out and be explained. At once where it can be. */
 export function rule(call: ValidatedCall, host: HostContext): Ruling | Promise<Ruling> {
   const { tool, session: { policy } } = call
-  const denied = policy.standing(tool).denied ?? beyondParent(call)
+  const { denied: forbidden, lost } = policy.standing(tool)
+  const denied = (lost && !isRead(call, host) ? lost : undefined) ?? forbidden ?? beyondParent(call)
   if (denied) return { verdicts: [denied], verdict: denied, meaning: tool.byName, answerable: false }
-  const meaning = needsKey(call) ? meaningOf(call, host) : tool.byName
+  const meaning = needsKey(call, host) ? meaningOf(call, host) : tool.byName
   return meaning instanceof Promise ? meaning.then((known) => ruleOn(call, known, host)) : ruleOn(call, meaning, host)
 }
 
 function ruleOn(call: ValidatedCall, meaning: CallMeaning, { clock }: HostContext): Ruling | Promise<Ruling> {
+  const refused = beyondCeiling(call, meaning)
+  if (refused) return { verdicts: [refused], verdict: refused, meaning, answerable: false }
   const judgement = judge(call, meaning, clock)
   return judgement instanceof Promise ? judgement.then((said) => conclude(call, meaning, said)) : conclude(call, meaning, judgement)
 }
@@ -72,6 +75,18 @@ function answerWithoutPerson(call: ValidatedCall, meaning: CallMeaning, answerab
   return isListed ? allow('approval', 'allowlist', 'the key is on the allowlist') : undefined
 }
 
+/** Whether the host itself tells from the arguments what a call needs. */
+const isRead = ({ tool: { name, origin } }: ValidatedCall, { argumentsReaders }: HostContext): boolean =>
+  origin.layer === 'bundled' && argumentsReaders.has(name)
+
+/** Where a ceiling stands, a call that is known to need more is refused before anybody is asked. */
+function beyondCeiling({ tool, session: { policy } }: ValidatedCall, { needs = [] }: CallMeaning): Verdict | undefined {
+  const { power } = policy.standing(tool)
+  if (power.ceilings === undefined) return undefined
+  const more = needs.filter((need) => !allowsNeed(power, need))
+  return more.length === 0 ? undefined : ceilingVerdict(more.map(inWords), more.every((need) => allowsNeed(tool.grant, need)))
+}
+
 /** A tool cannot gain power by calling another: what that one may reach must lie within its own. */
 function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Verdict | undefined {
   if (!parent) return undefined
@@ -94,7 +109,9 @@ function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Ver
 const isOfOneTool = ({ kind, subject }: PowerItem): boolean => kind === 'state' || subject === SUBAGENTS
 
 /** A key that nobody would look at is not worth starting a compartment for. */
-function needsKey({ tool, session: { policy } }: ValidatedCall): boolean {
-  if (tool.definition.gated || policy.standing(tool).floor) return true
+function needsKey(call: ValidatedCall, host: HostContext): boolean {
+  const { tool, session: { policy } } = call
+  const { floor, power } = policy.standing(tool)
+  if (tool.definition.gated || floor || (power.ceilings !== undefined && isRead(call, host))) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
 }

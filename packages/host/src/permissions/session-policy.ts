@@ -10,7 +10,7 @@ import { lostKinds, outside } from './describe-power.ts'
 import { inOrder, type Guard, type Judge } from './judges/judge.ts'
 import { speakersOf, type Speaker } from './speakers.ts'
 import { expandRule, touchesOf } from './touches.ts'
-import { allow, ask, deny, strictest, type Verdict } from './verdict.ts'
+import { allow, ask, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode
@@ -34,6 +34,8 @@ export interface PolicySources {
 /** What follows for a tool from the session alone, whatever the arguments. Worked out once per tool. */
 export interface Standing {
   readonly denied: Verdict | undefined
+  /** A ceiling leaves nothing of something that the tool asks for: refused, unless its arguments tell that they need none of it. */
+  readonly lost: Verdict | undefined
   readonly floor: Verdict | undefined
   /** What it may do under every ceiling: of the configuration, of this session, and of those it descends from. */
   readonly power: Power
@@ -96,7 +98,8 @@ export class SessionPolicy {
     const most = above?.power ?? tool.grant
     const power = this.#ceiling ? narrowPower(most, this.#ceiling) : most
     const standing: Standing = {
-      denied: above?.denied ?? this.#capability(tool, power) ?? this.#role(tool),
+      denied: above?.denied ?? this.#beyond(tool) ?? this.#role(tool),
+      lost: lostOf(tool, power),
       power,
       floor: tool.definition.mode === 'local' ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
       touches: touchesOf(power, this.rules),
@@ -135,14 +138,10 @@ export class SessionPolicy {
     }))
   }
 
-  /** Refused is what a ceiling leaves nothing of that the tool needs, and a server that can do more than the ceiling allows. */
-  #capability(tool: ToolEntry, power: Power): Verdict | undefined {
-    const lost = tool.extension.descriptor.server && this.#ceiling ? outside(tool.grant, this.#ceiling) : lostKinds(tool.declared, power)
-    if (lost.length === 0) return undefined
-    const ceiling = lostKinds(tool.declared, tool.grant).length > 0 ? 'policy.ceiling' : 'ceiling of the session'
-    const reason = `it may reach beyond the ${ceiling}: ${lost.join('; ')}`
-    const cure = 'Call a tool that can do less, or ask the operator to raise the ceiling.'
-    return { ...deny('capability', 'CapabilityDenied', ceiling, reason), cure }
+  /** Nothing holds a server to less than it can do, so one that can do more than the ceiling allows is not used. */
+  #beyond(tool: ToolEntry): Verdict | undefined {
+    const more = tool.extension.descriptor.server && this.#ceiling ? outside(tool.grant, this.#ceiling) : []
+    return more.length === 0 ? undefined : ceilingVerdict(more, true)
   }
 
   #role(tool: ToolEntry): Verdict | undefined {
@@ -150,6 +149,11 @@ export class SessionPolicy {
     const flag = [roleFlag(roles, tool.name, role), settings.roleFlag(tool.name, role)].find((each) => each?.allowed === false)
     return flag && deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
   }
+}
+
+function lostOf(tool: ToolEntry, power: Power): Verdict | undefined {
+  const lost = lostKinds(tool.declared, power)
+  return lost.length === 0 ? undefined : ceilingVerdict(lost, lostKinds(tool.declared, tool.grant).length === 0)
 }
 
 /** From the strictest. */

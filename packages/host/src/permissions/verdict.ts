@@ -44,6 +44,13 @@ export const ask = (stage: DecisionStage, source: string, reason: string, answer
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
 
+/** A ceiling does not allow these, one line each. `bySession`: the one of the configuration would. */
+export function ceilingVerdict(more: readonly string[], bySession: boolean): Verdict {
+  const ceiling = bySession ? 'ceiling of the session' : 'policy.ceiling'
+  const cure = 'Call a tool that can do less, or ask the operator to raise the ceiling.'
+  return { ...deny('capability', 'CapabilityDenied', ceiling, `it may reach beyond the ${ceiling}: ${more.join('; ')}`), cure }
+}
+
 /** What becomes of an ask where nobody can answer it. */
 export const headless = (reason = 'a person would have to agree and nobody is there to be asked'): Verdict =>
   deny('approval', 'ApprovalDenied', 'headless', reason)

@@ -11,5 +11,5 @@ export function shellAccess(ask: AskForCall): Shell {
   } satisfies Shell)
 }
 
-const stageRequest = ({ cmd, args = [], input, stdout, stderr }: ShellStage): object => ({ cmd, args, input, stdout, stderr })
+const stageRequest = ({ cmd, args = [], input, stdout, stderr, as }: ShellStage): object => ({ cmd, args, input, stdout, stderr, as })
 const optionsRequest = ({ cwd, timeoutMs, wall, quiet }: PipeOptions = {}): object => ({ cwd, timeoutMs, wall, quiet })

@@ -36,6 +36,7 @@ async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject
 }
 
 async function findWorkspace({ shell }: BashRuntime): Promise<string> {
-  const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true })
+  // Where a ceiling allows other commands only, less counts as inside the workspace.
+  const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true }).catch(() => ({ stdout: NOWHERE }))
   return stdout.replace(/\n$/, '')
 }

@@ -85,7 +85,7 @@ export class Broker {
       ...(anyHas('fs.read') || anyHas('fs.write') ? [fsCapability(workspace, { ...folders, lentFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets })] : []),
-      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, operator, projectLayer, walls, requiresWall, ...folders })] : []),
+      ...(anyHas('shell') ? [shellCapability({ workspace, tools, secrets, isOurs: extension?.layer === 'bundled' && code?.kind === 'module', operator, projectLayer, walls, requiresWall, ...folders })] : []),
     ]
     this.#capabilities = {
       ...Object.assign({}, ...this.#units.map((unit) => unit.capabilities)) as Capabilities,

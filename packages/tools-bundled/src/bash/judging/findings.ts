@@ -1,4 +1,4 @@
-import type { ArgumentsReading, CallSubject } from '@bulkhead/contract'
+import type { ArgumentsReading, CallNeed, CallSubject } from '@bulkhead/contract'
 
 /** Commands looked at for one judgement, those inside others included. */
 const MAX_LOOKS = 300
@@ -9,6 +9,7 @@ export class Findings {
   readonly #asks = new Map<string, boolean>()
   readonly #touches = new Set<string>()
   readonly #denies = new Set<string>()
+  readonly #needs = new Map<string, CallNeed>()
   #looks = 0
 
   /** Counts. What has been said by then stands. */
@@ -36,6 +37,11 @@ export class Findings {
     this.#denies.add(reason)
   }
 
+  /** What it cannot do without. */
+  need(need: CallNeed): void {
+    this.#needs.set(JSON.stringify(need), need)
+  }
+
   reading(key: string): ArgumentsReading {
     return {
       key,
@@ -43,6 +49,7 @@ export class Findings {
       touches: [...this.#touches],
       asks: [...this.#asks].map(([reason, fresh]) => ({ reason, fresh })),
       denies: [...this.#denies],
+      needs: [...this.#needs.values()],
     }
   }
 }

@@ -1,11 +1,12 @@
 import type { ArgumentsReading } from '@bulkhead/contract'
-import type { CommandReading, ShellReading, Stage, Step } from '../reading/plan.ts'
+import type { CommandReading, ShellReading, Stage, Step, Word } from '../reading/plan.ts'
 import { MAX_CHARS, readCommand } from '../reading/read-command.ts'
 import { isForkBomb, overwritesDevice } from './catastrophes.ts'
 import { hasControls, inputText, pathText, stageText, wordsText } from './command-text.ts'
 import { Findings } from './findings.ts'
 import { insidePath, type Ground } from './ground.ts'
 import { innermost, namesOf, startsIn } from './judge-words.ts'
+import { programNeed } from '../running/stage-argv.ts'
 import { innerSteps, placeSteps, readsOf, type JudgedStep, type RunStep } from './judged-steps.ts'
 import { isMostlyRead } from './known-uses.ts'
 import { unwrap } from './wrappers.ts'
@@ -71,6 +72,7 @@ function judgeShell(text: string, reading: ShellReading, ground: Ground, finding
 function whole(mark: string, text: string, names: readonly string[], { folder }: Ground, findings: Findings): ArgumentsReading {
   const key = `[${mark}${hasControls(text) ? ' lines' : ''}] ${inFolder(folder)}${hasControls(text) ? pathText(text) : text}`
   findings.subject(key, [text, ...names])
+  findings.need({ kind: 'shell', subject: 'bash', args: ['--noprofile', '--norc', '-c', text] })
   findings.touch(`run in a shell: ${inFolder(folder)}${text}`)
   return findings.reading(key)
 }
@@ -96,6 +98,12 @@ function judgeStep({ stages, uses, folder }: RunStep, ground: Ground, findings: 
     findings.subject(key, [...names, stageText(stage), ...pipe])
     for (const other of use?.also ?? []) findings.subject(other, [])
     findings.touch(`run ${inFolder(folder)}${stageText(stage)}`)
+    findings.need(programNeed(stage))
+    const files = [
+      ...(folder === '.' ? [] : ['.']), ...(stage.stdin !== undefined && 'file' in stage.stdin ? [stage.stdin.file] : []),
+      ...knownPaths(use?.paths ?? []),
+    ]
+    for (const file of files) needRead(file, { ...ground, folder }, findings)
     for (const [operator, target] of [['>', stage.stdout], ['2>', stage.stderr]] as const) {
       if (typeof target === 'string') continue
       if (overwritesDevice(target.file)) findings.deny('it would overwrite a disk')
@@ -103,12 +111,22 @@ function judgeStep({ stages, uses, folder }: RunStep, ground: Ground, findings: 
       if (path === undefined) findings.deny(`the file ${pathText(target.file)} lies outside the workspace`)
       else for (const why of whyNotWritten(`${ground.workspace}/${path}`, target.file, ground)) findings.deny(why)
       findings.touch(`write ${pathText(path ?? target.file)}`)
+      if (path !== undefined) findings.need({ kind: 'fs.write', subject: `${ground.workspace}/${path}` })
       findings.subject(`${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`])
     }
     if (stage.stdin !== undefined && 'file' in stage.stdin && insidePath(stage.stdin.file, { ...ground, folder }) === undefined) {
       findings.deny(`the file ${pathText(stage.stdin.file)} lies outside the workspace`)
     }
   })
+}
+
+/** The tool looks at each of these before it lets a command read them. */
+const knownPaths = (words: readonly Word[]): readonly string[] =>
+  words.filter(({ pattern, made, text }) => pattern === undefined && made === undefined && text !== '-' && text !== '/dev/null').map(({ text }) => text)
+
+function needRead(file: string, ground: Ground, findings: Findings): void {
+  const path = insidePath(file, ground)
+  if (path !== undefined) findings.need({ kind: 'fs.read', subject: path === '.' ? ground.workspace : `${ground.workspace}/${path}` })
 }
 
 function markOf({ words }: Stage): string {

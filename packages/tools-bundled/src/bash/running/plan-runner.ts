@@ -1,4 +1,4 @@
-import { ToolError, type PipeOptions, type PipeResult, type Runtime } from '@bulkhead/contract'
+import { ToolError, type PipeOptions, type PipeResult, type Runtime, type ShellStage } from '@bulkhead/contract'
 import { Findings } from '../judging/findings.ts'
 import { CONFIG_NAMES } from '../judging/git.ts'
 import { placeSteps, type FolderStep, type JudgedEach, type JudgedStep, type RunStep } from '../judging/judged-steps.ts'
@@ -129,7 +129,7 @@ export class PlanRunner {
       folder, fs: this.#runtime.fs,
       make: (word) => this.#make(word, folder, scope),
       note: (text) => scope.transcript.note(text),
-      configNames: async () => (await this.#read('git', CONFIG_NAMES, folder)).split('\0').filter((name) => name !== ''),
+      configNames: async (as) => (await this.#read({ cmd: 'git', args: CONFIG_NAMES, as }, folder)).split('\0').filter((name) => name !== ''),
     }
   }
 
@@ -147,7 +147,7 @@ export class PlanRunner {
       case 'status':
         return String(transcript.exitCode)
       case 'variable':
-        return variables.get(part.name) ?? (await this.#read('printenv', [part.name], folder)).replace(/\n$/, '')
+        return variables.get(part.name) ?? (await this.#read({ cmd: 'printenv', args: [part.name] }, folder)).replace(/\n$/, '')
       case 'output': {
         const inner = new Transcript()
         const steps = placeSteps(part.steps, { workspace: this.#workspace, folder }, new Findings())
@@ -158,8 +158,8 @@ export class PlanRunner {
     }
   }
 
-  async #read(cmd: string, args: readonly string[], folder: string): Promise<string> {
-    return (await this.#pipe([{ cmd, args }], { cwd: folder, wall: 'read', quiet: true })).stdout
+  async #read(command: ShellStage, folder: string): Promise<string> {
+    return (await this.#pipe([command], { cwd: folder, wall: 'read', quiet: true })).stdout
   }
 
   /** What was to happen there must not happen elsewhere. */

@@ -1,10 +1,13 @@
-import { ToolError, type FileReader, type ShellStage, type ShellTarget } from '@bulkhead/contract'
+import { ToolError, type CallNeed, type FileReader, type ShellStage, type ShellTarget } from '@bulkhead/contract'
 import { innermost } from '../judging/judge-words.ts'
 import type { ReadingUse } from '../judging/known-uses.ts'
 import type { Stage, Target, Word } from '../reading/plan.ts'
 import { expandPattern } from './expand-pattern.ts'
 import { hardenedWords, startable, type ConfigNames } from './hardened-words.ts'
 import { insideOnly, proveInside, refuseOption } from './prove-inside.ts'
+
+/** A command as it was asked for. */
+export type Asked = NonNullable<ShellStage['as']>
 
 type Files = Pick<FileReader, 'list' | 'stat'>
 
@@ -16,18 +19,22 @@ export interface WordSources {
   readonly make: (word: Word) => Promise<readonly string[]>
   /** Tells something beside the output. */
   readonly note: (text: string) => void
-  readonly configNames: ConfigNames
+  readonly configNames: (as: Asked) => ReturnType<ConfigNames>
 }
 
 /** What to start for a stage, with the names that patterns stand for in their places. */
 export async function stageCommand(stage: Stage, use: ReadingUse | undefined, sources: WordSources): Promise<ShellStage> {
-  const words = startable(use === undefined ? stage.words : await hardenedWords(stage.words, sources.configNames))
-  const [cmd, ...args] = programAndArguments(stage, await expand(words, use, innermost(stage.words)[0]!.text, sources))
+  const program = innermost(stage.words)[0]!.text
+  const asked = programAndArguments(stage, await expand(startable(stage.words), use, program, sources))
+  const as = { cmd: asked[0]!, args: asked.slice(1) }
+  const safer = use === undefined ? stage.words : await hardenedWords(stage.words, () => sources.configNames(as))
+  const [cmd, ...args] = safer === stage.words ? asked : programAndArguments(stage, await expand(startable(safer), use, program, sources))
   if (use !== undefined) await provePaths(use, sources)
   const { stdin } = stage
   return {
     cmd: cmd!,
     args,
+    as,
     stdout: targetOf(stage.stdout),
     stderr: targetOf(stage.stderr),
     ...(stdin === undefined ? {} : { input: 'file' in stdin ? { path: stdin.file } : stdin.text }),
@@ -43,6 +50,17 @@ function programAndArguments({ assignments }: Stage, argv: readonly string[]): r
     throw new ToolError('InputInvalid', `${why} It cannot be run by a path or with variables.`)
   }
   return ['env', '--', ...assignments.map(([name, value]) => `${name}=${value}`), ...argv]
+}
+
+/** What a stage needs to be run, before it is: its arguments where all of its words are known. */
+export function programNeed(stage: Stage): CallNeed {
+  const words = startable(stage.words)
+  const isNamed = stage.assignments.length === 0 && !words[0]!.text.includes('/')
+  if (!words.every(({ made, pattern }) => made === undefined && pattern === undefined) || (!isNamed && words[0]!.text.includes('='))) {
+    return { kind: 'shell', subject: isNamed ? words[0]!.text : 'env' }
+  }
+  const [program, ...args] = programAndArguments(stage, words.map(({ text }) => text))
+  return { kind: 'shell', subject: program!, args }
 }
 
 async function expand(

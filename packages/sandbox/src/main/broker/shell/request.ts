@@ -1,4 +1,4 @@
-import type { CompartmentTool, Json } from '@bulkhead/contract'
+import type { CompartmentTool, Json, Power } from '@bulkhead/contract'
 import { ANY_COMMAND, BulkheadError, isJsonObject, matchArguments } from '@bulkhead/contract'
 import { textArgument } from '../capability.ts'
 import { Denial, type Cures } from '../denial.ts'
@@ -46,14 +46,22 @@ export function readArguments(given: Json): readonly string[] {
   return args
 }
 
-/** Contract: throws CapabilityDenied unless a command of the grant, and of each of its ceilings, allows this name with exactly these arguments. */
-export function judgeRequest(tool: Pick<CompartmentTool, 'name' | 'grant'>, request: Pick<ShellRequest, 'cmd' | 'args'>): void {
-  const [{ name, grant }, { cmd, args }] = [tool, request]
-  const layers = [grant, ...grant.ceilings ?? []]
-    .map(({ shell }) => shell.filter((command) => command.cmd === cmd || command.cmd === ANY_COMMAND))
-  if (layers.every((allowed) => allowed.some((command) => matchArguments(command.args, args)))) return
+/**
+ * Contract: throws CapabilityDenied unless a command of the grant allows this name with exactly these arguments, and one of
+ * each of its ceilings that of the command it was asked for.
+ */
+export function judgeRequest(
+  tool: Pick<CompartmentTool, 'name' | 'grant'>, request: Pick<ShellRequest, 'cmd' | 'args'>, asked = request,
+): void {
+  const { name, grant } = tool
+  const named = ({ shell }: Power, { cmd }: Pick<ShellRequest, 'cmd'>) =>
+    shell.filter((command) => command.cmd === cmd || command.cmd === ANY_COMMAND)
+  const layers = [{ ...request, allowed: named(grant, request) }, ...(grant.ceilings ?? []).map((ceiling) => ({ ...asked, allowed: named(ceiling, asked) }))]
+  const refused = layers.find(({ allowed, args }) => !allowed.some((command) => matchArguments(command.args, args)))
+  if (refused === undefined) return
+  const { cmd, allowed } = refused
   const data = { power: 'shell', cmd }
-  if (layers.some((allowed) => allowed.length === 0)) throw new Denial(`The tool ${name} may not run "${cmd}".`, NOT_THIS, data)
+  if (allowed.length === 0) throw new Denial(`The tool ${name} may not run "${cmd}".`, NOT_THIS, data)
   throw new Denial(`The tool ${name} may run "${cmd}", but not with these arguments.`, NOT_SO, data)
 }
 

@@ -37,12 +37,14 @@ export interface ShellOptions extends HostFolders {
   readonly walls?: MissingWalls | undefined
   /** No command runs where no wall works. */
   readonly requiresWall?: boolean | undefined
+  /** The code ships with the host and runs in its thread. */
+  readonly isOurs?: boolean
   readonly platform?: NodeJS.Platform
 }
 
 /** Commands of the grant, by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, kept, neverWritten, projectLayer, walls, requiresWall } = options
+  const { workspace, tools, secrets, operator, kept, neverWritten, projectLayer, walls, requiresWall, isOurs = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
@@ -68,7 +70,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       },
       async 'shell.pipe'(call, args) {
         const asked = readPipeRequest(args)
-        judgePipe(call.tool, asked)
+        judgePipe(call.tool, asked, isOurs)
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
         return attempts.run(call, (stop) => starter.startPipe(call, request, stop))
       },

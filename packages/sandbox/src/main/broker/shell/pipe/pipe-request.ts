@@ -1,9 +1,9 @@
-import type { CompartmentTool, Json } from '@bulkhead/contract'
+import type { CompartmentTool, Json, JsonObject } from '@bulkhead/contract'
 import { BulkheadError, isJsonObject } from '@bulkhead/contract'
 import { textArgument } from '../../capability.ts'
 import type { CallSecrets } from '../../secrets/call-secrets.ts'
 import { hasHandle } from '../../secrets/handle.ts'
-import { COMMAND_CHARS, INPUT_CHARS, judgeRequest, readArguments } from '../request.ts'
+import { COMMAND_CHARS, INPUT_CHARS, judgeRequest, readArguments, type ShellRequest } from '../request.ts'
 
 const STAGES = 32
 const MAX_TIMEOUT_MS = 3_600_000
@@ -16,6 +16,8 @@ export interface StageRequest {
   readonly input: string | { readonly path: string } | undefined
   readonly stdout: StageTarget
   readonly stderr: StageTarget
+  /** The command that the tool was asked for, where it is not this one. */
+  readonly as: Pick<ShellRequest, 'cmd' | 'args'> | undefined
 }
 
 export interface PipeRequest {
@@ -48,9 +50,12 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
   }
 }
 
-/** Contract: throws CapabilityDenied unless the grant allows every one of the commands. */
-export function judgePipe(tool: Pick<CompartmentTool, 'name' | 'grant'>, { stages }: PipeRequest): void {
-  for (const stage of stages) judgeRequest(tool, stage)
+/**
+ * Contract: throws CapabilityDenied unless the grant allows every one of the commands. `isOurs`: the code ships with the host and
+ * runs in its thread, so that what it says it was asked for is true.
+ */
+export function judgePipe(tool: Pick<CompartmentTool, 'name' | 'grant'>, { stages }: PipeRequest, isOurs: boolean): void {
+  for (const stage of stages) judgeRequest(tool, stage, isOurs ? stage.as : undefined)
 }
 
 /** Contract: throws CapabilityDenied where a secret is not for its command, or nothing would take it out of what comes back. */
@@ -80,13 +85,16 @@ function readStage(given: Json, index: number): StageRequest {
   const { input } = given
   if (isGiven(input) && index > 0) throw invalid('only its first command has an input of its own')
   return {
-    cmd: textArgument([given.cmd ?? null], 0, 'The name of a command', COMMAND_CHARS),
-    args: readArguments(given.args ?? []),
+    ...readCommand(given),
     input: isGiven(input) ? readInput(input) : undefined,
     stdout: readTarget(given.stdout, 'out'),
     stderr: readTarget(given.stderr, 'err'),
+    as: isJsonObject(given.as) ? readCommand(given.as) : undefined,
   }
 }
+
+const readCommand = ({ cmd, args }: JsonObject): Pick<ShellRequest, 'cmd' | 'args'> =>
+  ({ cmd: textArgument([cmd ?? null], 0, 'The name of a command', COMMAND_CHARS), args: readArguments(args ?? []) })
 
 function readInput(given: Json): StageRequest['input'] {
   return isJsonObject(given) ? { path: readPath(given.path) } : textArgument([given], 0, 'The input of a command', INPUT_CHARS)
