@@ -30,8 +30,9 @@ describe('bulkhead tools', () => {
     writeExtension(global(), { id: 'greeter', version: '1.0.0', tools: [greetTool] }, greet('global'))
     writeExtension(project(), { id: 'greeter', version: '2.0.0', tools: [greetTool] }, greet('project'))
     const { stdout } = await inside(['tools', '--json', '--trust-project'], folder)
-    const { tools, diagnostics } = JSON.parse(stdout) as { tools: Record<string, unknown>[]; diagnostics: unknown[] }
-    expect(diagnostics).toMatchObject([{ severity: 'warning', layer: 'global', code: 'IntegrityTokenMissing' }])
+    const { tools, diagnostics } = JSON.parse(stdout) as { tools: Record<string, unknown>[]; diagnostics: { path: string }[] }
+    // Which walls this machine has is another matter.
+    expect(diagnostics.filter(({ path }) => path !== '/sandbox/os')).toMatchObject([{ severity: 'warning', layer: 'global', code: 'IntegrityTokenMissing' }])
     expect(tools.find((tool) => tool['name'] === 'greet')).toMatchObject({
       layer: 'project', extension: 'greeter', version: '2.0.0', mode: 'read', gated: false, integrity: 'unpinned', state: 'validated',
       shadows: [{ layer: 'global', extension: 'greeter', version: '1.0.0' }],

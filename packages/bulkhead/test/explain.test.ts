@@ -36,7 +36,7 @@ it('a rule that forbids it, where it is written, and what would change it', asyn
   const { code, stdout } = await inside(read, folder)
   expect(code).toBe(1)
   expect(stdout).toMatch(/^read would be refused \(RuleDenied\)/)
-  expect(stdout).toMatch(/What would change it\n +- Change or remove the project rule read \* \(.*config\.json#\/rules\/0\)/)
+  expect(stdout).toMatch(/What would change it\n +- Change or remove the user rule read \* \(.*config\.json#\/rules\/0\)/)
   const { stdout: json } = await inside([...read, '--json'], folder)
   expect(JSON.parse(json)).toMatchObject({ tool: 'read', decision: 'deny', code: 'RuleDenied' })
   expect((await inside(['call', 'read', '--args', '{"path":"a.txt"}', '--json'], folder)).stdout).toContain('RuleDenied')

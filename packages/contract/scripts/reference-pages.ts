@@ -28,8 +28,11 @@ same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
   whatever its tool does, a policy requires, a budget or a term is the smallest. Where \`rules\`, \`roles\`, \`tools\`, \`extensions\`, \`policy\` or
   the file cannot be read as a whole, tools are off. Of \`limits\` the default holds
   ([decision 98](decisions/0098-what-forbids-and-cannot-be-read-forbids-more.md)).
-- A tool is named as \`bulkhead tools\` lists it. A name that only other agents have for it, such as \`read_file\`, is a warning: what stands
-  under it has no effect. So it is with \`rules\`, \`tools\` and \`roles\` of \`openSession\`, in \`host.diagnostics\` while the session is open.
+- A tool is named as \`bulkhead tools\` lists it. A name of a tool, an extension or a server that nothing here has is a warning with the
+  nearest name; it stays in force for what is installed later. A name that only other agents have for a tool, such as \`read_file\`, is a
+  warning too. So it is with \`rules\`, \`tools\` and \`roles\` of \`openSession\`, in \`host.diagnostics\` while the session is open.
+- A rule for a capability that does not exist, such as \`net\` or \`fs.wrtie\`, is a warning. If it denies or asks, it applies to every
+  capability that begins like it; if it allows, it allows nothing.
 - Lists of rules and allowlists of the layers add up, maps merge by key, servers and ceilings are replaced whole.
 - A project can tighten anything; what it loosens counts once it is trusted with that very content (\`bulkhead trust\`).
 - Secrets are named, never written here.

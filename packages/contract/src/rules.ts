@@ -20,6 +20,10 @@ export interface ScopedRule extends Rule {
   readonly scope: RuleScope
   /** Where it was written, for `explain`. */
   readonly source: string
+  /** Who wrote it, for people: its scope unless given. The file of the user has the scope of the project. */
+  readonly author?: 'user'
+  /** Its permission as it was written, where that is not the name of a capability and stands for several. */
+  readonly written?: string
 }
 
 export interface RuleQuestion {
@@ -38,6 +42,17 @@ export interface RuleQuestion {
 export interface RuleVerdict {
   readonly action: RuleAction
   readonly rule: ScopedRule
+}
+
+/**
+ * The capabilities that a permission stands for which is not the exact name of one but begins like some: `net` and `fs.wrtie` may be
+ * slips, and a rule that forbids must not be lost to one. undefined for what begins like none, and for an exact name.
+ */
+export function capabilitiesMeant(permission: string): readonly RuleCapability[] | undefined {
+  if (capabilities.has(permission)) return undefined
+  const family = `${permission.toLowerCase().split('.', 1)[0]}.`
+  const meant = RULE_CAPABILITIES.filter((capability) => capability.startsWith(family))
+  return meant.length === 0 ? undefined : meant
 }
 
 const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, deny: 2 }

@@ -14,7 +14,7 @@ describe('what others may import', () => {
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
       'POWERS', 'ProtectedPlaces', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'SUBAGENTS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
-      'VALIDATION_STAGES', 'WIRE_LIMITS', 'allowsNeed', 'atPointer', 'auditRecord', 'beyond', 'canonicalJson', 'ceilingSet', 'checkApprovalKey', 'checkRequirements',
+      'VALIDATION_STAGES', 'WIRE_LIMITS', 'allowsNeed', 'atPointer', 'auditRecord', 'beyond', 'canonicalJson', 'capabilitiesMeant', 'ceilingSet', 'checkApprovalKey', 'checkRequirements',
       'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'commandText', 'compileApprovalKey', 'compileCeiling', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
       'copyJson', 'coreSatisfies',
       'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'globsOverlap', 'hasEffects', 'hostCovers', 'hostMatches',

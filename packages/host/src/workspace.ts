@@ -5,7 +5,8 @@ import type {
 import { ProjectApprovals } from './approvals/project-approvals.ts'
 import { patternDiagnostics } from './command-safety/command-safety.ts'
 import { wallDiagnostic } from './configuration/wall-diagnostic.ts'
-import { foreignNames } from './configuration/foreign-names.ts'
+import { knownNames } from './configuration/known-names.ts'
+import { unknownNames } from './configuration/unknown-names.ts'
 import { settlesWithin } from './waiting/bounded-wait.ts'
 import type { EventBus } from './events.ts'
 import { Holds } from './waiting/holds.ts'
@@ -128,9 +129,9 @@ export class Workspace {
   get diagnostics(): readonly Diagnostic[] {
     const { registry } = this.context
     const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
-    const foreign = foreignNames(namings, (name) => registry.view.listing(name) !== undefined)
+    const unknown = unknownNames(namings, knownNames(registry, this.reloader.absent))
     return [
-      ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...foreign, ...this.#missingWalls,
+      ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown, ...this.#missingWalls,
     ]
   }
 

@@ -99,7 +99,7 @@ async function gather(
   const extensions = admitted.map(({ descriptor }) => descriptor)
   const report = Object.freeze({
     config, extensions: Object.freeze(extensions), diagnostics: Object.freeze([...withFallbacks(tally.diagnostics, extensions)]),
-    projectDocuments: documents, trustRoot: reportMaterial(settings.trustRoot),
+    absent: tally.absentTools, projectDocuments: documents, trustRoot: reportMaterial(settings.trustRoot),
   })
   return { report, projectDigest: tally.projectDigest }
 }

@@ -14,6 +14,8 @@ export class Tally {
 
   /** Why extensions that were found are not among the proven, by id. */
   readonly absent = new Map<string, string>()
+  /** The tools of these, as far as they are known. */
+  readonly absentTools = new Map<string, readonly string[]>()
   readonly #projectParts: ProjectPart[] = []
 
   /** What of the project has been seen so far. */
@@ -39,12 +41,16 @@ export class Tally {
     if (proof.kind === 'refused') {
       this.diagnostics.push(...proof.faults.map((fault) => diagnose(subject(proof.id), fault)))
       const [first] = proof.faults
-      if (proof.id !== null && first !== undefined) this.absent.set(proof.id, `was refused itself (${first.code})`)
+      if (proof.id !== null && first !== undefined) {
+        this.absent.set(proof.id, `was refused itself (${first.code})`)
+        this.absentTools.set(proof.id, [])
+      }
       return
     }
     if (layer === 'bundled') for (const tool of manifestOf(proof).tools) this.bundledTools.set(tool.name, tool)
     if (proof.kind === 'disabled') {
       this.absent.set(proof.id, 'is switched off by the configuration')
+      this.absentTools.set(proof.id, manifestOf(proof).tools.map(({ name }) => name))
       return
     }
     this.proven.push(proof)

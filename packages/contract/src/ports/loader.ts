@@ -119,6 +119,8 @@ export interface LoadReport {
   /** Ordered by layer, then id. Several may have one id; a later layer shadows. */
   readonly extensions: readonly ExtensionDescriptor[]
   readonly diagnostics: readonly Diagnostic[]
+  /** Extensions that are there and not loaded, switched off or refused, by id; with the names of their tools, as far as they are known. */
+  readonly absent?: ReadonlyMap<string, readonly string[]>
   /**
    * Of the documents that the project names under `openapi`, the lower-case hex sha512 that its trust was judged by; null for one
    * that could not be read.

@@ -69,4 +69,7 @@ const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
 const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = { bundled: 0, embedder: 1, global: 2, project: 3 }
 
 const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) =>
-  ({ ...rule, scope: SCOPES[layer.layer], source: `${layer.location}#${writtenPlace(layer, '/rules', index)}` }))
+  ({
+    ...rule, scope: SCOPES[layer.layer], ...(layer.layer === 'global' && { author: 'user' as const }),
+    source: `${layer.location}#${writtenPlace(layer, '/rules', index)}`,
+  }))

@@ -9,7 +9,7 @@ import type { Subject } from './call-meaning.ts'
 import { lostKinds, outside } from './describe-power.ts'
 import { inOrder, type Guard, type Judge } from './judges/judge.ts'
 import { speakersOf, type Speaker } from './speakers.ts'
-import { expandRule, touchesOf } from './touches.ts'
+import { expandRule, meantRules, touchesOf } from './touches.ts'
 import { allow, ask, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
@@ -27,6 +27,8 @@ export interface PolicySources {
   readonly headless: 'deny' | 'halt'
   readonly settings: Settings
   readonly variables: VariableValues
+  /** Whether a tool has this name when the session opens. */
+  readonly isTool: (name: string) => boolean
   /** Of the session this one is a sub-agent of. */
   readonly parent: SessionPolicy | undefined
 }
@@ -85,7 +87,8 @@ export class SessionPolicy {
     this.resultGuards = [
       ...inOrder(sources.guards, file.guards?.post).filter(({ post }) => post !== undefined), ...parent?.resultGuards ?? [],
     ]
-    this.rules = [...sources.settings.rules, ...sources.rules].flatMap((rule) => expandRule(rule, sources.variables))
+    this.rules = [...sources.settings.rules, ...sources.rules]
+      .flatMap((rule) => meantRules(rule, sources.isTool)).flatMap((rule) => expandRule(rule, sources.variables))
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
     this.speakers = [...parent?.speakers ?? [], ...speakersOf(this)]
@@ -123,8 +126,9 @@ export class SessionPolicy {
     const verdict = judgeRules(this.rules, question)
     if (!verdict) return undefined
     const { action, rule } = verdict
-    const name = `the rule "${rule.permission} ${rule.pattern}" of ${rule.source}`
-    const source = `${rule.scope} rule ${rule.permission} ${rule.pattern} (${rule.source})`
+    const { written = rule.permission } = rule
+    const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
+    const source = `${rule.author ?? rule.scope} rule ${written} ${rule.pattern} (${rule.source})`
     if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
     if (action === 'ask') return ask('rules', source, `${name} asks`, true)
     return allow('rules', source, `${name} allows it`)

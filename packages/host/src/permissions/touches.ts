@@ -1,5 +1,5 @@
 import {
-  commandText, compileGrant, globsOverlap, hostCovers, leftPatterns, textsOverlap, type Power, type RuleCapability, type RuleQuestion,
+  capabilitiesMeant, commandText, compileGrant, globsOverlap, hostCovers, leftPatterns, textsOverlap, type Power, type RuleCapability, type RuleQuestion,
   type ScopedRule, type VariableValues,
 } from '@bulkhead/contract'
 
@@ -39,6 +39,16 @@ const OVERLAP: Readonly<Record<RuleCapability, (granted: string, pattern: string
   'net.fetch': (a, b) => hostCovers(a, b) || hostCovers(b, a),
   // What follows may be nothing.
   'shell.run': (granted, pattern) => textsOverlap(granted.replace(/ …$/, '*'), pattern),
+}
+
+/**
+ * A rule that forbids or asks, and names no capability and no tool here but begins like a capability, applies to all that begin so
+ * too: what it was meant for is not known. One that allows gains nothing.
+ */
+export function meantRules(rule: ScopedRule, isTool: (name: string) => boolean): readonly ScopedRule[] {
+  const { permission, action } = rule
+  const meant = action === 'allow' || isTool(permission) ? undefined : capabilitiesMeant(permission)
+  return meant === undefined ? [rule] : [rule, ...meant.map((capability) => ({ ...rule, permission: capability, written: permission }))]
 }
 
 /** Path patterns of rules are written as in requirements; the grant's are absolute, so these become so too. */

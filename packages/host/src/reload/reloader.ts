@@ -74,6 +74,11 @@ export class Reloader {
     this.#stopWatching = sources.source?.watch?.(() => this.#watch.changed())
   }
 
+  /** Of the newest report. */
+  get absent(): LoadReport['absent'] {
+    return this.#report.absent
+  }
+
   /** The loader's of the newest report, and what failed since. */
   get diagnostics(): readonly Diagnostic[] {
     return [...this.#report.diagnostics, ...this.#faults.values()]

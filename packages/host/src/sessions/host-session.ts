@@ -3,7 +3,7 @@ import { BulkheadError, CALL_LIMITS, forms, requireOptions, type Json, type Outc
 import type { Approval } from '../approvals/approval.ts'
 import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
-import type { ToolNaming } from '../configuration/foreign-names.ts'
+import type { Naming } from '../configuration/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HOOKS_FORM, refuseSlips } from '../hooks/hook-forms.ts'
 import { HookChain } from '../hooks/hook-chain.ts'
@@ -79,7 +79,7 @@ export class HostSession implements Session {
     this.#ownWorkflow = new Budget(sources.settings.file.budget)
     this.#scope = {
       id: this.id,
-      policy: policyFrom(options, sources, outer?.policy),
+      policy: policyFrom(options, { ...sources, isTool: (name) => sources.host.registry.view.listing(name) !== undefined }, outer?.policy),
       approvals: new SessionApprovals({
         sessionId: this.id, workspace: sources.workspace, project: sources.projectApprovals, events, clock,
         terms: () => sources.host.registry.settings.approvalTerms,
@@ -122,9 +122,9 @@ export class HostSession implements Session {
   }
 
   /** What it and its sub-agents were opened with, as far as it names tools. */
-  get namings(): readonly ToolNaming[] {
+  get namings(): readonly Naming[] {
     const { rules, roles, tools: offered } = this.#options
-    const own: ToolNaming = { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles }, offered }
+    const own: Naming = { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles }, offered }
     return [own, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
   }
 

@@ -65,6 +65,11 @@ export interface OptionSources {
   readonly workspace: string
 }
 
+/** What a policy is made of besides the options. */
+interface PolicyMaterial extends OptionSources {
+  readonly isTool: (name: string) => boolean
+}
+
 const GUARD: OptionForm = {
   words: 'a function, or an object with an id and a function pre, post or both',
   wrongIn: (guard) => isGuard(guard) ? undefined : { at: '', found: guard },
@@ -106,7 +111,7 @@ function isGuard(guard: unknown): boolean {
 
 /** Throws ConfigInvalid or RequirementInvalid. `parent`: whose sub-agent the session is. */
 export function policyFrom(
-  options: SessionOptions, { settings, variables }: OptionSources, parent?: SessionPolicy,
+  options: SessionOptions, { settings, variables, isTool }: PolicyMaterial, parent?: SessionPolicy,
 ): SessionPolicy {
   return new SessionPolicy({
     mode: options.mode ?? settings.file.mode ?? 'ask',
@@ -121,6 +126,7 @@ export function policyFrom(
     headless: options.headless ?? 'deny',
     settings,
     variables,
+    isTool,
     parent,
   })
 }

@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createHost } from '../src/index.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+let home: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-names-'))
+  home = join(folder, 'home')
+  mkdirSync(home)
+  writeExtension(home, { id: 'weather', tools: [{ name: 'forecast' }] }, 'export default { tools: { forecast: { execute: () => "sun" } } }')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const openWith = async (config: unknown) => {
+  writeFileSync(join(home, 'config.json'), JSON.stringify(config))
+  return createHost({ workspace: folder, home })
+}
+
+it('what is misspelt in a file is reported with the nearest name, and what is switched off by its right name is not', async () => {
+  const misspelt = await openWith({
+    rules: [{ permission: 'wrtie', action: 'deny' }, { permission: 'net', action: 'deny' }], tools: { bsh: { enabled: false } },
+    extensions: { wether: { enabled: false } },
+  })
+  const found = misspelt.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path, cure }) => `${path} ${cure}`)
+  await misspelt.close()
+  expect(found).toEqual([
+    '/rules/0/permission Did you mean "write"?', '/rules/1/permission Did you mean "net.fetch"?', '/tools/bsh Did you mean "bash"?',
+    '/extensions/wether Did you mean "weather"?',
+  ])
+  const right = await openWith({
+    rules: [{ permission: 'forecast', action: 'deny' }], tools: { bash: { enabled: false }, forecast: { enabled: false } },
+    extensions: { weather: { enabled: false } },
+  })
+  expect(right.diagnostics.filter(({ stage }) => stage === 'configSchema')).toEqual([])
+  expect(right.tool('forecast')).toBeUndefined()
+  await right.close()
+})
+
+it('a rule after a malformed one is named by the place it was written at, and by whose file that is', async () => {
+  const host = await openWith({
+    rules: [{ permission: 'read', action: 'allow', pattern: 7 }, { permission: 'wrtie', action: 'deny' }, { permission: 'bash', action: 'deny' }],
+  })
+  const session = await host.openSession({ mode: 'yolo' })
+  const { chain, remedies } = await session.explain({ id: 'c', name: 'bash', arguments: { command: 'ls' } })
+  const source = `user rule bash * (${join(home, 'config.json')}#/rules/2)`
+  expect(chain.find(({ stage }) => stage === 'rules')).toMatchObject({ action: 'deny', source })
+  expect(remedies).toEqual([`Change or remove the ${source}.`])
+  expect(host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path }) => path)).toEqual(['/rules/0/pattern', '/rules/1/permission'])
+  await host.close()
+})
