@@ -1,8 +1,25 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Sidecar } from '@bulkhead/host'
+import type { Owner, Sidecar } from '@bulkhead/host'
+import { createProcessOwner } from './process-owner.ts'
+
+const PREFIX = 'bulkhead-results-'
+/** The process and when it began: what tells whether it lives. */
+const ownerPart = (id: string): string => id.split('-').slice(0, 2).join('-')
+
+/** Removes what hosts of this user left in the temporary folder that were killed. Never rejects. */
+async function sweep(owner: Owner): Promise<void> {
+  const names = await readdir(tmpdir()).catch(() => [])
+  await Promise.all(names.map(async (name) => {
+    const id = /^bulkhead-results-(\d+-\d*)-[^-]+$/.exec(name)?.[1]
+    if (id === undefined || !owner.isGone(`${id}-`)) return
+    const path = join(tmpdir(), name)
+    const found = await lstat(path).catch(() => undefined)
+    if (found?.isDirectory() && found.uid === process.getuid?.()) await rm(path, { recursive: true, force: true }).catch(() => undefined)
+  }))
+}
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -10,7 +27,12 @@ const NONE: ReadonlySet<string> = new Set()
 const MOST_OVER = 1_000
 
 /** Where results go that are too long for a model: one folder per session, readable by this user alone, removed with it. */
-export function createSidecar(): Required<Sidecar> {
+export function createSidecar(owner: Owner = createProcessOwner()): Required<Sidecar> {
+  let sweeping: Promise<void> | undefined
+  const make = async (): Promise<string> => {
+    await (sweeping ??= sweep(owner))
+    return mkdtemp(join(tmpdir(), `${PREFIX}${ownerPart(owner.id)}-`))
+  }
   const folders = new Map<string, Promise<string>>()
   const saved = new Map<string, Set<string>>()
   const over = new Set<string>()
@@ -18,7 +40,7 @@ export function createSidecar(): Required<Sidecar> {
   const folderOf = (sessionId: string): Promise<string> => {
     // A result that comes after its session would make a folder nobody removes.
     if (over.has(sessionId)) return Promise.reject(new BulkheadError('SessionCancelled', 'The session is closed.'))
-    const known = folders.get(sessionId) ?? mkdtemp(join(tmpdir(), 'bulkhead-'))
+    const known = folders.get(sessionId) ?? make()
     folders.set(sessionId, known)
     return known
   }

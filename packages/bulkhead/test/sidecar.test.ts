@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, it } from 'vitest'
@@ -30,4 +31,19 @@ it('does not remember the end of every session there ever was', async () => {
   await expect(sidecar.save('s1', 'c', 'late')).rejects.toMatchObject({ code: 'SessionCancelled' })
   expect(await sidecar.save('s0', 'c', 'of another')).toContain('results')
   await sidecar.discard('s0')
+})
+
+it('removes what a host left that was killed, and nothing of one that lives', async () => {
+  const code = `
+    const { createSidecar } = await import(${JSON.stringify(new URL('../src/sidecar.ts', import.meta.url).href)})
+    console.log(await createSidecar().save('s', 'c', 'left'))
+    process.kill(process.pid, 'SIGKILL')`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' })
+  const left = stdout.trim()
+  const [living, next] = [createSidecar(), createSidecar()]
+  const kept = await living.save('s', 'c', 'kept')
+  expect(existsSync(left)).toBe(false)
+  await next.save('s', 'c', 'x')
+  expect(existsSync(kept)).toBe(true)
+  await Promise.all([living.discard('s'), next.discard('s')])
 })

@@ -4,6 +4,7 @@ import { printJson } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { tellFaults } from './diagnostic-text.ts'
+import { ENDING_SIGNALS } from './ending-signals.ts'
 import { canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal } from './host-options.ts'
 import { meantCall } from './meant-call.ts'
 import { UsageError } from './usage-error.ts'
@@ -52,7 +53,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   const interactor = terminal()
   const interrupt = new AbortController()
   const onInterrupt = () => interrupt.abort()
-  process.once('SIGINT', onInterrupt)
+  for (const signal of ENDING_SIGNALS) process.once(signal, onInterrupt)
   const off = host.on((event) => {
     if (event.type === 'ToolInvocationProgress' && process.stderr.isTTY) process.stderr.write(styleText('dim', visibleText(event.text), { stream: process.stderr }) + '\n')
   })
@@ -67,7 +68,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
     })
   } finally {
     off()
-    process.off('SIGINT', onInterrupt)
+    for (const signal of ENDING_SIGNALS) process.off(signal, onInterrupt)
     await session.close()
   }
 }

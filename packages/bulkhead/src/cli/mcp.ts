@@ -5,6 +5,7 @@ import { CORE_VERSION } from '../version.ts'
 import { readMode } from './call-options.ts'
 import type { Command } from './command.ts'
 import { diagnosticText } from './diagnostic-text.ts'
+import { ENDING_SIGNALS } from './ending-signals.ts'
 import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS } from './host-options.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -67,9 +68,9 @@ async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy
   })
   if (process.stdin.isTTY) process.stderr.write('Waiting for an MCP client on standard input; Ctrl-D ends it.\n')
   const stop = () => void serving.close()
-  process.once('SIGINT', stop).once('SIGTERM', stop)
+  for (const signal of ENDING_SIGNALS) process.once(signal, stop)
   await serving.closed
-  process.off('SIGINT', stop).off('SIGTERM', stop)
+  for (const signal of ENDING_SIGNALS) process.off(signal, stop)
 }
 
 const MAX_FAULTS = 50

@@ -176,7 +176,7 @@ describe('the command', () => {
     expect(below.filter((pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))).toEqual([])
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('closes in order at %s', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('closes in order at %s', async (signal) => {
     const { child, ended } = start()
     const answered = lineOf(child, /"id":0/)
     send(child, HELLO)

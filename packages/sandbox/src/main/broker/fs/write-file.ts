@@ -3,8 +3,10 @@ import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { access, lstat, open, rename, rmdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
+import { reaper } from '../../reaper.ts'
 import { isMissing, notRegular } from './file-fault.ts'
 import type { FileScope } from './file-scope.ts'
 import { inTurn } from './file-turns.ts'
@@ -51,7 +53,25 @@ export async function replaceFile(folder: HeldFolder, name: string, path: string
   if (existing !== undefined && !existing.isFile()) throw notRegular(path)
   // To put another in its place takes the right to its folder alone; that it may not be written was said by its owner.
   if (existing !== undefined) await access(folder.at(name), constants.W_OK)
-  const temporary = folder.at(temporaryName())
+  const unfinished = temporaryName()
+  const temporary = folder.at(unfinished)
+  const release = reaper.hold('file', join(folder.where, unfinished))
+  try {
+    return await putInPlace(folder, { name, path, temporary, existing }, bytes)
+  } finally {
+    release()
+  }
+}
+
+interface Replacement {
+  readonly name: string
+  /** For messages. */
+  readonly path: string
+  readonly temporary: string
+  readonly existing: Stats | undefined
+}
+
+async function putInPlace(folder: HeldFolder, { name, path, temporary, existing }: Replacement, bytes: Buffer): Promise<JsonObject> {
   const handle = await open(temporary, CREATE, existing === undefined ? 0o666 : existing.mode & 0o777)
   try {
     if (!await folder.holds(handle, temporary)) throw exchanged(path)

@@ -1,4 +1,5 @@
 import { chmod, lstat, mkdir, rmdir } from 'node:fs/promises'
+import { reaper } from '../../reaper.ts'
 
 /** By this it is known for what it is, also to a loader, and one that a killed host left is used again. */
 const NO_RIGHTS = 0o000
@@ -30,11 +31,13 @@ export async function holdMountPoint(path: string): Promise<MountPoint | undefin
     return found === undefined || found.isSymbolicLink() ? undefined : { isEmpty: false, release: async () => undefined }
   }
   let held = true
+  const forget = reaper.hold('empty', path)
   return {
     isEmpty: true,
     async release() {
       if (!held) return
       held = false
+      forget()
       if (--entry.users > 0) return
       made.delete(path)
       await rmdir(path).catch(() => chmod(path, USUAL_RIGHTS)).catch(() => undefined)

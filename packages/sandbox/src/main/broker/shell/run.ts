@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import type { BulkheadError, ShellResult } from '@bulkhead/contract'
 import type { RedactingStream } from '../secrets/redacting-stream.ts'
 import type { Redaction } from '../secrets/redaction.ts'
+import { reaper } from '../../reaper.ts'
 import { BoundedOutput } from './bounded-output.ts'
 import { startMasked, type Stdio } from './inheritable-descriptors.ts'
 import type { Leftovers, RunTraces } from './leftovers.ts'
@@ -89,9 +90,21 @@ export class Run {
     this.gone = this.#gone.promise
     this.#outputs = { stdout: new BoundedOutput(parts.outputBytes), stderr: new BoundedOutput(parts.outputBytes) }
     this.#redactions = { stdout: parts.redaction?.stream(), stderr: parts.redaction?.stream() }
-    this.#child = start(parts)
+    // Before it starts: this process may be killed at any moment after.
+    const holdsMark = reaper.hold('mark', parts.mark)
+    try {
+      this.#child = start(parts)
+    } catch (error) {
+      holdsMark()
+      throw error
+    }
     const { pid } = this.#child
     this.#traces = pid === undefined ? undefined : { leader: processRow(pid) ?? NOBODY, marker: parts.marker, mark: parts.mark, seen: new Set() }
+    const holdsGroup = pid === undefined ? undefined : reaper.hold('group', pid)
+    void this.gone.then(() => {
+      holdsMark()
+      holdsGroup?.()
+    })
     this.#listen()
   }
 

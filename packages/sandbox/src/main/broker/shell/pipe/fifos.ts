@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
+import { reaper } from '../../../reaper.ts'
 
 const run = promisify(execFile)
 const MAKE_MS = 10_000
@@ -27,6 +28,7 @@ export class Fifos {
     const folder = await mkdtemp(join(tmpdir(), 'bulkhead-pipe-')).catch((error: unknown) => {
       throw noPipe(error)
     })
+    const release = reaper.hold('folder', folder)
     const ends: { read: FileHandle; write: FileHandle }[] = []
     try {
       const paths = Array.from({ length: count }, (_, index) => join(folder, String(index)))
@@ -38,6 +40,7 @@ export class Fifos {
       throw noPipe(error)
     } finally {
       await rm(folder, { recursive: true, force: true })
+      release()
     }
   }
 
