@@ -196,6 +196,8 @@ export const configFileSchema = z.strictObject({
   audit: z.strictObject({
     enabled: z.boolean().optional().describe('Whether decisions and calls are recorded; by default where the store outlives the host.'),
     arguments: z.boolean().optional().describe('Whether the arguments of calls are recorded too, and not only their digest: by default they are not.'),
+    require: z.boolean().optional()
+      .describe('Whether a call is refused unless its decision is recorded first. Records whatever `enabled` says, needs a store that outlives the host, and no later layer turns it off.'),
   }).optional().describe('What is kept of what happened.'),
 })
 

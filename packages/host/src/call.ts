@@ -86,6 +86,8 @@ export class RawCall {
   /** Lets go of the extension the call is bound to. */
   release: (() => void) | undefined = undefined
   journal: JournalEntry | undefined = undefined
+  /** How often the audit had lost records when the call was decided, where the audit is required. */
+  lossesBefore = 0
 
   constructor(id: string, name: string, words: Words, scope: CallScope, startedAt: number) {
     this.id = id

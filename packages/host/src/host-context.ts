@@ -1,4 +1,5 @@
 import type { ArgumentsReader, Clock } from '@bulkhead/contract'
+import type { AuditTrail } from './audit/audit-trail.ts'
 import type { EventBus } from './events.ts'
 import type { Holds } from './waiting/holds.ts'
 import type { PausedCalls } from './interaction/paused-calls.ts'
@@ -26,6 +27,7 @@ export interface HostContext {
   readonly metrics: MetricsRecorder
   readonly workflows: Workflows
   readonly journal: OpenCalls
+  readonly audit: () => AuditTrail | undefined
   readonly departures: Departures
   readonly paused: PausedCalls
   readonly sidecar: Sidecar | undefined

@@ -60,7 +60,7 @@ class ToolHost implements Host {
     const journal = new OpenCalls({ store, owner, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
-      workflows: new Workflows(), metrics: this.#metrics,
+      workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report

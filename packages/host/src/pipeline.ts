@@ -8,6 +8,7 @@ import { runBeforeHooks } from './stages/before-hooks.ts'
 import { reserve } from './stages/budget.ts'
 import { Execution, type Done } from './stages/execute.ts'
 import { propose, receive, type Proposal } from './stages/receive.ts'
+import { recorded } from './stages/record.ts'
 import { redeemApprovals, redeemPermits } from './stages/redeem.ts'
 import { resolve } from './stages/resolve.ts'
 import { settle } from './stages/settle.ts'
@@ -147,6 +148,14 @@ function clear(authorized: AuthorizedCall, host: HostContext): Cleared | Promise
 function run(cleared: Cleared, host: HostContext, done: Done): void {
   if (cleared instanceof Refusal) return done(cleared)
   const execution = new Execution(cleared, host, isResultJudged(cleared) ? judgeResult(host, done) : done)
+  // Not before the audit has it, where that is required.
+  const kept = recorded(cleared, host)
+  if (kept === undefined) return depart(cleared, execution, host, done)
+  host.journal.saveSoon()
+  untilAborted(kept, cleared.signal).then(() => depart(cleared, execution, host, done), (thrown: unknown) => done(refusalOf(thrown)))
+}
+
+function depart(cleared: ClearedCall, execution: Execution, host: HostContext, done: Done): void {
   const written = cleared.journal?.written
   if (written === undefined) return host.departures.leave(execution)
   // Not before the journal has it.

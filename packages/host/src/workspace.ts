@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type {
   ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
 } from '@bulkhead/contract'
+import type { AuditTrail } from './audit/audit-trail.ts'
 import { ProjectApprovals } from './approvals/project-approvals.ts'
 import { patternDiagnostics } from './command-safety/command-safety.ts'
 import { wallDiagnostic } from './configuration/wall-diagnostic.ts'
@@ -56,6 +57,7 @@ export interface WorkspaceSources {
   readonly drainMs: number
   readonly workflows: Workflows
   readonly journal: OpenCalls
+  readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
   readonly owner: Owner
 }
@@ -79,7 +81,7 @@ export class Workspace {
   constructor({ report, workspace, sandbox, source, neverWritten = [] }: Place, sources: WorkspaceSources) {
     this.#sandbox = sandbox
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
-    const { metrics, argumentsReaders } = sources
+    const { metrics, argumentsReaders, audit } = sources
     const turns = new Holds()
     this.path = workspace
     this.variables = { workspace: [workspace], 'user-data': [userData] }
@@ -94,7 +96,7 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, workflows, journal, metrics, argumentsReaders, workspace, neverWritten,
+      registry, events, clock, sidecar, turns, workflows, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
       departures: new Departures(journal),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }

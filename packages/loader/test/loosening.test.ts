@@ -36,7 +36,8 @@ describe('a setting that tightens, or changes nothing, is not', () => {
     [{ toolsEnabled: false, tools: { bash: { enabled: false } } }, {}],
     [{ isolation: { project: 'process' }, limits: { memoryMb: 64 }, budget: { calls: 5 } }, {}],
     [{ policy: { signature: { project: 'require' }, ceiling: { fs: { read: [] } } } }, {}],
-    [{ audit: { enabled: true } }, {}],
+    [{ audit: { enabled: true, require: true } }, {}],
+    [{ audit: { require: false } }, { audit: { require: true } }],
   ]
   test.each(cases)('%j over %j', (config, below) => expect(paths(config, below)).toEqual([]))
 })

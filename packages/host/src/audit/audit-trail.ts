@@ -42,7 +42,9 @@ export class AuditTrail {
   /** Lost after what is gathered, and not before it. */
   #unheard = 0
   #fault: BulkheadError | undefined
-  #broken = false
+  /** Why records are being lost now. */
+  #broken: BulkheadError | undefined
+  #losses = 0
 
   constructor(options: AuditOptions) {
     this.#options = options
@@ -75,6 +77,22 @@ export class AuditTrail {
     const fault = this.#fault
     this.#fault = undefined
     if (fault !== undefined) throw fault
+  }
+
+  /** How often records were lost. For `recorded`, taken before what must be recorded happens. */
+  get losses(): number {
+    return this.#losses
+  }
+
+  /** Why the last records could not be kept, until some are kept again. */
+  get broken(): BulkheadError | undefined {
+    return this.#broken
+  }
+
+  /** Resolves when all that happened until now is written. Rejects with StoreUnavailable when something was lost since `losses` was `since`. */
+  async recorded(since: number): Promise<void> {
+    await this.settled()
+    if (this.#losses !== since) throw this.#broken ?? new BulkheadError('StoreUnavailable', 'A record of the audit was lost.')
   }
 
   readonly #write = (): void => {
@@ -132,7 +150,7 @@ export class AuditTrail {
     const failed = results.filter((result) => result.status === 'rejected')
     const [first] = failed
     if (first === undefined) {
-      this.#broken = false
+      this.#broken = undefined
       return
     }
     const lost = store.appendAll ? rows.length : failed.length
@@ -150,9 +168,10 @@ export class AuditTrail {
 
   #lose(count: number, error: unknown): void {
     this.#lost += count
+    this.#losses++
     this.#fault = BulkheadError.from(error, 'StoreUnavailable')
-    if (this.#broken) return
-    this.#broken = true
-    this.#options.failed(error)
+    const isTold = this.#broken !== undefined
+    this.#broken = this.#fault
+    if (!isTold) this.#options.failed(error)
   }
 }

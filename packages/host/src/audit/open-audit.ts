@@ -14,9 +14,12 @@ export interface AuditSources {
   readonly registry: () => Registry
 }
 
-/** The audit of a host, listening. Undefined where it is switched off, or where nobody said and nothing would outlive the host. */
+/**
+ * The audit of a host, listening. Undefined where it is switched off, or where nobody said and nothing would outlive the host. One that
+ * is required is never switched off, and a store that forgets cannot be it.
+ */
 export function openAudit({ config, store, events, env, registry }: AuditSources): AuditTrail | undefined {
-  if (!(config?.enabled ?? store.forgets !== true)) return undefined
+  if (config?.require ? store.forgets === true : !(config?.enabled ?? store.forgets !== true)) return undefined
   const trail = new AuditTrail({
     store,
     redaction: secretsOf(registry, env),

@@ -9,10 +9,11 @@ import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
 import { headless, type DecisionStage, type Verdict } from '../permissions/verdict.ts'
 import { estimateTokens } from '../sessions/budget.ts'
 import { propose, receive, type Proposal } from '../stages/receive.ts'
+import { auditFault } from '../stages/record.ts'
 import { resolve } from '../stages/resolve.ts'
 import { validate } from '../stages/validate.ts'
 
-export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage | 'budget'
+export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage | 'budget' | 'audit'
 
 /**
  * One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. `change`: it put other arguments
@@ -71,7 +72,7 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
     if (validated instanceof Refusal) return refused(stage, validated.error)
     pass(stage, 'input schema', 'the arguments satisfy it')
     stage = 'approval'
-    return explainRuling(validated, await ruleInRounds(validated, host), chain, host.clock.now())
+    return explainRuling(validated, await ruleInRounds(validated, host), chain, host)
   } catch (thrown) {
     return refused(stage, BulkheadError.from(thrown))
   } finally {
@@ -79,7 +80,8 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
   }
 }
 
-function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[], now: number): Explanation {
+function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[], host: HostContext): Explanation {
+  const now = host.clock.now()
   const { verdicts, verdict, meaning: { approvalKey }, changes = [] } = ruling
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const approvals = (ruling.approvals ?? []).map((approval) => approval.view(now))
@@ -91,12 +93,14 @@ function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: Explai
   else if (!verdicts.includes(final)) chain.push(stepOf(final))
   const { action: decision, code } = final
   const spent = decision === 'deny' ? undefined : spentBudget(call)
-  if (spent) {
-    chain.push({ stage: 'budget', action: 'deny', source: 'budget', reason: spent.message })
-    // A person would be asked all the same: what is left is looked at when the call is about to run.
-    const { code: refusal } = spent
+  const fault = spent ?? (decision === 'deny' ? undefined : auditFault(host))
+  if (fault) {
+    const stage = spent ? 'budget' : 'audit'
+    chain.push({ stage, action: 'deny', source: stage, reason: fault.message })
+    // A person would be asked all the same: these are looked at when the call is about to run.
+    const { code: refusal } = fault
     if (decision === 'allow') {
-      return conclude(call, { decision: 'deny', code: refusal, approvalKey, approvals, chain, remedies: remedies('budget', refusal) })
+      return conclude(call, { decision: 'deny', code: refusal, approvalKey, approvals, chain, remedies: remedies(stage, refusal) })
     }
   }
   if (decision !== 'deny') chain.push(...stillToCome(call))

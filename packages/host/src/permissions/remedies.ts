@@ -38,6 +38,7 @@ export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyC
         `Add a rule that allows "${tool}" for this key.`,
       ]
     case 'budget':
+    case 'audit':
       return [ERRORS[code].cure]
     case 'approval':
       if (source === 'headless') return ['Open the session with somebody who can be asked.']

@@ -9,6 +9,7 @@ import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
 import { allow, deny, headless, type Verdict } from '../permissions/verdict.ts'
 import { permitsIn, stageGrant } from '../permissions/state-machine/stage-gate.ts'
 import { haltIfHeadless } from '../sessions/halt.ts'
+import { beginRecord } from './record.ts'
 
 type Authorized = AuthorizedCall | Refusal
 
@@ -84,6 +85,7 @@ function heed({ decision, reason, by = 'person' }: Word, call: ValidatedCall, { 
 function permit(call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): AuthorizedCall {
   const { stage, source, reason } = verdict
   const { verdicts, meaning: { approvalKey } } = ruling
+  beginRecord(call, host)
   if (host.events.hears('ToolInvocationDecided')) {
     // Of every call, so without a copy of anything.
     host.events.emit({

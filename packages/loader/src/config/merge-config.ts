@@ -24,6 +24,8 @@ function merge(earlier: Json | undefined, later: Json, place: string): Json {
   if (place === 'toolsEnabled' && earlier === false) return false
   // So is a wall that must stand.
   if (place === 'sandbox/os' && earlier === 'require') return earlier
+  // An audit that is required stays so.
+  if (place === 'audit/require' && earlier === true) return true
   if (JOINED_LISTS.has(place) && Array.isArray(later)) return [...(Array.isArray(earlier) ? earlier : []), ...later]
   if (!isJsonObject(later) || !MERGED_MAPS.has(place)) return later
   const merged: Record<string, Json> = Object.assign(Object.create(null), isJsonObject(earlier) ? earlier : {})

@@ -22,6 +22,7 @@ const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/isolation', { global: 'process', project: 'process' }], ['/isolation/global', 'process'], ['/isolation/project', 'process'],
   ['/policy/ceiling', {}], ['/policy/update', { widening: 'refuse' }], ['/policy/update/widening', 'refuse'],
   ['/sandbox', { os: 'require' }], ['/sandbox/os', 'require'],
+  ['/audit', { require: true }], ['/audit/require', true],
   ['/skills', { enabled: false }], ['/skills/enabled', false],
   ['/watchdogs/commandSafety/enabled', true], ['/watchdogs/commandSafety/patterns', ANY_PATTERN],
 ])
