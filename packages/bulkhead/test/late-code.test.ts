@@ -9,7 +9,7 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-late-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const HOST = join(import.meta.dirname, 'late-code-child.ts')
+const HOST = join(import.meta.dirname, 'fixtures/late-code-host.ts')
 const MCP_SERVER = join(import.meta.dirname, '../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
 
 it('what a tool can make the host load is loaded before the first stranger runs, and nothing after it', async () => {

@@ -7,13 +7,16 @@ export interface LineRange {
   readonly limit: number
   /** Bytes of text wanted at most. */
   readonly maxBytes: number
+  /** Bytes of the file that are looked through at most once the wanted lines are there, to count all of its lines. */
+  readonly countBytes?: number
 }
 export interface Lines {
   readonly text: string
   readonly from: number
   /** The last line in `text`; `from - 1` when there is none. */
   readonly to: number
-  readonly total: number
+  /** Absent where the file is too long to count. */
+  readonly total?: number
   /** Where only a part of one line is here: which bytes of the file that is. */
   readonly cut?: { readonly from: number; readonly to: number }
 }
@@ -21,19 +24,27 @@ export interface Lines {
 const NEWLINE = 0x0a
 
 /**
- * Collects a range of lines from chunks and counts all of them, holding no more than `maxBytes`. Line ends are kept as
+ * Collects a range of lines from chunks and counts all of them, in a file of some size, holding no more than `maxBytes`. Line ends are kept as
  * they are. What is too long is cut after a line, so that the next can be asked for; a line that is too long by itself
  * between characters.
  */
 export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: LineRange): Promise<Lines> {
   const last = range.from + range.limit - 1
+  const { countBytes = Infinity } = range
   const kept: Uint8Array[] = []
   let bytes = 0
   let before = 0
   let line = 1
   let open = false
   let cut = false
+  let seen = 0
+  let counted = true
   for await (const chunk of chunks) {
+    if (seen >= countBytes && (line > last || cut)) {
+      counted = false
+      break
+    }
+    seen += chunk.length
     let start = 0
     while (start < chunk.length) {
       const newline = chunk.indexOf(NEWLINE, start)
@@ -55,7 +66,7 @@ export async function collectLines(chunks: AsyncIterable<Uint8Array>, range: Lin
   const shown = cut ? withoutHalf(joined(kept, bytes)) : joined(kept, bytes)
   const whole = new TextDecoder('utf-8', { ignoreBOM: true }).decode(shown)
   const text = cut ? wholeLines(whole) : whole
-  const found = { text, from: range.from, to: range.from - 1 + countLines(text), total: open ? line : line - 1 }
+  const found = { text, from: range.from, to: range.from - 1 + countLines(text), ...(counted && { total: open ? line : line - 1 }) }
   return cut && !text.includes('\n') ? { ...found, cut: { from: before, to: before + shown.length } } : found
 }
 

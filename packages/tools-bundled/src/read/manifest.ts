@@ -25,7 +25,7 @@ export const manifest = {
     name: 'read',
     label: 'Read',
     description: 'Reads a file of the workspace. Text comes by lines: `offset` is the first line, from 1, and `limit` how many. '
-      + '`byte_start` and `byte_end` read a range of bytes instead. At most 200 KB come at once; the answer says which part it is, and where `cut` is true the last line goes on at `bytes.to`. Images come as images. '
+      + '`byte_start` and `byte_end` read a range of bytes instead. At most 200 KB come at once; the answer says which part it is, how many lines there are (`total`) unless the file is very long, and where `cut` is true the last line goes on at `bytes.to`. Images come as images. '
       + 'The file that a long result went to (`output_path`) can be read too.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,

@@ -10,6 +10,10 @@ import { restOfHalf, withoutHalf } from './whole-characters.ts'
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_UTF16_BYTES = 8 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
+/** To count the lines of more takes longer than to read some of them. */
+const COUNT_BYTES = 32 * 1024 * 1024
+/** To find a line in more takes longer than a call may. */
+const SCAN_BYTES = 256 * 1024 * 1024
 /** Three bytes are four characters of base64. */
 const MAX_BASE64_BYTES = MAX_BYTES / 4 * 3
 
@@ -38,7 +42,7 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
   }
   if (byBytes) return readBytes(args, fs, await sizeOf(path, fs))
 
-  const range: LineRange = { from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES }
+  const range: LineRange = { from: args.offset ?? 1, limit: args.limit ?? Number.MAX_SAFE_INTEGER, maxBytes: MAX_BYTES, countBytes: COUNT_BYTES }
   // Most files are a short text: they are asked for once, and not for what they are.
   const head = await fs.readText(path, { start: 0, end: CHUNK_BYTES }).catch(() => undefined)
   const isText = head !== undefined && head.length < CHUNK_BYTES / 3 && !head.includes('\0') && !head.includes('\ufffd')
@@ -51,12 +55,20 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
     throw new ToolError('InputInvalid', `"${path}" is not text (${size} bytes). Read a part of it with byte_start and byte_end.`)
   }
   if (found.kind === 'utf16') return readUtf16(path, found.encoding, range, fs, size)
-  return answer(path, await collectLines(chunks(path, fs, size, signal), range), size)
+  const lines = await collectLines(chunks(path, fs, Math.min(size, SCAN_BYTES), signal), range)
+  // It ends where the scan does, and not where the file does.
+  if (size > SCAN_BYTES && lines.total !== undefined && lines.cut === undefined) throw tooFar(path, range.from, lines.total)
+  return answer(path, lines, size)
 }
 
+const tooFar = (path: string, line: number, known: number): ToolError => new ToolError(
+  'InputInvalid',
+  `Line ${line} of "${path}" was not looked for: only the first ${SCAN_BYTES / 1024 ** 2} MB are read by lines, which has ${known} of them. Read a part of it with byte_start and byte_end.`,
+)
+
 function answer(path: string, { from, to, total, text, cut }: Lines, size: number) {
-  if (from > Math.max(total, 1)) throw new ToolError('InputInvalid', `"${path}" has ${total} lines; line ${from} is past its end.`)
-  const lines = { from, to, total }
+  if (total !== undefined && from > Math.max(total, 1)) throw new ToolError('InputInvalid', `"${path}" has ${total} lines; line ${from} is past its end.`)
+  const lines = { from, to, ...(total !== undefined && { total }) }
   if (cut === undefined) return { path, content: text, lines }
   return { path, content: text, lines: { ...lines, cut: true }, bytes: { ...cut, total: size } }
 }

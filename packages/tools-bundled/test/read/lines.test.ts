@@ -24,6 +24,12 @@ describe('collecting lines', () => {
     expect(await collect('1\n2\n', { from: 5 })).toEqual({ text: '', from: 5, to: 4, total: 2 })
   })
 
+  it('stops to count where that is more than it may look through, not before the range is there', async () => {
+    expect(await collect('1\n2\n3\n4\n', { limit: 1, countBytes: 4 }, 1)).toEqual({ text: '1\n', from: 1, to: 1 })
+    expect(await collect('1\n2\n3\n4\n', { from: 3, limit: 1, countBytes: 1 }, 1)).toEqual({ text: '3\n', from: 3, to: 3 })
+    expect(await collect('1\n2\n', { limit: 1, countBytes: 4 }, 1)).toEqual({ text: '1\n', from: 1, to: 1, total: 2 })
+  })
+
   it('cuts after a line, and a line that is too long between characters', async () => {
     expect(await collect('ab\ncd\nef', { maxBytes: 4 })).toEqual({ text: 'ab\n', from: 1, to: 1, total: 3 })
     expect(await collect('ab\ncd\nef', { maxBytes: 6 })).toEqual({ text: 'ab\ncd\n', from: 1, to: 2, total: 3 })

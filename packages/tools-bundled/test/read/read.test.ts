@@ -27,6 +27,25 @@ const read = (args: JsonObject, signal: AbortSignal = new AbortController().sign
   session.call({ callId: `c${++calls}`, tool: 'read', args, signal })
 const put = (name: string, content: string | Uint8Array) => writeFileSync(join(workspace, name), content)
 
+describe('a file of 2 GB', () => {
+  beforeAll(() => {
+    put('huge.txt', 'line\n'.repeat(4 * KB))
+    truncateSync(join(workspace, 'huge.txt'), 2 * KB ** 3)
+  })
+
+  it('gives its first lines without being read to its end', async () => {
+    expect(await read({ path: 'huge.txt', offset: 3, limit: 2 })).toEqual({ path: 'huge.txt', content: 'line\nline\n', lines: { from: 3, to: 4 } })
+  })
+
+  it('is not searched for a line that lies far behind', async () => {
+    await expect(read({ path: 'huge.txt', offset: 9_999 })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('byte_start') })
+  })
+
+  it('gives any part by bytes', async () => {
+    expect(await read({ path: 'huge.txt', byte_start: 5, byte_end: 10 })).toMatchObject({ content: 'line\n', bytes: { total: 2 * KB ** 3 } })
+  })
+})
+
 describe('read', () => {
   it('gives a text by lines, and says which part it is', async () => {
     put('poem.txt', 'one\r\ntwo\nthree\n')
