@@ -35,7 +35,7 @@ const PORTS: ReadonlyMap<string, string> = new Map([['https:', '443'], ['http:',
 
 function baseOf(url: URL): BaseUrl {
   const { protocol, hostname, port, origin, pathname } = url
-  return { href: origin + pathname.replace(/\/+$/, ''), host: `${hostname.replace(/\.$/, '')}:${port || PORTS.get(protocol)!}` }
+  return { href: origin + pathname.replace(/(?<!\/)\/+$/, ''), host: `${hostname.replace(/\.$/, '')}:${port || PORTS.get(protocol)!}` }
 }
 
 const refused = (message: string): BaseVerdict => ({ ok: false, message })

@@ -11,6 +11,8 @@ test.each([
   ['a token of a forge', 'push with ghp_0123456789abcdefghij now', 'push with [redacted] now'],
   ['a key of a cloud', 'AKIAABCDEFGHIJKLMNOP', '[redacted]'],
   ['a signed token', 'eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2lnbmF0dXJl', '[redacted]'],
+  ['a signed token behind a hyphen', 'id-eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2lnbmF0dXJl, x', '[redacted], x'],
+  ['no text of three parts', 'packages-and-versions.of-something.else', 'packages-and-versions.of-something.else'],
   ['a private key, also one that was cut', '-----BEGIN RSA PRIVATE KEY-----\nMIIE', '[redacted]'],
   ['ordinary text', 'git status --short', 'git status --short'],
 ])('%s', (_, text, kept) => {

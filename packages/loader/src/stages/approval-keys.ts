@@ -25,5 +25,5 @@ export function approvalKeys(shaped: Shaped): StageResult<Shaped> {
 function strayArgument(template: string, { properties, patternProperties, additionalProperties }: JsonObject): string | undefined {
   if (additionalProperties !== false || patternProperties !== undefined) return undefined
   const known = isJsonObject(properties) ? properties : {}
-  return [...template.matchAll(/\{([^{}.]+)[^{}]*\}/g)].map(([, name]) => name!).find((name) => !Object.hasOwn(known, name))
+  return [...template.matchAll(/\{([^{}.]+)(?:\.[^{}]*)?\}/g)].map(([, name]) => name!).find((name) => !Object.hasOwn(known, name))
 }

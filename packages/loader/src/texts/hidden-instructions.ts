@@ -1,6 +1,6 @@
 /** What honest descriptions do not have, by what it does there. Matched against what a model would be told. */
 const SIGNS: readonly (readonly [pattern: RegExp, what: string])[] = [
-  [/<\s*\/?\s*(?:important|system|instructions?|secret|hidden|assistant|admin)\b[^>]*>/i, 'marks a part of it as an order to the model'],
+  [/<\s*(?:\/\s*)?(?:important|system|instructions?|secret|hidden|assistant|admin)\b[^>]{0,500}>/i, 'marks a part of it as an order to the model'],
   [/\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|system)\b.{0,40}\b(?:instructions?|prompts?|rules|messages|guidelines)\b/is,
     'tells the model to disregard what others told it'],
   [/\b(?:do not|don't|never)\b.{0,30}\b(?:tell|mention|inform|reveal|show|notify|alert)\b.{0,40}\b(?:user|person|human|operator|anyone)\b/is,

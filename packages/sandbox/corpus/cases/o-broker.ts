@@ -28,4 +28,15 @@ export const brokerWork = [
   `, [['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]],
   // They get a quarter of it; the rest is for what else a host does, on a machine that may be slow.
   { in: 'wire', deadlineMs: 3_000, busyShare: 0.7 }),
+  attack(376, 'decoders of many compressed bodies, each with the largest window', `
+    const open = []
+    for (let count = 0; count < 16; count++) {
+      const { body } = await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/packed')
+      open.push(body[Symbol.asyncIterator]())
+    }
+    let pieces = 0
+    for (const body of open) void body.next().then(() => pieces++, () => undefined)
+    await new Promise((done) => setTimeout(done, 1_000))
+    return { pieces: pieces <= 3 ? 'few' : { got: pieces } }
+  `, { pieces: 'few' }, { requires: { net: { hosts: ['localhost:$granted'] } } }),
 ]

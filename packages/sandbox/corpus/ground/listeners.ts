@@ -1,9 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
+import { brotliCompressSync, constants } from 'node:zlib'
 
+/** Its decoder needs the largest window there is. */
+const PACKED = brotliCompressSync(randomBytes(200_000), { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 1 } })
 /** Long enough for a reader to get the first piece by itself. */
 const SECOND_PIECE_MS = 50
 
@@ -46,6 +50,10 @@ export async function listen(secret: string, socketPath: string): Promise<Listen
     if (url.startsWith('/guess/')) {
       response.write(url.slice('/guess/'.length))
       setTimeout(() => response.end('!'), SECOND_PIECE_MS)
+      return
+    }
+    if (url === '/packed') {
+      response.setHeader('content-encoding', 'br').end(PACKED)
       return
     }
     const location = targets.get(url)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import type { JsonObject } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import type { NetLimits } from '../../src/main/broker/net/limits.ts'
 import { callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, said, serve, serveRaw } from './loopback.ts'
@@ -64,6 +65,45 @@ describe('the body of a response', () => {
     const packed = zstdCompressSync(randomBytes(9 * 1024 * 1024), { params: { [constants.ZSTD_c_windowLog]: 27 } })
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', 'zstd').end(packed))
     expect(await refusal((await tool.fetch(url)).bytes())).toMatchObject(said('ToolExecutionFailed', 'cannot be decompressed'))
+  })
+
+  it('waits for memory while other bodies are decoded, and is decoded when one of them has ended', async () => {
+    const packed = brotliCompressSync(randomBytes(400_000))
+    const { net, call, url } = await answering((response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 45_000_000 })
+    const [first, second, third] = [await fetchRaw(net, call, url), await fetchRaw(net, call, url), await fetchRaw(net, call, url)]
+    const order: string[] = []
+    const reading = async (name: string, { bodyId }: JsonObject): Promise<void> => {
+      await readRaw(net, call, bodyId!)
+      order.push(name)
+    }
+    await Promise.all([reading('first', first), reading('second', second)])
+    const waiting = reading('third', third)
+    await readRaw(net, call, first.bodyId!)
+    order.push('first again')
+    await net.capabilities['net.read']!(call, [second.bodyId!, 'drop'])
+    await waiting
+    expect(order.slice(2)).toEqual(['first again', 'third'])
+  })
+
+  it.each(['br', 'zstd', 'gzip'])('of %s that finds no memory to be decoded in says so, and takes none', async (coding) => {
+    const packed = CODINGS[coding]!(TEXT)
+    const answer = (response: ServerResponse): unknown => response.setHeader('content-encoding', coding).end(packed)
+    const { tool, url } = await answering(answer, { decoderBytes: 1_000, idleMs: 50 })
+    const response = await tool.fetch(url)
+    expect(await refusal(response.text())).toMatchObject(said('ResourceBusy', 'The compartment decodes as many compressed bodies as it may.'))
+  })
+
+  it('holds no decoder before it is read, nor after it was dropped', async () => {
+    const packed = brotliCompressSync(TEXT)
+    const { net, call, url, tool } = await answering((response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 21_000_000 })
+    await Promise.all(Array.from({ length: 8 }, () => fetchRaw(net, call, url)))
+    for (let count = 0; count < 3; count++) {
+      const { bodyId } = await fetchRaw(net, call, url)
+      await readRaw(net, call, bodyId!)
+      await net.capabilities['net.read']!(call, [bodyId!, 'drop'])
+    }
+    const texts = await Promise.all(Array.from({ length: 4 }, async () => (await tool.fetch(url)).text()))
+    expect(new Set(texts)).toEqual(new Set([TEXT]))
   })
 
   it('comes in pieces of at most 64 KB', async () => {

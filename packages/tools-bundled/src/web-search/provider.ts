@@ -28,7 +28,7 @@ export function searchUrl({ type, url }: SearchProvider, query: string): string 
   if (url.includes('{query}')) return url.replaceAll('{query}', encodeURIComponent(query))
   const target = new URL(url)
   if (type === 'searxng') {
-    target.pathname = target.pathname.replace(/(?:\/search)?\/*$/, '/search')
+    target.pathname = target.pathname.replace(/(?:\/search)?(?<!\/)\/*$/, '/search')
     target.searchParams.set('format', 'json')
   }
   target.searchParams.set('q', query)

@@ -1,10 +1,10 @@
 import type { Script, SyntaxNode } from 'unbash'
 import { forEachChild } from 'unbash'
 
-/** What may stand between the words of a plan: blanks, comments, and the operators that a plan has. */
-const BETWEEN = /^(?:[ \t\n;]|\\\n|&&|\|\||\|&|\||#[^\n]*)*$/
+/** What may stand between the words of a plan: blanks, comments, and the operators that a plan has. Each text is read in one way only. */
+const BETWEEN = /^(?:[ \t\n;]|\\\n|&&|\|&?|#[^\n]*(?:\n|$))*$/
 /** Of a plan that only reads, also the words of its further forms. */
-const BETWEEN_READING = /^(?:[ \t\n;()]|\\\n|&&|\|\||\|&|\||#[^\n]*|\b(?:for|in|do|done|while|time)\b)*$/
+const BETWEEN_READING = /^(?:[ \t\n;()]|\\\n|&&|\|&?|#[^\n]*(?:\n|$)|\b(?:for|in|do|done|while|time)\b)*$/
 
 interface Part {
   readonly pos: number

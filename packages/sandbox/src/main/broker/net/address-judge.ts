@@ -89,7 +89,7 @@ function kindOfSix(bytes: Uint8Array): AddressKind {
 
 /** Contract: the text is an address of the sixth version without a zone. */
 function sixBytes(text: string): Uint8Array {
-  const tail = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(text)
+  const tail = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)
   const hex = tail === null ? text : text.slice(0, tail.index) + pair(tail[1]!, tail[2]!) + ':' + pair(tail[3]!, tail[4]!)
   const [head = '', rest] = hex.split('::')
   const left = head === '' ? [] : head.split(':')

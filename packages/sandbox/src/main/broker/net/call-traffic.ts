@@ -6,6 +6,7 @@ import type { CallSecrets } from '../secrets/call-secrets.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { Lookup } from './connect.ts'
 import { judgedConnector } from './connect.ts'
+import type { DecoderMemory } from './decoder-memory.ts'
 import { HostScope } from './host-scope.ts'
 import { readIncoming } from './incoming.ts'
 import type { NetLimits } from './limits.ts'
@@ -24,6 +25,7 @@ export interface Compartment {
   readonly ca: string | undefined
   /** Takes one of the places for requests. Throws ResourceBusy when there is none; what it returns gives it back, once. */
   claim(): () => void
+  readonly decoders: DecoderMemory
 }
 
 interface Answer {
@@ -191,7 +193,7 @@ export class CallTraffic {
     }
     const bodyId = `${++this.#bodyCount}`
     this.#bodies.set(bodyId, new ResponseBody({
-      host: clean(host), source: response.body, decoder, limits, redaction,
+      host: clean(host), source: response.body, decoder, decoders: this.#compartment.decoders, limits, redaction,
       released: () => {
         this.#bodies.delete(bodyId)
         released()

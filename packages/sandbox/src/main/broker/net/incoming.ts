@@ -11,7 +11,11 @@ export interface Incoming {
   readonly decoder: Decoder | undefined
   readonly hasBody: boolean
 }
-export type Decoder = (chunkBytes: number) => Transform
+export interface Decoder {
+  /** What it may hold, in bytes: the largest window of its format, and some more. */
+  readonly bytes: number
+  open(chunkBytes: number): Transform
+}
 type ResponseHead = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 
 /** They are about the connection, which is not the tool's. The last would be a prototype to careless code. */
@@ -23,12 +27,18 @@ const BODILESS: ReadonlySet<number> = new Set([204, 304])
 /** What the specification of this content coding asks a reader to hold at most: 8 MB. The library would take 128. */
 const ZSTD_WINDOW_LOG = 23
 
+const MB = 1024 * 1024
+const GZIP: Decoder = { bytes: MB, open: (chunkSize) => createGunzip({ chunkSize }) }
+
 const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
-  ['gzip', (chunkSize) => createGunzip({ chunkSize })],
-  ['x-gzip', (chunkSize) => createGunzip({ chunkSize })],
-  ['deflate', (chunkSize) => createInflate({ chunkSize })],
-  ['br', (chunkSize) => createBrotliDecompress({ chunkSize })],
-  ['zstd', (chunkSize) => createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
+  ['gzip', GZIP],
+  ['x-gzip', GZIP],
+  ['deflate', { bytes: MB, open: (chunkSize) => createInflate({ chunkSize }) }],
+  ['br', { bytes: 20 * MB, open: (chunkSize) => createBrotliDecompress({ chunkSize }) }],
+  ['zstd', {
+    bytes: 10 * MB,
+    open: (chunkSize) => createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
+  }],
 ])
 
 /**

@@ -23,6 +23,11 @@ export interface NetLimits {
   /** How many bytes one compressed byte may become, once a body is larger than `unpackedFloor`. → OutputTooLarge */
   readonly unpackedRatio: number
   readonly unpackedFloor: number
+  /**
+   * Memory for decoders of compressed bodies that are being read, in bytes. A reader waits for a free share, for as long as it waits for
+   * the next bytes of a body. → ResourceBusy
+   */
+  readonly decoderBytes: number
   /** One piece of a body on its way to the tool, in bytes. */
   readonly chunkBytes: number
   /** Headers of a response, in bytes and by number. → ToolExecutionFailed */
@@ -43,6 +48,7 @@ export const NET_LIMITS: NetLimits = {
   bodyBytes: 32 * 1024 * 1024,
   unpackedRatio: 200,
   unpackedFloor: 1024 * 1024,
+  decoderBytes: 64 * 1024 * 1024,
   chunkBytes: 64 * 1024,
   headerBytes: 32 * 1024,
   headerCount: 256,

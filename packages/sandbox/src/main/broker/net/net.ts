@@ -6,6 +6,7 @@ import type { Compartment } from './call-traffic.ts'
 import { CallTraffic } from './call-traffic.ts'
 import type { Lookup } from './connect.ts'
 import { systemLookup } from './connect.ts'
+import { DecoderMemory } from './decoder-memory.ts'
 import type { NetLimits } from './limits.ts'
 import { NET_LIMITS } from './limits.ts'
 import { readOutgoing } from './outgoing.ts'
@@ -33,6 +34,7 @@ export function netCapability({ lookup = systemLookup, ca, limits: given, secret
     limits,
     ca,
     claim: requests,
+    decoders: new DecoderMemory(limits.decoderBytes),
     async lookup(host) {
       const giveBack = lookups()
       try {

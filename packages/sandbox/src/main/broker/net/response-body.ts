@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream'
 import { BulkheadError } from '@bulkhead/contract'
 import type { RedactingStream } from '../secrets/redacting-stream.ts'
 import type { Redaction } from '../secrets/redaction.ts'
+import type { DecoderClaim, DecoderMemory } from './decoder-memory.ts'
 import type { Decoder } from './incoming.ts'
 import type { NetLimits } from './limits.ts'
 import { netFault } from './net-fault.ts'
@@ -11,6 +12,7 @@ export interface BodyParts {
   readonly host: string
   readonly source: Readable
   readonly decoder: Decoder | undefined
+  readonly decoders: DecoderMemory
   readonly limits: NetLimits
   /** What must not be in it, as it is handed on. */
   readonly redaction?: Redaction | undefined
@@ -21,8 +23,10 @@ export interface BodyParts {
 /** The body of one response, pulled piece by piece: what nobody asks for stays with its sender. */
 export class ResponseBody {
   readonly #parts: BodyParts
-  readonly #stream: Readable
-  readonly #pieces: AsyncIterator<Buffer>
+  #stream: Readable
+  /** From the first read on: a body that no reader asked for holds no decoder. */
+  #pieces: AsyncIterator<Buffer> | undefined
+  #decoding: DecoderClaim | undefined
   /** Until what it kept back is taken. */
   #redacting: RedactingStream | undefined
   /** Readers take turns. */
@@ -35,14 +39,8 @@ export class ResponseBody {
 
   constructor(parts: BodyParts) {
     this.#parts = parts
-    const { source, decoder, limits, redaction } = parts
-    // An error nobody reads is no error of the host.
-    const ignore = (): void => undefined
-    this.#stream = decoder === undefined
-      ? source.on('error', ignore)
-      : pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder(limits.chunkBytes), ignore)
-    this.#pieces = gathered(this.#stream, limits.chunkBytes)[Symbol.asyncIterator]()
-    this.#redacting = redaction?.stream()
+    this.#stream = parts.source.on('error', ignore)
+    this.#redacting = parts.redaction?.stream()
   }
 
   /** The next bytes, or null at the end. Rejects with what ended the body early, and goes on doing so. */
@@ -80,12 +78,12 @@ export class ResponseBody {
   /** What came next, as it came; undefined at the end. */
   async #pull(): Promise<Buffer | undefined> {
     const { host, limits } = this.#parts
-    const idle = setTimeout(() => {
-      const message = `The host ${host} sent nothing more of its body for ${limits.idleMs} ms. Try again later.`
-      this.#end(new BulkheadError('ToolExecutionFailed', message))
-    }, limits.idleMs)
+    const idle = setTimeout(() => this.#end(this.#decoding?.isGranted() === false
+      ? new BulkheadError('ResourceBusy', `The compartment decodes as many compressed bodies as it may. ${FEWER_BODIES}`)
+      : new BulkheadError('ToolExecutionFailed', `The host ${host} sent nothing more of its body for ${limits.idleMs} ms. Try again later.`)), limits.idleMs)
     try {
-      const { done, value } = await this.#pieces.next()
+      const pieces = this.#pieces ?? await this.#open()
+      const { done, value } = await pieces.next()
       if (done === true) return undefined
       this.#delivered += value.length
       this.#bound(this.#delivered)
@@ -98,6 +96,18 @@ export class ResponseBody {
     } finally {
       clearTimeout(idle)
     }
+  }
+
+  async #open(): Promise<AsyncIterator<Buffer>> {
+    const { source, decoder, decoders, limits } = this.#parts
+    if (decoder !== undefined) {
+      this.#decoding = decoders.claim(decoder.bytes)
+      await this.#decoding.granted
+      if (this.#failure !== undefined) throw this.#failure
+      this.#stream = pipeline(source, (pieces: AsyncIterable<Buffer>) => this.#counted(pieces), decoder.open(limits.chunkBytes), ignore)
+    }
+    this.#pieces = gathered(this.#stream, limits.chunkBytes)[Symbol.asyncIterator]()
+    return this.#pieces
   }
 
   /** Counts what comes before it is decoded: a body may be endless there and empty behind. */
@@ -131,9 +141,15 @@ export class ResponseBody {
       // With it everything before it, down to the connection.
       this.#stream.destroy(failure)
     }
+    this.#decoding?.giveBack()
     this.#parts.released()
   }
 }
+
+/** An error that no reader sees is no error of the host. */
+const ignore = (): void => undefined
+
+const FEWER_BODIES = 'Read some of them to their end, or ask with accept-encoding: gzip.'
 
 /** What waits together comes together: its sender may have cut it into single bytes, each of which would cost as much. */
 async function* gathered(stream: Readable, mostBytes: number): AsyncGenerator<Buffer> {

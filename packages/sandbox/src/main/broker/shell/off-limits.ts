@@ -27,7 +27,7 @@ export class OffLimits {
 function rootOf(pattern: string): string {
   const segments = pattern.split('/')
   const wild = segments.findIndex((segment) => segment.includes('*'))
-  return (wild < 0 ? segments : segments.slice(0, wild)).join('/').replace(/\/+$/, '') || '/'
+  return (wild < 0 ? segments : segments.slice(0, wild)).join('/').replace(/(?<!\/)\/+$/, '') || '/'
 }
 
 /** Every folder a path leads through, from the top on, and what it leads to; each with the links above it followed. */

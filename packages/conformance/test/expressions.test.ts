@@ -1,0 +1,105 @@
+import { resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { afterAll, describe, expect, it } from 'vitest'
+import { sourceFiles } from './architecture/source-files.ts'
+import type { Expression } from './expressions/expressions-in.ts'
+import { expressionsIn } from './expressions/expressions-in.ts'
+import type { Measured } from './expressions/measure-worker.ts'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+/** For an expression that takes exponential time. */
+const HANG_MS = 60_000
+
+/** What is never given a stranger's text in the host. */
+const NOT_MEASURED: Readonly<Record<string, string>> = {
+  'packages/sandbox/src/worker/': 'runs inside a compartment',
+  'packages/sandbox/src/main/linked-script.ts': 'reads our own sources, to build the script of a worker',
+  'packages/sandbox/src/main/source-graph.ts': 'reads our own sources, to build the script of a worker',
+}
+
+/** Expressions that are put together at run time: why they are linear. Their literal parts are measured like any other. */
+const COMPOSED: Readonly<Record<string, string>> = {
+  'packages/contract/src/manifest.ts': 'versions of at most 64 characters',
+  'packages/contract/src/visible-text.ts': 'alternatives of literals',
+  'packages/host/src/audit/redaction.ts': 'alternatives of literals, and values of secrets as they are',
+  'packages/loader/src/connect/connect.ts': 'a number between fixed words',
+  'packages/loader/src/discover-packages.ts': 'one part of a path after a fixed word at the beginning',
+  'packages/loader/src/schema/linear-pattern.ts': 'compiled to see whether it is valid, never matched',
+  'packages/sandbox/src/main/broker/shell/launcher.ts': 'reads a file of the kernel',
+  'packages/sandbox/src/main/os/installed-layers.ts': 'reads files of the kernel',
+  'packages/tools-bundled/src/bash/judging/catastrophes.ts': 'fixed words at the beginning, nothing repeated',
+}
+
+const files = sourceFiles(ROOT, 'packages').filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))
+const measured = files.filter(({ path }) => !Object.keys(NOT_MEASURED).some((prefix) => path.startsWith(prefix)))
+const byExpression = Map.groupBy(
+  measured.flatMap(({ path, text }) => expressionsIn(text).literals.map((expression) => ({ path, expression }))),
+  ({ expression: { pattern, flags } }) => `/${pattern}/${flags}`,
+)
+
+let worker: Worker | undefined
+afterAll(() => worker?.terminate())
+
+/** A string that the expression takes superlinear time for; undefined when there is none among those that are tried. */
+async function slowStringFor(expression: Expression): Promise<string | undefined> {
+  const used = worker ??= new Worker(new URL('./expressions/measure-worker.ts', import.meta.url))
+  const { promise, resolve: settle, reject } = Promise.withResolvers<string | undefined>()
+  const late = setTimeout(() => {
+    worker = undefined
+    void used.terminate()
+    settle('something that it has not come to an end with')
+  }, HANG_MS)
+  const answer = ({ slowFor }: Measured): void => settle(slowFor)
+  used.on('message', answer).on('error', reject)
+  used.postMessage(expression)
+  return promise.finally(() => {
+    clearTimeout(late)
+    used.off('message', answer).off('error', reject)
+  })
+}
+
+describe('a regular expression in the sources', () => {
+  it('is found wherever there is one', () => {
+    expect(byExpression.size).toBeGreaterThan(250)
+    expect(Object.keys(NOT_MEASURED).filter((prefix) => !files.some(({ path }) => path.startsWith(prefix)))).toEqual([])
+  })
+
+  it('is put together at run time only where the table says why it is linear', () => {
+    const composing = files.filter(({ path, text }) => measured.some((one) => one.path === path) && expressionsIn(text).composed > 0)
+    expect(composing.map(({ path }) => path).toSorted()).toEqual(Object.keys(COMPOSED).toSorted())
+  })
+
+  it.each([...byExpression].map(([text, [first]]) => [text, first!.path, first!.expression] as const))(
+    '%s takes linear time (%s)', async (_text, _path, expression) => {
+      expect(await slowStringFor(expression)).toBeUndefined()
+    },
+  )
+})
+
+describe('what takes more than linear time is noticed', () => {
+  it.each([
+    /\s+$/, /\/+$/, /<[^>]*>/, /\{([^}]*)\}\}/, /a*a*b/, /<\s*\/?\s*x/, /(?:a|a)*b/, /^(?:\|\||\|)*$/, /^(?:#[^\n]*)*$/, /^(\w+\s?)*$/,
+    /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/, /^.*,.*,.*,x$/, /"(?:[^"\\]|\\.)*"x/, /(\d+)\.(\d+)$/,
+  ].map((expression) => [expression.source, { pattern: expression.source, flags: expression.flags }] as const))('%s', async (_source, expression) => {
+    expect(await slowStringFor(expression)).toBeTypeOf('string')
+  })
+})
+
+describe('expressions are told from', () => {
+  it.each<[string, readonly string[]]>([
+    ['const a = b / c / d', []],
+    ['x = (1 + 2) / 3 / 4', []],
+    ["const a = /b\\/[/]c/gi, d = 'e/f/'", ['b\\/[/]c']],
+    ['// a /b/\n/* /c/ */ return /d/.test(x)', ['d']],
+    ['const a = `/b/${/c/.test(`/d/`)}/e/` + x[0] / 2 / y', ['c']],
+    ['case /a/.test(b): f(/c/u, !/d/)', ['a', 'c', 'd']],
+    ['#!/usr/bin/env node\nf(/a/)', ['a']],
+    ['const a = { b: `${c}` }\nconst d = /e/', ['e']],
+  ])('%s', (source, patterns) => {
+    expect(expressionsIn(source).literals.map(({ pattern }) => pattern)).toEqual(patterns)
+  })
+
+  it('what is put together', () => {
+    expect(expressionsIn("new RegExp(a); new RegExp('b'); RegExp; x.RegExp(1)").composed).toBe(2)
+  })
+})

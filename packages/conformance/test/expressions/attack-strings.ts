@@ -1,0 +1,70 @@
+import type { Expression } from './expressions-in.ts'
+
+/** One letter of every kind that expressions tell apart. */
+const ALPHABET = [
+  ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
+  '\t', '\n', '\r', '\0', '\x1b', '\x7f', '\u00a0', '\u00ad', '\u00e9', '\u200b', '\u2028', '\u202e', '\u6f22', '\ud800', '\u{1f600}', '\u{e0041}',
+]
+/** What ends an attack: most expressions fail there, which makes them try everything before. */
+const ENDINGS = ['', '\0', '\n!']
+const LETTERS_OF_CLASS = 3
+const MOST_BEGINNINGS = 12
+const MOST_LEADS = 4
+const MOST_PAIRED = 10
+
+/** A string that is repeated, between a beginning that leads into a part of the expression and an ending. */
+export interface Attack {
+  readonly lead: string
+  readonly repeated: string
+  readonly ending: string
+}
+
+/**
+ * Attacks on every way in which a part of an expression can match over and over: each letter that a part takes, wherever
+ * a match may stand before it, each pair of letters, and what each beginning of the whole expression takes.
+ */
+export function attacksOn({ pattern, flags }: Expression): readonly Attack[] {
+  const parts = partsOf(pattern).map((part) => lettersOf(part, flags)).filter((letters) => letters.length > 0)
+  const beginning = (end: number, variant: number): string =>
+    parts.slice(0, end).map((letters) => letters[variant % letters.length]!).join('')
+  const firsts = [...new Set(parts.map((letters) => letters[0]!))].slice(0, MOST_PAIRED)
+  const leads = Array.from({ length: Math.min(parts.length, MOST_LEADS) + 1 }, (_, end) => beginning(end, 0))
+  const singles = [...new Set(parts.flat())].flatMap((repeated) => leads.map((lead) => ({ lead, repeated })))
+  const pairs = firsts.flatMap((one) => firsts.map((other) => ({ lead: '', repeated: one + other })))
+  const beginnings = parts.slice(0, MOST_BEGINNINGS).flatMap((_, end) => Array.from({ length: LETTERS_OF_CLASS }, (_unused, variant) =>
+    ['', '-', ' ', '\n'].map((between) => ({ lead: '', repeated: between + beginning(end + 1, variant) })))).flat()
+  const all = [...singles, ...pairs, ...beginnings].flatMap((one) => ENDINGS.map((ending) => ({ ...one, ending })))
+  return [...new Map(all.map((attack) => [JSON.stringify(attack), attack])).values()]
+}
+
+export const attackOfLength = ({ lead, repeated, ending }: Attack, length: number): string =>
+  lead + repeated.repeat(Math.ceil(length / repeated.length)) + ending
+
+const known = new Map<string, readonly string[]>()
+
+/** Letters that a part of a pattern takes. */
+function lettersOf(part: string, flags: string): readonly string[] {
+  const key = `${part} ${flags}`
+  const found = known.get(key) ?? search(part, flags)
+  known.set(key, found)
+  return found
+}
+
+function search(part: string, flags: string): readonly string[] {
+  try {
+    const alone = new RegExp(`^(?:${part})$`, flags.replaceAll(/[gy]/g, ''))
+    const letters = ALPHABET.filter((letter) => alone.test(letter))
+    // Of a wide class one letter of each sort: the sorts are what other parts tell apart.
+    const sorts = Map.groupBy(letters, (letter) => (/[a-z]/.test(letter) ? 'a' : /[A-Z]/.test(letter) ? 'A' : /\d/.test(letter) ? '0' : letter))
+    return [...sorts.values()].map((sort) => sort[0]!).slice(0, LETTERS_OF_CLASS)
+  } catch {
+    return []
+  }
+}
+
+/** Single letters, escapes and classes of a pattern, in order; groups and quantifiers left out. */
+function partsOf(pattern: string): readonly string[] {
+  return [...pattern.matchAll(/\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|k<[^>]*>|[^])|\[(?:\\[^]|[^\]\\])*\]|\(\?(?:[:=!]|<[=!]|<[^>]*>)|\{\d*,?\d*\}|[^]/gu)]
+    .map(([part]) => part)
+    .filter((part) => !/^(?:[()|^$*+?]|\(\?.*|\{\d*,?\d*\}|\\[bB])$/s.test(part))
+}

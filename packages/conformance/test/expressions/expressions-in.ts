@@ -1,0 +1,87 @@
+/** A regular expression as it stands in a source file. */
+export interface Expression {
+  readonly pattern: string
+  readonly flags: string
+}
+
+/** Regular expressions in the text of a source file, and how often one is put together at run time. */
+export interface Found {
+  readonly literals: readonly Expression[]
+  readonly composed: number
+}
+
+const BEFORE_LITERAL: ReadonlySet<string> = new Set('(,=:[!&|?{};+-*%<>~^')
+const KEYWORD = /(?:^|[^\w$.])(?:return|typeof|case|in|of|do|else|void|yield|await|throw)$/
+
+/** Reads a source far enough to tell a literal from a division, a comment and the inside of a string. */
+export function expressionsIn(source: string): Found {
+  const literals: Expression[] = []
+  let composed = 0
+  let before = ''
+  /** Depth of braces at which each open template goes on. */
+  const templates: number[] = []
+  let depth = 0
+  for (let at = source.startsWith('#!') ? endOf(source, '\n', 0) : 0; at < source.length;) {
+    const character = source[at]!
+    if (source.startsWith('//', at)) at = endOf(source, '\n', at)
+    else if (source.startsWith('/*', at)) at = endOf(source, '*/', at + 2)
+    else if (character === "'" || character === '"') {
+      at = afterString(source, at, character)
+      before += '"'
+    } else if (character === '`' || (character === '}' && templates.at(-1) === depth)) {
+      if (character === '}') templates.pop()
+      const [end, goesOn] = afterTemplate(source, at + 1)
+      if (goesOn) templates.push(depth)
+      before += goesOn ? '(' : '"'
+      at = end
+    } else if (character === '/' && (before === '' || BEFORE_LITERAL.has(before.at(-1)!) || KEYWORD.test(before.slice(-12)))) {
+      const end = afterPattern(source, at + 1)
+      const flags = /^[a-z]*/.exec(source.slice(end))![0]
+      literals.push({ pattern: source.slice(at + 1, end - 1), flags })
+      before += '"'
+      at = end + flags.length
+    } else {
+      if (character === '{') depth++
+      if (character === '}') depth--
+      if (source.startsWith('RegExp(', at) && /new\s*$/.test(before.slice(-8))) composed++
+      if (!/\s/.test(character)) before += character
+      else if (/\w/.test(before.at(-1) ?? '') && /\w/.test(source[at + 1] ?? '')) before += ' '
+      before = before.slice(-40)
+      at++
+    }
+  }
+  return { literals, composed }
+}
+
+const endOf = (source: string, end: string, from: number): number => {
+  const at = source.indexOf(end, from)
+  return at < 0 ? source.length : at + end.length
+}
+
+function afterString(source: string, from: number, quote: string): number {
+  let at = from + 1
+  while (at < source.length && source[at] !== quote) at += source[at] === '\\' ? 2 : 1
+  return at + 1
+}
+
+/** The end of the text of a template, and whether an expression follows instead of its end. */
+function afterTemplate(source: string, from: number): readonly [end: number, goesOn: boolean] {
+  for (let at = from; at < source.length; at++) {
+    if (source[at] === '\\') at++
+    else if (source[at] === '`') return [at + 1, false]
+    else if (source.startsWith('${', at)) return [at + 2, true]
+  }
+  return [source.length, false]
+}
+
+function afterPattern(source: string, from: number): number {
+  let inClass = false
+  for (let at = from; at < source.length; at++) {
+    const character = source[at]
+    if (character === '\\') at++
+    else if (character === '[') inClass = true
+    else if (character === ']') inClass = false
+    else if (character === '/' && !inClass) return at + 1
+  }
+  return source.length
+}

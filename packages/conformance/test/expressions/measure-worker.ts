@@ -1,0 +1,60 @@
+import { parentPort } from 'node:worker_threads'
+import type { Attack } from './attack-strings.ts'
+import { attackOfLength, attacksOn } from './attack-strings.ts'
+import type { Expression } from './expressions-in.ts'
+
+/** Eight times the length: eight times the work where it is linear, sixty-four times where it is quadratic. */
+const [SHORT, LONG] = [1_024, 8_192]
+/** Where exponential work shows, before it takes for ever. */
+const TINY = [20, 26, 32, 38]
+/** Processor time of this thread. A linear search of a long text takes a hundredth of it, a quadratic one several times as much. */
+const SUSPICIOUS_US = 10_000
+const SUPERLINEAR = 20
+/** Attacks that are measured together. */
+const GROUP = 16
+
+export interface Measured {
+  /** What the expression is slow for; undefined when nothing is. */
+  readonly slowFor: string | undefined
+}
+
+parentPort!.on('message', (expression: Expression) => {
+  parentPort!.postMessage({ slowFor: slowStringFor(expression) } satisfies Measured)
+})
+
+function slowStringFor(expression: Expression): string | undefined {
+  const compiled = new RegExp(expression.pattern, expression.flags.replaceAll(/[gy]/g, ''))
+  const attacks = attacksOn(expression)
+  for (const length of TINY) {
+    const tiny = firstSlow(compiled, attacks, length, () => true)
+    if (tiny !== undefined) return attackOfLength(tiny, length)
+  }
+  const slow = firstSlow(compiled, attacks, LONG, (attack) =>
+    workOf(compiled, [attack], LONG) > SUPERLINEAR * workOf(compiled, [attack], SHORT))
+  return slow && attackOfLength(slow, LONG).slice(0, 40)
+}
+
+/** The first that takes long by itself. Most expressions are through with all of them in less. */
+function firstSlow(
+  compiled: RegExp, attacks: readonly Attack[], length: number, isSuperlinear: (attack: Attack) => boolean,
+): Attack | undefined {
+  if (attacks.length > GROUP) {
+    for (let at = 0; at < attacks.length; at += GROUP) {
+      const found = firstSlow(compiled, attacks.slice(at, at + GROUP), length, isSuperlinear)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  if (workOf(compiled, attacks, length) <= SUSPICIOUS_US) return undefined
+  // Twice: the first time, the thread may have had something else to do.
+  return attacks.find((attack) => workOf(compiled, [attack], length) > SUSPICIOUS_US
+    && workOf(compiled, [attack], length) > SUSPICIOUS_US && isSuperlinear(attack))
+}
+
+function workOf(compiled: RegExp, attacks: readonly Attack[], length: number): number {
+  const texts = attacks.map((attack) => attackOfLength(attack, length))
+  const before = process.threadCpuUsage()
+  for (const text of texts) compiled.test(text)
+  const after = process.threadCpuUsage()
+  return after.user + after.system - before.user - before.system
+}
