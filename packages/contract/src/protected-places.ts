@@ -33,7 +33,7 @@ export const mustBeNamed = (name: string): boolean => {
  */
 export function looseName(name: string): string {
   const plain = /^[\x20-\x7e]*$/.test(name) ? name : name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
-  return plain.toLowerCase().replace(/[. ]+$/, '')
+  return plain.toLowerCase().replace(/(?<![. ])[. ]+$/, '')
 }
 
 /** The places that are protected against being written, for absolute paths with `/` between names. */

@@ -153,7 +153,7 @@ export class PlanRunner {
         const steps = placeSteps(part.steps, { workspace: this.#workspace, folder }, new Findings())
         await this.#steps(steps, { transcript: inner, variables, isInner: true })
         transcript.note(inner.stderr)
-        return inner.stdout.replace(/\n+$/, '')
+        return inner.stdout.replace(/(?<!\n)\n+$/, '')
       }
     }
   }
