@@ -10,6 +10,7 @@ import { lateSandbox } from './late-sandbox.ts'
 import { LayerWatcher } from './layer-watcher.ts'
 import { ownCode } from './own-code.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
+import { realPathOf } from './real-path.ts'
 import { workspaceFault } from './workspace-fault.ts'
 
 export interface PlaceOptions {
@@ -68,6 +69,7 @@ export async function openPlace(
   return {
     workspace, report, servers,
     neverWritten: [projectLayer, ...code],
+    realPath: realPathOf,
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({ workspace, operator, kept, ownCode: code, projectLayer, ...report.config.merged.sandbox })

@@ -40,12 +40,15 @@ same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
 \`\`\`json
 {
   "mode": "allowlist",
-  "allowlist": ["write:src", "bash:npm test", "web_fetch:developer.mozilla.org"],
+  "allowlist": ["write:src", "bash:ps", "web_fetch:developer.mozilla.org"],
   "rules": [{ "permission": "fs.write", "pattern": "secrets/**", "action": "deny" }],
   "extensions": { "weather": { "config": { "units": "metric" }, "limits": { "memoryMb": 256 } } },
   "policy": { "signature": { "project": "require" } }
 }
 \`\`\`
+
+A rule on files judges a call of a built-in file tool, and a command that is known to only read, by the files it names. Any other command, such as
+\`npm test\`, may write wherever \`bash\` may, so this rule refuses it. To forbid only the file tools, name these: \`write\`, \`edit\`.
 
 ${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'mcp', 'openapi']))}
 \`limits\` are listed in [limits.md](limits.md); \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md). What a policy of

@@ -43,6 +43,23 @@ export interface ArgumentsReading {
   readonly onlyReads?: boolean
   /** What it is known to need: under a ceiling that does not allow one of these, it is refused before anybody is asked. */
   readonly needs?: readonly CallNeed[]
+  /** By what rules on files and hosts judge the call, where it is the tool that ships with the host. Absent: by what the tool may do. */
+  readonly effects?: CallEffects
+}
+
+/** What a call would do with files and the network. What is absent is not known. */
+export interface CallEffects {
+  readonly reads?: readonly AffectedPath[]
+  readonly writes?: readonly AffectedPath[]
+  /** It reaches no host. */
+  readonly net?: false
+}
+
+export interface AffectedPath {
+  /** Absolute, without `..`. Links in it may lead elsewhere. */
+  readonly path: string
+  /** Whether all below it is meant too. */
+  readonly below: boolean
 }
 
 export interface ReaderContext {

@@ -6,7 +6,7 @@ export type {
   SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './authoring/runtime.ts'
 export type { ArgsOf, FromJsonSchema, TypedSchema } from './authoring/schema-type.ts'
-export type { ArgumentsReader, ArgumentsReading, CallNeed, CallSubject, ReaderContext } from './arguments-reader.ts'
+export type { AffectedPath, ArgumentsReader, ArgumentsReading, CallEffects, CallNeed, CallSubject, ReaderContext } from './arguments-reader.ts'
 export { checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate } from './approval-key.ts'
 export { BulkheadError, messageOf } from './bulkhead-error.ts'
 export { closeNames, meantNames } from './close-names.ts'

@@ -38,4 +38,6 @@ export interface HostContext {
   readonly workspace: string
   /** Canonical folders that no tool writes. */
   readonly neverWritten?: readonly string[]
+  /** A path with its links followed. */
+  readonly realPath?: ((path: string) => string) | undefined
 }

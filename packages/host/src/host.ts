@@ -32,7 +32,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   report: forms.object, workspace: forms.text, sandbox: forms.having('open'), source: forms.having('load'),
   store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
   sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'), smokeCheck: forms.method,
-  argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), drainMs: forms.number,
+  argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method, drainMs: forms.number,
 }
 
 /** The owner of every extension's life and of every session. Throws ConfigInvalid for options that cannot be used. */

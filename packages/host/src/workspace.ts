@@ -42,6 +42,11 @@ export interface Place {
   readonly source?: ReportSource
   /** Canonical folders that the sandbox does not let any tool write: the host's code and the project layer. */
   readonly neverWritten?: readonly string[]
+  /**
+   * A path with its links followed, as far as it exists. Without it rules judge calls that name files by all that their tool may
+   * touch. A throw counts as not known.
+   */
+  readonly realPath?: (path: string) => string
 }
 
 export interface WorkspaceSources {
@@ -78,7 +83,7 @@ export class Workspace {
   readonly #missingWalls: Diagnostic[] = []
   #unloading: Promise<StopReport> | undefined
 
-  constructor({ report, workspace, sandbox, source, neverWritten = [] }: Place, sources: WorkspaceSources) {
+  constructor({ report, workspace, sandbox, source, neverWritten = [], realPath }: Place, sources: WorkspaceSources) {
     this.#sandbox = sandbox
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
@@ -96,7 +101,7 @@ export class Workspace {
     })
     registry.register(report.extensions)
     this.context = {
-      registry, events, clock, sidecar, turns, workflows, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
+      registry, events, clock, sidecar, turns, workflows, journal, audit, metrics, argumentsReaders, workspace, neverWritten, realPath,
       departures: new Departures(journal),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }

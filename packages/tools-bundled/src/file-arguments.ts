@@ -1,4 +1,4 @@
-import type { ArgumentsReader, ArgumentsReading, CallNeed, Json } from '@bulkhead/contract'
+import type { ArgumentsReader, ArgumentsReading, CallEffects, CallNeed, Json } from '@bulkhead/contract'
 import { whyNotWritten } from './not-written.ts'
 import { insidePath } from './bash/judging/ground.ts'
 import { folderKey, ownFolderKey } from './folder-key.ts'
@@ -34,7 +34,10 @@ const reader = (name: (args: Readonly<Record<string, Json>>) => NamedPath): Argu
     ...reading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? whyNotWritten(place, path, context) : []),
     needs: needs.map((kind): CallNeed => ({ kind, subject: full(workspace, place), ...(isFolder && { below: true }) })),
   }
-  return reads && inside !== undefined ? { ...found, onlyReads: true } : found
+  if (inside === undefined) return found
+  const affected = [{ path: place, below: isFolder }]
+  const effects: CallEffects = { reads: affected, writes: isWritten ? affected : [], net: false }
+  return { ...found, effects, ...(reads && { onlyReads: true }) }
 }
 
 const reading = (key: string, within: readonly string[], touch: string, denies: readonly string[] = []): ArgumentsReading =>

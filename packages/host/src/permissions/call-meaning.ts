@@ -1,7 +1,8 @@
-import { BulkheadError, CALL_LIMITS, checkApprovalKey, messageOf, type ArgumentsReading, type CallNeed } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, checkApprovalKey, messageOf, type ArgumentsReading, type CallEffects, type CallNeed } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { approvalKeyOf } from './approval-key.ts'
+import { followLinks } from './effects.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
 import { sha256 } from '../encoding/sha256.ts'
 
@@ -27,6 +28,8 @@ export interface CallMeaning {
   readonly onlyReads?: true
   /** What it is known to need; absent where only the tool knows. */
   readonly needs?: readonly CallNeed[]
+  /** What it would do with files and the network, links followed. Looked for when a rule wants to know. */
+  readonly effects?: () => CallEffects
 }
 
 export const meaningByKey = (approvalKey: string): CallMeaning =>
@@ -35,14 +38,16 @@ export const meaningByKey = (approvalKey: string): CallMeaning =>
 /** Told by the host's own reader where there is one for this name; else by a template or by the tool. */
 export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning | Promise<CallMeaning> {
   const reader = host.argumentsReaders.get(call.tool.name)
-  if (reader) return meaningOfReading(readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled')
+  if (reader) return meaningOfReading(readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled', host)
   const key = approvalKeyOf(call, host.clock)
   if (typeof key !== 'string') return key.then(meaningByKey)
   return key === call.tool.name ? call.tool.byName : meaningByKey(key)
 }
 
 /** `isOurs`: the tool ships with the host. What the arguments say is what is done only then. */
-function meaningOfReading({ key, subjects, touches, asks, denies, onlyReads, needs }: ArgumentsReading, isOurs: boolean): CallMeaning {
+function meaningOfReading(
+  { key, subjects, touches, asks, denies, onlyReads, needs, effects }: ArgumentsReading, isOurs: boolean, { realPath }: HostContext,
+): CallMeaning {
   return {
     approvalKey: keyOf(key),
     subjects: subjects.map(({ key: one, names, within }) =>
@@ -54,6 +59,7 @@ function meaningOfReading({ key, subjects, touches, asks, denies, onlyReads, nee
     ],
     ...(onlyReads === true && isOurs ? { onlyReads } : {}),
     ...(needs && isOurs ? { needs } : {}),
+    ...(effects && isOurs ? { effects: () => followLinks(effects, realPath) } : {}),
   }
 }
 

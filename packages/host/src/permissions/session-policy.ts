@@ -5,7 +5,8 @@ import {
 import type { CommandSafety } from '../command-safety/command-safety.ts'
 import { roleFlag, type Settings } from '../configuration/settings.ts'
 import type { ToolEntry } from '../registry/tool-entry.ts'
-import type { Subject } from './call-meaning.ts'
+import type { CallMeaning, Subject } from './call-meaning.ts'
+import { touchesOfCall } from './effects.ts'
 import { lostKinds, outside } from './describe-power.ts'
 import { inOrder, type Guard, type Judge } from './judges/judge.ts'
 import { speakersOf, type Speaker } from './speakers.ts'
@@ -69,6 +70,8 @@ export class SessionPolicy {
   /** Everybody who speaks of a call, the root session's first. */
   readonly speakers: readonly Speaker[]
   readonly #sources: PolicySources
+  /** Whether a rule speaks of files or hosts: only then is it looked for what a call does with them. */
+  readonly #hasEffectRules: boolean
   readonly #ceiling: Power | undefined
   readonly #standings = new WeakMap<ToolEntry, Standing>()
 
@@ -89,6 +92,7 @@ export class SessionPolicy {
     ]
     this.rules = [...sources.settings.rules, ...sources.rules]
       .flatMap((rule) => meantRules(rule, sources.isTool)).flatMap((rule) => expandRule(rule, sources.variables))
+    this.#hasEffectRules = this.rules.some(({ permission }) => permission === '*' || /^(?:fs|net)\./.test(permission))
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
     this.speakers = [...parent?.speakers ?? [], ...speakersOf(this)]
@@ -112,16 +116,17 @@ export class SessionPolicy {
   }
 
   /** The rule that decides, or undefined when none does. What is allowed must be allowed for every subject. */
-  judgeRules(tool: ToolEntry, subjects: readonly Subject[]): Verdict | undefined {
+  judgeRules(tool: ToolEntry, { subjects, effects }: CallMeaning): Verdict | undefined {
     if (this.rules.length === 0) return undefined
-    const verdicts = subjects.map((subject) => this.#judgeSubject(tool, subject))
+    const ofTool = this.standing(tool).touches
+    const touches = effects && this.#hasEffectRules ? touchesOfCall(effects(), ofTool, this.rules) : ofTool
+    const verdicts = subjects.map((subject) => this.#judgeSubject(tool, subject, touches))
     const spoken = verdicts.filter((verdict) => verdict !== undefined)
     const decisive = strictest(spoken)
     return decisive?.action === 'allow' && spoken.length < verdicts.length ? undefined : decisive
   }
 
-  #judgeSubject(tool: ToolEntry, { key, names }: Subject): Verdict | undefined {
-    const { touches } = this.standing(tool)
+  #judgeSubject(tool: ToolEntry, { key, names }: Subject, touches: RuleQuestion['touches']): Verdict | undefined {
     const question = { tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }) }
     const verdict = judgeRules(this.rules, question)
     if (!verdict) return undefined

@@ -35,7 +35,7 @@ export function speakersOf(policy: SessionPolicy): readonly Speaker[] {
 
 const rulesAndFloor = (policy: SessionPolicy): Speaker => (hearing) => {
   const { call: { tool }, meaning, verdicts } = hearing
-  hearing.ruled = policy.judgeRules(tool, meaning.subjects)
+  hearing.ruled = policy.judgeRules(tool, meaning)
   if (hearing.ruled) verdicts.push(hearing.ruled)
   return meaning.onlyReads ? undefined : policy.standing(tool).floor
 }

@@ -18,12 +18,16 @@ export function touchesOf(power: Power, rules: readonly ScopedRule[]): readonly 
     ...hosts.map((all): Granted => ({ capability: 'net.fetch', all })),
     ...shell.map((all): Granted => ({ capability: 'shell.run', all: all.map(commandText) })),
   ]
-  const named = rules.flatMap((rule): readonly Touch[] => {
+  // What matches several patterns matches the first of them: a rule that allows that one allows all of it.
+  return [...granted.map(({ capability, all }): Touch => ({ capability, subject: all[0]! })), ...meetingRules(granted, rules)]
+}
+
+/** The pattern of each rule that something of this could match. */
+export function meetingRules(granted: readonly Granted[], rules: readonly ScopedRule[]): readonly Touch[] {
+  return rules.flatMap((rule): readonly Touch[] => {
     const meets = ({ capability, all }: Granted) => capability === rule.permission && all.every((one) => OVERLAP[capability](one, rule.pattern))
     return granted.some(meets) ? [{ capability: rule.permission as RuleCapability, subject: rule.pattern }] : []
   })
-  // What matches several patterns matches the first of them: a rule that allows that one allows all of it.
-  return [...granted.map(({ capability, all }): Touch => ({ capability, subject: all[0]! })), ...named]
 }
 
 /** What a tool may touch: all that matches each of these patterns. */

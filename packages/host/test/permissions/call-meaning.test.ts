@@ -1,4 +1,4 @@
-import type { ArgumentsReader, ArgumentsReading, Rule, RuleAction } from '@bulkhead/contract'
+import type { ArgumentsReader, ArgumentsReading, CallEffects, Rule, RuleAction } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { sha256 } from '../../src/encoding/sha256.ts'
 import type { SessionOptions } from '../../src/index.ts'
@@ -73,6 +73,44 @@ describe('arguments that the host reads itself', () => {
       expect((await judged(reads, { rules: [rule('deny', 'first')] })).verdict).toBe('RuleDenied')
       expect((await judged(reads, { watchdog: () => ({ action: 'ask', reason: 'why' }) })).asked.length).toBe(1)
       expect((await judged(reads, { guards: [() => ({ action: 'deny', reason: 'why' })] })).verdict).toBe('GuardDenied')
+    })
+  })
+
+  describe('that say what a call would do with files and hosts', () => {
+    const requires = { fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] } }
+    const tools = { bash: { mode: 'read' as const, requires } }
+    const ours = { layer: 'bundled' as const, inline: true, tools }
+    const at = (path: string, below = false) => [{ path: `/work space/${path}`, below }]
+    const asked = { rules: [{ permission: 'fs.write', pattern: 'secrets/**', action: 'deny' }] } as const
+    const realPath = (path: string): string => path.replace('/linked', '/secrets')
+
+    test.each<[string, CallEffects, readonly Rule[], string]>([
+      ['nothing', { reads: [], writes: [], net: false }, asked.rules, 'output'],
+      ['elsewhere', { writes: at('src/a') }, asked.rules, 'output'],
+      ['there', { writes: at('secrets/a') }, asked.rules, 'RuleDenied'],
+      ['above', { writes: at('', true) }, asked.rules, 'RuleDenied'],
+      ['by a link', { writes: at('linked/a') }, asked.rules, 'RuleDenied'],
+      ['what is not known', { reads: [], net: false }, asked.rules, 'RuleDenied'],
+      ['in a folder that a rule names', { writes: at('secrets/deep/a') }, [{ permission: 'fs.write', pattern: 'secrets', action: 'deny' }], 'RuleDenied'],
+      ['reading there', { reads: at('secrets/a'), writes: [] }, asked.rules, 'output'],
+      ['reaching nobody', { net: false }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
+      ['reaching somebody', { writes: [] }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'RuleDenied'],
+    ])('are judged by that: %s', async (_, effects, rules, verdict) => {
+      expect((await judged({ effects }, { rules }, { extensions: [ours], realPath })).verdict).toBe(verdict)
+    })
+
+    test('are judged by all that the tool may do where links cannot be followed', async () => {
+      const effects = { writes: at('src/a') }
+      expect((await judged({ effects }, asked, { extensions: [ours] })).verdict).toBe('RuleDenied')
+      const fails = (): string => {
+        throw new Error('no')
+      }
+      expect((await judged({ effects }, asked, { extensions: [ours], realPath: fails })).verdict).toBe('RuleDenied')
+    })
+
+    test('are not believed of another extension', async () => {
+      const extensions = [ours, { id: 'stand-in', layer: 'global' as const, tools }]
+      expect((await judged({ effects: { reads: [], writes: [], net: false } }, asked, { extensions, realPath })).verdict).toBe('RuleDenied')
     })
   })
 

@@ -143,7 +143,7 @@ describe('what needs a shell has one', () => {
     expect(await bash(command)).toMatchObject({ stdout, exit_code: 0 })
   })
 
-  const hasWall = spawnSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
+  const hasWall = spawnSync('/usr/bin/env', ['bwrap', '--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
   it.each([
     'for i in 1; do touch ../outside; done', "sh -c 'touch ../outside'", "bash -ec 'touch ../outside'", "timeout 9 sh -c 'touch ../outside'", "env sh -c 'touch ../outside'", "echo 'touch ../outside' | sh", "sh <<< 'touch ../outside'",
     "bash -s <<EOF\ntouch ../outside\nEOF", "find . -maxdepth 0 -exec sh -c 'touch ../outside' \\;", "echo x | xargs sh -c 'touch ../outside'", "setsid -w sh -c 'touch ../outside'", "true && sh -c 'touch ../outside'", "bash -c 'sh -c \"touch ../outside\"'",

@@ -116,6 +116,8 @@ const QUIET_CONFIG = [
   'core.fsmonitor=false', 'core.pager=cat', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit', 'diff.submodule=short',
   'log.showSignature=false', 'gpg.program=false', 'gpg.openpgp.program=false', 'gpg.ssh.program=false', 'gpg.x509.program=false',
   'credential.helper=', 'core.sshCommand=false', 'core.askPass=false', 'core.alternateRefsCommand=', 'submodule.recurse=false',
+  // An object that is not there is not fetched: by the configuration, that runs a program.
+  'protocol.allow=never',
 ]
 /** Options that keep a subcommand from running what the repository, or one inside it, names. */
 const GUARDS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -125,10 +127,10 @@ const GUARDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['blame', ['--no-textconv']],
   ['status', ['--ignore-submodules=dirty']],
 ])
-/** An object that is not there is not fetched: by the configuration, that runs a program. */
-const NO_FETCH = ['GIT_ALLOW_PROTOCOL=none', 'GIT_NO_LAZY_FETCH=1']
-/** Names of programs in a configuration that would run while files are compared. They cannot be switched off together. */
+/** Names in a configuration of programs that would run while files are compared. They cannot be switched off together. */
 const FILTER = /^filter\.([^]*)\.(?:clean|smudge|process|required)$/i
+/** Names of ways to fetch an object that is not there, which the configuration allows one by one. */
+const PROTOCOL = /^protocol\.([^]+)\.allow$/i
 
 /** Prints the names in the configuration of a repository, each ended by a NUL. Runs nothing. */
 export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list', '--name-only', '-z', '--includes']
@@ -138,22 +140,24 @@ export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list'
  * its configuration has. Throws where it leads elsewhere.
  */
 export function hardenedGit(words: readonly Word[], names: readonly string[]): readonly Word[] {
-  if (names.some((name) => name.toLowerCase() === 'core.worktree')) {
-    const why = 'The configuration of the repository names another folder as its files (core.worktree).'
+  const odd = names.find((name) => name.toLowerCase() === 'core.worktree' || isOdd(name))
+  if (odd !== undefined) {
+    const why = `The configuration of the repository has the setting "${odd}", with which git could leave it or run a program.`
     throw new ToolError('InputInvalid', `${why} Remove that setting, or read the files with the tool read.`)
   }
-  const filters = [...new Set(names.flatMap((name) => FILTER.exec(name)?.[1] ?? []))]
-  const off = filters.flatMap((name) => ['clean', 'smudge', 'process'].map((key) => [`filter.${name}.${key}`, ''] as const))
-  const settings = [...off, ...filters.map((name) => [`filter.${name}.required`, 'false'] as const)]
+  const found = (form: RegExp): readonly string[] => [...new Set(names.flatMap((name) => form.exec(name)?.[1] ?? []))]
+  const settings = [
+    ...found(FILTER).flatMap((name) => [`filter.${name}.clean=`, `filter.${name}.smudge=`, `filter.${name}.process=`, `filter.${name}.required=false`]),
+    ...found(PROTOCOL).map((name) => `protocol.${name}.allow=never`),
+  ]
   const at = subcommandAt(words.slice(1)) + 1
   const subcommand = words[at]!
   const text = (value: string): Word => ({ text: value })
   return [
-    ...[
-      'env', ...NO_FETCH, `GIT_CONFIG_COUNT=${settings.length}`,
-      ...settings.flatMap(([key, value], index) => [`GIT_CONFIG_KEY_${index}=${key}`, `GIT_CONFIG_VALUE_${index}=${value}`]),
-      'git', '--no-pager', '--no-optional-locks', ...QUIET_CONFIG.flatMap((entry) => ['-c', entry]),
-    ].map(text),
+    ...['git', '--no-pager', '--no-optional-locks', ...[...QUIET_CONFIG, ...settings].flatMap((entry) => ['-c', entry])].map(text),
     subcommand, ...(GUARDS.get(subcommand.text) ?? []).map(text), ...words.slice(at + 1),
   ]
 }
+
+/** A name with a = in it cannot be switched off by an option. */
+const isOdd = (name: string): boolean => name.includes('=') && (FILTER.test(name) || PROTOCOL.test(name))

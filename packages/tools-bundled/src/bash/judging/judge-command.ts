@@ -3,6 +3,7 @@ import type { CommandReading, ShellReading, Stage, Step, Word } from '../reading
 import { MAX_CHARS, readCommand } from '../reading/read-command.ts'
 import { isForkBomb, overwritesDevice } from './catastrophes.ts'
 import { hasControls, inputText, pathText, stageText, wordsText } from './command-text.ts'
+import { effectsOf } from './effects.ts'
 import { Findings } from './findings.ts'
 import { insidePath, type Ground } from './ground.ts'
 import { innermost, namesOf, startsIn } from './judge-words.ts'
@@ -52,10 +53,15 @@ function judgePlan(plan: readonly Step[], ground: Ground) {
   const key = planKey(steps, findings)
   // To change the folder is all it does.
   if (steps.every(({ kind }) => kind === 'cd')) findings.subject(key, [])
-  const { all, beyond } = readsOf(steps, ground, findings)
+  const { all, beyond, quiet } = readsOf(steps, ground, findings)
   const judgement = findings.reading(key)
-  const reads = all && judgement.denies.length === 0 && judgement.asks.length === 0
-  return { steps, reads, judgement: reads && !beyond ? { ...judgement, onlyReads: true as const } : judgement }
+  const reads = all && quiet && judgement.denies.length === 0 && judgement.asks.length === 0
+  return {
+    steps, reads,
+    judgement: {
+      ...judgement, ...(reads && !beyond ? { onlyReads: true } : {}), ...(all ? { effects: effectsOf(steps, ground, beyond) } : {}),
+    },
+  }
 }
 
 const withDenies = (judgement: ArgumentsReading, findings: Findings): ArgumentsReading => {

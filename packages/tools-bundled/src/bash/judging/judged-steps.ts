@@ -70,35 +70,50 @@ function useOf({ assignments, words }: Stage, ground: Ground, piped: boolean): R
 export const innerSteps = ({ made }: Word): readonly (readonly Step[])[] =>
   (made?.parts ?? []).flatMap((part) => part.kind === 'output' ? [part.steps] : [])
 
-/** Whether a plan does nothing but read, and `beyond` whether it tells of more than the workspace. */
-export function readsOf(steps: readonly JudgedStep[], ground: Ground, findings: Findings): { readonly all: boolean; readonly beyond: boolean } {
-  const found = steps.map((step): { readonly all: boolean; readonly beyond: boolean } => {
-    switch (step.kind) {
-      case 'cd':
-        return { all: true, beyond: false }
-      case 'group':
-        return readsOf(step.steps, ground, findings)
-      case 'each': {
-        const isInside = Array.isArray(step.over) || insidePath((step.over as { readonly file: string }).file, { ...ground, folder: step.folder }) !== undefined
-        const inner = readsOf(step.steps, ground, findings)
-        const over = wordsRead(Array.isArray(step.over) ? step.over : [], { ...ground, folder: step.folder }, findings)
-        return { all: isInside && inner.all && over.all, beyond: inner.beyond || over.beyond }
-      }
-      case 'run': {
-        const here = { ...ground, folder: step.folder }
-        const words = wordsRead(step.stages.flatMap((stage) => stage.words), here, findings)
-        const all = step.uses.every((use) => use !== undefined) && step.stages.every((stage) => streamsRead(stage, here))
-        return { all: all && words.all, beyond: words.beyond || step.uses.some((use) => use?.beyond === true) }
-      }
-    }
-  })
-  return { all: found.every(({ all }) => all), beyond: found.some(({ beyond }) => beyond) }
+/** What commands of a plan do. */
+export interface Reads {
+  /** Every command only reads. */
+  readonly all: boolean
+  /** One of them tells of more than the workspace. */
+  readonly beyond: boolean
+  /** No output goes to a file, and no input comes from outside. */
+  readonly quiet: boolean
 }
 
-function wordsRead(words: readonly Word[], ground: Ground, findings: Findings): { readonly all: boolean; readonly beyond: boolean } {
-  const inner = words.flatMap(innerSteps).map((steps) => readsOf(placeSteps(steps, ground, findings), ground, findings))
-  return { all: inner.every(({ all }) => all), beyond: inner.some(({ beyond }) => beyond) }
+const both = (parts: readonly Reads[]): Reads => ({
+  all: parts.every(({ all }) => all), beyond: parts.some(({ beyond }) => beyond), quiet: parts.every(({ quiet }) => quiet),
+})
+
+export const readsOf = (steps: readonly JudgedStep[], ground: Ground, findings: Findings): Reads =>
+  both(steps.map((step) => readsOfStep(step, ground, findings)))
+
+function readsOfStep(step: JudgedStep, ground: Ground, findings: Findings): Reads {
+  switch (step.kind) {
+    case 'cd':
+      return { all: true, beyond: false, quiet: true }
+    case 'group':
+      return readsOf(step.steps, ground, findings)
+    case 'each': {
+      const here = { ...ground, folder: step.folder }
+      const quiet = !('file' in step.over) || insidePath(step.over.file, here) !== undefined
+      return both([
+        { all: true, beyond: false, quiet }, readsOf(step.steps, ground, findings), wordsRead('file' in step.over ? [] : step.over, here, findings),
+      ])
+    }
+    case 'run': {
+      const here = { ...ground, folder: step.folder }
+      const own: Reads = {
+        all: step.uses.every((use) => use !== undefined),
+        beyond: step.uses.some((use) => use?.beyond === true),
+        quiet: step.stages.every((stage) => streamsRead(stage, here)),
+      }
+      return both([own, wordsRead(step.stages.flatMap((stage) => stage.words), here, findings)])
+    }
+  }
 }
+
+const wordsRead = (words: readonly Word[], ground: Ground, findings: Findings): Reads =>
+  both(words.flatMap(innerSteps).map((steps) => readsOf(placeSteps(steps, ground, findings), ground, findings)))
 
 /** Whether it writes no file, and reads none outside. */
 const streamsRead = ({ stdin, stdout, stderr }: Stage, ground: Ground): boolean =>

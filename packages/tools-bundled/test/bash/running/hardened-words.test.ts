@@ -54,10 +54,10 @@ const COMMANDS = [
 describe('git that only reads runs nothing that the repository names, where no wall stands around it', () => {
   it.each<[string, () => void, string]>([
     ['as a filter', () => {
-      git('config', 'filter.a=b.clean', EVIL())
-      git('config', 'filter.a=b.process', EVIL())
-      git('config', 'filter.a=b.required', 'true')
-      writeFileSync(join(workspace, '.git/info/attributes'), 'f filter=a=b\n')
+      git('config', 'filter.ab.clean', EVIL())
+      git('config', 'filter.ab.process', EVIL())
+      git('config', 'filter.ab.required', 'true')
+      writeFileSync(join(workspace, '.git/info/attributes'), 'f filter=ab\n')
     }, 'diff'],
     ['as an external diff', () => void git('config', 'diff.external', EVIL()), 'diff'],
     ['as a text of what is not', () => {
@@ -96,9 +96,13 @@ describe('git that only reads runs nothing that the repository names, where no w
     expect(isTraced()).toBe(true)
   })
 
-  it('and is refused where the configuration names other files as those of the repository', async () => {
-    git('config', 'core.worktree', root)
-    await expect(runRead('git status')).rejects.toThrow(/core\.worktree/)
+  it.each(['core.worktree', 'filter.a=b.clean', 'protocol.a=b.allow'])('and is refused where the configuration has %s', async (name) => {
+    run('git', ['config', name, root])
+    await expect(runRead('git status')).rejects.toThrow(`the setting "${name}"`)
+  })
+
+  it('and is started as git, so that a ceiling for git allows it', async () => {
+    expect((await argvOf('git -C . status'))[0]).toBe('git')
   })
 
   it('and still says what there is to say', async () => {
