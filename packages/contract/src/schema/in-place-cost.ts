@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
-import { appliesInPlace, schemaKeywordForm } from './keywords.ts'
+import { appliesInPlace, schemaKeywordForm, UNEVALUATED } from './keywords.ts'
 import type { Places } from './places.ts'
 import type { References } from './references.ts'
 
@@ -17,7 +17,9 @@ export function inPlaceCost(places: Places, { targets, dynamicTargets }: Referen
     if (known !== undefined) return known
     if (open.has(schema)) return Infinity
     open.add(schema)
-    const cost = appliedWith(schema).reduce((sum: number, other) => isJsonObject(other) ? sum + costOf(other) : sum, 1)
+    const once = appliedWith(schema).reduce((sum: number, other) => isJsonObject(other) ? sum + costOf(other) : sum, 1)
+    // What was looked at is found out in a second pass over the same schemas.
+    const cost = UNEVALUATED.some((keyword) => keyword in schema) ? 2 * once : once
     open.delete(schema)
     costs.set(schema, cost)
     return cost
@@ -28,15 +30,13 @@ export function inPlaceCost(places: Places, { targets, dynamicTargets }: Referen
     const target = targets.get(schema)
     // In draft-07 nothing that stands beside a reference counts.
     if (target !== undefined && dialect === 'draft-07') return [target]
-    const dynamic = dynamicTargets.get(schema)
-    const overrides = dynamic?.anchor === undefined ? [] : places.resources.values().map(({ dynamicAnchors }) => dynamicAnchors.get(dynamic.anchor!))
     const below = Object.entries(schema).filter(([keyword]) => appliesInPlace(keyword)).flatMap(([keyword, value]) => {
       const form = schemaKeywordForm(keyword, dialect)
       if (form === 'map' && isJsonObject(value)) return Object.values(value)
       if (form === 'list' && Array.isArray(value)) return value as readonly Json[]
       return form === 'subschema' ? [value] : []
     })
-    return [...below, target, dynamic?.target, ...overrides]
+    return [...below, target, dynamicTargets.get(schema)]
   }
 
   return places.all.reduce((highest, { schema }) => Math.max(highest, costOf(schema)), 0)

@@ -1,5 +1,4 @@
-export { compileSchema } from './compile.ts'
-export type { Pattern, ValueFault } from './check.ts'
+export { schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaLibrary, type ValueFault } from './compile.ts'
 export { inModernKeywords } from './draft-07.ts'
 export { dialectOf, schemaKeywordForm, type Dialect, type KeywordForm } from './keywords.ts'
 export { patternEngine, type LinearLibrary, type LinearPattern, type PatternEngine } from './linear-pattern.ts'

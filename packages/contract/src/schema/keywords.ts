@@ -55,3 +55,6 @@ const IN_PLACE: ReadonlySet<string> = new Set([
 
 /** Whether the schemas below a keyword apply to the same value as the schema that has it. */
 export const appliesInPlace = (keyword: string): boolean => IN_PLACE.has(keyword)
+
+/** About members that no other keyword looked at. Ajv judges them wrongly: `Evaluation` does it. */
+export const UNEVALUATED = ['unevaluatedProperties', 'unevaluatedItems'] as const

@@ -1,5 +1,4 @@
 import { messageOf } from '../bulkhead-error.ts'
-import type { Pattern } from './check.ts'
 
 /** What is needed of re2js, which the contract does not depend on. */
 export interface LinearLibrary {
@@ -7,7 +6,9 @@ export interface LinearLibrary {
   translateRegExp(source: string): string
 }
 
-export interface LinearPattern extends Pattern {
+/** A pattern that is ready to run. */
+export interface LinearPattern {
+  test(text: string): boolean
   /** How many steps a character of the text may take. */
   readonly size: number
 }

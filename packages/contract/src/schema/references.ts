@@ -5,14 +5,9 @@ import { parseUrl, type Place, type Places, type SchemaFault } from './places.ts
 /** Where references lead. */
 export interface References {
   readonly targets: ReadonlyMap<JsonObject, JsonObject | boolean>
-  /** Of `$dynamicRef`, with the anchor to look for where the target depends on the way that led to it. */
-  readonly dynamicTargets: ReadonlyMap<JsonObject, DynamicTarget>
+  /** Of `$dynamicRef`. */
+  readonly dynamicTargets: ReadonlyMap<JsonObject, JsonObject | boolean>
   readonly faults: readonly SchemaFault[]
-}
-
-export interface DynamicTarget {
-  readonly target: JsonObject | boolean
-  readonly anchor?: string
 }
 
 type Found = { readonly target: JsonObject | boolean; readonly fragment: string } | { readonly fault: SchemaFault }
@@ -20,7 +15,7 @@ type Found = { readonly target: JsonObject | boolean; readonly fragment: string 
 /** Every reference of a schema, followed once. A reference out of the schema is a fault: nothing is fetched. */
 export function resolveReferences(places: Places): References {
   const targets = new Map<JsonObject, JsonObject | boolean>()
-  const dynamicTargets = new Map<JsonObject, DynamicTarget>()
+  const dynamicTargets = new Map<JsonObject, JsonObject | boolean>()
   const faults: SchemaFault[] = []
   for (const place of places.all) {
     const { $ref, $dynamicRef } = place.schema
@@ -32,17 +27,17 @@ export function resolveReferences(places: Places): References {
     if (typeof $dynamicRef === 'string' && place.resource.dialect === '2020-12') {
       const found = find($dynamicRef, '/$dynamicRef', place, places)
       if ('fault' in found) faults.push(found.fault)
-      else dynamicTargets.set(place.schema, dynamicTarget(found, places))
+      else if (isAmbiguous(found, places)) faults.push({ path: `${place.path}/$dynamicRef`, message: 'leads to one of several schemas, which is not supported; use "$ref"' })
+      else dynamicTargets.set(place.schema, found.target)
     }
   }
   return { targets, dynamicTargets, faults }
 }
 
-/** Only a `$dynamicRef` to a `$dynamicAnchor` that several resources have depends on anything. */
-function dynamicTarget({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, places: Places): DynamicTarget {
+/** Whether the target depends on the way that leads to the reference: several resources have the same `$dynamicAnchor`. Ajv gets it wrong. */
+function isAmbiguous({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, places: Places): boolean {
   const isDynamic = isJsonObject(target) && target['$dynamicAnchor'] === fragment
-  const owners = isDynamic ? places.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray() : []
-  return owners.length > 1 ? { target, anchor: fragment } : { target }
+  return isDynamic && places.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray().length > 1
 }
 
 function find(reference: string, keyword: string, { resource, path }: Place, places: Places): Found {

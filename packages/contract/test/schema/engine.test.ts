@@ -1,13 +1,16 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/index.ts'
-import { compileSchema, patternEngine, readSchema } from '../../src/schema/index.ts'
+import { patternEngine, readSchema, schemaCompiler } from '../../src/schema/index.ts'
 import { isMultipleOf } from '../../src/schema/multiple-of.ts'
+
+const compile = schemaCompiler(Ajv2020, { compile: (source) => Object.assign(new RegExp(source, 'u'), { size: source.length }) })
 
 const check = (schema: Json) => {
   const reading = readSchema(schema)
   if (!reading.ok) throw new Error(JSON.stringify(reading.faults))
-  return compileSchema(reading.document, (source) => new RegExp(source, 'u'))
+  return compile(reading.document).check
 }
 const faultsOf = (schema: Json) => {
   const reading = readSchema(schema)
@@ -60,6 +63,28 @@ it.each<[string, JsonObject, string]>([
 it('keywords that no dialect has are no fault, and are told with the nearest name', () => {
   const reading = readSchema({ type: 'string', minlength: 1, 'x-order': 2, dependencies: { a: ['b'] } })
   expect(reading).toMatchObject({ ok: true, document: { unknownKeywords: [{ path: '/minlength', message: expect.stringContaining('"minLength"') }, { path: '/dependencies' }] } })
+})
+
+describe('what Ajv by itself judges wrongly', () => {
+  it.each<[string, JsonObject, Json, Json]>([
+    ['contains beside prefixItems', { prefixItems: [true, {}], contains: { type: 'string' } }, [1, 'a'], [2]],
+    ['a name that every object inherits', { required: ['constructor'] }, { constructor: 1 }, {}],
+    ['the name __proto__', { properties: JSON.parse('{"__proto__":{"type":"number"}}') as JsonObject }, JSON.parse('{"__proto__":1}') as Json, JSON.parse('{"__proto__":"a"}') as Json],
+    ['a condition that does not hold', { if: { properties: { a: { const: 1 } }, required: ['a'] }, unevaluatedProperties: false }, { a: 1 }, { a: 2 }],
+    ['an alternative that does not hold', { anyOf: [{ prefixItems: [{ const: 1 }, true] }, { maxItems: 9 }], unevaluatedItems: false }, [1, 2], [3]],
+    ['items that contains looked at', { contains: { const: 1 }, unevaluatedItems: { const: 2 } }, [1, 2], [1, 3]],
+    ['members behind a reference', { $ref: '#/$defs/a', unevaluatedProperties: { type: 'number' }, $defs: { a: { properties: { x: { type: 'string' } } } } }, { x: 'x', y: 1 }, { x: 'x', y: 'y' }],
+    ['a closed schema inside another', { properties: { a: { unevaluatedProperties: false } }, unevaluatedProperties: false }, { a: {} }, { a: { b: 1 } }],
+    ['no value', { anyOf: [{ enum: [] }, { const: 1 }] }, 1, 2],
+  ])('%s', (_, schema, right, wrong) => {
+    expect([check(schema)(right), check(schema)(wrong) === undefined]).toEqual([undefined, false])
+  })
+
+  it('a dynamic reference with several targets is refused', () => {
+    const node = (id: string, more: JsonObject) => ({ $id: id, $dynamicAnchor: 'node', ...more })
+    expect(faultsOf(node('https://example.com/a', { $defs: { b: node('b', { properties: { next: { $dynamicRef: '#node' } } }) } }))).toEqual(['/$defs/b/properties/next/$dynamicRef'])
+    expect(check({ $defs: { a: { $dynamicAnchor: 'a', type: 'string' } }, $dynamicRef: '#a' })(1)).toMatchObject({ keyword: 'type' })
+  })
 })
 
 it('a boolean is a schema, and a number is none', () => {

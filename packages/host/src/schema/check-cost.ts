@@ -1,11 +1,11 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
 
 /** How much of each is done in a second, at least. */
-const CHECKS = 200_000_000
+const CHECKS = 500_000_000
 const PATTERN_STEPS = 25_000_000
 /** So long may a check hold up everybody else. */
 const QUICK_SECONDS = 0.1
-/** What it is worth to compare whole lists or objects, for each character of theirs: inside others they are compared again. */
+/** What one comparison of whole lists or objects is worth, for each character of theirs. */
 const COMPARISON = 32
 /** Schemas that apply to one value through references: whoever proves a manifest allows no more. */
 const MOST_IN_PLACE = 2_000
@@ -21,17 +21,18 @@ export function quickChars(schema: JsonObject, text: string, patternSize: number
   return Math.floor(QUICK_SECONDS / seconds)
 }
 
-/** Of lists and objects that are compared as wholes. */
+/** Of values that are compared as wholes. */
 function comparisons(schema: Json): number {
   if (Array.isArray(schema)) return schema.reduce<number>((sum, item) => sum + comparisons(item), 0)
   if (!isJsonObject(schema)) return 0
   return Object.entries(schema).reduce((sum, [keyword, value]) => sum + (
-    keyword === 'enum' || keyword === 'const' ? hasWholes(value) ? COMPARISON : 0
-      : keyword === 'uniqueItems' && value === true ? COMPARISON : comparisons(value)), 0)
+    keyword === 'enum' || keyword === 'const' ? wholes(value) * COMPARISON : comparisons(value)), 0)
 }
 
-const hasWholes = (value: Json): boolean =>
-  (Array.isArray(value) ? value : [value]).some((one) => typeof one === 'object' && one !== null)
+const wholes = (value: Json): number => {
+  const all = Array.isArray(value) ? value : [value]
+  return all.some((one) => typeof one === 'object' && one !== null) ? canonicalJson(value).length : 0
+}
 
 /** Whether a value has so many characters at most, or about so. Stops as soon as it has more. */
 export function isWithin(value: Json, chars: number): boolean {

@@ -1,9 +1,9 @@
 import { BulkheadError, canonicalJson, messageOf, type Json, type JsonObject } from '@bulkhead/contract'
-import { compileSchema, patternEngine, readSchema, type SchemaDocument, type ValueFault } from '@bulkhead/contract/json-schema'
+import { patternEngine, readSchema, schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaDocument, type ValueFault } from '@bulkhead/contract/json-schema'
 import { sha256 } from '../encoding/sha256.ts'
 import { withinTime } from './bounded-work.ts'
 import { isWithin, quickChars } from './check-cost.ts'
-import { re2js } from './late-libraries.ts'
+import { ajv, re2js } from './late-libraries.ts'
 
 export type SchemaFault = ValueFault
 
@@ -22,9 +22,13 @@ interface CompileOptions {
   readonly isForeign?: boolean
 }
 
-/** Compiles each JSON Schema once, by its content. */
+/**
+ * Reviews each JSON Schema once, by its content, and compiles it with the first value, which for most is never: compiling costs a
+ * thousand times what checking does.
+ */
 export class Validators {
   readonly #checks = new Map<string, SchemaCheck>()
+  #compiler: CompileSchema | undefined
 
   /** Throws ConfigSchemaInvalid. */
   compile(schema: JsonObject, { isForeign = false }: CompileOptions = {}): SchemaCheck {
@@ -33,15 +37,27 @@ export class Validators {
     const known = this.#checks.get(digest)
     if (known) return known
     // A copy: what the caller does to the schema later changes no check.
-    const check = checkOf(review(JSON.parse(text) as Json, isForeign), schema, text)
-    this.#checks.set(digest, check)
-    return check
+    const document = review(JSON.parse(text) as Json, isForeign)
+    let check: SchemaCheck | undefined
+    const late: SchemaCheck = (value, chars) => (check ??= this.#checkOf(document, schema, text))(value, chars)
+    this.#checks.set(digest, late)
+    return late
   }
 
-  /** For a schema that is known to compile: it is compiled with the first value, which for most is never. */
+  /** For a schema that is known to be valid. */
   compileLate(schema: JsonObject): SchemaCheck {
     let check: SchemaCheck | undefined
     return (value, chars) => (check ??= this.compile(schema))(value, chars)
+  }
+
+  #checkOf(document: SchemaDocument, schema: JsonObject, text: string): SchemaCheck {
+    try {
+      this.#compiler ??= schemaCompiler(ajv().Ajv2020, { compile: (source) => patterns().compile(source) })
+      return checkOf(this.#compiler(document), schema, text)
+    } catch (thrown) {
+      const fault = { path: '', keyword: '', message: `cannot be held against the schema, which does not compile: ${messageOf(thrown)}` }
+      return () => fault
+    }
   }
 }
 
@@ -55,13 +71,7 @@ function review(schema: Json, isForeign: boolean): SchemaDocument {
   throw invalid(`The schema cannot be used: ${path === '' ? 'it' : `at ${path} it`} ${message}.`)
 }
 
-function checkOf(document: SchemaDocument, schema: JsonObject, text: string): SchemaCheck {
-  let patternSize = 0
-  const validate = attempt(() => compileSchema(document, (source) => {
-    const pattern = patterns().compile(source)
-    patternSize += pattern?.size ?? 0
-    return pattern
-  }))
+function checkOf({ check: validate, patternSize }: CompiledSchema, schema: JsonObject, text: string): SchemaCheck {
   const quick = quickChars(schema, text, patternSize)
   return (value, chars) => {
     try {

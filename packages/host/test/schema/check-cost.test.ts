@@ -13,8 +13,7 @@ test.each<[string, JsonObject, number]>([
   ['large patterns', { ...text, title: 'patterns' }, 2_000],
   ['references that double each other', { $ref: '#/$defs/a0', $defs: Object.fromEntries(Array.from({ length: 12 }, (_, at) =>
     [`a${at}`, { allOf: [{ $ref: `#/$defs/a${at + 1}` }, { $ref: `#/$defs/a${at + 1}` }] }])) }, 0],
-  ['objects that are compared', { items: { allOf: Array.from({ length: 100 }, (_, at) => ({ enum: [{ at }] })) } }, 0],
-  ['lists whose items must differ', { items: { allOf: Array.from({ length: 100 }, () => ({ uniqueItems: true })) } }, 0],
+  ['objects that are compared', { items: { enum: Array.from({ length: 500 }, (_, at) => ({ at })) } }, 0],
   ['very many parts', { allOf: Array.from({ length: 1_000 }, () => ({ minProperties: 1 })) }, 0],
 ])('with %s it is quick for little', (_, schema, patternSize) => {
   expect(quick(schema, patternSize)).toBeLessThan(CALL_LIMITS.argumentChars / 10)

@@ -37,12 +37,12 @@ const META_2020 = ['schema', ...['core', 'applicator', 'unevaluated', 'validatio
  * The other schemas that the suite refers to, by their addresses: its `remotes`, and the meta-schemas. Left out are meta-schemas of
  * other dialects.
  */
-function* othersOf(suite: string, draft: Draft): Generator<readonly [string, JsonObject]> {
-  for (const part of draft === 'draft7' ? [] : META_2020) {
+function* othersOf(suite: string, draft: Draft, withMeta: boolean): Generator<readonly [string, JsonObject]> {
+  for (const part of draft === 'draft7' || !withMeta ? [] : META_2020) {
     const schema = resolve(`ajv/dist/refs/json-schema-2020-12/${part}.json`) as JsonObject
     yield [schema['$id'] as string, schema]
   }
-  if (draft === 'draft7') yield [DRAFT_07, resolve('ajv/dist/refs/json-schema-draft-07.json') as JsonObject]
+  if (draft === 'draft7' && withMeta) yield [DRAFT_07, resolve('ajv/dist/refs/json-schema-draft-07.json') as JsonObject]
   const remotes = join(suite, 'remotes')
   for (const entry of readdirSync(remotes, { recursive: true, withFileTypes: true })) {
     const path = relative(remotes, join(entry.parentPath, entry.name))
@@ -54,11 +54,11 @@ function* othersOf(suite: string, draft: Draft): Generator<readonly [string, Jso
 }
 
 /** A schema with those that it refers to inside it, as the specification says how to bundle them: nothing is fetched here. */
-export function bundled(suite: string, { schema, name }: SuiteGroup): Json {
+export function bundled(suite: string, { schema, name }: SuiteGroup, withMeta: boolean): Json {
   const draft = name.startsWith('draft7/') ? 'draft7' : 'draft2020-12'
   if (!isJsonObject(schema)) return schema
   const keyword = draft === 'draft7' ? 'definitions' : '$defs'
-  const others = [...othersOf(suite, draft)].flatMap(([address, other]): [string, Json][] => {
+  const others = [...othersOf(suite, draft, withMeta)].flatMap(([address, other]): [string, Json][] => {
     const { $id } = other
     if (typeof $id !== 'string' || $id === address) return [[address, { ...other, $id: address }]]
     // A schema that was found at another address than its own has both.

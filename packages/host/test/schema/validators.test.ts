@@ -129,7 +129,7 @@ test('a schema and a value that are slow together hold nobody up, and are a faul
   const validators = new Validators()
   const slow: readonly (readonly [JsonObject, Json])[] = [
     [{ type: 'string', pattern: '[ab]*a[ab]{400}c' }, `c${withoutPeriod(900_000)}`],
-    [{ type: 'array', contains: { allOf: Array.from({ length: 3_000 }, () => ({ anyOf: [{ type: 'string' }, { type: 'object' }] })) }, minContains: 99_999 }, MANY],
+    [{ type: 'array', contains: { enum: MANY.slice(0, 1_500) }, minContains: 99_999 }, MANY.toReversed()],
   ]
   for (const [schema, value] of slow) {
     const check = validators.compile(schema)

@@ -1,11 +1,12 @@
 import { messageOf, pointerStep, type Json, type JsonObject } from '@bulkhead/contract/plain'
-import { compileSchema, patternEngine, readSchema, type SchemaReading, type ValueFault } from '@bulkhead/contract/json-schema'
+import { patternEngine, readSchema, schemaCompiler, type SchemaReading, type ValueFault } from '@bulkhead/contract/json-schema'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
 import type { LoaderLimits } from '../limits.ts'
 import type { SchemaFault, SchemaVerdict } from './schema-judge.ts'
 
 export type CompiledSchema =
-  | { readonly ok: true; readonly subschemas: number; validate(value: Json): SchemaFault | undefined }
+  | { readonly ok: true; readonly subschemas: number; readonly unknownKeywords: readonly SchemaFault[]; validate(value: Json): SchemaFault | undefined }
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
 const patterns = patternEngine(RE2JS)
@@ -13,6 +14,7 @@ const patterns = patternEngine(RE2JS)
 /** Reviews and compiles JSON Schemas of strangers under limits. Contract: nothing throws, whatever the schema and the value. */
 export class SchemaCompiler {
   readonly limits: LoaderLimits
+  readonly #compile = schemaCompiler(Ajv2020, patterns)
 
   constructor(limits: LoaderLimits) {
     this.limits = limits
@@ -20,17 +22,22 @@ export class SchemaCompiler {
 
   /** Whether the schema can be used. `runsPatterns` is false where a pattern that cannot run is shown to a model and not run. */
   inspect(schema: JsonObject, runsPatterns = true): SchemaVerdict {
-    const reading = this.#read(schema, runsPatterns)
-    if (!reading.ok) return reading
-    const { subschemas, unknownKeywords } = reading.document
+    const compiled = this.compile(schema, runsPatterns)
+    if (!compiled.ok) return compiled
+    const { subschemas, unknownKeywords } = compiled
     return { ok: true, subschemas, ...(unknownKeywords.length > 0 && { unknownKeywords }) }
   }
 
-  compile(schema: JsonObject): CompiledSchema {
-    const reading = this.#read(schema, true)
+  compile(schema: JsonObject, runsPatterns = true): CompiledSchema {
+    const reading = this.#read(schema, runsPatterns)
     if (!reading.ok) return reading
-    const check = compileSchema(reading.document, patterns.compile)
-    return { ok: true, subschemas: reading.document.subschemas, validate: (value) => run(check, value) }
+    const { subschemas, unknownKeywords } = reading.document
+    try {
+      const { check } = this.#compile(reading.document)
+      return { ok: true, subschemas, unknownKeywords, validate: (value) => run(check, value) }
+    } catch (error) {
+      return { ok: false, faults: [{ path: '', message: `cannot be compiled: ${messageOf(error)}` }] }
+    }
   }
 
   #read(schema: JsonObject, runsPatterns: boolean): SchemaReading {

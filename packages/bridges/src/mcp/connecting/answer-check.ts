@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@bulkhead/contract'
-import { compileSchema, readSchema } from '@bulkhead/contract/json-schema'
+import { readSchema, schemaCompiler } from '@bulkhead/contract/json-schema'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 
 /** Why an answer is not what a server asks for, as the end of a sentence. */
 export type AnswerCheck = (answer: Json) => string | undefined
@@ -23,7 +24,7 @@ const FORMATS: ReadonlyMap<Json, (text: string) => boolean> = new Map([
 export function answerCheck(schema: JsonObject): AnswerCheck | undefined {
   const reading = readSchema(schema, { limits: LIMITS })
   if (!reading.ok) return undefined
-  const check = compileSchema(reading.document, () => undefined)
+  const { check } = schemaCompiler(Ajv2020, { compile: () => undefined })(reading.document)
   const { format = null } = schema
   const hasFormat = FORMATS.get(format)
   return (answer) => {

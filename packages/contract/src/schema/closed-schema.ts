@@ -1,0 +1,121 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { inModernKeywords } from './draft-07.ts'
+import { schemaKeywordForm, UNEVALUATED } from './keywords.ts'
+import type { SchemaDocument } from './schema-document.ts'
+
+/** Keywords that say nothing of a value, or that this translation replaces. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  '$anchor', '$comment', '$defs', '$dynamicAnchor', '$dynamicRef', '$id', '$ref', '$schema', '$vocabulary', 'contentEncoding', 'contentMediaType',
+  'contentSchema', 'default', 'definitions', 'deprecated', 'description', 'examples', 'format', 'readOnly', 'title', 'writeOnly',
+])
+
+/** Ajv takes a property of this name for the prototype. As a pattern it is a name like any other. */
+const PROTOTYPE = '__proto__'
+
+/** A schema in the form that Ajv judges correctly. */
+export interface ClosedSchema {
+  readonly schema: JsonObject | boolean
+  /** Names in `$defs` of the schemas that were asked for by themselves. */
+  readonly names: ReadonlyMap<JsonObject, string>
+  /** The schemas that have `unevaluated…`, which in the closed form is their index here. */
+  readonly unevaluated: readonly JsonObject[]
+}
+
+/**
+ * Translates a reviewed schema: 2020-12, all references as pointers into `$defs`, no identifiers, and no keyword that says nothing.
+ * `runs`: whether a pattern can run. One that cannot says nothing. `apart`: schemas that are needed by themselves.
+ */
+export function closeSchema({ root, places, references }: SchemaDocument, runs: (pattern: string) => boolean, apart: Iterable<Json>): ClosedSchema {
+  if (!isJsonObject(root)) return { schema: root !== false, names: new Map(), unevaluated: [] }
+  const { targets, dynamicTargets } = references!
+  const isTarget = new Set<Json>([...targets.values(), ...dynamicTargets.values(), ...apart])
+  const definitions = new Map<JsonObject, { readonly name: string; schema: JsonObject }>()
+  const unevaluated: JsonObject[] = []
+
+  const referTo = (target: JsonObject | boolean): JsonObject => {
+    if (!isJsonObject(target)) return target ? {} : { not: {} }
+    const known = definitions.get(target)
+    if (known !== undefined) return { $ref: `#/$defs/${known.name}` }
+    const definition = { name: String(definitions.size), schema: {} as JsonObject }
+    // First: a schema may refer to itself.
+    definitions.set(target, definition)
+    definition.schema = close(target)
+    return { $ref: `#/$defs/${definition.name}` }
+  }
+
+  const below = (schema: Json): Json => !isJsonObject(schema) ? schema : isTarget.has(schema) ? referTo(schema) : close(schema)
+
+  const close = (schema: JsonObject): JsonObject => {
+    const { dialect } = places!.of(schema)!.resource
+    const target = targets.get(schema)
+    // In draft-07 nothing that stands beside a reference counts.
+    if (dialect === 'draft-07' && target !== undefined) return referTo(target)
+    const keywords = dialect === 'draft-07' ? inModernKeywords(schema) : schema
+    const closed = Object.entries(withPlainNames(withoutIdlePatterns(keywords, runs)))
+      .filter(([keyword]) => !LEFT_OUT.has(keyword) && schemaKeywordForm(keyword) !== undefined)
+      .map(([keyword, value]) => [keyword, closeMembers(keyword, value, below)] as const)
+    const also = [target, dynamicTargets.get(schema)].flatMap((one) => one === undefined ? [] : [referTo(one)])
+    const own = withSchemas(withoutEmptyEnum(withContainsApart(Object.fromEntries(closed))), also)
+    const marks = UNEVALUATED.filter((keyword) => keyword in own)
+    if (marks.length === 0) return own
+    const index = unevaluated.push(schema) - 1
+    return { ...own, ...Object.fromEntries(marks.map((keyword) => [keyword, index])) }
+  }
+
+  const whole = isTarget.has(root) ? referTo(root) : close(root)
+  const $defs = Object.fromEntries(definitions.values().map(({ name, schema }) => [name, schema]))
+  const names = new Map(definitions.entries().map(([schema, { name }]) => [schema, name]))
+  return { schema: definitions.size === 0 ? whole : { ...whole, $defs }, names, unevaluated }
+}
+
+function closeMembers(keyword: string, value: Json, below: (schema: Json) => Json): Json {
+  switch (schemaKeywordForm(keyword)) {
+    case 'subschema':
+      return below(value)
+    case 'list':
+      return (value as readonly Json[]).map(below)
+    case 'map':
+      return Object.fromEntries(Object.entries(value as JsonObject).map(([name, schema]) => [name, below(schema)]))
+    default:
+      return value
+  }
+}
+
+/** A pattern that cannot run says nothing. Of names that it may mean nothing can be said either. */
+function withoutIdlePatterns(schema: JsonObject, runs: (pattern: string) => boolean): JsonObject {
+  const { pattern, patternProperties, ...rest } = schema
+  const patterns = Object.entries(patternProperties as JsonObject | undefined ?? {})
+  const running = patterns.filter(([source]) => runs(source))
+  return {
+    ...rest,
+    ...(typeof pattern === 'string' && runs(pattern) && { pattern }),
+    ...(running.length > 0 && { patternProperties: Object.fromEntries(running) }),
+    ...(running.length < patterns.length && { additionalProperties: true }),
+  }
+}
+
+function withPlainNames(schema: JsonObject): JsonObject {
+  const { properties, patternProperties } = schema
+  if (!isJsonObject(properties) || !Object.hasOwn(properties, PROTOTYPE)) return schema
+  const others = Object.entries(properties).filter(([name]) => name !== PROTOTYPE)
+  const pattern = `^${PROTOTYPE}$`
+  const also = isJsonObject(patternProperties) ? patternProperties[pattern] : undefined
+  const meant = also === undefined ? properties[PROTOTYPE]! : { allOf: [properties[PROTOTYPE]!, also] }
+  return { ...schema, properties: Object.fromEntries(others), patternProperties: { ...patternProperties as JsonObject | undefined, [pattern]: meant } }
+}
+
+/** Ajv does not take a list of no values, which nothing satisfies. */
+function withoutEmptyEnum(schema: JsonObject): JsonObject {
+  const { enum: allowed, ...rest } = schema
+  return Array.isArray(allowed) && allowed.length === 0 ? withSchemas(rest, [false]) : schema
+}
+
+/** Beside `prefixItems` Ajv takes the judgement of its last item for that of `contains`. */
+function withContainsApart(schema: JsonObject): JsonObject {
+  const { contains, minContains, maxContains, ...rest } = schema
+  if (contains === undefined || schema['prefixItems'] === undefined) return schema
+  return withSchemas(rest, [{ contains, ...(minContains !== undefined && { minContains }), ...(maxContains !== undefined && { maxContains }) }])
+}
+
+const withSchemas = (schema: JsonObject, more: readonly Json[]): JsonObject =>
+  more.length === 0 ? schema : { ...schema, allOf: [...(schema['allOf'] as readonly Json[] | undefined ?? []), ...more] }

@@ -1,0 +1,115 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { inModernKeywords } from './draft-07.ts'
+import { UNEVALUATED } from './keywords.ts'
+import type { SchemaDocument } from './schema-document.ts'
+
+/** The members of a value that some keyword looked at. */
+class Evaluated {
+  readonly names = new Set<string>()
+  readonly indexes = new Set<number>()
+  hasAllNames = false
+  hasAllItems = false
+}
+
+/** What is known by other means. */
+export interface Judge {
+  isValid(schema: Json, value: Json): boolean
+  /** undefined for a pattern that cannot run. */
+  matches(pattern: string, name: string): boolean | undefined
+}
+
+const isMap = (value: Json | undefined): value is JsonObject => isJsonObject(value)
+const listOf = (value: Json | undefined): readonly Json[] => Array.isArray(value) ? value as readonly Json[] : []
+
+/**
+ * Finds the members of a value that a schema did not look at: Ajv counts some that it should not. Contract: asked only about values
+ * that satisfy all other keywords of the schema, or whose judgement does not matter any more.
+ */
+export class Evaluation {
+  readonly #document: SchemaDocument
+  readonly #judge: Judge
+
+  constructor(document: SchemaDocument, judge: Judge) {
+    this.#document = document
+    this.#judge = judge
+  }
+
+  /** The schemas in place whose judgement decides what counts: alternatives, conditions, what a list contains, and the rest itself. */
+  static schemasApart({ places }: SchemaDocument): readonly Json[] {
+    if (places === undefined || !places.all.some(({ schema }) => UNEVALUATED.some((keyword) => keyword in schema))) return []
+    return places.all.flatMap(({ schema }) => [
+      ...listOf(schema['anyOf']), ...listOf(schema['oneOf']),
+      ...['if', 'contains', ...UNEVALUATED].flatMap((keyword) => schema[keyword] ?? []),
+    ])
+  }
+
+  /** The first property that is not looked at and does not satisfy `unevaluatedProperties`. */
+  wrongProperty(schema: JsonObject, value: JsonObject): string | undefined {
+    const seen = this.#seen(schema, value)
+    if (seen.hasAllNames) return undefined
+    return Object.keys(value).find((name) => !seen.names.has(name) && !this.#judge.isValid(schema['unevaluatedProperties']!, value[name]!))
+  }
+
+  /** The same of a list. */
+  wrongItem(schema: JsonObject, value: readonly Json[]): number | undefined {
+    const seen = this.#seen(schema, value as Json)
+    if (seen.hasAllItems) return undefined
+    const found = value.findIndex((item, index) => !seen.indexes.has(index) && !this.#judge.isValid(schema['unevaluatedItems']!, item))
+    return found === -1 ? undefined : found
+  }
+
+  #seen(schema: JsonObject, value: Json): Evaluated {
+    const seen = new Evaluated()
+    const { unevaluatedProperties: _, unevaluatedItems: __, ...others } = schema
+    this.#collect(schema, others, value, seen)
+    return seen
+  }
+
+  #add(schema: Json | undefined, value: Json, seen: Evaluated): void {
+    if (!isMap(schema)) return
+    const { places, references } = this.#document
+    const isOld = places!.of(schema)!.resource.dialect === 'draft-07'
+    const target = references!.targets.get(schema)
+    if (isOld && target !== undefined) this.#add(target, value, seen)
+    else this.#collect(schema, isOld ? inModernKeywords(schema) : schema, value, seen)
+  }
+
+  #collect(schema: JsonObject, keywords: JsonObject, value: Json, seen: Evaluated): void {
+    const { references } = this.#document
+    if (isMap(value)) this.#collectNames(keywords, value, seen)
+    else if (Array.isArray(value)) this.#collectItems(keywords, value as readonly Json[], seen)
+    const { allOf, anyOf, oneOf, if: condition, then: consequence, else: otherwise, dependentSchemas } = keywords
+    for (const one of listOf(allOf)) this.#add(one, value, seen)
+    for (const one of [...listOf(anyOf), ...listOf(oneOf)]) if (this.#judge.isValid(one, value)) this.#add(one, value, seen)
+    if (condition !== undefined) {
+      const holds = this.#judge.isValid(condition, value)
+      if (holds) this.#add(condition, value, seen)
+      this.#add(holds ? consequence : otherwise, value, seen)
+    }
+    if (isMap(dependentSchemas) && isMap(value)) {
+      for (const [name, one] of Object.entries(dependentSchemas)) if (Object.hasOwn(value, name)) this.#add(one, value, seen)
+    }
+    for (const target of [references!.targets.get(schema), references!.dynamicTargets.get(schema)]) this.#add(target, value, seen)
+  }
+
+  #collectNames({ properties, patternProperties, additionalProperties, unevaluatedProperties }: JsonObject, value: JsonObject, seen: Evaluated): void {
+    if (additionalProperties !== undefined || unevaluatedProperties !== undefined) seen.hasAllNames = true
+    const patterns = Object.keys(patternProperties ?? {})
+    for (const name of Object.keys(value)) {
+      if (isMap(properties) && Object.hasOwn(properties, name)) seen.names.add(name)
+      for (const pattern of patterns) {
+        // Nothing is known of names that a pattern may mean which cannot run.
+        const matches = this.#judge.matches(pattern, name)
+        if (matches === undefined) seen.hasAllNames = true
+        else if (matches) seen.names.add(name)
+      }
+    }
+  }
+
+  #collectItems({ prefixItems, items, contains, unevaluatedItems }: JsonObject, value: readonly Json[], seen: Evaluated): void {
+    if (items !== undefined || unevaluatedItems !== undefined) seen.hasAllItems = true
+    for (const index of listOf(prefixItems).keys()) seen.indexes.add(index)
+    if (contains === undefined) return
+    for (const [index, item] of value.entries()) if (this.#judge.isValid(contains, item)) seen.indexes.add(index)
+  }
+}
