@@ -85,7 +85,7 @@ describe('explain', () => {
       }[explained.decision])
       const steps = explained.chain.filter(({ action: said }) => said === explained.decision)
       expect(steps).not.toEqual([])
-      const decided = world.eventsOf('ToolInvocationDecided').filter(({ callId }) => callId === CALL.id).at(-1)
+      const decided = world.eventsOf('ToolInvocationDecided').findLast(({ callId }) => callId === CALL.id)
       if (decided && !isSpent && explained.decision !== 'ask') expect(steps).toContainEqual(expect.objectContaining({ stage: decided.stage, source: decided.source }))
       expect(explained.remedies.length > 0).toBe(explained.decision !== 'allow')
     }), { numRuns: 400 })
