@@ -35,6 +35,8 @@ export interface ApprovalRequest {
   /** The tools that make the call, from the one the model called. Absent for a call of the model itself. */
   readonly calledBy?: readonly string[]
   readonly approvalKey: string
+  /** Set where the tool's own code made the key, and it does not ship with the host: it is remembered for the session at most. */
+  readonly keyByTool?: true
   /** Exactly the arguments, as JSON text with invisible characters made visible. Nothing is cut. */
   readonly argumentsText: string
   /** What the call would touch, as the host reads its arguments, one line each. Empty where only the tool knows. */

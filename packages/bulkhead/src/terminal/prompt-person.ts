@@ -38,7 +38,7 @@ export async function promptPerson(request: InteractionRequest, source: string, 
   }
 }
 
-async function approve({ short, whole, isCut }: ApprovalText, terms: PromptTerms): Promise<Json | undefined> {
+async function approve({ short, whole, isCut, forSession }: ApprovalText, terms: PromptTerms): Promise<Json | undefined> {
   terms.output.write(short)
   for (;;) {
     const decision = given(await select({
@@ -48,7 +48,7 @@ async function approve({ short, whole, isCut }: ApprovalText, terms: PromptTerms
       options: [
         { value: 'once', label: 'Yes, this once' },
         { value: 'session', label: 'Yes, and do not ask again for this key in this session' },
-        { value: 'project', label: 'Yes, and do not ask again for this key in this project' },
+        ...(forSession ? [] : [{ value: 'project', label: 'Yes, and do not ask again for this key in this project' }]),
         { value: 'reject', label: 'No' },
         { value: 'explain', label: 'No, and say why' },
         ...(isCut ? [{ value: 'show', label: 'Show all that was left out' }] : []),

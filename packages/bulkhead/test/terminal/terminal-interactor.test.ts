@@ -70,6 +70,15 @@ describe('a person at a terminal', () => {
     expect(terminal.text).not.toContain('left out')
   })
 
+  it('says which tools call it, and who chose the key, which is then remembered for the session at most', async () => {
+    const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true } as const
+    const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, ...more } }, 'Run it?', [UP, ENTER])
+    expect(response).toMatchObject({ value: { decision: 'session' } })
+    expect(terminal.text).toMatch(/^ {2}called by: plan of the global extension plan 1\.0\.0$/m)
+    expect(terminal.text).toMatch(/^ {2}key: +Oslo\n +\(chosen by the tool itself, perhaps the same for every call\)$/m)
+    expect(terminal.text).not.toContain('in this project')
+  })
+
   it('says why not, and the words reach the model', async () => {
     const terminal = new Terminal()
     const response = terminal.ask({ kind: 'Approve', approval })

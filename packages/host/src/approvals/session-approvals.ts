@@ -21,6 +21,8 @@ export interface SessionApprovalSources {
 export interface Approvable {
   readonly approvalKey: string
   readonly subjects: readonly Subject[]
+  /** Third-party code made the key: nothing but an approval of this session answers it. */
+  readonly keyByTool?: true
 }
 
 /**
@@ -37,15 +39,16 @@ export class SessionApprovals {
   }
 
   /** What answers a call; undefined where a person must. Pure: nothing is counted or told. */
-  answering(called: Called, { approvalKey, subjects }: Approvable): readonly KeptApproval[] | undefined {
+  answering(called: Called, { approvalKey, subjects, keyByTool }: Approvable): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
     const identity = identityOfCalled(called)
-    const whole = this.#find(identity, approvalKey, now)
+    const find = (key: string) => keyByTool ? this.#findOwn(identity, key, now) : this.#find(identity, key, now)
+    const whole = find(approvalKey)
     if (whole) return whole.alone
     const parts: KeptApproval[] = []
     for (const { key, within = [] } of subjects) {
-      let found = this.#find(identity, key, now)
-      for (let index = 0; !found && index < within.length; index++) found = this.#find(identity, within[index]!, now)
+      let found = find(key)
+      for (let index = 0; !found && index < within.length; index++) found = find(within[index]!)
       if (!found) return undefined
       parts.push(found)
     }
@@ -139,9 +142,14 @@ export class SessionApprovals {
     }
   }
 
-  #find(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
+  #findOwn(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
     const own = this.#own.get(identity, approvalKey)
-    if (own?.stands(now)) return own
+    return own?.stands(now) ? own : undefined
+  }
+
+  #find(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
+    const own = this.#findOwn(identity, approvalKey, now)
+    if (own) return own
     const shared = this.#sources.project.find(identity, approvalKey)
     return shared?.stands(now) ? shared : undefined
   }

@@ -82,7 +82,7 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
 
 function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: ExplainedStep[], host: HostContext): Explanation {
   const now = host.clock.now()
-  const { verdicts, verdict, meaning: { approvalKey }, changes = [] } = ruling
+  const { verdicts, verdict, meaning: { approvalKey, keyByTool }, changes = [] } = ruling
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const approvals = (ruling.approvals ?? []).map((approval) => approval.view(now))
   chain.push(...narrowedStep(call))
@@ -106,7 +106,7 @@ function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: Explai
   if (decision !== 'deny') chain.push(...stillToCome(call))
   const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
-    .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, approvalKey })))]
+    .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, keyByTool, approvalKey })))]
   const changed = changes.length === 0 ? {} : { arguments: call.args }
   return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
 }

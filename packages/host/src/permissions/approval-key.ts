@@ -6,24 +6,31 @@ import { onAbort } from '../waiting/cancellation.ts'
 /** Deriving a key is a look at the arguments; what takes longer is doing something else. */
 const DERIVATION_MS = 1_000
 
+/** What an approval of a call would stand for. `byTool`: code that does not ship with the host derived it. */
+export interface FoundKey {
+  readonly key: string
+  readonly byTool: boolean
+}
+
 /**
  * What an approval of this call would stand for. A template is filled in here; code derives its key in the compartment,
  * which starts it; else the name is the key. Throws ApprovalKeyInvalid or ApprovalKeyDerivationFailed.
  */
-export function approvalKeyOf(call: ValidatedCall, clock: Clock): string | Promise<string> {
+export function approvalKeyOf(call: ValidatedCall, clock: Clock): FoundKey | Promise<FoundKey> {
   const { tool, args } = call
-  if (tool.approvalKey) return tool.approvalKey(args)
+  if (tool.approvalKey) return { key: tool.approvalKey(args), byTool: false }
   const { compartment } = tool.extension
   return compartment ? keyFrom(compartment, call, clock) : keyOnceStarted(tool.extension.start(call.session.interactions), call, clock)
 }
 
-const keyOnceStarted = (starting: Promise<CompartmentSession>, call: ValidatedCall, clock: Clock): Promise<string> =>
+const keyOnceStarted = (starting: Promise<CompartmentSession>, call: ValidatedCall, clock: Clock): Promise<FoundKey> =>
   untilAborted(starting, call.signal).then((started) => keyFrom(started, call, clock))
 
-function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): string | Promise<string> {
+function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): FoundKey | Promise<FoundKey> {
   const { tool: { name, extension }, session } = call
-  if (!compartment.offers.approvalKeys.has(name)) return name
-  return derive(compartment, call, clock).catch((thrown: unknown) => {
+  if (!compartment.offers.approvalKeys.has(name)) return { key: name, byTool: false }
+  const byTool = extension.descriptor.code.kind !== 'module'
+  return derive(compartment, call, clock).then((key) => ({ key, byTool })).catch((thrown: unknown) => {
     if (!isCompartmentGone(thrown)) throw thrown
     return keyOnceStarted(extension.startAfterEnd(compartment, session.interactions), call, clock)
   })

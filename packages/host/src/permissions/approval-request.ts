@@ -11,7 +11,7 @@ const UNCONFINED = 'do everything your account can: the server is a local proces
 
 /** The one question of a call: all that wants a person's word, and nothing a stranger wrote can hide or repaint. */
 export function approvalRequest(
-  call: ValidatedCall, { approvalKey, touches }: CallMeaning, asks: readonly Verdict[],
+  call: ValidatedCall, { approvalKey, touches, keyByTool }: CallMeaning, asks: readonly Verdict[],
 ): ApprovalRequest {
   const { tool, args, callers, session: { policy } } = call
   const { definition, origin, extension: { descriptor: { server } } } = tool
@@ -24,6 +24,7 @@ export function approvalRequest(
       : extensionWords(origin),
     ...(callers.length > 0 && { calledBy: callers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`) }),
     approvalKey: visibleText(approvalKey),
+    ...(keyByTool && { keyByTool }),
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
     touches: touches.map((line) => visibleText(line)),
     mayTouch: [...(server?.unconfined ? [UNCONFINED] : []), ...describePower(policy.standing(tool).power).map((line) => visibleText(line))],

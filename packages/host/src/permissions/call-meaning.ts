@@ -1,7 +1,7 @@
 import { BulkheadError, CALL_LIMITS, checkApprovalKey, messageOf, type ArgumentsReading, type CallEffects, type CallNeed } from '@bulkhead/contract'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
-import { approvalKeyOf } from './approval-key.ts'
+import { approvalKeyOf, type FoundKey } from './approval-key.ts'
 import { followLinks } from './effects.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
 import { sha256 } from '../encoding/sha256.ts'
@@ -26,6 +26,8 @@ export interface CallMeaning {
   readonly touches: readonly string[]
   /** It does nothing but read inside the workspace: whatever asks because of the tool alone does not ask. */
   readonly onlyReads?: true
+  /** Code that does not ship with the host made the key: it is remembered for the session at most. */
+  readonly keyByTool?: true
   /** What it is known to need; absent where only the tool knows. */
   readonly needs?: readonly CallNeed[]
   /** What it would do with files and the network, links followed. Looked for when a rule wants to know. */
@@ -39,9 +41,13 @@ export const meaningByKey = (approvalKey: string): CallMeaning =>
 export function meaningOf(call: ValidatedCall, host: HostContext): CallMeaning | Promise<CallMeaning> {
   const reader = host.argumentsReaders.get(call.tool.name)
   if (reader) return meaningOfReading(readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled', host)
-  const key = approvalKeyOf(call, host.clock)
-  if (typeof key !== 'string') return key.then(meaningByKey)
-  return key === call.tool.name ? call.tool.byName : meaningByKey(key)
+  const found = approvalKeyOf(call, host.clock)
+  return found instanceof Promise ? found.then((late) => meaningOfKey(late, call)) : meaningOfKey(found, call)
+}
+
+function meaningOfKey({ key, byTool }: FoundKey, { tool }: ValidatedCall): CallMeaning {
+  if (byTool) return { ...meaningByKey(key), keyByTool: true }
+  return key === tool.name ? tool.byName : meaningByKey(key)
 }
 
 /** `isOurs`: the tool ships with the host. What the arguments say is what is done only then. */

@@ -5,13 +5,15 @@ export interface RemedyContext {
   readonly source: string
   readonly tool: string
   readonly approvalKey: string
+  /** Third-party code made the key. */
+  readonly keyByTool?: boolean | undefined
 }
 
 const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
 /** What would change what a stage says, each a thing to do. */
 export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
-  const { source, tool, approvalKey } = context
+  const { source, tool, keyByTool, approvalKey } = context
   switch (stage) {
     case 'receive':
       return ['Give the call an id and the name of a tool.']
@@ -33,7 +35,7 @@ export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyC
     case 'tool-mode':
     case 'security-mode':
       return [
-        `Approve of the key "${approvalKey}" for the session or the project.`,
+        `Approve of the key "${approvalKey}" for the session${keyByTool ? '' : ' or the project'}.`,
         `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
         `Add a rule that allows "${tool}" for this key.`,
       ]

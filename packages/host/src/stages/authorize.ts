@@ -76,10 +76,11 @@ const heedGrant = ({ decision, reason }: Word): Verdict => decision === 'reject'
   ? deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
   : allow('state-machine', 'sm-grant-token', reason ?? 'a person granted this one call')
 
-function heed({ decision, reason, by = 'person' }: Word, call: ValidatedCall, { approvalKey }: CallMeaning): Verdict {
+function heed({ decision, reason, by = 'person' }: Word, call: ValidatedCall, { approvalKey, keyByTool }: CallMeaning): Verdict {
   if (decision === 'reject') return deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
-  if (decision !== 'once') call.session.approvals.remember(call, approvalKey, decision, by)
-  return allow('approval', 'person', reason ?? `approved: ${decision}`)
+  const scope = decision === 'project' && keyByTool ? 'session' : decision
+  if (scope !== 'once') call.session.approvals.remember(call, approvalKey, scope, by)
+  return allow('approval', 'person', reason ?? `approved: ${scope}`)
 }
 
 function permit(call: ValidatedCall, host: HostContext, verdict: Verdict, ruling: SettledRuling): AuthorizedCall {

@@ -1,7 +1,7 @@
 import { visibleText, type ApprovalRequest } from '@bulkhead/contract'
 
 /** All that a person must know of a call before answering. Nothing is cut, and what a stranger wrote never begins a row. */
-export function approvalMessage({ tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, argumentsText }: ApprovalRequest): string {
+export function approvalMessage({ tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText }: ApprovalRequest): string {
   const labelled = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${visibleText(line)}`)
   return [
     `${tool} of ${visibleText(origin)} wants to run.`,
@@ -10,6 +10,7 @@ export function approvalMessage({ tool, origin, calledBy = [], touches, mayTouch
     ...labelled('may', mayTouch),
     ...labelled('asked for', reasons),
     ...labelled('key', [approvalKey]),
+    ...(keyByTool ? ['The code of the tool itself chose this key, and may give the same one to every call. It is remembered for this session at most.'] : []),
     'with exactly these arguments:',
     quoted(argumentsText),
   ].join('\n')

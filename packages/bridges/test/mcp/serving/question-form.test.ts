@@ -25,6 +25,12 @@ describe('an approval', () => {
     expect(forged).not.toMatch(/\u202e/)
   })
 
+  it('says which tools call it, and who chose the key', () => {
+    const { message } = formOf({ kind: 'Approve', approval: { ...approval, calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true } })!
+    expect(message).toContain('\ncalled by: plan of the global extension plan 1.0.0\n')
+    expect(message).toMatch(/\nkey: prod\nThe code of the tool itself chose this key, .* remembered for this session at most\.\n/)
+  })
+
   it.each(['once', 'session', 'project', 'reject'])('can be answered with %s', (decision) => {
     expect(answered(request, { decision })).toEqual(accepted({ decision }))
     expect(answered(request, { decision, reason: ' why ' })).toEqual(accepted({ decision, reason: 'why' }))
