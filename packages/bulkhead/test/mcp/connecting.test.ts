@@ -120,7 +120,29 @@ it('a tool whose arguments are marked with a format of another world is offered 
   expect(host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship')).toEqual([])
   const call = (args: JsonObject) => session.call({ id: 'a', name: 'ship_find', arguments: args })
   expect(await call({ what: '(' })).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
-  expect(await call({ count: 2 ** 40 })).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(await call({ count: 2 ** 40 })).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
+  expect(await call({ count: 'many' })).toMatchObject({ error: { code: 'InputInvalid' } })
+})
+
+it('a tool that cannot be used costs that tool alone and is named, and a pattern that looks around costs none', async () => {
+  const properties = { mail: { type: 'string', pattern: '^(?!\\.)[^@]+@[^@]+$', maxLength: 20 } }
+  const tools = [
+    { name: 'send', inputSchema: { type: 'object', properties } }, { name: 'loop', inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } },
+    { name: 'odd', inputSchema: { type: 'object', properties: { a: { type: 'text' } } } }, { name: 'slow', inputSchema: { type: 'object' }, execution: { taskSupport: 'required' } },
+    { name: 'both', inputSchema: { type: 'object', properties: { ab: { type: 'string' } }, patternProperties: { '^a': { type: 'string' } } } },
+  ]
+  writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools }))
+  const server = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.ts')
+  configure({ mcp: { ship: { type: 'local', command: [process.execPath, server, join(folder, 'script.json')] } } })
+  const host = await open()
+  const session = await host.openSession({ mode: 'yolo' })
+  expect(session.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))).toEqual(['ship_both', 'ship_send'])
+  const told = host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship').map(({ path, message }) => `${path} ${message}`)
+  for (const name of ['ship_loop', 'ship_odd', '"slow"']) expect(told.filter((line) => line.includes(name)), name).toHaveLength(1)
+  expect(host.tool('ship_send')!.inputSchema['properties']).toEqual(properties)
+  const call = (args: JsonObject) => session.call({ id: 'a', name: 'ship_send', arguments: args })
+  expect(await call({ mail: '.x' })).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
+  expect(await call({ mail: 'x'.repeat(21) })).toMatchObject({ error: { code: 'InputInvalid' } })
 })
 
 it('asks again in the middle of a session when a server describes its tool in other words', async () => {
