@@ -50,7 +50,7 @@ export function contentsText({ path, digest, extensions, settings, servers, docu
 
 export const contentsJson = ({ digest, extensions, settings, servers, documents, diagnostics }: ProjectContents): object => ({
   digest, extensions: extensions.map(extensionJson), settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
-  servers: servers.map(([name, server]) => ({ name, ...server, confined: false })),
+  servers: servers.map(([name, server]) => ({ name, ...server, ...(server.type === 'local' && { confined: false }) })),
   documents: documents.map(([name, document]) => ({ name, ...document })), diagnostics,
 })
 
