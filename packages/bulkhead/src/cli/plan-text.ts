@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
-import { visibleText, type ExtensionDescriptor } from '@bulkhead/contract'
+import { declaredPower, powerItems, visibleText, type ExtensionDescriptor, type Power } from '@bulkhead/contract'
 import { capabilityDiffInWords, signerInWords, type InstallPlan } from '@bulkhead/loader'
-import { extensionWords, requirementWords } from './requirement-words.ts'
+import { powerWords } from './requirement-words.ts'
 
 /** What a person is shown before agreeing: what it is, what it may do, who signed it, and what differs from before. */
 export function planText(plan: InstallPlan): string {
@@ -26,8 +26,8 @@ export function extensionLines({ id, version, manifest, digests, signer, integri
     ...(manifest.description === undefined ? [] : [line('is', manifest.description)]),
     line('digest', digests.package.slice(0, 32)),
     line('signed', signer === undefined ? `by nobody${integrity === 'unpinned' ? ', and without an integrity file' : ''}` : signerInWords(signer)),
-    ...manifest.tools.flatMap((tool) => [line('tool', `${tool.name}: ${requirementWords(tool.requires)}`)]),
-    ...extensionWords({ ...manifest, state: manifest.stateSlot === null ? [] : [id] }).map((words) => line(words.slice(0, words.indexOf(' ')), words.slice(words.indexOf(' ') + 1))),
+    ...manifest.tools.flatMap((tool) => [line('tool', `${tool.name}: ${wordsOf(declaredPower(tool.requires)).join(', ') || 'nothing'}`)]),
+    ...wordsOf(declaredPower({}, { ...manifest, state: manifest.stateSlot === null ? [] : [id] })).map((words) => line(words.slice(0, words.indexOf(' ')), words.slice(words.indexOf(' ') + 1))),
   ]
 }
 
@@ -43,3 +43,5 @@ export const extensionJson = ({ id, version, manifest, digests, signer, integrit
   digests: { package: digests.package, capability: digests.capability, tools: Object.fromEntries(digests.tools) },
   tools: manifest.tools.map(({ name, description, requires }) => ({ name, description, requires })), env: manifest.env, secrets: manifest.secrets,
 })
+
+const wordsOf = (power: Power): readonly string[] => powerWords(powerItems(power))

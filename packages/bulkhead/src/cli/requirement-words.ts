@@ -1,4 +1,4 @@
-import { declaredPower, powerItems, type PowerCapability, type ExtensionPower, type PowerItem, type RequirementSet } from '@bulkhead/contract'
+import type { PowerCapability, PowerItem } from '@bulkhead/contract'
 
 const CAPABILITY_WORDS: Readonly<Record<PowerCapability, string>> = {
   interact: 'asks the person', 'tools.call': 'calls other tools', session: 'keeps notes for the session', subagents: 'starts sub-agents',
@@ -20,9 +20,3 @@ const WORDS: Readonly<Record<PowerItem['kind'], (subject: string) => string>> = 
 
 /** What a tool may do, in a few words each, for a table. */
 export const powerWords = (items: readonly PowerItem[]): readonly string[] => items.map(({ kind, subject }) => WORDS[kind](subject))
-
-/** The same of what a manifest declares. */
-export const requirementWords = (requires: RequirementSet): string => powerWords(powerItems(declaredPower(requires))).join(', ') || 'nothing'
-
-/** What a manifest declares for all tools of its extension. */
-export const extensionWords = (extension: ExtensionPower): readonly string[] => powerWords(powerItems(declaredPower({}, extension)))
