@@ -90,6 +90,8 @@ describe('a rule against reading', () => {
     ['bash', { command: 'cat */key' }, 'RuleDenied'],
     ['bash', { command: 'grep -rn precious .' }, 'RuleDenied'],
     ['bash', { command: 'ls -R' }, 'RuleDenied'],
+    ['bash', { command: 'ls secrets' }, 'RuleDenied'],
+    ['bash', { command: 'grep -d recurse precious' }, 'RuleDenied'],
     ['bash', { command: 'git grep precious' }, 'RuleDenied'],
     ['bash', { command: 'find . -exec grep precious {} +' }, 'RuleDenied'],
     ['bash', { command: 'ls | xargs grep -r precious' }, 'RuleDenied'],

@@ -24,8 +24,8 @@ export const bash = {
 
 /** A path that nothing lies in. */
 const NOWHERE = '/dev/null/nowhere'
-/** What may be the beginning of an absolute path: a slash with no part of a name before it. */
-const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])\//
+/** What may be the beginning of an absolute path: a slash with no part of a name before it, or behind the letters of an option. */
+const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])(?:-[\w-]*)?\//
 
 async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
   const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args

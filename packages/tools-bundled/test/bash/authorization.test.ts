@@ -120,7 +120,7 @@ describe('what an approval stands for', () => {
     expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['ps'])
     await bash('ls /etc')
     await bash('ps --unknown')
-    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['ps', '[effects] ls /etc', 'ps --unknown'])
+    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['ps', '[effects] ls /etc', '[effects] ps --unknown'])
   })
 
   it('exactly these words of any other, in this folder, fed by this', async () => {

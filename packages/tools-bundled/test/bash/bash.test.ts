@@ -175,13 +175,14 @@ describe('refused', () => {
     ['a folder outside', 'ls', 'CapabilityDenied', /outside/, { cwd: '..' }],
     ['a link out of the workspace', 'cat link', 'CapabilityDenied', /outside/],
     ['a link that a pattern stands for', 'cat lin*', 'CapabilityDenied', /outside/],
+    ['a link out of the workspace, by its whole path in an option', 'grep -f LINK notes', 'CapabilityDenied', /outside/],
     ['a file through a linked folder', 'head up/secret', 'CapabilityDenied', /outside/],
   ] as readonly [string, string, string, RegExp, JsonObject?][])('%s', async (_, command, code, message, more = {}) => {
     if (!existsSync(join(workspace, 'up'))) {
       symlinkSync(join(root, 'secret'), join(workspace, 'link'))
       symlinkSync(root, join(workspace, 'up'))
     }
-    await expect(bash(command, more)).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string })
+    await expect(bash(command.replace(' LINK', join(workspace, 'link')), more)).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string })
     expect(existsSync(join(root, 'outside'))).toBe(false)
   })
 })

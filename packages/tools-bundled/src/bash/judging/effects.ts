@@ -7,7 +7,7 @@ import { innermost } from './judge-words.ts'
 
 /** Programs that look at everything below what they are given, or below the folder they are started in. */
 const DEEP: ReadonlySet<string> = new Set(wordList('find rg du tree diff'))
-const RECURSIVE = /^(?:-[a-zA-Z]*[rR][a-zA-Z]*|--recursive)$/
+const RECURSIVE = /^-[a-zA-Z]*[rR]|^--recursive$|recurse$/
 
 /**
  * What the files are that a plan of commands which only read touches, by its words; also those that output is redirected to. More is

@@ -52,7 +52,8 @@ export function findUse(args: readonly Word[], runEach: RunEach): FindUse | unde
     if (takes === undefined) return undefined
     index += takes
   }
-  return { paths, also }
+  // One that is the value of another word would be taken for an action when links are left out.
+  return args.filter(({ text }) => text === '-exec').length === also.length ? { paths, also } : undefined
 }
 
 const isNegated = (before: Word | undefined): boolean => before?.text === '!' || before?.text === '-not'

@@ -34,7 +34,7 @@ export function judgeCommand(text: string, ground: Ground): JudgedCommand {
   switch (reading.kind) {
     case 'plan': {
       const { otherwise } = reading
-      const judged = judgePlan(reading.steps, ground)
+      const judged = judgePlan(reading.steps, ground, otherwise === undefined ? [] : [text])
       if (otherwise === undefined || judged.reads) return { kind: 'plan', steps: judged.steps, judgement: withDenies(judged.judgement, findings) }
       return judgeShell(text, otherwise, ground, findings)
     }
@@ -46,13 +46,15 @@ export function judgeCommand(text: string, ground: Ground): JudgedCommand {
   }
 }
 
-function judgePlan(plan: readonly Step[], ground: Ground) {
+/** `names`: by which a rule may forbid all of it. */
+function judgePlan(plan: readonly Step[], ground: Ground, names: readonly string[]) {
   const findings = new Findings()
   const steps = placeSteps(plan, ground, findings)
   judgeSteps(steps, ground, findings)
   const key = planKey(steps, findings)
   // To change the folder is all it does.
   if (steps.every(({ kind }) => kind === 'cd')) findings.subject(key, [])
+  for (const { key: subject } of findings.reading(key).subjects) findings.subject(subject, names)
   const { all, beyond, quiet } = readsOf(steps, ground, findings)
   const judgement = findings.reading(key)
   const reads = all && quiet && judgement.denies.length === 0 && judgement.asks.length === 0

@@ -63,7 +63,11 @@ function usesOf(stages: readonly Stage[], ground: Ground): readonly (ReadingUse 
 
 function useOf({ assignments, words }: Stage, ground: Ground, piped: boolean): ReadingUse | undefined {
   if (!assignments.every(([name, value]) => isHarmlessVariable(name, value))) return undefined
-  return readingUse(innermost(words), ground, piped)
+  const inner = innermost(words)
+  const use = readingUse(inner, ground, piped)
+  // No wall stands around these: they are started by us, and not found by another program.
+  const isDirect = assignments.length === 0 && inner.length === words.length
+  return use?.beyond === true && !isDirect ? undefined : use
 }
 
 /** The steps that are run for a word: whatever they print becomes a part of it. */

@@ -1,4 +1,4 @@
-import type { Word } from '../reading/plan.ts'
+import { isPlain, type Word } from '../reading/plan.ts'
 import { wordList } from '../reading/word-list.ts'
 import { awkUse } from './awk.ts'
 import { findUse } from './find.ts'
@@ -8,7 +8,6 @@ import { knownUse, type KnownUse } from './option-list.ts'
 import { BEYOND_PROGRAMS, READING_PROGRAMS } from './reading-programs.ts'
 import { sedUse } from './sed.ts'
 import { builtinUse, jqUse, tarUse, teeUse, testUse, versionUse } from './special-uses.ts'
-import { afterPrefix } from './unwrap.ts'
 
 /** A way to use a program that only reads, inside the workspace. */
 export interface ReadingUse extends KnownUse {
@@ -57,20 +56,27 @@ function eachKey([program, ...args]: readonly Word[]): string | undefined {
 }
 
 function xargsUse(args: readonly Word[]): ReadingUse | undefined {
-  const options = { flags: ['-0', '-r', '--null', '--no-run-if-empty'], values: ['-n', '--max-args', '-P', '--max-procs'] }
-  const words = afterPrefix(args, options)
-  const key = words && eachKey(words)
-  if (words === undefined || key === undefined) return undefined
-  const isNul = args.slice(0, args.length - words.length).some(({ text }) => text === '-0' || text === '--null')
+  const texts = args.map(({ text }) => text)
+  let isNul = false
+  let at = 0
+  // Every value is a number: one that looks like an option would be read as another thing here than by xargs.
+  for (; texts[at]?.startsWith('-') === true; at++) {
+    const text = texts[at]!
+    if (text === '-0' || text === '--null') isNul = true
+    else if (/^(?:-n|-P|--max-args|--max-procs)$/.test(text) && /^\d+$/.test(texts[at + 1] ?? '')) at++
+    else if (!/^(?:-r|--no-run-if-empty|-[nP]\d+|--max-(?:args|procs)=\d+)$/.test(text)) return undefined
+  }
+  const key = args.slice(0, at).every(isPlain) ? eachKey(args.slice(at)) : undefined
+  if (key === undefined) return undefined
   return { key, paths: [], fed: { isNul, areFiles: READING_PROGRAMS.get(key)?.operands !== 'texts' } }
 }
 
 /** Programs that are mostly used for something else than to read. */
-const MIXED: ReadonlySet<string> = new Set(wordList('awk tar tee env command type help history ps pgrep lsof diff hostname expr'))
+const MIXED: ReadonlySet<string> = new Set(wordList('awk tar tee env command type help history diff hostname expr'))
 
 /** Whether other uses of a program are told apart by a mark, so that no pattern for its harmless uses meets them. */
 export const isMostlyRead = (name: string): boolean =>
-  name === 'git' || ((USES.has(name) || READING_PROGRAMS.has(name)) && !MIXED.has(name))
+  name === 'git' || ((USES.has(name) || READING_PROGRAMS.has(name) || BEYOND_PROGRAMS.has(name)) && !MIXED.has(name))
 
 /**
  * undefined when the words are not one of the ways that are known to read only, or lead out of the workspace. `piped`: whether

@@ -55,11 +55,11 @@ describe('what does more, or reads elsewhere, is neither unasked nor allowed by 
     ['find', [
       'find . -exec touch {} +', 'find . -exec sh -c x {} \\;', 'find . -exec rm {} +', 'find . -exec grep -f /etc/passwd {} +', 'find . -exec sed -i p {} +', 'find . -execdir grep x {} +', 'find . -ok grep x {} \\;', 'find . -exec grep x /etc/passwd {} +',
       'find . -exec ./grep x {} +', 'find . -exec grep x {}', 'find . -exec grep x {}/../.. \\;', 'find . -exec {} +', 'find . ! -exec grep x {} \\;', 'find . -delete', 'find . -fprint x', 'find -L . -exec grep x {} +', 'find / -exec grep x {} +',
-      'find . -follow -exec grep x {} +', 'find . -exec grep -l x {} + -exec rm {} +', 'find . -exec env grep x {} +', 'find . -exec grep --include=x -R y {} +', 'find $(echo -delete)', 'find . -files0-from x', 'find .. -exec wc {} +',
+      'find . -follow -exec grep x {} +', 'find . -exec grep -l x {} + -exec rm {} +', 'find . -exec env grep x {} +', 'find . -exec grep --include=x -R y {} +', 'find $(echo -delete)', 'find . -files0-from x', 'find .. -exec wc {} +', 'find . -name -exec -path sh', 'find . -exec grep -exec {} +',
     ]],
     ['xargs', [
       'ls | xargs', 'ls | xargs touch', 'ls | xargs sh -c', 'ls | xargs -I{} grep x {}', 'ls | xargs -i grep x', 'xargs grep x', 'xargs grep x < names', 'ls | xargs -a /etc/passwd grep x', 'ls | xargs rm', 'ls | xargs sed -i p',
-      'ls | xargs -t grep x', 'ls | xargs env grep x', 'ls | xargs ./grep x', 'ls | xargs grep -f', 'ls | xargs grep', 'npm test | xargs grep x', 'ls / | xargs grep x', 'ls | xargs git grep -O', 'ls | xargs find', 'ls | xargs xargs grep x', 'ls | xargs -p grep x',
+      'ls | xargs -t grep x', 'ls | xargs env grep x', 'ls | xargs ./grep x', 'ls | xargs grep -f', 'ls | xargs grep', 'npm test | xargs grep x', 'ls / | xargs grep x', 'ls | xargs git grep -O', 'ls | xargs find', 'ls | xargs xargs grep x', 'ls | xargs -p grep x', 'ls | xargs -P -0 grep x', 'ls | xargs -n -0 grep x', 'ls | xargs -n x grep x', 'ls | xargs --max-procs=-0 grep x', 'ls | xargs -P-0 grep x',
     ]],
     ['git', [
       'git status -v', 'git status -vv', 'git -C src status', 'git -C .. status', 'git -C . -C .. status', 'git -c core.pager=x log', 'git --git-dir=x status', 'git --exec-path=. status', 'git -C . -c x=y status', 'git grep -O x', 'git grep --open-files-in-pager=x y',
@@ -88,11 +88,18 @@ describe('what does more, or reads elsewhere, is neither unasked nor allowed by 
     expect(commands.filter(isAllowed)).toEqual([])
   })
 
+  it('also where only a part of the text says so to a rule', () => {
+    for (const [command, name] of [['(cd src && ls)', '(cd src && ls)'], ['echo "$(date)"', 'echo "$(date)"'], ['time ls', 'time ls'], ['echo "$(date)"', 'date']] as const) {
+      const { subjects } = judgeCommand(command, ground).judgement
+      expect(subjects.flatMap(({ key, names = [] }) => [key, ...names])).toContain(name)
+    }
+  })
+
   it('and what tells of more than the workspace is allowed by its name, and asked about', () => {
     for (const command of ['ps aux', 'ps aux | grep node', 'echo $(ps aux)', 'pgrep node', 'lsof -i :3000', 'git config -l', 'git config --get user.name']) {
       expect([command, isUnasked(command), isAllowed(command)]).toEqual([command, false, true])
     }
-    for (const command of ['ps aux | sh', 'lsof -D x', 'pgrep -F x', 'git config --get x y']) expect([command, isAllowed(command)]).toEqual([command, false])
+    for (const command of ['ps aux | sh', 'timeout 5 ps', 'NO_COLOR=1 ps', 'lsof -D x', 'pgrep -F x', 'git config --get x y']) expect([command, isAllowed(command)]).toEqual([command, false])
   })
 })
 
