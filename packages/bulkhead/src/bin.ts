@@ -1,8 +1,10 @@
 #!/usr/bin/env node
-// Plain enough for any Node to read, so that an old one is told what to do instead of failing on syntax.
-const major = Number(process.versions.node.split('.')[0])
-if (major < 26) {
-  process.stderr.write(`bulkhead needs Node 26 or newer, because older ones cannot take the network away from a tool. This is ${process.version}.\n`)
+// Everything else is imported only once the version is known to be good, so that an old Node can say what is wrong.
+import { nodeVersionFault } from '@bulkhead/contract/node-version'
+
+const fault = nodeVersionFault()
+if (fault !== undefined) {
+  process.stderr.write(`${fault}\n`)
   process.exitCode = 2
 } else {
   // Whoever reads no further, as `head` does, has had enough: that is no fault of the command. What is lost to a full disk is.
@@ -19,5 +21,3 @@ if (major < 26) {
   const [{ main }, { keepCompiledCode }] = await Promise.all([import('./cli/main.ts'), import('./cli/compiled-code.ts')])
   process.exitCode = await main(process.argv.slice(2), keepCompiledCode)
 }
-
-export {}

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as author from '../src/author.ts'
 import * as dialects from '../src/dialects/index.ts'
 import * as contract from '../src/index.ts'
+import * as nodeVersion from '../src/node-version.ts'
 import * as plain from '../src/plain.ts'
 import * as jsonSchema from '../src/schema/index.ts'
 
@@ -36,6 +37,10 @@ describe('what others may import', () => {
     expect(contract).toMatchObject({ ...plain })
   })
 
+  it('from @bulkhead/contract/node-version', () => {
+    expect(Object.keys(nodeVersion).toSorted()).toEqual(['nodeVersionFault', 'requireNodeVersion'])
+  })
+
   it('from @bulkhead/contract/json-schema', () => {
     expect(Object.keys(jsonSchema).toSorted()).toEqual(['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'])
   })
@@ -53,6 +58,7 @@ describe('what others may import', () => {
     expect((await import('@bulkhead/contract')).manifestSchema).toBe(contract.manifestSchema)
     expect((await import('@bulkhead/contract/author')).defineExtension).toBe(author.defineExtension)
     expect((await import('@bulkhead/contract/plain')).BulkheadError).toBe(contract.BulkheadError)
+    expect((await import('@bulkhead/contract/node-version')).requireNodeVersion).toBe(nodeVersion.requireNodeVersion)
     expect((await import('@bulkhead/contract/json-schema')).readSchema).toBe(jsonSchema.readSchema)
     expect((await import('@bulkhead/contract/dialects')).acceptReturn).toBe(dialects.acceptReturn)
     expect(import.meta.resolve('@bulkhead/contract/schema/manifest.schema.json'))

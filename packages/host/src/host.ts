@@ -3,6 +3,7 @@ import {
   BulkheadError, forms, requireOptions, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor,
   type Layer, type OptionForms, type ToolListing,
 } from '@bulkhead/contract'
+import { requireNodeVersion } from '@bulkhead/contract/node-version'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './approvals/approval-book.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'
@@ -37,6 +38,7 @@ const OPTIONS: OptionForms<HostOptions> = {
 
 /** The owner of every extension's life and of every session. Throws ConfigInvalid for options that cannot be used. */
 export function createHost(options: HostOptions): Host {
+  requireNodeVersion()
   requireOptions('createHost', options, OPTIONS, 'report', 'workspace', 'sandbox', 'store', 'userData', 'env')
   return new ToolHost(options)
 }

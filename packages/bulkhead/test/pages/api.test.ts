@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ROOT } from './blocks.ts'
 
-const exported = readFileSync(join(ROOT, 'packages/bulkhead/src/index.ts'), 'utf8').matchAll(/\{([^}]*)\}/g)
+const exported = readFileSync(join(ROOT, 'packages/bulkhead/src/library.ts'), 'utf8').matchAll(/\{([^}]*)\}/g)
   .flatMap(([, names]) => names!.split(',')).map((name) => name.replace(/^\s*type\s|\s/g, '')).filter((name) => name !== '').toArray()
 
 it('docs/api.md has every name that is exported, and no other', () => {

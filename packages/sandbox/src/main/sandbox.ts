@@ -1,4 +1,5 @@
 import type { CompartmentLimits, CompartmentRequest, CompartmentSession, Sandbox } from '@bulkhead/contract'
+import { requireNodeVersion } from '@bulkhead/contract/node-version'
 import { BulkheadError, DEFAULT_LIMITS, forms, requireOptions, type OptionForms } from '@bulkhead/contract'
 import { UsedSecrets } from './broker/secrets/vault.ts'
 import type { OperatorSurroundings } from './broker/shell/surroundings.ts'
@@ -54,6 +55,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 
 /** Places for code of extensions, all of them ended by `close`. Throws ConfigInvalid for options that cannot be used. */
 export function createSandbox(given: SandboxOptions): PooledSandbox {
+  requireNodeVersion()
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
   const { workspace, idleMs = IDLE_MS, operator, kept, ownCode, projectLayer, ...options } = given
   const usedSecrets = new UsedSecrets()

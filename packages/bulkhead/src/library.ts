@@ -1,0 +1,28 @@
+export { createHost, type CreateHostOptions, type Host, type McpBook } from './create-host.ts'
+export type { McpServerStatus } from '@bulkhead/bridges/mcp'
+export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
+export { COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInteractor, createProgrammaticInteractor } from '@bulkhead/host'
+export { openSqliteStore, type SqliteStoreOptions } from '@bulkhead/store'
+export { CORE_VERSION } from './version.ts'
+export type {
+  Approval, ApprovalBook, ApprovalEnd, ApprovalFilter, ApprovalGrant, ApprovalScope, DamagedApproval,
+} from '@bulkhead/host'
+export type {
+  CallAllOptions, CancelReason, ExecutionStrategy, InterruptedCall, PausedCall, PermissionRequired, ProgrammaticInteractor,
+  Steering, SubagentOptions, Turn,
+} from '@bulkhead/host'
+export type {
+  ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
+} from '@bulkhead/host'
+export type {
+  CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer, Observers, ResultAnswer, ResultJudge,
+} from '@bulkhead/host'
+export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
+export type { BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics } from '@bulkhead/host'
+export { BulkheadError } from '@bulkhead/contract'
+export type {
+  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion, ConfigFile, Content,
+  Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest,
+  InteractionResponse, Interactor, Json, JsonObject, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store,
+  ToolDefinition, ToolListing,
+} from '@bulkhead/contract'

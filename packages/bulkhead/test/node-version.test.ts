@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const packages = join(import.meta.dirname, '../..')
+let folder: string
+beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-node-')) })
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const FAULT = /Bulkhead needs Node 26 or newer, because older versions cannot take the network away from a tool\. This is Node (\d+)/
+
+interface Ran {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const run = (node: string, args: readonly string[], cwd = folder): Ran =>
+  spawnSync(node, args, { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: folder } })
+
+describe('on a Node that has every builtin but leaves the network open', () => {
+  /** As far as a program can tell. */
+  const preload = `data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.9.0" } })`
+  const load = (code: string): Ran => run(process.execPath, ['--no-warnings', '--import', preload, '--input-type=module', '--eval', code])
+  const source = (path: string): string => JSON.stringify(join(packages, path))
+
+  it.each([
+    ['the library', `await import(${source('bulkhead/src/index.ts')})`],
+    ['the host', `(await import(${source('host/src/index.ts')})).createHost({})`],
+    ['the sandbox', `(await import(${source('sandbox/src/index.ts')})).createSandbox({ workspace: "/" })`],
+  ])('%s is not used, and says why', (_, code) => {
+    const { status, stderr } = load(code)
+    expect([status, FAULT.exec(stderr)?.[1]]).toEqual([1, '24'])
+  })
+})
+
+/** Those that people have beside the one that runs this. */
+const old = ['/usr/local/bin/node', '/usr/bin/node', '/bin/node'].find((path) => {
+  const major = Number(/^v(\d+)/.exec(run(path, ['--version'], '/').stdout ?? '')?.[1])
+  return major > 0 && major < 26
+})
+
+describe.runIf(old !== undefined)('on an older Node, as it is published', () => {
+  beforeAll(() => {
+    for (const [name, from] of [['bulkhead', 'bulkhead'], ['@bulkhead/contract', 'contract']] as const) {
+      const to = join(folder, 'node_modules', name)
+      mkdirSync(to, { recursive: true })
+      const { publishConfig, ...manifest } = JSON.parse(readFileSync(join(packages, from, 'package.json'), 'utf8')) as Record<string, object>
+      writeFileSync(join(to, 'package.json'), JSON.stringify({ ...manifest, ...publishConfig }))
+      const built = mkdtempSync(join(folder, 'built-'))
+      const tsdown = join(packages, '../node_modules/.bin/tsdown')
+      const args = ['--config-loader', 'native', '--config', '../../tsdown.shared.ts', '--no-dts', '--out-dir', built]
+      expect(run(tsdown, args, join(packages, from))).toMatchObject({ status: 0 })
+      cpSync(built, join(to, 'dist'), { recursive: true })
+    }
+  })
+
+  it('the library says what it needs, and not which builtin is missing', () => {
+    const { status, stderr } = run(old!, ['--input-type=module', '--eval', 'await import("bulkhead")'])
+    expect([status, FAULT.test(stderr)]).toEqual([1, true])
+    expect(stderr).not.toMatch(/ERR_UNKNOWN_BUILTIN_MODULE|SyntaxError/)
+  })
+
+  it('the command says the same, in one line', () => {
+    const { status, stdout, stderr } = run(old!, [join(folder, 'node_modules/bulkhead/dist/bin.js'), 'tools'])
+    expect([status, stdout, FAULT.test(stderr), stderr.trim().split('\n').length]).toEqual([2, '', true, 1])
+  })
+})
