@@ -79,12 +79,11 @@ export function checkRequirements(requires: RequirementSet): void {
 
 /**
  * A pattern with its variable replaced by each of its values. A variable without a value here yields nothing: the tool's calls
- * fail closed. So does a value with a `*` in it, which would be a pattern itself and match its neighbours.
+ * fail closed. A `*` in a value is a character of a name: `root` says how much of the path is the value.
  */
 export function expandPattern(pattern: string, values: VariableValues): readonly { readonly root: string; readonly path: string }[] {
   const { variable, rest } = splitPattern(pattern)
-  return (values[variable] ?? []).filter((root) => !root.includes('*'))
-    .map((root) => ({ root, path: rest === '' ? root : `${root === '/' ? '' : root}/${rest}` }))
+  return (values[variable] ?? []).map((root) => ({ root, path: rest === '' ? root : `${root === '/' ? '' : root}/${rest}` }))
 }
 
 /** Whether a tool with these requirements can change or reach anything: such a tool is gated whatever it says. */

@@ -192,7 +192,7 @@ export const fsByPath = [
       climbing: await attempt(() => runtime.fs.readText('../wxrk/secret.txt')),
       own: await attempt(() => runtime.fs.readText('own/hello.txt')),
     }
-  `, { ambient: 'BuiltinDenied', broker: 'CapabilityDenied', climbing: 'CapabilityDenied', own: 'CapabilityDenied' }, {
+  `, { ambient: 'BuiltinDenied', broker: 'CapabilityDenied', climbing: 'CapabilityDenied', own: { got: 'hello\n' } }, {
     workspace: 'w*rk', requires: { fs: { read: ['**'] } },
   }),
   attack(20, 'a workspace with a comma in its name', `

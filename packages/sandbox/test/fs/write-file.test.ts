@@ -1,5 +1,6 @@
 import { execFile as execute } from 'node:child_process'
-import { chmod, chown, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -68,6 +69,18 @@ describe('writing', () => {
     expect(JSON.parse(stdout)).toEqual(['EACCES', { bytes: 3, created: false }, { bytes: 3, created: true }])
     expect(await readFile(join(workspace, 'kept'), 'utf8')).toBe('old')
     expect((await readdir(workspace)).toSorted()).toEqual(['free', 'fresh', 'kept'])
+  })
+
+  it('does not make a workspace anew that was removed', async () => {
+    const workspace = join(await temporaryFolder(), 'workspace')
+    await put(workspace, 'docs/a.md')
+    const { fs } = openFs(workspace, { write: ['**'] })
+    await fs.write('docs/new/b.md', 'new')
+    await rm(workspace, { recursive: true })
+    for (const path of ['c.md', 'docs/c.md']) {
+      await expect(fs.write(path, 'x')).rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('workspace does not exist any more') })
+    }
+    expect(existsSync(workspace)).toBe(false)
   })
 
   it('has a name of its own for what is on its way', () => {

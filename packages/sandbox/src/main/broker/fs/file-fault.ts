@@ -56,6 +56,11 @@ export const folderMissing = (path: string): BulkheadError => new BulkheadError(
   { data: { path } },
 )
 
+/** What works on a folder must not find an empty one in its place. */
+export const workspaceGone = (path: string): BulkheadError => new BulkheadError(
+  'NotFound', `"${path}" was not written: the workspace does not exist any more, and is not made anew. Put it back, or open another one.`, { data: { path } },
+)
+
 export const notRegular = (path: string): BulkheadError =>
   new BulkheadError(
     'InputInvalid',

@@ -6,14 +6,14 @@ import type { Disk, Found } from './disk.ts'
 import { systemDisk } from './disk.ts'
 import type { FarFolders } from './far-folders.ts'
 import { farFoldersHere } from './far-folders.ts'
-import { fileFault, folderMissing, isAbsent } from './file-fault.ts'
+import { fileFault, folderMissing, isAbsent, workspaceGone } from './file-fault.ts'
 import type { HeldFolder, Holding } from './held-folder.ts'
 import { systemHolding } from './held-folder.ts'
 import { readNearFile } from './near-file.ts'
 import type { Place } from './path-judge.ts'
 import { PathJudge } from './path-judge.ts'
 import type { PathModel } from './path-model.ts'
-import { parentOf, pathsOf } from './path-model.ts'
+import { liesIn, parentOf, pathsOf } from './path-model.ts'
 import type { Range } from './read-file.ts'
 import type { Reach } from './scope-patterns.ts'
 
@@ -47,10 +47,13 @@ export class FileScope {
   readonly #holding: Holding
   readonly #judge: PathJudge
   readonly #far: FarFolders | undefined
+  readonly #workspace: string
 
   constructor(power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {}) {
     const { platform = process.platform, roots = [workspace], kept = [], neverWritten = [], ceilings = [] } = options
     this.#paths = pathsOf(platform)
+    const read = this.#paths.read(workspace, '/')
+    this.#workspace = 'path' in read ? read.path : workspace
     this.#disk = options.disk ?? systemDisk(this.#paths)
     this.#holding = options.holding ?? systemHolding(platform)
     this.#far = platform === 'linux' ? options.far ?? farFoldersHere : undefined
@@ -123,6 +126,7 @@ export class FileScope {
     } catch (error) {
       if (begun || !BulkheadError.is(error) || error.code !== 'NotFound') throw error
     }
+    if (liesIn(place.real, this.#workspace) && await this.#disk.look(this.#workspace) === undefined) throw workspaceGone(place.given)
     const match = await this.matcher()
     await fileFault(place.given, () => this.#make(place.given, this.parent(place).folder, match))
     try {

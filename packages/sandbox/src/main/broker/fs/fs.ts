@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import type { CapabilityUnit, OpenCall } from '../capability.ts'
@@ -130,7 +130,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
 
 /** That file alone, and nothing a link in its place might lead to. */
 const lentScope = (path: string, workspace: string): FileScope =>
-  new FileScope('fs.read', path.includes('*') ? [] : [path], workspace, { roots: [dirname(path)] })
+  new FileScope('fs.read', basename(path).includes('*') ? [] : [path], workspace, { roots: [dirname(path)] })
 
 const pathArgument = (args: readonly Json[]): string => textArgument(args, 0, 'The path')
 

@@ -40,6 +40,7 @@ export interface PlacedPattern extends RootedPattern {
 export type Reach = keyof GlobMatch
 
 const NOWHERE: GlobMatch = { covers: false, leads: false }
+const ON_THE_WAY: GlobMatch = { covers: false, leads: true }
 
 export interface ScopeBounds {
   /** Folders that are nobody's, unless the root of a pattern lies in them. */
@@ -105,11 +106,23 @@ export class ScopePatterns {
 }
 
 function covers({ root, rest, folding }: PlacedPattern, special: readonly string[]): (path: string, segments: readonly string[]) => GlobMatch {
-  const test = compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
+  const test = root.includes('*')
+    ? belowLiteral(foldNames(root, folding), foldNames(rest, folding))
+    : compileGlob(foldNames(rest === '' ? root : joinNames(root, rest), folding))
   const refused = special.map((folder) => foldNames(folder, folding)).filter((folder) => !liesIn(foldNames(root, folding), folder))
   return (path, segments) => {
     if (refused.length > 0 && isInOne(foldNames(path, folding), refused)) return NOWHERE
     return test(folding === EXACT ? segments : pathSegments(foldNames(path, folding)))
+  }
+}
+
+/** A root is a path, also where a name in it has a star. */
+function belowLiteral(root: string, rest: string): (segments: readonly string[]) => GlobMatch {
+  const names = pathSegments(root)
+  const test = compileGlob(rest === '' ? '**' : rest)
+  return (segments) => {
+    if (!names.every((name, index) => index >= segments.length || name === segments[index])) return NOWHERE
+    return segments.length < names.length ? ON_THE_WAY : test(segments.slice(names.length))
   }
 }
 

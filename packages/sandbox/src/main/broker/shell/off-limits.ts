@@ -8,9 +8,9 @@ const LINKS = 40
 export class OffLimits {
   readonly #roots: readonly string[]
 
-  /** Patterns count by the folder above their first wildcard: too much rather than too little. */
-  constructor(patterns: readonly string[]) {
-    this.#roots = [...new Set(patterns.map(rootOf))]
+  /** Patterns count by the folder above their first wildcard: too much rather than too little. `literal`: folders that have none. */
+  constructor(patterns: readonly string[], literal: readonly string[] = []) {
+    this.#roots = [...new Set(patterns.map((pattern) => rootOf(pattern, literal)))]
   }
 
   /** Whether a path, with every link in it looked at one by one, touches any of these folders. */
@@ -24,9 +24,11 @@ export class OffLimits {
   }
 }
 
-function rootOf(pattern: string): string {
+function rootOf(pattern: string, literal: readonly string[]): string {
   const segments = pattern.split('/')
-  const wild = segments.findIndex((segment) => segment.includes('*'))
+  const known = literal.filter((folder) => pattern === folder || pattern.startsWith(`${folder}/`)).map((folder) => folder.split('/').length)
+  const fixed = Math.max(0, ...known)
+  const wild = segments.findIndex((segment, index) => index >= fixed && segment.includes('*'))
   return (wild < 0 ? segments : segments.slice(0, wild)).join('/').replace(/(?<!\/)\/+$/, '') || '/'
 }
 

@@ -50,7 +50,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   // Without process groups and sessions a command could not be ended with what it started, so it is not given.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
-  const offLimits = new OffLimits([workspace, ...tools.flatMap(({ grant }) => grant.fs.write)])
+  const offLimits = new OffLimits(
+    [workspace, ...tools.flatMap(({ grant }) => grant.fs.write)], [workspace, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
+  )
   const clean = cleanSurroundings(path, outputBytes, offLimits)
   const operators = operator === undefined ? clean : operatorSurroundings(operator, offLimits)
   const starter = new Starter({

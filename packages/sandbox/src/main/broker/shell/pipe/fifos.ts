@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
+import { isNoRoom } from '../../../os/no-room.ts'
 import { reaper } from '../../../reaper.ts'
 
 const run = promisify(execFile)
@@ -22,12 +23,10 @@ export class Fifos {
     this.#ends = ends
   }
 
-  /** Contract: rejects with ResourceBusy, with nothing left. `mkfifo` is the path of that program. */
+  /** Contract: rejects with ResourceBusy, or with ToolExecutionFailed where no folder can be written, with nothing left. `mkfifo` is the path of that program. */
   static async open(count: number, mkfifo: string): Promise<Fifos> {
     if (count === 0) return new Fifos([])
-    const folder = await mkdtemp(join(tmpdir(), 'bulkhead-pipe-')).catch((error: unknown) => {
-      throw noPipe(error)
-    })
+    const folder = await temporaryFolder()
     const release = reaper.hold('folder', folder)
     const ends: { read: FileHandle; write: FileHandle }[] = []
     try {
@@ -72,6 +71,26 @@ async function openEnds(path: string): Promise<{ readonly read: FileHandle; read
   } finally {
     await standIn.close()
   }
+}
+
+/** Where pipes are made, from the first that works: the temporary folder, and others that most systems have. */
+const placesOfPipes = (): readonly string[] => [...new Set([tmpdir(), process.env['XDG_RUNTIME_DIR'], '/tmp', '/var/tmp', '/dev/shm'])].filter((place) => place !== undefined)
+
+async function temporaryFolder(): Promise<string> {
+  const places = placesOfPipes()
+  let first: unknown
+  for (const place of places) {
+    try {
+      return await mkdtemp(join(place, 'bulkhead-pipe-'))
+    } catch (error) {
+      if (isNoRoom(error)) throw noPipe(error)
+      first ??= error
+    }
+  }
+  // It would fail again: nothing but a person can change that.
+  const why = (first as NodeJS.ErrnoException).code ?? 'unknown'
+  const message = `No pipe between commands could be made: none of the folders ${places.join(', ')} can be written (${why}). Set TMPDIR to a folder that can.`
+  throw new BulkheadError('ToolExecutionFailed', message, { cause: first, data: { folders: [...places] } })
 }
 
 const noPipe = (cause: unknown): BulkheadError =>
