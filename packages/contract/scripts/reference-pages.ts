@@ -51,7 +51,8 @@ A rule on files judges a call of a built-in file tool, and a command that is kno
 \`npm test\`, may write wherever \`bash\` may, so this rule refuses it. To forbid only the file tools, name these: \`write\`, \`edit\`.
 
 ${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'mcp', 'openapi']))}
-\`limits\` are listed in [limits.md](limits.md); \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md). What a policy of
+\`limits\` are listed in [limits.md](limits.md); \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md), with
+\`env\` and \`secrets\` (lists of names) and \`state\` (true or false) besides: [what it narrows](security.md#one-power-compared-everywhere). What a policy of
 packages means: [packages.md](packages.md); what rules, modes and approvals mean: [approvals.md](approvals.md) and [hooks.md](hooks.md).
 `
 }

@@ -1,7 +1,7 @@
 import type { Attack, Section } from './case.ts'
 import { SECTIONS } from './case.ts'
 import { ATTACKS, attackOf } from './cases/index.ts'
-import { ON_PACKAGES } from './on-packages.ts'
+import { ON_HOST, ON_PACKAGES } from './on-packages.ts'
 import type { Record } from './run/measure.ts'
 import { CONFINED, ON_GATE } from './run/measure.ts'
 
@@ -39,6 +39,7 @@ export function renderSection(record: Record): string {
     '',
     `The attacks ${ranges(ON_PACKAGES)} are on packages, their manifests and project layers. They are the loader's, which`,
     'has its own corpus in `packages/loader/corpus`, with a list of those that it does not withstand yet.',
+    `The attacks ${ranges(ON_HOST)} are on what the host permits, in \`packages/host/corpus\`.`,
     '',
   ].join('\n')
 }

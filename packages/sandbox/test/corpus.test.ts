@@ -4,7 +4,7 @@ import { SECTIONS } from '../corpus/case.ts'
 import type { Attack } from '../corpus/case.ts'
 import { ATTACKS, ATTACKS_HERE, attackOf } from '../corpus/cases/index.ts'
 import { ALL_LAYERS } from '../corpus/layers.ts'
-import { ON_PACKAGES } from '../corpus/on-packages.ts'
+import { ON_HOST, ON_PACKAGES } from '../corpus/on-packages.ts'
 import { readRecord, readSection } from '../corpus/record.ts'
 import type { Record } from '../corpus/run/measure.ts'
 import { CONFINED, fateOf, REACHING, runControls, WITHOUT } from '../corpus/run/measure.ts'
@@ -26,8 +26,8 @@ const sampleOf = (attacks: readonly Attack[], count: number): readonly Attack[] 
 const IN_THREAD = sampleOf(ATTACKS_HERE.filter(({ placements }) => placements.includes('thread')), 3)
 
 describe('the corpus', () => {
-  it('has every number once, here or in the loader', () => {
-    const ids = [...ATTACKS.map(({ id }) => id), ...ON_PACKAGES]
+  it('has every number once, here, in the loader or in the host', () => {
+    const ids = [...ATTACKS.map(({ id }) => id), ...ON_PACKAGES, ...ON_HOST]
     expect(new Set(ids).size).toBe(ids.length)
     expect(Array.from({ length: 264 }, (_, at) => at + 1).filter((id) => !ids.includes(id))).toEqual([])
   })
