@@ -23,6 +23,9 @@ const AFTER = `
   goes around that meets them, and is killed.
 - What is told by \`progress\` and \`update\` arrives in order and before the outcome. Lines of a log that come faster than they are
   taken are dropped and counted; beyond \`logBytes\` one last line, with the code \`LogTruncated\`, says that the rest is dropped.
+- \`readBytes\`, \`writtenBytes\`, \`sentBytes\`, \`savedBytes\` and \`nestedCalls\` are counted for each attempt of a call. What goes beyond one of
+  them is refused before it happens. What commands read, write and send by themselves is not counted.
+- The result of a nested call arrives whole, or as \`OutputTooLarge\` above \`outputBytes\`; it is never cut and never saved to a file.
 - A compartment that was killed is started again by the next call. [lifecycle.md](lifecycle.md) says how long one rests that keeps
   dying (\`CompartmentQuarantined\`).
 
@@ -50,6 +53,7 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   judgeMs: [CALL_LIMITS.judgeMs, 'Time for a watchdog, a guard or a before-hook to answer, in milliseconds.', 'WatchdogDenied'],
   subagentDepth: [CALL_LIMITS.subagentDepth, 'How deep sub-agents are nested.', 'SubagentDepthExceeded'],
   shownBytes: [CALL_LIMITS.shownBytes, 'What of a result is given to a model where its tool does not say `maxOutput`, in bytes.'],
+  sessionSavedBytes: [CALL_LIMITS.sessionSavedBytes, 'All results of one session that are saved to files, in bytes. A result beyond it is cut and not saved.', 'TooManyBytesSaved'],
   shownImages: [CALL_LIMITS.shownImages, 'Images of a result that are given to a model.'],
 }
 

@@ -11,6 +11,8 @@ export interface LimitRow {
 
 const row = (most: number, meaning: string, error: ErrorCode): LimitRow => Object.freeze({ most, meaning, error })
 
+const MB = 1024 * 1024
+
 /** Bounds on what one compartment may use. Adding one is adding a row; docs/limits.md is written from this table. */
 export const COMPARTMENT_LIMITS = Object.freeze({
   heapMb: row(128, 'Heap of the thread of a tool, in MB.', 'CompartmentOutOfHeap'),
@@ -26,6 +28,11 @@ export const COMPARTMENT_LIMITS = Object.freeze({
   outstandingRequests: row(1_024, 'Capability calls of the code waiting at once.', 'TooManyRequests'),
   outputBytes: row(8 * 1024 * 1024, 'One result, in bytes of JSON.', 'OutputTooLarge'),
   logBytes: row(1024 * 1024, 'Log text that is kept, in bytes.', 'LogTruncated'),
+  readBytes: row(2_000 * MB, 'Bytes that one call reads from files and from bodies of responses.', 'TooManyBytesRead'),
+  writtenBytes: row(1_000 * MB, 'Bytes that one call writes to files.', 'TooManyBytesWritten'),
+  sentBytes: row(500 * MB, 'Bytes that one call sends to hosts and gives to commands as input.', 'TooManyBytesSent'),
+  savedBytes: row(64 * MB, 'Bytes of one result that are saved to a file because they are too many for a model.', 'TooManyBytesSaved'),
+  nestedCalls: row(10_000, 'Calls of other tools that one call makes.', 'TooManyNestedCalls'),
 } satisfies Record<string, LimitRow>)
 
 export type CompartmentLimits = { readonly [Name in keyof typeof COMPARTMENT_LIMITS]: number }
@@ -51,6 +58,8 @@ export const CALL_LIMITS = {
   judgeMs: 10 * 60 * 1000,
   /** What of one result a model is shown, unless its tool says otherwise by `maxOutput`. */
   shownBytes: 200 * 1024,
+  /** All results of one session that are saved to files. */
+  sessionSavedBytes: 1_000 * MB,
   /** Each costs a model as much as a page of text, however few bytes it has. */
   shownImages: 20,
 } as const

@@ -13,7 +13,7 @@ describe('the table of errors', () => {
       'ToolsDisabled', 'InputInvalid', 'CapabilityDenied', 'CapabilityUnavailable', 'RoleDenied', 'RuleDenied',
       'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'ApprovalDenied', 'ApprovalKeyInvalid', 'ApprovalKeyDerivationFailed',
       'CommandRejected', 'SubagentDepthExceeded', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering', 'ToolExecutionFailed', 'ResourceBusy',
-      'NotFound', 'OutputMalformed', 'OutputTooLarge', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged', 'TooManyCalls',
+      'NotFound', 'OutputMalformed', 'OutputTooLarge', 'TooManyBytesRead', 'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyBytesSaved', 'TooManyNestedCalls', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted', 'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged', 'TooManyCalls',
       'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed',
       'CompartmentStartTimeout', 'NoPlaceFree', 'CompartmentCrashed',
       'CompartmentKilled', 'CompartmentGone', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory', 'CompartmentOverloaded', 'CompartmentQuarantined', 'LockdownFailed', 'BoundaryViolation',

@@ -1,8 +1,10 @@
 import type { CompartmentLimits, CompartmentRequest, LogEntry } from '@bulkhead/contract'
 import { BulkheadError, COMPARTMENT_LIMITS } from '@bulkhead/contract'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { KINDS } from '../src/wire/message.ts'
-import { invocation, newSandbox, refusal, requestOf, running } from './fixture.ts'
+import { invocation, newSandbox, refusal, requestOf, running, temporaryFolder, toolOf } from './fixture.ts'
 import { ScriptedPeer } from './scripted-peer.ts'
 
 type Name = keyof CompartmentLimits
@@ -25,7 +27,20 @@ async function sent(limits: Partial<CompartmentLimits>, questions: number): Prov
   return answer
 }
 
-const PROVOKED: Readonly<Record<Name, () => Provoked>> = {
+/** What a call is told that may use files, commands and other tools. */
+async function granted(body: string, limits: Partial<CompartmentLimits>): Provoked {
+  const workspace = await temporaryFolder()
+  await writeFile(join(workspace, 'a.txt'), 'two')
+  const requires = { fs: { read: ['**'], write: ['**'] }, shell: [{ cmd: 'cat' }], capabilities: ['tools.call'] }
+  const request = requestOf({
+    placement: 'process', source: running(body), limits, tools: [toolOf('run', requires, workspace)],
+    services: { callTool: async () => ({ type: 'output', data: null, metadata: {} }) as never },
+  })
+  return refusal((await newSandbox(workspace).open(request)).call(invocation()))
+}
+
+/** What is saved of results is the host's affair, and is tested there. */
+const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = {
   heapMb: () => called('const all = []; for (;;) all.push({ a: [1, 2, 3] })', { heapMb: 32 }),
   memoryMb: () => called('const all = []; for (;;) try { all.push(Buffer.alloc(16 * 1024 * 1024, 1)) } catch {}', { memoryMb: 192 }),
   cpuMs: () => called('for (;;);', { cpuMs: 300 }),
@@ -61,6 +76,10 @@ const PROVOKED: Readonly<Record<Name, () => Provoked>> = {
     await (await newSandbox().open(request)).call(invocation())
     return request.logged.at(-1)!
   },
+  readBytes: () => granted('return runtime.fs.readText("a.txt")', { readBytes: 2 }),
+  writtenBytes: () => granted('return runtime.fs.write("b.txt", "two")', { writtenBytes: 2 }),
+  sentBytes: () => granted('return runtime.shell.run("cat", [], { input: "two" })', { sentBytes: 2 }),
+  nestedCalls: () => granted('for (;;) await runtime.tools.call("other", {})', { nestedCalls: 2 }),
 }
 
 it.each(Object.entries(PROVOKED))('%s has its own error, which names it', async (name, provoke) => {

@@ -26,6 +26,9 @@ function firstEntries(data: Json, maxEntries: number): Json {
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, isLong(value) ? value.slice(0, maxEntries) : value]))
 }
 
+/** Whether all of it is within a number of bytes, as JSON. */
+export const isWhole = (body: OutcomeBody, maxBytes: number): boolean => jsonBytes(body as unknown as Json, maxBytes, exactly) <= maxBytes
+
 function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
   const proper = truncateProper(body, maxBytes)
   if (body.type === 'output' && body.details === undefined && body.completion === undefined) return proper

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type CompartmentEnd, type CompartmentSession, type ExtensionDescriptor, type Json, type LifecycleState, type StoredState,
+  BulkheadError, type CompartmentEnd, type CompartmentSession, type CompartmentLimits, type ExtensionDescriptor, type Json, type LifecycleState, type StoredState,
 } from '@bulkhead/contract'
 import type { RunningCalls } from '../calls/running-calls.ts'
 import type { Arrangement } from '../configuration/placement.ts'
@@ -44,6 +44,10 @@ export class Extension {
 
   get descriptor(): ExtensionDescriptor {
     return this.#parts.descriptor
+  }
+
+  get limits(): CompartmentLimits {
+    return this.#parts.arrangement.limits
   }
 
   get state(): LifecycleState {

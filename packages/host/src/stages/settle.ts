@@ -1,4 +1,4 @@
-import { WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
+import { BulkheadError, EffectsLedger, WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../call.ts'
 import { freezeDeep } from '../hooks/freeze-deep.ts'
@@ -6,7 +6,7 @@ import type { HostContext } from '../host-context.ts'
 import { observe, refusalPoint, tell } from '../hooks/observe.ts'
 import { wasCancelled } from '../metrics/tool-metrics.ts'
 import { errorBody } from '../calls/outcome.ts'
-import { truncate } from '../calls/truncation.ts'
+import { isWhole, truncate } from '../calls/truncation.ts'
 
 /**
  * The end of every call, whichever way it came: one outcome, one event, and the hooks are told. At once, unless the whole of what
@@ -19,10 +19,17 @@ export function settle(call: RawCall, ended: ExecutedCall | Refusal, host: HostC
   const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
   if (call.session.hooks.all.length > 0) tellObservers(call, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
+  // A program reads it, and could fill the disk with files that no model is told of.
+  if (tool && call.parent) return conclude(call, wholeOrRefused(body, tool.extension.limits.outputBytes), metadataOf(call, claimed, host), host)
   const { body: head, whole } = tool ? truncate(body, tool.maxOutputBytes, tool.maxEntries) : { body, whole: undefined }
   if (whole === undefined) return conclude(call, head, metadataOf(call, claimed, host), host)
   return keepWhole(call, whole, host).then((kept) =>
     conclude(call, head, { ...metadataOf(call, claimed, host), truncated: true, ...kept }, host))
+}
+
+function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
+  if (isWhole(body, outputBytes)) return body
+  return errorBody(new BulkheadError('OutputTooLarge', `The result has more than ${outputBytes} bytes. Ask for less, or raise outputBytes.`, { data: { limit: 'outputBytes' } }))
 }
 
 /** Of what succeeded, and of what was refused before it ran. */
@@ -41,6 +48,7 @@ const NOTHING_CLAIMED: CarriedMetadata = {}
 async function keepWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
   if (!sidecar) return {}
   try {
+    new EffectsLedger({ savedBytes: call.tool!.extension.limits.savedBytes }).add('savedBytes', Buffer.byteLength(whole))
     return { output_path: await sidecar.save(call.session.id, call.id, whole) }
   } catch (thrown) {
     events.suppressed('sidecar', thrown)

@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json, Outcome } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'
@@ -25,6 +25,37 @@ test('a tool calls another, through the same pipeline', async () => {
   expect(
     world.eventsOf('ToolInvocationSucceeded').map(({ callId, tool }) => `${callId} ${tool}`),
   ).toEqual(['c1.1 inner', 'c1 outer'])
+})
+
+test('its result arrives whole and is not saved, or is refused above outputBytes', async () => {
+  const saved: string[] = []
+  const sidecar = { save: async (_session: string, callId: string) => `/${saved.push(callId)}` }
+  const read = async (length: number): Promise<Outcome> => {
+    let inner: Outcome | undefined
+    const world = createWorld({
+      sidecar, config: { limits: { outputBytes: 100_000 } },
+      extensions: [
+        {
+          id: 'outer',
+          tools: {
+            outer: caller(async (_, { services, callId, signal }) => {
+              inner = await services.callTool!(callId, 'inner', {}, signal)
+              return 'done'
+            }),
+          },
+        },
+        { id: 'inner', tools: { inner: { maxOutput: '1KB', execute: () => 'x'.repeat(length) } } },
+      ],
+    })
+    const session = await world.host.openSession({ mode: 'yolo' })
+    await session.call({ id: 'c1', name: 'outer', arguments: {} })
+    return inner!
+  }
+  const whole = await read(50_000)
+  expect(whole).toMatchObject({ type: 'output', data: 'x'.repeat(50_000) })
+  expect(whole.metadata).not.toHaveProperty('truncated')
+  expect(await read(100_001)).toMatchObject({ type: 'error', error: { code: 'OutputTooLarge', data: { limit: 'outputBytes' } } })
+  expect(saved).toEqual([])
 })
 
 test('it gains no power by that', async () => {

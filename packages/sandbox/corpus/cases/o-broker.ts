@@ -28,6 +28,26 @@ export const brokerWork = [
   `, [['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]],
   // They get a quarter of it; the rest is for what else a host does, on a machine that may be slow.
   { in: 'wire', deadlineMs: 3_000, busyShare: 0.7 }),
+  attack(372, 'files without end inside the grant', `
+    const text = 'x'.repeat(1024 * 1024)
+    let error = 'none'
+    let files = 0
+    for (; files < 40 && error === 'none'; files++) {
+      await runtime.fs.write('own/out/' + files % 2 + '.txt', text).catch(({ code }) => void (error = code))
+    }
+    return { error, files: files > 20 ? { got: files } : files }
+  `, { error: 'TooManyBytesWritten', files: 11 }, { limits: { writtenBytes: 10 * 1024 * 1024 } }),
+  attack(373, 'requests without end to a granted host', `
+    const body = 'x'.repeat(1024 * 1024)
+    let error = 'none'
+    let requests = 0
+    for (; requests < 40 && error === 'none'; requests++) {
+      await runtime.net.fetch('http://localhost:' + facts.grantedPort + '/', { method: 'POST', body }).then((answer) => answer.text(), ({ code }) => void (error = code))
+    }
+    return { error, requests: requests > 20 ? { got: requests } : requests }
+  `, { error: 'TooManyBytesSent', requests: 11 }, {
+    limits: { sentBytes: 10.5 * 1024 * 1024 }, requires: { net: { hosts: ['localhost:$granted'] } },
+  }),
   attack(376, 'decoders of many compressed bodies, each with the largest window', `
     const open = []
     for (let count = 0; count < 16; count++) {

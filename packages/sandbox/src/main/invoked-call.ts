@@ -1,4 +1,4 @@
-import type { CompartmentTool, Json, ToolInvocation } from '@bulkhead/contract'
+import type { CallEffect, CompartmentTool, EffectsLedger, Json, ToolInvocation } from '@bulkhead/contract'
 import type { OpenCall } from './broker/capability.ts'
 
 /** A call as the broker knows it. Its signal is made for the first capability that needs one. */
@@ -6,6 +6,7 @@ export class InvokedCall implements OpenCall {
   readonly callId: string
   readonly tool: CompartmentTool
   readonly invocation: ToolInvocation
+  declare effects?: EffectsLedger<CallEffect>
 
   constructor(callId: string, tool: CompartmentTool, invocation: ToolInvocation) {
     this.callId = callId

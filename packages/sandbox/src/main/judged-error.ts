@@ -17,6 +17,7 @@ export const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   // Refusals of the broker that the tool did not catch.
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied', 'SlotVersionMissing',
   'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable', 'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls',
+  'TooManyBytesRead', 'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyNestedCalls',
 ])
 export const NO_CODES: ReadonlySet<ErrorCode> = new Set()
 

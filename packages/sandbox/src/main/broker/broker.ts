@@ -1,5 +1,5 @@
-import type { BrokerMethod, CapabilityName, CompartmentRequest, Json, RuntimePart } from '@bulkhead/contract'
-import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
+import type { CallEffect, CompartmentLimits, BrokerMethod, CapabilityName, CompartmentRequest, Json, RuntimePart } from '@bulkhead/contract'
+import { BROKER_METHODS, BulkheadError, EffectsLedger } from '@bulkhead/contract'
 import { CodedError } from '../../wire/remote-error.ts'
 import type { MissingWalls } from '../os/missing-walls.ts'
 import { powersOf } from '../powers.ts'
@@ -58,6 +58,7 @@ export class Broker {
   readonly methods: BrokerMethods
   readonly #powers: ReadonlyMap<string, ReadonlySet<RuntimePart>>
   readonly #capabilities: Capabilities
+  readonly #limits: CompartmentLimits
   /** Those that hold something open, and let go of it when their call or the compartment ends. */
   readonly #units: readonly CapabilityUnit[]
   /** Whether nobody but the caller of its tools can do something about a refusal. */
@@ -78,6 +79,7 @@ export class Broker {
     const folders = { kept, neverWritten: [...layer, ...ownCode] }
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isOurs = extension?.layer === 'bundled' || code?.kind === 'module'
+    this.#limits = limits
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
@@ -167,6 +169,7 @@ export class Broker {
       if (capability === undefined) {
         throw new BulkheadError('CapabilityUnavailable', `${method} cannot be enforced by this sandbox, so it is not given.`)
       }
+      call.effects ??= new EffectsLedger<CallEffect>(this.#limits)
       return await capability(call, args)
     } catch (error) {
       throw told(this.#isOurs && error instanceof Denial ? error.toCaller() : error)

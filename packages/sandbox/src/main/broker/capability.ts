@@ -1,4 +1,4 @@
-import type { BrokerMethod, CompartmentTool, Json } from '@bulkhead/contract'
+import type { BrokerMethod, CallEffect, CompartmentTool, EffectsLedger, Json } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 
 /** A tool call in flight: what it may do, and who hears of it. */
@@ -8,6 +8,8 @@ export interface OpenCall {
   readonly hostCallId?: string
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
+  /** Set by the broker with the first capability call. */
+  effects?: EffectsLedger<CallEffect>
   onProgress?(text: string): void
   onUpdate?(partial: Json): void
 }

@@ -55,7 +55,10 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       async 'fs.read'(call, args) {
         const [path, range] = [fileArgument(args), readRange(args[2])]
         const read = reading(call, path)
-        const written = (bytes: Buffer): string => bytes.toString(args[1] === 'bytes' ? 'base64' : 'utf8')
+        const written = (bytes: Buffer): string => {
+          call.effects?.add('readBytes', bytes.length)
+          return bytes.toString(args[1] === 'bytes' ? 'base64' : 'utf8')
+        }
         return read.readAtOnce(path, range, written) ?? written(await readFile(read, await read.locate(path), range))
       },
       async 'fs.list'(call, args) {
@@ -101,7 +104,10 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       async 'fs.write'(call, args) {
         const [path, text] = [fileArgument(args), textArgument(args, 2, 'The content', 2 * MAX_BYTES)]
         const { write } = scopesOf(call)
-        return writeFile(write, await write.locate(path), Buffer.from(text, args[1] === 'bytes' ? 'base64' : 'utf8'))
+        const bytes = Buffer.from(text, args[1] === 'bytes' ? 'base64' : 'utf8')
+        const place = await write.locate(path)
+        call.effects?.add('writtenBytes', bytes.length)
+        return writeFile(write, place, bytes)
       },
       async 'fs.edit'(call, args) {
         const path = fileArgument(args)
@@ -110,7 +116,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const place = await write.locate(path)
         // Whether a text occurs in a file tells all that is in it, guess by guess.
         await read.locate(path)
-        const { replacements, diff } = await editFile(write, place, { before, after, all: args[3] === true })
+        const { replacements, diff } = await editFile(write, place, { before, after, all: args[3] === true }, call.effects)
         return { replacements, diff: diff() }
       },
       async 'fs.remove'(call, args) {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Json, JsonObject, Power } from '@bulkhead/contract'
 import { BulkheadError, untilAborted } from '@bulkhead/contract'
 import type { Agent, Dispatcher } from 'undici'
+import type { OpenCall } from '../capability.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { Lookup } from './connect.ts'
@@ -43,6 +44,7 @@ export class CallTraffic {
   readonly #compartment: Compartment
   readonly #scope: HostScope
   readonly #secrets: CallSecrets | undefined
+  readonly #effects: OpenCall['effects']
   #agent: Promise<Agent> | undefined
   readonly #sockets = new Set<Socket>()
   /** One per fetch, until the last byte of its body. */
@@ -51,10 +53,11 @@ export class CallTraffic {
   #bodyCount = 0
   #ended: { readonly reason: BulkheadError; readonly gone: Promise<void> } | undefined
 
-  constructor({ net, ceilings = [] }: Pick<Power, 'net' | 'ceilings'>, compartment: Compartment, secrets: CallSecrets | undefined) {
+  constructor({ net, ceilings = [] }: Pick<Power, 'net' | 'ceilings'>, compartment: Compartment, secrets: CallSecrets | undefined, effects?: OpenCall['effects']) {
     this.#compartment = compartment
     this.#scope = new HostScope(net.hosts, ceilings.map((ceiling) => ceiling.net.hosts))
     this.#secrets = secrets
+    this.#effects = effects
   }
 
   async fetch(url: string, request: Outgoing): Promise<JsonObject> {
@@ -90,7 +93,9 @@ export class CallTraffic {
 
   /** The next piece of a body in base64, or null at its end. */
   async read(bodyId: string): Promise<Json> {
-    return (await this.#body(bodyId).read())?.toString('base64') ?? null
+    const piece = await this.#body(bodyId).read()
+    if (piece !== null) this.#effects?.add('readBytes', piece.length)
+    return piece?.toString('base64') ?? null
   }
 
   /** Ends a body before its end. */
@@ -148,6 +153,7 @@ export class CallTraffic {
     const { url, host } = target
     const { method, body } = request
     const headers = this.#secrets?.inHeaders(request.headers, target) ?? request.headers
+    this.#effects?.add('sentBytes', url.href.length + headers.entries().reduce((sum, [name, value]) => sum + name.length + value.length, 0) + (body?.length ?? 0))
     try {
       const agent = await (this.#agent ??= this.#openAgent())
       // undici notices an abort only once it has a connection.

@@ -55,14 +55,14 @@ export function netCapability({ lookup = systemLookup, ca, limits: given, secret
     void gone.then(() => leaving.delete(gone))
   }
 
-  const trafficOf = ({ callId, tool, signal }: OpenCall): CallTraffic => {
+  const trafficOf = ({ callId, tool, signal, effects }: OpenCall): CallTraffic => {
     const known = calls.get(callId)
     if (known !== undefined) return known.traffic
     if (closed !== undefined) throw closed
     const abort = (): void => end(callId, BulkheadError.from(signal.reason, 'ToolCancelled'))
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
     signal.addEventListener('abort', abort, { once: true })
-    const traffic = new CallTraffic(tool.grant, compartment, secrets?.of(callId))
+    const traffic = new CallTraffic(tool.grant, compartment, secrets?.of(callId), effects)
     calls.set(callId, { traffic, forget: () => signal.removeEventListener('abort', abort) })
     return traffic
   }

@@ -67,12 +67,15 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       async 'shell.run'(call, args) {
         const asked = readRequest(args)
         judgeRequest(call.tool, asked)
+        call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         return attempts.run(call, (stop) => starter.start(call, request, stop))
       },
       async 'shell.pipe'(call, args) {
         const asked = readPipeRequest(args)
         judgePipe(call.tool, asked, isOurs)
+        const { input } = asked.stages[0]!
+        if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
         return attempts.run(call, (stop) => starter.startPipe(call, request, stop))
       },
