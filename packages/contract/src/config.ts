@@ -40,7 +40,7 @@ const extensionConfig = z.strictObject({
   enabled: z.boolean().optional().describe('Whether the extension is loaded.'),
   isolation: strangerPlacement.optional().describe('Where its code runs.'),
   activation: z.enum(['first-call', 'eager']).optional().describe('Whether it is started by its first call or with the host.'),
-  config: z.record(z.string(), z.json()).optional().describe('Configuration of the extension, by its configSchema.'),
+  config: z.record(z.string(), z.json()).optional().describe('Configuration of the extension, by its configSchema. enabled and timeoutMs hold for each of its tools whose own entry says nothing, unless the configSchema has them itself.'),
   limits: limits.optional().describe('Bounds on its compartment.'),
   compartments: positive.max(64).optional()
     .describe('Over how many compartments its calls are spread. Only for an extension that keeps nothing between calls.'),

@@ -104,9 +104,11 @@ function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: Explai
     }
   }
   if (decision !== 'deny') chain.push(...stillToCome(call))
+  // A rule answers what the mode asks. What a tool that acts on this machine asks, no rule does.
+  const answeredByRule = verdicts.every(({ action, stage }) => action !== 'ask' || stage === 'security-mode')
   const hints = decision === 'allow' ? [] : [...new Set([final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
-    .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, keyByTool, approvalKey })))]
+    .flatMap(({ stage, code: own, source }) => remedies(stage, own, { source, tool: call.tool.name, keyByTool, answeredByRule, approvalKey })))]
   const changed = changes.length === 0 ? {} : { arguments: call.args }
   return conclude(call, { decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals, ...changed, chain, remedies: hints })
 }

@@ -1,7 +1,7 @@
 import {
   DEFAULT_LIMITS, type CompartmentLimits, type ExtensionDescriptor, type JsonObject, type Placement,
 } from '@bulkhead/contract'
-import type { Settings } from './settings.ts'
+import { isCommonKey, type Settings } from './settings.ts'
 
 /** How one extension is to run, as configuration and layer have it. */
 export interface Arrangement {
@@ -42,8 +42,10 @@ function limitsFrom(...later: readonly (PartialLimits | undefined)[]): Compartme
 }
 
 /** The extension's configuration, and over it the own keys of its tools. What the host itself reads is left out. */
-function configOf({ id, manifest }: ExtensionDescriptor, settings: Settings): JsonObject {
+function configOf(descriptor: ExtensionDescriptor, settings: Settings): JsonObject {
+  const { id, manifest } = descriptor
+  const ofExtension = Object.entries(settings.extension(id).config ?? {}).filter(([key]) => !isCommonKey(key, descriptor))
   const ofTools = manifest.tools.flatMap(({ name }) =>
     Object.entries(settings.tool(name)).filter(([key]) => key !== 'enabled' && key !== 'timeoutMs'))
-  return Object.fromEntries([...Object.entries(settings.extension(id).config ?? {}), ...ofTools]) as JsonObject
+  return Object.fromEntries([...ofExtension, ...ofTools]) as JsonObject
 }

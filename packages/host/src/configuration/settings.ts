@@ -1,5 +1,5 @@
 import type {
-  ConfigFile, ExtensionConfig, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
+  ConfigFile, ExtensionConfig, ExtensionDescriptor, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
 } from '@bulkhead/contract'
 import { approvalTerms, type ApprovalTerms } from '../approvals/approval-terms.ts'
 import { commandSafetyOf, type CommandSafety } from '../command-safety/command-safety.ts'
@@ -42,9 +42,27 @@ export class Settings {
     return this.#extensions.get(id) ?? {}
   }
 
+  /** What the host itself reads of a tool's configuration: the word of the tool's entry, else that of its extension's `config`. */
+  common<Key extends CommonKey>(key: Key, tool: string, descriptor: ExtensionDescriptor | undefined): ToolConfig[Key] {
+    const own = this.tool(tool)[key]
+    if (own !== undefined || descriptor === undefined) return own
+    const { config } = this.extension(descriptor.id)
+    return config && isCommonKey(key, descriptor) ? config[key] as ToolConfig[Key] : undefined
+  }
+
   roleFlag(tool: string, role: string | undefined): RoleFlag | undefined {
     return roleFlag(this.#roles, tool, role)
   }
+}
+
+type CommonKey = 'enabled' | 'timeoutMs'
+const COMMON_KEYS: ReadonlySet<string> = new Set<CommonKey>(['enabled', 'timeoutMs'])
+
+/** Whether the host reads the key of an extension's configuration: not where the extension has one of that name itself. */
+export function isCommonKey(key: string, { manifest: { configSchema } }: Pick<ExtensionDescriptor, 'manifest'>): boolean {
+  if (!COMMON_KEYS.has(key)) return false
+  const own = configSchema['properties']
+  return typeof own !== 'object' || own === null || !Object.hasOwn(own, key)
 }
 
 export interface RoleFlag {

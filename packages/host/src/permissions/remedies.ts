@@ -7,13 +7,15 @@ export interface RemedyContext {
   readonly approvalKey: string
   /** Third-party code made the key. */
   readonly keyByTool?: boolean | undefined
+  /** Whether a rule that allows would answer all that ask. */
+  readonly answeredByRule?: boolean | undefined
 }
 
 const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
 /** What would change what a stage says, each a thing to do. */
 export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
-  const { source, tool, keyByTool, approvalKey } = context
+  const { source, tool, keyByTool, answeredByRule, approvalKey } = context
   switch (stage) {
     case 'receive':
       return ['Give the call an id and the name of a tool.']
@@ -37,7 +39,7 @@ export function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyC
       return [
         `Approve of the key "${approvalKey}" for the session${keyByTool ? '' : ' or the project'}.`,
         `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
-        `Add a rule that allows "${tool}" for this key.`,
+        ...(answeredByRule ? [`Add a rule that allows "${tool}" for this key.`] : []),
       ]
     case 'budget':
     case 'audit':

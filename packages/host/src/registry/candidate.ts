@@ -46,7 +46,7 @@ export function prepareCandidate(descriptor: ExtensionDescriptor, generation: nu
   const declared = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => powerOf(tool, descriptor, sources)))
   const grants = declared.map((power) => underCeiling(power, sources))
   const arrangement = arrange(descriptor, settings)
-  checkConfig(descriptor, arrangement.config, validators)
+  checkConfig(descriptor, { ...settings.extension(descriptor.id).config, ...arrangement.config }, validators)
   const running = new RunningCalls()
   const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
   const extension: Extension = new Extension({
@@ -88,7 +88,7 @@ function droppedTool(tool: string, server: string, { code, message, data }: Bulk
 
 export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {
   const { digests, version, integrity, manifest } = descriptor
-  const ofTools = manifest.tools.map(({ name }) => settings.tool(name).timeoutMs ?? null)
+  const ofTools = manifest.tools.map(({ name }) => settings.common('timeoutMs', name, descriptor) ?? null)
   const { ceiling = null } = settings.file.policy ?? {}
   return canonicalJson([
     digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools, ceiling,

@@ -42,13 +42,14 @@ export class OfferedTools {
 
   /** Why the configuration does not let the tool be called, or undefined. What it has switched off meanwhile is off too. */
   switchedOff(name: string): string | undefined {
-    return whyOff(name, this.#settings) ?? whyOff(name, this.#now().settings)
+    const { offers, settings } = this.#now()
+    return whyOff(name, this.#offers, this.#settings) ?? whyOff(name, offers, settings)
   }
 
   /** Enabled ones in the order of their names. */
   enabled(): readonly Offer[] {
     this.#enabled ??= [...this.#offers.values()]
-      .filter(({ tool }) => this.#has(tool.name) && whyOff(tool.name, this.#settings) === undefined)
+      .filter(({ tool }) => this.#has(tool.name) && whyOff(tool.name, this.#offers, this.#settings) === undefined)
       .toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
     return this.#enabled
   }
@@ -62,7 +63,7 @@ export class OfferedTools {
   }
 }
 
-function whyOff(name: string, settings: Settings): string | undefined {
+function whyOff(name: string, offers: Offers, settings: Settings): string | undefined {
   if (settings.file.toolsEnabled === false) return 'Tools are switched off by the configuration.'
-  return settings.tool(name).enabled === false ? `The tool "${name}" is switched off by the configuration.` : undefined
+  return settings.common('enabled', name, offers.get(name)?.tool.extension.descriptor) === false ? `The tool "${name}" is switched off by the configuration.` : undefined
 }

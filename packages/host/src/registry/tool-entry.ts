@@ -100,14 +100,14 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       : located('/inputSchema', () => validators.compile(manifest.inputSchema, { isForeign: server !== undefined })),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
     byName: meaningByKey(manifest.name),
-    timeoutMs: timeoutOf(manifest, settings),
+    timeoutMs: timeoutOf(manifest, descriptor, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : parseByteSize(manifest.maxOutput),
     maxEntries: manifest.maxEntries ?? Infinity,
     gatedByHost,
   })
 }
 
-function timeoutOf({ name, timeoutMs: declared }: ToolManifest, settings: Settings): number {
-  const wanted = settings.tool(name).timeoutMs ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
+function timeoutOf({ name, timeoutMs: declared }: ToolManifest, descriptor: ExtensionDescriptor, settings: Settings): number {
+  const wanted = settings.common('timeoutMs', name, descriptor) ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
   return Math.min(wanted, CALL_LIMITS.maxTimeoutMs)
 }

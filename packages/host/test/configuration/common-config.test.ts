@@ -1,0 +1,52 @@
+import type { ConfigFile, JsonObject } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { createWorld } from '../twin/world.ts'
+
+const SCHEMA = { type: 'object', additionalProperties: false, properties: { units: { type: 'string' } } }
+const OWN = { ...SCHEMA, properties: { ...SCHEMA.properties, enabled: { type: 'boolean' }, timeoutMs: { type: 'integer' } } }
+
+const NEVER = () => new Promise(() => {})
+
+const worldOf = (config: ConfigFile, configSchema: JsonObject = SCHEMA) => createWorld({
+  extensions: [{ id: 'weather', configSchema, tools: { forecast: { timeoutMs: 70, execute: NEVER }, tides: { timeoutMs: 70, execute: NEVER } } }], config,
+})
+
+const deadlines = async (host: ReturnType<typeof worldOf>['host']): Promise<unknown> => {
+  const session = await host.openSession({ mode: 'yolo' })
+  const outcomes = await Promise.all(['forecast', 'tides'].map((name) => session.call({ id: name, name, arguments: {} })))
+  return outcomes.map((outcome) => outcome.type === 'error' ? /\d+ ms/.exec(outcome.error_text)?.[0] : outcome)
+}
+
+it('`enabled: false` in the configuration of an extension switches its tools off, unless a tool has a word of its own', async () => {
+  const { host } = worldOf({ extensions: { weather: { config: { enabled: false, units: 'metric' } } }, tools: { tides: { enabled: true } } })
+  expect(host.diagnostics).toEqual([])
+  expect(host.tools().map(({ name }) => name)).toEqual(['tides'])
+  const session = await host.openSession({ mode: 'yolo' })
+  expect(await session.call({ id: 'c', name: 'forecast', arguments: {} })).toMatchObject({ error: { code: 'ToolsDisabled' } })
+})
+
+it('`timeoutMs` there is the deadline of its tools, unless a tool has one of its own', async () => {
+  const { host } = worldOf({ extensions: { weather: { config: { timeoutMs: 30 } } }, tools: { tides: { timeoutMs: 20 } } })
+  expect(await deadlines(host)).toEqual(['30 ms', '20 ms'])
+})
+
+it('neither is handed to the extension, where it does not ask for it', async () => {
+  const configOf = async (configSchema: JsonObject): Promise<unknown> => {
+    const world = worldOf({ extensions: { weather: { config: { enabled: true, timeoutMs: 3_000, units: 'metric' } } } }, configSchema)
+    const session = await world.host.openSession({ mode: 'yolo' })
+    await session.call({ id: 'c', name: 'forecast', arguments: {} })
+    return world.compartment('weather').request.config
+  }
+  expect(await configOf(SCHEMA)).toEqual({ units: 'metric' })
+  expect(await configOf(OWN)).toEqual({ enabled: true, timeoutMs: 3_000, units: 'metric' })
+})
+
+it('a key that the extension has itself is the extension\'s', async () => {
+  const { host } = worldOf({ extensions: { weather: { config: { enabled: false, timeoutMs: 30 } } } }, OWN)
+  expect(await deadlines(host)).toEqual(['70 ms', '70 ms'])
+})
+
+it('a value of the wrong form is refused', () => {
+  const { host } = worldOf({ extensions: { weather: { config: { enabled: 'no' } } } })
+  expect([host.tools(), host.diagnostics.map(({ code }) => code)]).toEqual([[], ['ConfigSchemaViolation']])
+})

@@ -1,0 +1,20 @@
+import type { ConfigFile } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { createWorld } from '../twin/world.ts'
+
+const ALLOW: ConfigFile = { rules: [{ permission: 'run', pattern: '*', action: 'allow' }] }
+const ADVICE = 'Add a rule that allows "run" for this key.'
+
+async function explained(mode: 'local' | 'external', config: ConfigFile) {
+  const { host } = createWorld({ extensions: [{ tools: { run: { mode, gated: true } } }], config })
+  const session = await host.openSession({ interactor: { interact: async () => ({ status: 'rejected' as const, reason: '' }) } })
+  const { decision, remedies } = await session.explain({ id: 'c', name: 'run', arguments: {} })
+  return { decision, advisesRule: remedies.includes(ADVICE) }
+}
+
+it('a rule is advised only where one would change the answer', async () => {
+  expect(await explained('external', {})).toEqual({ decision: 'ask', advisesRule: true })
+  expect(await explained('external', ALLOW)).toEqual({ decision: 'allow', advisesRule: false })
+  expect(await explained('local', {})).toEqual({ decision: 'ask', advisesRule: false })
+  expect(await explained('local', ALLOW)).toEqual({ decision: 'ask', advisesRule: false })
+})
