@@ -1,4 +1,4 @@
-import { BulkheadError, type MissingWall, type Sandbox } from '@bulkhead/contract'
+import { BulkheadError, messageOf, type MissingWall, type Sandbox } from '@bulkhead/contract'
 
 /**
  * A sandbox that is made when the first compartment is opened: whoever only looks at tools does without it, and without all that
@@ -16,7 +16,7 @@ export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise
       return sandbox
     }).catch((error: unknown) => {
       making = undefined
-      throw error
+      throw withoutBlame(error)
     })
     return making
   }
@@ -39,4 +39,13 @@ export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise
       await (await making?.catch(() => undefined))?.close()
     },
   }
+}
+
+const NO_ROOM = /\bE(?:MFILE|NFILE|NOMEM|AGAIN)\b|too many open files/i
+
+/** Our own code that cannot be read for lack of descriptors says nothing about the extension that was to be started. */
+function withoutBlame(error: unknown): unknown {
+  const why = messageOf(error)
+  if (BulkheadError.is(error) || !NO_ROOM.test(why)) return error
+  return new BulkheadError('NoPlaceFree', `The sandbox could not be loaded: ${why}. Try again when the system has more room.`, { cause: error })
 }

@@ -53,3 +53,14 @@ it('what could not be made is tried again', async () => {
   await expect(late.open(request)).rejects.toThrow('no memory')
   await expect(late.open(request)).resolves.toBe(session)
 })
+
+it('does not blame an extension for a system without room, and is made again', async () => {
+  const { make } = noting()
+  let tries = 0
+  const late = lateSandbox(async () => {
+    if (++tries === 1) throw Object.assign(new Error("EMFILE: too many open files, open '/a/module.ts'"), { code: 'EMFILE' })
+    return make()
+  })
+  await expect(late.open(request)).rejects.toMatchObject({ code: 'NoPlaceFree', message: expect.stringContaining('EMFILE') })
+  expect(await late.open(request)).toBe(session)
+})
