@@ -30,11 +30,19 @@ function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Cl
   const { tool: { name, extension }, session } = call
   if (!compartment.offers.approvalKeys.has(name)) return { key: name, byTool: false }
   const byTool = extension.descriptor.code.kind !== 'module'
-  return derive(compartment, call, clock).then((key) => ({ key, byTool })).catch((thrown: unknown) => {
+  const ask = () => derive(compartment, call, clock)
+  return ask().catch((thrown: unknown) => {
+    // Another call may have ended it, and a derivation has no effects: once more.
+    if (!endsOthers(thrown)) throw thrown
+    return ask()
+  }).then((key) => ({ key, byTool })).catch((thrown: unknown) => {
     if (!isCompartmentGone(thrown)) throw thrown
     return keyOnceStarted(extension.startAfterEnd(compartment, session.interactions), call, clock)
   })
 }
+
+const endsOthers = (thrown: unknown): boolean =>
+  BulkheadError.is(thrown) && (thrown.code === 'CompartmentCrashed' || thrown.code === 'CompartmentKilled')
 
 async function derive(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): Promise<string> {
   const limit = new AbortController()

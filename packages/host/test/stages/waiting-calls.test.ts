@@ -37,9 +37,11 @@ const attemptOf = ({ metadata }: Outcome): number => metadata.attempt
 describe('more calls at once than an extension may run', () => {
   const COUNTING = `
     let running = 0, most = 0
-    export default { tools: { echo: { async execute({ hang }) {
+    const waiting = []
+    export default { tools: { echo: { async execute({ hang, together = 0 }) {
       most = Math.max(most, ++running)
-      await new Promise((resolve) => hang ? undefined : setTimeout(resolve, 1))
+      if (most >= together) for (const go of waiting.splice(0)) go()
+      await new Promise((resolve) => hang ? undefined : most < together ? waiting.push(resolve) : setTimeout(resolve, 1))
       running--
       return most
     } } } }
@@ -48,7 +50,7 @@ describe('more calls at once than an extension may run', () => {
   test('all run, each at its first attempt', async () => {
     const { host } = realWorld(COUNTING, { tools: { echo: ACTS } })
     const session = await host.openSession({ mode: 'yolo' })
-    const outcomes = await Promise.all(Array.from({ length: 256 }, (_, n) => session.call({ id: `c${n}`, name: 'echo', arguments: {} })))
+    const outcomes = await Promise.all(Array.from({ length: 256 }, (_, n) => session.call({ id: `c${n}`, name: 'echo', arguments: { together: 64 } })))
     expect(new Set(outcomes.map((outcome) => `${verdictOf(outcome)} ${attemptOf(outcome)}`))).toEqual(new Set(['output 1']))
     expect(Math.max(...outcomes.map((outcome) => outcome.type === 'output' ? outcome.data as number : 0))).toBe(64)
   })
