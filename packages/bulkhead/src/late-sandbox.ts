@@ -20,11 +20,18 @@ export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise
     })
     return making
   }
+  const prepared = (): Promise<unknown> => {
+    preparing ??= prepare().catch((error: unknown) => {
+      preparing = undefined
+      throw withoutBlame(error)
+    })
+    return preparing
+  }
   return {
     async open(request) {
       if (closed) throw new BulkheadError('HostClosed', 'The sandbox is closed.')
       const sandbox = await made()
-      if (request.placement !== 'inline') await (preparing ??= prepare())
+      if (request.placement !== 'inline') await prepared()
       return sandbox.open(request)
     },
     watchWalls(listener) {

@@ -64,3 +64,16 @@ it('does not blame an extension for a system without room, and is made again', a
   await expect(late.open(request)).rejects.toMatchObject({ code: 'NoPlaceFree', message: expect.stringContaining('EMFILE') })
   expect(await late.open(request)).toBe(session)
 })
+
+it('prepares once for code of strangers, again where that failed, and not for our own', async () => {
+  const { make, notes } = noting()
+  const late = lateSandbox(make, async () => {
+    notes.push('prepare')
+    if (notes.filter((note) => note === 'prepare').length === 1) throw new Error('EMFILE: too many open files')
+  })
+  await late.open({ placement: 'inline' } as CompartmentRequest)
+  await expect(late.open(request)).rejects.toMatchObject({ code: 'NoPlaceFree' })
+  await late.open(request)
+  await late.open(request)
+  expect(notes).toEqual(['make', 'open', 'prepare', 'prepare', 'open', 'open'])
+})
