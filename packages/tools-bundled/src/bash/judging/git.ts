@@ -140,11 +140,8 @@ export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list'
  * its configuration has. Throws where it leads elsewhere.
  */
 export function hardenedGit(words: readonly Word[], names: readonly string[]): readonly Word[] {
-  const odd = names.find((name) => name.toLowerCase() === 'core.worktree' || isOdd(name))
-  if (odd !== undefined) {
-    const why = `The configuration of the repository has the setting "${odd}", with which git could leave it or run a program.`
-    throw new ToolError('InputInvalid', `${why} Remove that setting, or read the files with the tool read.`)
-  }
+  const odd = names.find(isOdd)
+  if (odd !== undefined) throw refusedSetting(odd)
   const found = (form: RegExp): readonly string[] => [...new Set(names.flatMap((name) => form.exec(name)?.[1] ?? []))]
   const settings = [
     ...found(FILTER).flatMap((name) => [`filter.${name}.clean=`, `filter.${name}.smudge=`, `filter.${name}.process=`, `filter.${name}.required=false`]),
@@ -157,6 +154,15 @@ export function hardenedGit(words: readonly Word[], names: readonly string[]): r
     ...['git', '--no-pager', '--no-optional-locks', ...[...QUIET_CONFIG, ...settings].flatMap((entry) => ['-c', entry])].map(text),
     subcommand, ...(GUARDS.get(subcommand.text) ?? []).map(text), ...words.slice(at + 1),
   ]
+}
+
+/** The setting by which the files of a repository may lie elsewhere. A checked out submodule has it too. */
+export const hasOtherFiles = (names: readonly string[]): boolean => names.some((name) => name.toLowerCase() === OTHER_FILES)
+const OTHER_FILES = 'core.worktree'
+
+export function refusedSetting(name = OTHER_FILES): ToolError {
+  const why = `The configuration of the repository has the setting "${name}", with which git could leave it or run a program.`
+  return new ToolError('InputInvalid', `${why} Remove that setting, or read the files with the tool read.`)
 }
 
 /** A name with a = in it cannot be switched off by an option. */

@@ -1,22 +1,31 @@
 import { hardenedFind } from '../judging/find.ts'
-import { hardenedGit } from '../judging/git.ts'
+import { hardenedGit, hasOtherFiles, refusedSetting } from '../judging/git.ts'
 import { innermost } from '../judging/judge-words.ts'
 import type { Word } from '../reading/plan.ts'
 
-/** The names in the configuration of the repository here. */
-export type ConfigNames = () => Promise<readonly string[]>
-
-/** A program that only reads shall not be made to do more by what it reads, nor be led out of the workspace by a link. */
-export async function hardenedWords(words: readonly Word[], configNames: ConfigNames): Promise<readonly Word[]> {
-  const inner = innermost(words)
-  return [...words.slice(0, words.length - inner.length), ...await hardened(inner, configNames)]
+/** What is asked of the repository here before it is read. */
+export interface Repository {
+  /** The names in its configuration. */
+  names(): Promise<readonly string[]>
+  /** Whether its files are those of the folder. */
+  isHere(): Promise<boolean>
 }
 
-async function hardened(inner: readonly Word[], configNames: ConfigNames): Promise<readonly Word[]> {
+/** A program that only reads shall not be made to do more by what it reads, nor be led out of the workspace by a link. */
+export async function hardenedWords(words: readonly Word[], repository: Repository): Promise<readonly Word[]> {
+  const inner = innermost(words)
+  const safer = await hardened(inner, repository)
+  return safer === inner ? words : [...words.slice(0, words.length - inner.length), ...safer]
+}
+
+async function hardened(inner: readonly Word[], repository: Repository): Promise<readonly Word[]> {
   const [program, ...args] = inner
   switch (program!.text) {
-    case 'git':
-      return hardenedGit(inner, await configNames())
+    case 'git': {
+      const names = await repository.names()
+      if (hasOtherFiles(names) && !await repository.isHere()) throw refusedSetting()
+      return hardenedGit(inner, names)
+    }
     case 'find':
       return hardenedFind(inner)
     case 'diff':

@@ -129,7 +129,13 @@ export class PlanRunner {
       folder, fs: this.#runtime.fs,
       make: (word) => this.#make(word, folder, scope),
       note: (text) => scope.transcript.note(text),
-      configNames: async (as) => (await this.#read({ cmd: 'git', args: CONFIG_NAMES, as }, folder)).split('\0').filter((name) => name !== ''),
+      repository: (as) => ({
+        names: async () => (await this.#read({ cmd: 'git', args: CONFIG_NAMES, as }, folder)).split('\0').filter((name) => name !== ''),
+        isHere: async () => {
+          const top = await this.#read({ cmd: 'git', args: ['rev-parse', '--show-toplevel'], as }, folder)
+          return top === await this.#read({ cmd: 'pwd', args: ['-P'], as }, folder)
+        },
+      }),
     }
   }
 

@@ -3,7 +3,7 @@ import { innermost } from '../judging/judge-words.ts'
 import type { ReadingUse } from '../judging/known-uses.ts'
 import type { Stage, Target, Word } from '../reading/plan.ts'
 import { expandPattern } from './expand-pattern.ts'
-import { hardenedWords, startable, type ConfigNames } from './hardened-words.ts'
+import { hardenedWords, startable, type Repository } from './hardened-words.ts'
 import { insideOnly, proveInside, refuseOption } from './prove-inside.ts'
 
 /** A command as it was asked for. */
@@ -19,7 +19,7 @@ export interface WordSources {
   readonly make: (word: Word) => Promise<readonly string[]>
   /** Tells something beside the output. */
   readonly note: (text: string) => void
-  readonly configNames: (as: Asked) => ReturnType<ConfigNames>
+  readonly repository: (as: Asked) => Repository
 }
 
 /** What to start for a stage, with the names that patterns stand for in their places. */
@@ -27,7 +27,7 @@ export async function stageCommand(stage: Stage, use: ReadingUse | undefined, so
   const program = innermost(stage.words)[0]!.text
   const asked = programAndArguments(stage, await expand(startable(stage.words), use, program, sources))
   const as = { cmd: asked[0]!, args: asked.slice(1) }
-  const safer = use === undefined ? stage.words : await hardenedWords(stage.words, () => sources.configNames(as))
+  const safer = use === undefined ? stage.words : await hardenedWords(stage.words, sources.repository(as))
   const [cmd, ...args] = safer === stage.words ? asked : programAndArguments(stage, await expand(startable(safer), use, program, sources))
   if (use !== undefined) await provePaths(use, sources)
   const { stdin } = stage

@@ -39,7 +39,10 @@ async function argvOf(command: string): Promise<readonly [string, readonly strin
   }
   const sources = {
     folder: '.', fs: fs as never, make: async () => [], note: () => undefined,
-    configNames: async () => run('git', CONFIG_NAMES).stdout.split('\0').filter((name) => name !== ''),
+    repository: () => ({
+      names: async () => run('git', CONFIG_NAMES).stdout.split('\0').filter((name) => name !== ''),
+      isHere: async () => run('git', ['rev-parse', '--show-toplevel']).stdout === `${workspace}\n`,
+    }),
   }
   const { cmd, args = [] } = await stageCommand(step.stages[0]!, step.uses[0], sources)
   return [cmd, args]
@@ -99,6 +102,11 @@ describe('git that only reads runs nothing that the repository names, where no w
   it.each(['core.worktree', 'filter.a=b.clean', 'protocol.a=b.allow'])('and is refused where the configuration has %s', async (name) => {
     run('git', ['config', name, root])
     await expect(runRead('git status')).rejects.toThrow(`the setting "${name}"`)
+  })
+
+  it('but not in a submodule, whose configuration names the folder it is in', async () => {
+    git('config', 'core.worktree', workspace)
+    expect((await runRead('git status --short')).stdout).toBe(' M f\n')
   })
 
   it('and is started as git, so that a ceiling for git allows it', async () => {
