@@ -43,7 +43,10 @@ export function lateSandbox(make: () => Promise<Sandbox>, prepare: () => Promise
     },
     async close() {
       closed = true
-      await (await making?.catch(() => undefined))?.close()
+      const sandbox = await making?.catch(() => undefined)
+      // Who waits for it opens before the sandbox is closed, and is closed with it.
+      await preparing?.catch(() => undefined)
+      await sandbox?.close()
     },
   }
 }
