@@ -26,8 +26,9 @@ export const SCENARIOS: readonly Scenario[] = [
     for (const _ of [1, 2]) await world.call(session, 'echo')
   }),
   scenario('approved for the project', ['output', 'output'], async (world) => {
-    await world.call(await world.openSession({ interactor: answering({ decision: 'project' }) }), 'echo')
-    await world.call(await world.openSession(), 'echo')
+    // Its name is its key: one that code derives ends with the session.
+    await world.call(await world.openSession({ interactor: answering({ decision: 'project' }) }), 'long')
+    await world.call(await world.openSession(), 'long')
   }),
   scenario('rejected', ['ApprovalDenied'], async (world) => {
     await world.call(await world.openSession({ interactor: answering({ decision: 'reject', reason: 'no' }) }), 'echo')
