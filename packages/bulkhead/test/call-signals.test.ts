@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -10,32 +10,41 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-signals-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+/** Behind a wall a process has another number, so it is known by its command line. */
+const isAlive = (mark: string): boolean => readdirSync('/proc').some((name) => {
+  try {
+    return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'utf8') === `sleep\0${mark}\0`
+  } catch {
+    return false
+  }
+})
 const BIN = join(import.meta.dirname, '../src/bin.ts')
 /** Starts another program that nothing but its process group binds to it. */
-const COMMAND = `sh -c 'sleep 1000 & echo $! > inner; mv inner pid; wait'`
+const commandOf = (mark: string): string => `sh -c 'sleep ${mark} & wait'`
+let marks = 0
 
 async function start() {
-  const args = ['call', 'bash', '--mode', 'yolo', '--json', '--args', JSON.stringify({ command: COMMAND })]
+  const mark = `1000.${process.pid}${++marks}`
+  const args = ['call', 'bash', '--mode', 'yolo', '--json', '--args', JSON.stringify({ command: commandOf(mark) })]
   const child = spawn(process.execPath, [BIN, ...args], { cwd: folder, env: { PATH: process.env['PATH'], HOME: join(folder, 'home') }, stdio: ['ignore', 'pipe', 'inherit'] })
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
   const ended = once(child, 'close')
-  while (!existsSync(join(folder, 'pid'))) await turn()
-  return { child, ended, pid: Number(readFileSync(join(folder, 'pid'), 'utf8')), stdout: () => stdout }
+  while (!isAlive(mark)) await turn()
+  return { child, ended, mark, stdout: () => stdout }
 }
 
 it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends a call with what it runs, and its outcome is printed', async (signal) => {
-  const { child, ended, pid, stdout } = await start()
+  const { child, ended, mark, stdout } = await start()
   child.kill(signal)
   expect(await ended).toEqual([1, null])
   expect(JSON.parse(stdout())).toMatchObject({ type: 'error', error: { code: 'ToolCancelled' } })
-  expect(isAlive(pid)).toBe(false)
+  expect(isAlive(mark)).toBe(false)
 })
 
 it('a call that is killed does not leave what it ran', async () => {
-  const { child, ended, pid } = await start()
+  const { child, ended, mark } = await start()
   child.kill('SIGKILL')
   expect(await ended).toEqual([null, 'SIGKILL'])
-  while (isAlive(pid)) await turn()
+  while (isAlive(mark)) await turn()
 })
