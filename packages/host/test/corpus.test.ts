@@ -36,7 +36,7 @@ async function groundFor({ manifest: { requires, ...manifest }, source }: HostAt
     },
   ]
   const sandbox = createSandbox({ workspace: '/' })
-  const { host } = createWorld({ extensions, sandbox, workspace: '/', env: (name) => name === 'TOKEN' ? TOKEN : undefined })
+  const { host } = createWorld({ extensions, config: { audit: { arguments: true } }, sandbox, workspace: '/', env: (name) => name === 'TOKEN' ? TOKEN : undefined })
   onTestFinished(async () => {
     await host.close()
     await sandbox.close()
@@ -56,4 +56,17 @@ describe('an attack on what the host permits', () => {
     expect(verdictOf(await session.call({ id: 'task', name: 'task', arguments: {} }))).toBe('output')
     expect({ seen, agents: agents() }).toEqual({ seen: [TOKEN], agents: 1 })
   }, 60_000)
+
+  test('374: text whose redaction for the audit took quadratic time holds nothing up', async () => {
+    const text = 'eyJ-'.repeat(250_000)
+    const { session } = await groundFor({
+      id: 374, title: 'text for the audit', manifest: { requires: { capabilities: ['tools.call'] } },
+      source: `export default { tools: { attacker: { async execute({ text }, { tools }) {
+        await tools.call('task', { text }).catch(() => undefined)
+        throw new Error(text)
+      } } } }`,
+    })
+    // Before, a text of this length took 20 minutes: the limit of the test is for that.
+    expect(verdictOf(await session.call({ id: 'attack', name: 'attacker', arguments: { text } }))).toBe('ToolExecutionFailed')
+  }, 120_000)
 })

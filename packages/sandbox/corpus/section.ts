@@ -39,7 +39,7 @@ export function renderSection(record: Record): string {
     '',
     `The attacks ${ranges(ON_PACKAGES)} are on packages, their manifests and project layers. They are the loader's, which`,
     'has its own corpus in `packages/loader/corpus`, with a list of those that it does not withstand yet.',
-    `The attacks ${ranges(ON_HOST)} are on what the host permits, in \`packages/host/corpus\`.`,
+    `The attacks ${ranges(ON_HOST)} are on the host itself, in \`packages/host/corpus\` and its test.`,
     '',
   ].join('\n')
 }

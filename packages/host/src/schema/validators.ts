@@ -39,7 +39,15 @@ export class Validators {
     // A copy: what the caller does to the schema later changes no check.
     const document = review(JSON.parse(text) as Json, isForeign)
     let check: SchemaCheck | undefined
-    const late: SchemaCheck = (value, chars) => (check ??= this.#checkOf(document, schema, text))(value, chars)
+    const late: SchemaCheck = (value, chars) => {
+      try {
+        check ??= checkOf(this.#compile(document), schema, text)
+      } catch (thrown) {
+        // Not kept: the library may not have been loaded for want of descriptors.
+        return { path: '', keyword: '', message: `cannot be held against the schema, which does not compile: ${messageOf(thrown)}` }
+      }
+      return check(value, chars)
+    }
     this.#checks.set(digest, late)
     return late
   }
@@ -50,14 +58,9 @@ export class Validators {
     return (value, chars) => (check ??= this.compile(schema))(value, chars)
   }
 
-  #checkOf(document: SchemaDocument, schema: JsonObject, text: string): SchemaCheck {
-    try {
-      this.#compiler ??= schemaCompiler(ajv().Ajv2020, { compile: (source) => patterns().compile(source) })
-      return checkOf(this.#compiler(document), schema, text)
-    } catch (thrown) {
-      const fault = { path: '', keyword: '', message: `cannot be held against the schema, which does not compile: ${messageOf(thrown)}` }
-      return () => fault
-    }
+  #compile(document: SchemaDocument): CompiledSchema {
+    this.#compiler ??= schemaCompiler(ajv().Ajv2020, { compile: (source) => patterns().compile(source) })
+    return this.#compiler(document)
   }
 }
 
