@@ -32,7 +32,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
       opened.push(number)
       return session
     }))
-    expect(sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 3 })
+    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 3 })
     await open[0]!.close()
     const third = await later[0]!
     expect(opened).toEqual([2])
