@@ -119,12 +119,14 @@ describe('after a crash', () => {
     const call = (die: boolean) => session.call({ id: `c${++calls}`, name: 'echo', arguments: { die } })
     expect(verdictOf(await call(false))).toBe('output')
     const meanwhile: Promise<Outcome>[] = []
-    world.host.on(({ type }) => { if (type === 'ToolInvocationFailed') meanwhile.push(call(false)) })
+    let failures = 0
+    // At the last failure: a compartment that still runs may take the call, and die with it.
+    world.host.on(({ type }) => { if (type === 'ToolInvocationFailed' && ++failures === concurrency) meanwhile.push(call(false)) })
     const crashed = await Promise.all(Array.from({ length: concurrency }, () => call(true)))
     const next = await call(false)
     expect(new Set(crashed.map(verdictOf))).toEqual(new Set(['CompartmentCrashed']))
     expect(next).toMatchObject({ data: 'alive', metadata: { attempt: 1 } })
-    expect(await Promise.all(meanwhile)).toMatchObject(crashed.map(() => ({ data: 'alive', metadata: { attempt: 1 } })))
+    expect(await Promise.all(meanwhile)).toMatchObject([{ data: 'alive', metadata: { attempt: 1 } }])
     expect(world.opened).toHaveLength(2)
   })
 
