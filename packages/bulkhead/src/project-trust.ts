@@ -3,7 +3,7 @@ import {
   type TrustStanding,
 } from '@bulkhead/contract'
 
-/** What a load is told of the project, with what the record of decisions reports about itself. */
+/** What a load request says of the project, and what the record of decisions reports about itself. */
 export interface TrustOutcome extends ProjectStanding {
   readonly diagnostics: readonly Diagnostic[]
 }

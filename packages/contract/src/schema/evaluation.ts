@@ -18,7 +18,6 @@ export interface Judge {
   matches(pattern: string, name: string): boolean | undefined
 }
 
-const isMap = (value: Json | undefined): value is JsonObject => isJsonObject(value)
 const listOf = (value: Json | undefined): readonly Json[] => Array.isArray(value) ? value as readonly Json[] : []
 
 /**
@@ -66,7 +65,7 @@ export class Evaluation {
   }
 
   #add(schema: Json | undefined, value: Json, seen: Evaluated): void {
-    if (!isMap(schema)) return
+    if (!isJsonObject(schema)) return
     const { places, references } = this.#document
     const isOld = places!.of(schema)!.resource.dialect === 'draft-07'
     const target = references!.targets.get(schema)
@@ -76,7 +75,7 @@ export class Evaluation {
 
   #collect(schema: JsonObject, keywords: JsonObject, value: Json, seen: Evaluated): void {
     const { references } = this.#document
-    if (isMap(value)) this.#collectNames(keywords, value, seen)
+    if (isJsonObject(value)) this.#collectNames(keywords, value, seen)
     else if (Array.isArray(value)) this.#collectItems(keywords, value as readonly Json[], seen)
     const { allOf, anyOf, oneOf, if: condition, then: consequence, else: otherwise, dependentSchemas } = keywords
     for (const one of listOf(allOf)) this.#add(one, value, seen)
@@ -86,7 +85,7 @@ export class Evaluation {
       if (holds) this.#add(condition, value, seen)
       this.#add(holds ? consequence : otherwise, value, seen)
     }
-    if (isMap(dependentSchemas) && isMap(value)) {
+    if (isJsonObject(dependentSchemas) && isJsonObject(value)) {
       for (const [name, one] of Object.entries(dependentSchemas)) if (Object.hasOwn(value, name)) this.#add(one, value, seen)
     }
     for (const target of [references!.targets.get(schema), references!.dynamicTargets.get(schema)]) this.#add(target, value, seen)
@@ -96,7 +95,7 @@ export class Evaluation {
     if (additionalProperties !== undefined || unevaluatedProperties !== undefined) seen.hasAllNames = true
     const patterns = Object.keys(patternProperties ?? {})
     for (const name of Object.keys(value)) {
-      if (isMap(properties) && Object.hasOwn(properties, name)) seen.names.add(name)
+      if (isJsonObject(properties) && Object.hasOwn(properties, name)) seen.names.add(name)
       for (const pattern of patterns) {
         // Nothing is known of names that a pattern may mean which cannot run.
         const matches = this.#judge.matches(pattern, name)

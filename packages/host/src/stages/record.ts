@@ -4,7 +4,7 @@ import type { HostContext } from '../host-context.ts'
 
 const isRequired = ({ registry: { settings: { file } } }: HostContext): boolean => file.audit?.require === true
 
-/** Before the decision on the call is told. */
+/** Before the event of the decision. */
 export function beginRecord(call: RawCall, host: HostContext): void {
   if (isRequired(host)) call.lossesBefore = host.audit()?.losses ?? 0
 }

@@ -19,7 +19,7 @@ export function settle(call: RawCall, ended: ExecutedCall | Refusal, host: HostC
   const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
   if (call.session.hooks.all.length > 0) tellObservers(call, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
-  // A program reads it, and could fill the disk with files that no model is told of.
+  // A program reads it, and could fill the disk with files that no model sees.
   if (tool && call.parent) return conclude(call, wholeOrRefused(body, tool.extension.limits.outputBytes), metadataOf(call, claimed, host), host)
   const { body: head, whole } = tool ? truncate(body, tool.maxOutputBytes, tool.maxEntries) : { body, whole: undefined }
   if (whole === undefined) return conclude(call, head, metadataOf(call, claimed, host), host)

@@ -12,7 +12,7 @@ let loading: Promise<unknown> | undefined
 
 /**
  * Loads what code in a compartment can make this process load, and the code that runs in compartments, before any of it
- * runs: what is on the disk afterwards makes no difference. What cannot be loaded is reported by whoever needs it. Never rejects.
+ * runs: what is on the disk afterwards makes no difference. What cannot be loaded is reported by the code that needs it. Never rejects.
  */
 export function loadLateCode(): Promise<unknown> {
   loading ??= Promise.allSettled([

@@ -30,7 +30,7 @@ export class SleepySession implements CompartmentSession {
   readonly #phases = new PhasesRun()
   readonly #end = Promise.withResolvers<CompartmentEnd>()
   readonly #over = new AbortController()
-  /** What is asked of it after its end is told this. */
+  /** Answers every request after its end. */
   #refusal: BulkheadError | undefined
   /** Set while it is awake. */
   #session: RestingSession | undefined

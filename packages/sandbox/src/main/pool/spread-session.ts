@@ -33,7 +33,7 @@ export class SpreadSession implements RestingSession {
   readonly #phases = new PhasesRun()
   readonly #end = Promise.withResolvers<CompartmentEnd>()
   readonly #over = new AbortController()
-  /** What is asked of it after its end is told this. */
+  /** Answers every request after its end. */
   #refusal: BulkheadError | undefined
   /** Of members that have ended, until nothing of them is left. */
   readonly #leaving = new Set<Promise<void>>()
