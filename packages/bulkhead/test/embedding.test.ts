@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../..')
-const AGENT = /^```ts agent\.ts\n([\s\S]*?)^```/m.exec(readFileSync(join(ROOT, 'docs/embedding.md'), 'utf8'))![1]!
+const AGENT = /^```ts agent\.ts\n([\s\S]*?)^```/m.exec(readFileSync(join(ROOT, 'docs/tutorials/first-agent.md'), 'utf8'))![1]!
 
 /** A model that wants one file read and one written, and then tells what it was told. */
 const YOURS = `
@@ -44,7 +44,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('the agent of docs/embedding.md runs, asks, and tells the model of what was refused', async () => {
+it('the agent of docs/tutorials/first-agent.md runs, asks, and tells the model of what was refused', async () => {
   const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]
   mkdirSync(workspace)
   writeFileSync(join(workspace, 'notes.md'), 'hello\n')

@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { bulkhead } from './command.ts'
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/publishing.md'), 'utf8')
+const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/guides/publishing.md'), 'utf8')
 const block = (info: string): string => new RegExp('^```' + info.replace('.', '\\.') + '\\n([\\s\\S]*?)^```', 'm').exec(PAGE)![1]!
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-publishing-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('the example of docs/publishing.md conforms, reaches its host with a secret it does not see, and writes where it may', async () => {
+it('the example of docs/guides/publishing.md conforms, reaches its host with a secret it does not see, and writes where it may', async () => {
   const heard: (string | undefined)[] = []
   const server = createServer(({ url, headers }, response) => {
     heard.push(`${url} ${headers.authorization}`)

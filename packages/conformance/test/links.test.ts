@@ -28,8 +28,15 @@ it.each(PAGES)('every link of %s leads somewhere', (page) => {
 })
 
 it('every page of docs can be reached from the README', () => {
-  const linked = new Set([...prose('README.md').matchAll(/\]\(([^)#\s]+)/g)].map(([, target]) => target!))
-  expect(globSync('docs/*.md', { cwd: ROOT }).filter((page) => !linked.has(page))).toEqual([])
+  const reached = new Set(['README.md'])
+  for (const page of reached) {
+    for (const [, target] of prose(page).matchAll(/\]\(([^)#\s]+)/g)) {
+      const path = join(dirname(page), target!)
+      const next = /\/$|^[^.]*$/.test(path) ? join(path, 'README.md') : path
+      if (next.endsWith('.md') && existsSync(join(ROOT, next))) reached.add(next)
+    }
+  }
+  expect(globSync('docs/{tutorials,guides,reference,explanation}/*.md', { cwd: ROOT }).filter((page) => !reached.has(page))).toEqual([])
 })
 
 it('a page of a package links to nothing outside of it, since a registry shows it by itself', () => {

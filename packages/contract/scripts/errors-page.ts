@@ -17,7 +17,7 @@ something about it: the \`caller\`, the \`policy\` in force, the \`extension\`, 
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
-/** docs/errors.md, in the order of the table. */
+/** docs/reference/errors.md, in the order of the table. */
 export function errorsPage(): string {
   const rows = Object.entries(ERRORS).map(([code, { class: cls, fault, retryable, meaning, cure }]) =>
     ['', `\`${code}\``, cls, fault, retryable ? 'yes' : 'no', cell(meaning), cell(cure), ''].join(' | ').trim() + '\n')

@@ -20,9 +20,9 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
       title: 'Bulkhead configuration',
       description: 'config.json of one layer: what the operator allows and sets.',
     })],
-    [join(root, 'docs', 'errors.md'), errorsPage()],
-    [join(root, 'docs', 'limits.md'), limitsPage()],
-    [join(root, 'docs', 'manifest.md'), manifestPage()],
-    [join(root, 'docs', 'configuration.md'), configurationPage()],
+    [join(root, 'docs', 'reference', 'errors.md'), errorsPage()],
+    [join(root, 'docs', 'reference', 'limits.md'), limitsPage()],
+    [join(root, 'docs', 'reference', 'manifest.md'), manifestPage()],
+    [join(root, 'docs', 'reference', 'configuration.md'), configurationPage()],
   ])
 }

@@ -26,7 +26,7 @@ const AFTER = `
 - \`readBytes\`, \`writtenBytes\`, \`sentBytes\`, \`savedBytes\` and \`nestedCalls\` are counted for each attempt of a call. What goes beyond one of
   them is refused before it happens. What commands read, write and send by themselves is not counted.
 - The result of a nested call arrives whole, or as \`OutputTooLarge\` above \`outputBytes\`; it is never cut and never saved to a file.
-- A compartment that was killed is started again by the next call. [lifecycle.md](lifecycle.md) says how long one rests that keeps
+- A compartment that was killed is started again by the next call. [lifecycle.md](../guides/lifecycle.md) says how long one rests that keeps
   dying (\`CompartmentQuarantined\`).
 
 ## Of a call
@@ -72,7 +72,7 @@ const lines = (rows: Readonly<Record<string, Row>>): string => Object.entries(ro
 /** Not by the locale of whoever generates. */
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ' ')
 
-/** docs/limits.md, in the order of the tables. */
+/** docs/reference/limits.md, in the order of the tables. */
 export function limitsPage(): string {
   const compartment = Object.fromEntries(Object.entries(COMPARTMENT_LIMITS)
     .map(([name, { most, meaning, error }]) => [name, [most, meaning, error] as const]))

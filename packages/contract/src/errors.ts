@@ -1,5 +1,5 @@
 /**
- * Every failure the system can name. Adding one is adding a row; docs/errors.md is written from this table and a test
+ * Every failure the system can name. Adding one is adding a row; docs/reference/errors.md is written from this table and a test
  * keeps both equal.
  *
  * class: whose rule was broken, in the words models and embedders branch on.

@@ -1,6 +1,6 @@
 import type { ErrorCode } from './errors.ts'
 
-/** One bound, as `docs/limits.md` tells it. */
+/** One bound, as `docs/reference/limits.md` tells it. */
 export interface LimitRow {
   /** Unless the configuration says otherwise. */
   readonly most: number
@@ -13,7 +13,7 @@ const row = (most: number, meaning: string, error: ErrorCode): LimitRow => Objec
 
 const MB = 1024 * 1024
 
-/** Bounds on what one compartment may use. Adding one is adding a row; docs/limits.md is written from this table. */
+/** Bounds on what one compartment may use. Adding one is adding a row; docs/reference/limits.md is written from this table. */
 export const COMPARTMENT_LIMITS = Object.freeze({
   heapMb: row(128, 'Heap of the thread of a tool, in MB.', 'CompartmentOutOfHeap'),
   memoryMb: row(512, 'Resident memory of the whole child process, in MB.', 'CompartmentOutOfMemory'),

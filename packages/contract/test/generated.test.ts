@@ -37,7 +37,7 @@ describe('generated files', () => {
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
     it('are missed, written, found equal, and found different', async () => {
-      const page = join('docs', 'errors.md')
+      const page = join('docs', 'reference', 'errors.md')
       const missed = await generate('--check')
       expect(missed.code).toBe(1)
       expect(missed.output).toContain(`${page} differs from its source`)
@@ -51,22 +51,22 @@ describe('generated files', () => {
   })
 })
 
-it('the example of docs/configuration.md is a configuration', async () => {
-  const page = await readFile(join(root, 'docs', 'configuration.md'), 'utf8')
+it('the example of docs/reference/configuration.md is a configuration', async () => {
+  const page = await readFile(join(root, 'docs', 'reference', 'configuration.md'), 'utf8')
   expect(configFileSchema.safeParse(JSON.parse(/^```json\n([\s\S]*?)^```/m.exec(page)![1]!)).error).toBeUndefined()
 })
 
 it.each([
   ['manifest.md', Object.keys(manifestSchema.shape)], ['configuration.md', Object.keys(configFileSchema.shape)],
-])('docs/%s has a row for each key', async (name, keys) => {
-  const page = await readFile(join(root, 'docs', name), 'utf8')
+])('docs/reference/%s has a row for each key', async (name, keys) => {
+  const page = await readFile(join(root, 'docs', 'reference', name), 'utf8')
   const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1])
   expect(rows).toEqual(keys.filter((key) => key !== '$schema'))
 })
 
-describe('docs/errors.md', () => {
+describe('docs/reference/errors.md', () => {
   it('has a row for each error, in the order of the table', async () => {
-    const page = await readFile(join(root, 'docs', 'errors.md'), 'utf8')
+    const page = await readFile(join(root, 'docs', 'reference', 'errors.md'), 'utf8')
     const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1])
     expect(rows).toEqual(Object.keys(ERRORS))
   })

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import type { Record } from './run/measure.ts'
 
 const FILE = new URL('./recorded.json', import.meta.url)
-const PAGE = new URL('../../../docs/security.md', import.meta.url)
+const PAGE = new URL('../../../docs/explanation/security.md', import.meta.url)
 const BEGIN = '<!-- corpus:begin -->'
 const END = '<!-- corpus:end -->'
 
@@ -31,6 +31,6 @@ export async function writeSection(text: string): Promise<void> {
 
 function marksIn(page: string): { readonly start: number; readonly end: number } {
   const [start, end] = [page.indexOf(BEGIN), page.indexOf(END)]
-  if (start < 0 || end < start) throw new Error(`docs/security.md has no ${BEGIN} before ${END}.`)
+  if (start < 0 || end < start) throw new Error(`docs/explanation/security.md has no ${BEGIN} before ${END}.`)
   return { start: start + BEGIN.length, end }
 }

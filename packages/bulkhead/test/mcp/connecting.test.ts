@@ -288,7 +288,7 @@ it('a session that stays in a folder keeps the servers of that folder, and they 
 })
 
 it('the example of the page is a configuration', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../../../docs/mcp.md'), 'utf8')
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/guides/mcp.md'), 'utf8')
   const [, example] = /^```json\n(\{\n {2}"mcp"[\s\S]*?)^```/m.exec(page)!
   expect(Object.keys(configFileSchema.parse(JSON.parse(example!)).mcp!)).toEqual(['files', 'harbour'])
 })

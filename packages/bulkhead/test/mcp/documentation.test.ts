@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { clientOf } from './served-world.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
-const inPage = readFileSync(join(ROOT, 'docs/mcp.md'), 'utf8')
+const inPage = readFileSync(join(ROOT, 'docs/guides/mcp.md'), 'utf8')
 const inReadme = readFileSync(join(ROOT, 'packages/bridges/README.md'), 'utf8')
 
 const AROUND = `
@@ -14,7 +14,7 @@ import { createHost } from 'bulkhead'
 const host = await createHost({ workspace: process.cwd() })
 `
 const PROGRAMS = [
-  ['docs/mcp.md', /^```ts server\.ts\n([\s\S]*?)^```/m.exec(inPage)![1]!],
+  ['docs/guides/mcp.md', /^```ts server\.ts\n([\s\S]*?)^```/m.exec(inPage)![1]!],
   ['the README of the bridges', `${AROUND}${/^```ts\n(import type \{ Interactor[\s\S]*?)^```/m.exec(inReadme)![1]!}\nawait host.close()`],
 ] as const
 

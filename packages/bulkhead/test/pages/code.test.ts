@@ -9,7 +9,7 @@ import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 /** Those with a file's name are whole: a test of their own puts them together, and runs what a reader would have then. */
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
-  'docs/embedding.md agent.ts', 'docs/mcp.md client.json', 'docs/mcp.md server.ts', 'docs/publishing.md bulkhead.json', 'docs/publishing.md index.js',
+  'docs/tutorials/first-agent.md agent.ts', 'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md bulkhead.json', 'docs/guides/publishing.md index.js',
 ]
 const LANGUAGES = new Set(['ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
 

@@ -36,7 +36,7 @@ async function projectFor(page: string): Promise<string> {
   symlinkSync(join(ROOT, 'node_modules/.bin'), join(project, 'node_modules/.bin'))
   writeFileSync(join(project, 'README.md'), 'one two\n')
   expect(await run('bulkhead new my-tool', project)).toBe('')
-  if (page === 'docs/packages.md') {
+  if (page === 'docs/guides/packages.md') {
     expect(await run('bulkhead new weather', project)).toBe('')
     const manifest = join(project, 'weather/bulkhead.json')
     writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('"version": "0.1.0"', '"version": "1.4.0"'))

@@ -24,7 +24,7 @@ afterEach(async () => {
 /** Every configuration that a page shows. */
 const EXAMPLES = BLOCKS.filter(({ language, file }) => language.startsWith('json') && file === undefined).map((block) =>
   [placeOf(block), configFileSchema.parse(JSON.parse(block.text.replaceAll(/(^|\s)\/\/ .*$/gm, '$1')))] as const)
-const OF_CONFIGURATION = EXAMPLES.find(([place]) => place.startsWith('docs/configuration.md'))![1]
+const OF_CONFIGURATION = EXAMPLES.find(([place]) => place.startsWith('docs/reference/configuration.md'))![1]
 
 async function open(config: ConfigFile): Promise<Session> {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(root, 'home') }
@@ -46,7 +46,7 @@ it.each(EXAMPLES)('under what %s shows, files of the workspace can be looked at'
   expect(await call('read', { path: 'a.txt' })).toBe('output')
 })
 
-describe('under the example of docs/configuration.md', () => {
+describe('under the example of docs/reference/configuration.md', () => {
   it.each<[string, object, string]>([
     ['bash', { command: 'git status' }, 'output'],
     ['bash', { command: 'ps aux' }, 'output'],

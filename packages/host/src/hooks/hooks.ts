@@ -1,7 +1,7 @@
 import type { BulkheadError, Json, JsonObject, Outcome, OutcomeBody } from '@bulkhead/contract'
 import type { CallView } from '../call.ts'
 
-/** What an embedder may hang onto each call. docs/hooks.md has their order. */
+/** What an embedder may hang onto each call. docs/guides/hooks.md has their order. */
 export interface Hooks extends Observers {
   /** false skips the call, and so does a throw or no answer in time: whoever may veto and fails to judge has not agreed. */
   beforeToolExecution?(call: CallView, signal: AbortSignal): boolean | void | Promise<boolean | void>

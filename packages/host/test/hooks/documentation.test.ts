@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { Hooks } from '../../src/index.ts'
 import { COMMAND_SAFETY_PATTERNS } from '../../src/index.ts'
 
-const page = readFileSync(new URL('../../../../docs/hooks.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/guides/hooks.md', import.meta.url), 'utf8')
 
 /** All of them, or this does not compile. */
 const names: Readonly<Record<keyof Hooks, true>> = {
