@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import type { ModelToolCall } from '@bulkhead/bridges/openai'
-import { visibleText, type ApprovalRequest, type Outcome } from '@bulkhead/contract'
+import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** What the reader sees. */
 export interface Story {

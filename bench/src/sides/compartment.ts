@@ -1,4 +1,5 @@
-import type { BulkheadError, JsonObject, ToolInvocation } from '@bulkhead/contract'
+import type { BulkheadError, ToolInvocation } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import type { Runner, Side } from '../harness/subject.ts'
 import { echoRequest } from './echo-request.ts'

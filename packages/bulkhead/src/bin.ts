@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Everything else is imported only once the version is known to be good, so that an old Node can say what is wrong.
-import { nodeVersionFault } from '@bulkhead/contract/node-version'
+import { nodeVersionFault } from '@bulkhead/kit/node-version'
 
 const fault = nodeVersionFault()
 if (fault !== undefined) {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
-import { BulkheadError, forms, requireOptions, type OptionForms, type ProjectTrust, type Store } from '@bulkhead/contract'
+import { BulkheadError, requireOptions, type ProjectTrust, type Store } from '@bulkhead/contract'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createHost as createHostCore, type ApprovalFilter, type Host as CoreHost, type SmokeCheck, type SwitchReport } from '@bulkhead/host'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'

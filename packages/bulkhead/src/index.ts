@@ -1,4 +1,4 @@
-import { requireNodeVersion } from '@bulkhead/contract/node-version'
+import { requireNodeVersion } from '@bulkhead/kit/node-version'
 
 // The library is imported only now: an old Node would fail on a missing builtin before anything could say why.
 requireNodeVersion()

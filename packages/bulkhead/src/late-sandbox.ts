@@ -1,4 +1,5 @@
-import { BulkheadError, messageOf, type MissingWall, type Sandbox } from '@bulkhead/contract'
+import { BulkheadError, type MissingWall, type Sandbox } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 
 /**
  * A sandbox that is made when the first compartment is opened: whoever only looks at tools does without it, and without all that

@@ -21,8 +21,6 @@ export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bun
 export type { BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics } from '@bulkhead/host'
 export { BulkheadError } from '@bulkhead/contract'
 export type {
-  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion, ConfigFile, Content,
-  Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest,
-  InteractionResponse, Interactor, Json, JsonObject, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store,
-  ToolDefinition, ToolListing,
+  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CommandClassification, CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor, MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
+export type { Json, JsonObject } from '@bulkhead/kit/json'

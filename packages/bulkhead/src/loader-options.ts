@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseJson, type Json } from '@bulkhead/contract'
+import { parseJson, type Json } from '@bulkhead/kit/json'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions } from '@bulkhead/tools-bundled'
 import { CORE_VERSION } from './version.ts'

@@ -1,7 +1,7 @@
 import {
-  mayLoad, untilAborted, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectStanding, type TrustDecision,
-  type TrustStanding,
+  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectStanding, type TrustDecision, type TrustStanding,
 } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
 
 /** What a load request says of the project, and what the record of decisions reports about itself. */
 export interface TrustOutcome extends ProjectStanding {

@@ -1,4 +1,5 @@
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 
 const REASONS: ReadonlyMap<unknown, string> = new Map([
   ['ENOENT', 'does not exist'], ['ENOTDIR', 'is not a folder'], ['EACCES', 'may not be opened by this user'],

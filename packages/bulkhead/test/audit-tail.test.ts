@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { createMemoryStore } from '@bulkhead/store'
 import { expect, it } from 'vitest'
 import { auditTable, latestEntries } from '../src/cli/audit-tail.ts'

@@ -1,7 +1,9 @@
 import {
-  BulkheadError, DEFAULT_LIMITS, forms, LIFECYCLE_PHASES, messageOf, NO_GRANT, requireOptions,
-  type CompartmentSession, type ExtensionDescriptor, type JsonObject, type OptionForms, type Sandbox,
+  BulkheadError, DEFAULT_LIMITS, LIFECYCLE_PHASES, NO_GRANT, requireOptions, type CompartmentSession, type ExtensionDescriptor, type Sandbox,
 } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { REQUIREMENTS, type ConformanceResult, type RequirementId } from './requirements.ts'
 import { worstArguments } from './worst-arguments.ts'
 

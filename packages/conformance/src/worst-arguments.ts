@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 
 /** Well-formed JSON objects that careless code trips over: each could be sent by a model. */
 export function worstArguments(): readonly JsonObject[] {

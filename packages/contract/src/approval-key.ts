@@ -1,5 +1,5 @@
 import { BulkheadError } from './bulkhead-error.ts'
-import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from './json.ts'
+import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { CALL_LIMITS } from './limits.ts'
 
 export type ApprovalKeyTemplate = (args: JsonObject) => string

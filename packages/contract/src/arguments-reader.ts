@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '@bulkhead/kit/json'
 
 /** One thing a call would do. */
 export interface CallSubject {

@@ -6,4 +6,4 @@ export type {
   LinesFound, Log, Net, NetRequest, NetResponse, ReadRange, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, State, Tools,
 } from './authoring/runtime.ts'
 export type { ArgsOf, FromJsonSchema } from './authoring/schema-type.ts'
-export type { Json, JsonObject } from './json.ts'
+export type { Json, JsonObject } from '@bulkhead/kit/json'

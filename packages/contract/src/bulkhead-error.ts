@@ -1,7 +1,8 @@
 import type { ErrorClass, ErrorCode, ErrorFault } from './errors.ts'
 import { ERRORS, isErrorCode } from './errors.ts'
-import type { Json } from './json.ts'
-import { isQuotaFault } from './quota-fault.ts'
+import type { Json } from '@bulkhead/kit/json'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { findOptionFault, type OptionForms } from '@bulkhead/kit/options'
 
 const brand = Symbol.for('bulkhead.error')
 
@@ -47,13 +48,10 @@ export class BulkheadError extends Error {
   }
 }
 
-/** The text of anything that can be thrown. Contract: never throws; 1 to 10,000 characters, well formed. */
-export function messageOf(thrown: unknown): string {
-  try {
-    if (isQuotaFault(thrown)) return 'EDQUOT: disk quota exceeded'
-    const text = thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : `threw ${String(thrown)}`
-    return typeof text === 'string' && text !== '' ? text.slice(0, 10_000).toWellFormed() : 'threw an error without a message'
-  } catch {
-    return 'threw something that cannot be printed'
-  }
+/** Throws ConfigInvalid for the first option that `called` cannot use. Those of `needed` must be there. */
+export function requireOptions<Options extends object>(
+  called: string, options: Options, table: OptionForms<Options>, ...needed: readonly (keyof Options & string)[]
+): void {
+  const fault = findOptionFault(called, options, table, needed)
+  if (fault) throw new BulkheadError('ConfigInvalid', fault.message, { data: { path: fault.path } })
 }

@@ -1,6 +1,6 @@
 import type { ErrorClass, ErrorCode } from './errors.ts'
 import type { LifecyclePhase, LifecycleState } from './lifecycle.ts'
-import type { Json } from './json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { OutcomeOrigin } from './outcome.ts'
 
 interface CallEvent {

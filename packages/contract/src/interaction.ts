@@ -1,4 +1,4 @@
-import type { Json } from './json.ts'
+import type { Json } from '@bulkhead/kit/json'
 
 /** The only way anything in Bulkhead asks a person. One flat union; a tool never prompts by another way. */
 export type InteractionRequest =

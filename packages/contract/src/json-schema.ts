@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '@bulkhead/kit/json'
 
 /** A JSON Schema 2020-12 for an object. Compiled under limits by whoever uses it; here only its outline is checked. */
 export const objectSchema = z.looseObject({ type: z.literal('object').describe('Always object.') }).describe('A JSON Schema (2020-12) of type object.') as unknown as z.ZodType<JsonObject>

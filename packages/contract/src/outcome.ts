@@ -1,5 +1,5 @@
 import type { ErrorClass, ErrorCode } from './errors.ts'
-import type { Json } from './json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { Layer } from './names.ts'
 
 /** The one shape of every result. All other shapes are projections of it. */

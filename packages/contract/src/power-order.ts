@@ -1,6 +1,6 @@
 import type { CallNeed } from './arguments-reader.ts'
-import { compileGlob, globCovers, globsOverlap, matchGlob, pathSegments } from './glob.ts'
-import { hostCovers, hostMatches, hostsOverlap } from './host-pattern.ts'
+import { compileGlob, globCovers, globsOverlap, matchGlob, pathSegments } from '@bulkhead/kit/glob'
+import { hostCovers, hostMatches, hostsOverlap } from '@bulkhead/kit/hosts'
 import { looseName, mustBeNamed } from './protected-places.ts'
 import { ANY_STATE, type Power, type SecretPower } from './power.ts'
 import { ANY_COMMAND, canonicalPattern, matchArguments, type ShellRequirement } from './requirements.ts'

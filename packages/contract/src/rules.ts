@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { matchGlob, matchSegment } from './glob.ts'
+import { matchGlob, matchSegment } from '@bulkhead/kit/glob'
 
 export const RULE_ACTIONS = ['allow', 'ask', 'deny'] as const
 export type RuleAction = (typeof RULE_ACTIONS)[number]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ENV_NAME_PATTERN } from './names.ts'
-import { hostCovers } from './host-pattern.ts'
+import { hostCovers } from '@bulkhead/kit/hosts'
 import type { RequirementSet } from './requirements.ts'
 import { commandName, hostPattern } from './requirements.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { Layer } from './names.ts'
 import type { RequirementSet } from './requirements.ts'
 import type { ToolKind, ToolMode } from './tool-mode.ts'

@@ -3,7 +3,7 @@
  * directions are apart: `call` carries the host's calls and their replies, `broker` the compartment's capability calls
  * and theirs, so that neither side can answer a question with a question.
  */
-import type { Json, JsonObject } from './json.ts'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { LifecyclePhase } from './lifecycle.ts'
 
 export const CHANNELS = ['call', 'broker'] as const

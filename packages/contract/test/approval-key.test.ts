@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkApprovalKey, compileApprovalKey } from '../src/approval-key.ts'
-import { canonicalJson, type Json, type JsonObject } from '../src/json.ts'
-import { anyJson } from './samples/json.ts'
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { anyJson } from '../../kit/test/samples/json.ts'
 
 const refusal = expect.objectContaining({ code: 'ApprovalKeyInvalid' }) as unknown as Error
 const key = (template: string, args: JsonObject) => compileApprovalKey(template)(args)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BulkheadError, messageOf } from '../src/bulkhead-error.ts'
+import { BulkheadError } from '../src/bulkhead-error.ts'
 import { ERRORS, type ErrorCode } from '../src/errors.ts'
 
 const hostile: readonly [string, unknown][] = [
@@ -61,24 +61,5 @@ describe('our error', () => {
   it('is made of an error with that error as its cause', () => {
     const cause = new TypeError('bad')
     expect(BulkheadError.from(cause)).toMatchObject({ code: 'InternalError', message: 'bad', cause })
-  })
-})
-
-describe('the text of what was thrown', () => {
-  it.each<[string, unknown, string]>([
-    ['an error', new Error('boom'), 'boom'],
-    ['a text', 'boom', 'boom'],
-    ['a number', 5, 'threw 5'],
-    ['nothing', undefined, 'threw undefined'],
-    ['an empty text', '', 'threw an error without a message'],
-    ['what cannot be printed', Object.create(null), 'threw something that cannot be printed'],
-  ])('for %s', (_, thrown, text) => {
-    expect(messageOf(thrown)).toBe(text)
-  })
-
-  it('is cut, and well formed where it was cut inside a character', () => {
-    const text = messageOf(new Error('x'.repeat(9_999) + '😀😀'))
-    expect(text).toHaveLength(10_000)
-    expect(text.isWellFormed()).toBe(true)
   })
 })

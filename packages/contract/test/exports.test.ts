@@ -2,26 +2,24 @@ import { describe, expect, it } from 'vitest'
 import * as author from '../src/author.ts'
 import * as dialects from '../src/dialects/index.ts'
 import * as contract from '../src/index.ts'
-import * as nodeVersion from '../src/node-version.ts'
 import * as plain from '../src/plain.ts'
-import * as jsonSchema from '../src/schema/index.ts'
 
 describe('what others may import', () => {
   it('from @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
       'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS', 'CAPABILITY_NAMES', 'CHANNELS',
       'COMMAND_SEVERITIES', 'COMMON_CONFIG_PROPERTIES', 'COMPARTMENT_LIMITS', 'COMPARTMENT_METHODS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS',
-      'ENV_NAME_PATTERN', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN', 'EffectsLedger', 'HEADER_NAME_PATTERN', 'INTERACTION_KINDS', 'JSON_LIMITS', 'LAYERS', 'LIFECYCLE',
+      'ENV_NAME_PATTERN', 'ERRORS', 'EVENT_TYPES', 'EXTENSION_ID_PATTERN', 'EffectsLedger', 'HEADER_NAME_PATTERN', 'INTERACTION_KINDS', 'LAYERS', 'LIFECYCLE',
       'LIFECYCLE_PHASES', 'LIFECYCLE_STATES', 'LOCKED_TOOLS', 'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'NO_GRANT', 'PLACEMENTS',
       'POWERS', 'ProtectedPlaces', 'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'RULE_SCOPES', 'SECURITY_MODES',
       'STORE_COLLECTIONS', 'SUBAGENTS', 'TOOL_INTERACTION_KINDS', 'TOOL_KINDS', 'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError',
-      'VALIDATION_STAGES', 'WIRE_LIMITS', 'allowsNeed', 'atPointer', 'auditRecord', 'beyond', 'canonicalJson', 'capabilitiesMeant', 'ceilingSet', 'checkApprovalKey', 'checkRequirements',
-      'classifyToolMode', 'closeNames', 'commandSafetyPatternSchema', 'commandText', 'compileApprovalKey', 'compileCeiling', 'compileGlob', 'compileGrant', 'configFileSchema', 'contractCompatible',
-      'copyJson', 'coreSatisfies',
-      'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'findJsonFault', 'forms', 'givesAdvice', 'globCovers', 'globsOverlap', 'hasEffects', 'hostCovers', 'hostMatches',
-      'isErrorCode', 'isJsonObject', 'isLockedTool', 'isQuotaFault', 'isTerminalResult', 'isThisMachine', 'judgeRules', 'layerRank', 'leftPatterns', 'lockFileSchema',
-      'makeFolder', 'manifestSchema', 'matchArguments', 'matchGlob', 'matchRow', 'matchSegment', 'mayLoad', 'meantNames', 'messageOf', 'mustBeNamed', 'narrowPower', 'nextState', 'parseByteSize',
-      'parseJson', 'pathMatches', 'pathSegments', 'pointerStep', 'powerItems', 'protectionReason', 'requireOptions', 'requirementSet', 'ruleSchema', 'textsOverlap', 'untilAborted', 'visibleJson', 'visibleText', 'withCommonConfig',
+      'VALIDATION_STAGES', 'WIRE_LIMITS', 'allowsNeed', 'auditRecord', 'beyond', 'capabilitiesMeant', 'ceilingSet', 'checkApprovalKey', 'checkRequirements',
+      'classifyToolMode', 'commandSafetyPatternSchema', 'commandText', 'compileApprovalKey', 'compileCeiling', 'compileGrant', 'configFileSchema', 'contractCompatible',
+      'coreSatisfies',
+      'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'givesAdvice', 'hasEffects', 
+      'isErrorCode', 'isLockedTool', 'isTerminalResult', 'judgeRules', 'layerRank', 'leftPatterns', 'lockFileSchema',
+      'manifestSchema', 'matchArguments', 'mayLoad', 'mustBeNamed', 'narrowPower', 'nextState', 'parseByteSize',
+      'pathMatches', 'powerItems', 'protectionReason', 'requireOptions', 'requirementSet', 'ruleSchema', 'withCommonConfig',
     ])
   })
 
@@ -31,18 +29,10 @@ describe('what others may import', () => {
 
   it('from @bulkhead/contract/plain, the same and no validator', () => {
     expect(Object.keys(plain).toSorted()).toEqual([
-      'BulkheadError', 'ERRORS', 'HEADER_NAME_PATTERN', 'JSON_LIMITS', 'STORE_COLLECTIONS', 'atPointer', 'auditRecord', 'canonicalJson', 'closeNames', 'findJsonFault', 'forms', 'givesAdvice', 'isJsonObject', 'isThisMachine',
-      'makeFolder', 'meantNames', 'messageOf', 'parseJson', 'pointerStep', 'requireOptions', 'visibleJson', 'visibleText',
+      'BulkheadError', 'ERRORS', 'HEADER_NAME_PATTERN', 'STORE_COLLECTIONS', 'auditRecord', 'givesAdvice', 
+      'requireOptions', 
     ])
     expect(contract).toMatchObject({ ...plain })
-  })
-
-  it('from @bulkhead/contract/node-version', () => {
-    expect(Object.keys(nodeVersion).toSorted()).toEqual(['nodeVersionFault', 'requireNodeVersion'])
-  })
-
-  it('from @bulkhead/contract/json-schema', () => {
-    expect(Object.keys(jsonSchema).toSorted()).toEqual(['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'])
   })
 
   it('from @bulkhead/contract/dialects', () => {
@@ -58,8 +48,6 @@ describe('what others may import', () => {
     expect((await import('@bulkhead/contract')).manifestSchema).toBe(contract.manifestSchema)
     expect((await import('@bulkhead/contract/author')).defineExtension).toBe(author.defineExtension)
     expect((await import('@bulkhead/contract/plain')).BulkheadError).toBe(contract.BulkheadError)
-    expect((await import('@bulkhead/contract/node-version')).requireNodeVersion).toBe(nodeVersion.requireNodeVersion)
-    expect((await import('@bulkhead/contract/json-schema')).readSchema).toBe(jsonSchema.readSchema)
     expect((await import('@bulkhead/contract/dialects')).acceptReturn).toBe(dialects.acceptReturn)
     expect(import.meta.resolve('@bulkhead/contract/schema/manifest.schema.json'))
       .toBe(new URL('../schema/manifest.schema.json', import.meta.url).href)

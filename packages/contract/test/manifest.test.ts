@@ -1,6 +1,6 @@
 import { valid as validVersion } from 'semver'
 import { describe, expect, it } from 'vitest'
-import { pointerStep } from '../src/json.ts'
+import { pointerStep } from '@bulkhead/kit/json'
 import { MANIFEST_FILE, manifestSchema } from '../src/manifest.ts'
 import { invalid, smallest, valid, whole } from './samples/manifests.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { BulkheadError } from '../src/bulkhead-error.ts'
-import { forms, requireOptions, type OptionForms } from '../src/options.ts'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { requireOptions, type BulkheadError } from '../src/bulkhead-error.ts'
 
 interface Options {
   readonly folder: string

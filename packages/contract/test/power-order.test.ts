@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { matchGlob } from '../src/glob.ts'
-import { hostCovers, hostMatches } from '../src/host-pattern.ts'
+import { matchGlob } from '@bulkhead/kit/glob'
+import { hostCovers, hostMatches } from '@bulkhead/kit/hosts'
 import {
   compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, type Ceiling, type ExtensionPower, type Power,
 } from '../src/power.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { pointerStep } from '../src/json.ts'
+import { pointerStep } from '@bulkhead/kit/json'
 import { manifestSchema } from '../src/manifest.ts'
 import { whole } from './samples/manifests.ts'
 

@@ -1,4 +1,5 @@
-import type { BulkheadError, JsonObject, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
+import type { BulkheadError, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Resumption } from './interaction/paused-calls.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'

@@ -1,7 +1,9 @@
 import {
-  BulkheadError, EVENT_TYPES, forms, meantNames, messageOf, requireOptions, visibleText, type BulkheadEvent, type Clock, type EventBody,
-  type EventListener, type EventType,
+  BulkheadError, EVENT_TYPES, requireOptions, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType,
 } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { forms } from '@bulkhead/kit/options'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { isPromiseLike } from './waiting/promise-like.ts'
 
 interface Subscription {

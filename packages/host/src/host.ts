@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, forms, requireOptions, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor,
-  type Layer, type OptionForms, type ToolListing,
+  BulkheadError, requireOptions, type ArgumentsReader, type Diagnostic, type EventListener, type EventType, type ExtensionDescriptor, type Layer, type ToolListing,
 } from '@bulkhead/contract'
-import { requireNodeVersion } from '@bulkhead/contract/node-version'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './approvals/approval-book.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import { openAudit } from './audit/open-audit.ts'

@@ -1,4 +1,5 @@
-import { BulkheadError, untilAborted, type Outcome } from '@bulkhead/contract'
+import { BulkheadError, type Outcome } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
 import { eventFields, Refusal, type AuthorizedCall, type ClearedCall, type ExecutedCall, type RawCall } from './call.ts'
 import type { HostContext } from './host-context.ts'
 import { SKIPPED_BY_STEERING } from './calls/outcome.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { NESTED_ATTACKS, type HostAttack } from '../corpus/nested-attacks.ts'

@@ -1,7 +1,7 @@
 import { renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigFile, ErrorCode, ExtensionDescriptor, ProjectStanding } from '@bulkhead/contract'
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, type LoaderOptions } from '../src/index.ts'
 import { manifestOf, toolOf } from '../test/home-fixture.ts'
 import { PackageFixture } from '../test/signature/signed-package.ts'

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { canonicalJson, type Json, type Manifest } from '@bulkhead/contract'
+import type { Manifest } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { byteOrder } from './byte-order.ts'
 
 /** Lower-case hex. */

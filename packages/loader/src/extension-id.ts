@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
-import { EXTENSION_ID_PATTERN, isJsonObject } from '@bulkhead/contract'
+import { EXTENSION_ID_PATTERN } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 import type { Located } from './extension.ts'
 
 const asId = (value: unknown): string | null => typeof value === 'string' && EXTENSION_ID_PATTERN.test(value) ? value : null

@@ -1,6 +1,5 @@
-import type {
-  ConnectedExtension, ExtensionModule, ExtensionSigner, IntegrityStatus, Json, Layer, Manifest, ResolvedConfig,
-} from '@bulkhead/contract'
+import type { ConnectedExtension, ExtensionModule, ExtensionSigner, IntegrityStatus, Layer, Manifest, ResolvedConfig } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { PackageEvidence } from './evidence.ts'
 import type { LoaderLimits } from './limits.ts'
 import type { LayerLocks } from './lock/layer-lock.ts'

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
-import {
-  BulkheadError, canonicalJson, CONTRACT_VERSION, forms, requireOptions, type ConfigFile, type ExtensionModule, type Json, type OptionForms,
-} from '@bulkhead/contract'
+import { BulkheadError, CONTRACT_VERSION, requireOptions, type ConfigFile, type ExtensionModule } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { valid } from 'semver'
 import { sha512 } from './digest.ts'
 import { LOADER_LIMITS, type LoaderLimits } from './limits.ts'

@@ -1,4 +1,6 @@
-import { canonicalJson, MANIFEST_FILE, messageOf, type ConnectedExtension, type ExtensionDescriptor } from '@bulkhead/contract'
+import { MANIFEST_FILE, type ConnectedExtension, type ExtensionDescriptor } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { canonicalJson } from '@bulkhead/kit/json'
 import { always } from './always.ts'
 import { ownMember } from './config/own-member.ts'
 import { describe } from './describe.ts'

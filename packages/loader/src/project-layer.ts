@@ -1,6 +1,7 @@
 import { lstatSync, statSync, type Stats } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { BulkheadError, mayLoad, messageOf, type ProjectStanding } from '@bulkhead/contract'
+import { BulkheadError, mayLoad, type ProjectStanding } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { Settings } from './options.ts'
 import type { Fault } from './result.ts'
 

@@ -2,7 +2,8 @@
 import diagnosticsChannel from 'node:diagnostics_channel'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import type { Diagnostic, Json, ManifestInput, ProjectTrust, TrustStanding } from '@bulkhead/contract'
+import type { Diagnostic, ManifestInput, ProjectTrust, TrustStanding } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 export interface ConfinedRequest {
   readonly global: string | null

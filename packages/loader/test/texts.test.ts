@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { describe, expect, test } from 'vitest'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 

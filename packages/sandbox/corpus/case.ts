@@ -1,4 +1,5 @@
-import type { CompartmentLimits, ErrorCode, Json, JsonObject, LifecyclePhase } from '@bulkhead/contract'
+import type { CompartmentLimits, ErrorCode, LifecyclePhase } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { HostFate } from './run/verdict.ts'
 
 /** The placements a stranger's code can be given. Inline is for code of ours only. */

@@ -1,4 +1,5 @@
-import type { CompartmentRequest, CompartmentSession, Json, Placement, Sandbox } from '@bulkhead/contract'
+import type { CompartmentRequest, CompartmentSession, Placement, Sandbox } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { DEFAULT_LIMITS, NO_GRANT } from '@bulkhead/contract'
 import { SOURCE } from './errand.ts'
 

@@ -1,5 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
-import type { ErrorCode, JsonObject } from '@bulkhead/contract'
+import type { ErrorCode } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { Random } from './random.ts'
 
 /** The one tool of every compartment: it does what it is told, also the worst. */

@@ -1,5 +1,6 @@
 import { getEventListeners, setMaxListeners } from 'node:events'
-import type { CompartmentSession, Json } from '@bulkhead/contract'
+import type { CompartmentSession } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { PooledSandbox, SandboxOptions } from '../src/index.ts'
 import { createSandbox } from '../src/index.ts'

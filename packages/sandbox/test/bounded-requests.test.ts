@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { boundedRequests } from '../src/main/bounded-requests.ts'
 import type { BrokerMethods } from '../src/main/broker/broker.ts'

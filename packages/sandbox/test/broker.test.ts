@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { BrokerMethod, BulkheadError, CompartmentServices, Json, Layer, LogEntry } from '@bulkhead/contract'
+import type { BrokerMethod, BulkheadError, CompartmentServices, Layer, LogEntry } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { Broker, type BrokerRequest } from '../src/main/broker/broker.ts'
 import { toolOf } from './fixture.ts'

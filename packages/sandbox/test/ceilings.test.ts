@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import {
-  compileCeiling, compileGrant, DEFAULT_LIMITS, narrowPower, requirementSet,
-  type BrokerMethod, type BulkheadError, type Ceiling, type CompartmentServices, type CompartmentTool, type Json, type JsonObject,
+  compileCeiling, compileGrant, DEFAULT_LIMITS, narrowPower, requirementSet, type BrokerMethod, type BulkheadError, type Ceiling, type CompartmentServices, type CompartmentTool,
 } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Broker } from '../src/main/broker/broker.ts'
 import { invocation, newSandbox, requestOf, running, temporaryFolder } from './fixture.ts'

@@ -1,4 +1,4 @@
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { SECTIONS } from '../corpus/case.ts'
 import type { Attack } from '../corpus/case.ts'

@@ -1,4 +1,5 @@
-import type { CallEffect, Json } from '@bulkhead/contract'
+import type { CallEffect } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { COMPARTMENT_LIMITS, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Broker } from '../src/main/broker/broker.ts'

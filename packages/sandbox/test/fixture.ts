@@ -2,9 +2,9 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type {
-  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, JsonObject, LogEntry, Placement, Sandbox,
-  ToolInvocation,
+  CompartmentLimits, CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry, Placement, Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, compileGrant, DEFAULT_LIMITS, requirementSet } from '@bulkhead/contract'
 import { onTestFinished } from 'vitest'
 import { createSandbox } from '../src/index.ts'

@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
-import type { CompartmentServices, InteractionRequest, InteractionResponse, Json } from '@bulkhead/contract'
+import type { CompartmentServices, InteractionRequest, InteractionResponse } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { Broker } from '../src/main/broker/broker.ts'
 import { toolOf } from './fixture.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, refusal, REMOTE, requestOf, running } from './fixture.ts'
 

@@ -1,6 +1,6 @@
 import { createServer, Socket } from 'node:net'
 import { MessageChannel } from 'node:worker_threads'
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { expose } from '../src/wire/comlink.ts'

@@ -1,4 +1,5 @@
-import type { CompartmentRequest, Json } from '@bulkhead/contract'
+import type { CompartmentRequest } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { judgeOffers } from '../src/main/load.ts'
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { ADMITTED_GLOBALS } from '../src/worker/globals.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running } from './fixture.ts'

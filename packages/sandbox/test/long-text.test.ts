@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Path } from '../src/wire/long-text.ts'

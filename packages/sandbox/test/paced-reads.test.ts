@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as later } from 'node:timers/promises'
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import type { BrokerMethods } from '../src/main/broker/broker.ts'

@@ -1,4 +1,4 @@
-import { findJsonFault, JSON_LIMITS } from '@bulkhead/contract'
+import { findJsonFault, JSON_LIMITS } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parsePacket } from '../src/main/packet.ts'

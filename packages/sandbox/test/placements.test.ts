@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CompartmentRequest, ExtensionModule, InteractionRequest, Json } from '@bulkhead/contract'
+import type { CompartmentRequest, ExtensionModule, InteractionRequest } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError, PLACEMENTS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, newSandbox, refusal, requestOf, running, temporaryFolder, toolOf } from './fixture.ts'

@@ -1,4 +1,4 @@
-import { findJsonFault } from '@bulkhead/contract'
+import { findJsonFault } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toPlainJson } from '../src/wire/plain-json.ts'

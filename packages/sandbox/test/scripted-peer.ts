@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { MessageChannel } from 'node:worker_threads'
-import type { CompartmentRequest, CompartmentSession, Json } from '@bulkhead/contract'
+import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { onTestFinished } from 'vitest'
 import { Broker } from '../src/main/broker/broker.ts'
 import type { Hull, HullExit } from '../src/main/hull.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { writeRecord } from './record-text.ts'
 
 /** The last of the records that were taken out. */

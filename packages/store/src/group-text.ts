@@ -1,5 +1,6 @@
 import type { AuditForm, AuditGroup, AuditRow } from '@bulkhead/contract'
-import { auditRecord, isJsonObject, type Json } from '@bulkhead/contract/plain'
+import { auditRecord } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { BETWEEN } from './audit-chain.ts'
 import { GAP, type AuditDraft } from './audit-draft.ts'
 import { checkLength, damagedRecord, readRecord } from './record-text.ts'

@@ -1,5 +1,6 @@
 import type { AuditEntry, AuditSpan, Store, StoreCollection } from '@bulkhead/contract'
-import { STORE_COLLECTIONS, type Json } from '@bulkhead/contract/plain'
+import { STORE_COLLECTIONS } from '@bulkhead/contract/plain'
+import type { Json } from '@bulkhead/kit/json'
 import { auditPage, byKey, checkAddress, nameOf } from './address.ts'
 import { CHAIN_START, linkOf } from './audit-chain.ts'
 import { readRecord, storedRecord, writeRecord } from './record-text.ts'

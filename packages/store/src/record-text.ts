@@ -1,5 +1,6 @@
 import type { StoredRecord } from '@bulkhead/contract'
-import { atPointer, JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type BulkheadError, type Json } from '@bulkhead/contract/plain'
+import type { BulkheadError } from '@bulkhead/contract/plain'
+import { atPointer, JSON_LIMITS, canonicalJson, findJsonFault, parseJson, type Json } from '@bulkhead/kit/json'
 import { storeFault } from './store-fault.ts'
 
 /** A value as it is kept. Contract: what this returns, `readRecord` can read. */

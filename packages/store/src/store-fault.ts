@@ -1,4 +1,5 @@
-import { BulkheadError, type JsonObject } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract/plain'
+import type { JsonObject } from '@bulkhead/kit/json'
 
 /** Why a store is unavailable, as `data.reason` of the error. Programs branch on this, people read the message. */
 export type StoreFaultReason =

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
-import { BulkheadError, canonicalJson, type Json } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract/plain'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { tellsOfArchive } from './archive-record.ts'
 import { BETWEEN, linkOf } from './audit-chain.ts'
 import { readGroup } from './group-text.ts'

@@ -1,4 +1,5 @@
-import { BulkheadError, STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
+import { BulkheadError, STORE_COLLECTIONS, type Store } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { verifyAudit } from '../src/index.ts'
 

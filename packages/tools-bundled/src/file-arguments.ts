@@ -1,4 +1,5 @@
-import type { ArgumentsReader, ArgumentsReading, CallEffects, CallNeed, Json } from '@bulkhead/contract'
+import type { ArgumentsReader, ArgumentsReading, CallEffects, CallNeed } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { whyNotWritten } from './not-written.ts'
 import { insidePath } from './bash/judging/ground.ts'
 import { folderKey, ownFolderKey } from './folder-key.ts'

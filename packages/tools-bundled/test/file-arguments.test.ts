@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { argumentsReaders } from '../src/index.ts'
 
 const WORKSPACE = '/home/me/project'

@@ -1,4 +1,5 @@
-import { isJsonObject, LOCKED_TOOLS, manifestSchema, type Json, type JsonObject } from '@bulkhead/contract'
+import { LOCKED_TOOLS, manifestSchema } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { createBundledExtensions } from '../src/index.ts'
 

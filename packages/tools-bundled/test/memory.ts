@@ -1,4 +1,5 @@
-import type { Json, SessionAccess } from '@bulkhead/contract'
+import type { SessionAccess } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 /** What a host keeps for a session, for tests: each call is in the session that is current. */
 export function sessionMemory(): SessionAccess & { current: string } {

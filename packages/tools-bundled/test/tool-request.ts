@@ -1,6 +1,7 @@
 import {
-  compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentRequest, type CompartmentServices, type JsonObject, type VariableValues,
+  compileGrant, DEFAULT_LIMITS, manifestSchema, type CompartmentRequest, type CompartmentServices, type VariableValues,
 } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { BundledExtension } from '../src/index.ts'
 
 /** How the host opens a bundled tool: inline, and granted what its manifest wants. */

@@ -1,4 +1,5 @@
-import type { Content, Json, JsonObject, Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { Content, Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { canonicalCall, noteOfCut, textOfData } from '@bulkhead/contract/dialects'
 
 /** A tool as the Messages API wants it. */

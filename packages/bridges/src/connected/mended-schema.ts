@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
-import type { Dialect } from '@bulkhead/contract/json-schema'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { Dialect } from '@bulkhead/kit/schema'
 import { formInAny, withSubschemas, writtenDialect } from './tool-schema.ts'
 
 export interface MendedSchema {

@@ -1,4 +1,4 @@
-import { isThisMachine } from '@bulkhead/contract'
+import { isThisMachine } from '@bulkhead/kit/hosts'
 
 /** Why no secret may go to a place, as the end of a sentence: on an open line others would read it. */
 export function findSecretFault(address: string, sendsSecrets: boolean): string | undefined {

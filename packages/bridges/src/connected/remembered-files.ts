@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { isJsonObject, makeFolder, parseJson, type JsonObject } from '@bulkhead/contract'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeFolder } from '@bulkhead/kit/folders'
+import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 
 const MAX_CHARS = 4 * 1024 * 1024
 
@@ -32,7 +33,7 @@ export class RememberedFiles {
     // One name: what somebody left who was killed is written over.
     const draft = `${this.#file(identity)}.tmp`
     try {
-      makeFolder(this.#folder, { mkdirSync, statSync, dirname })
+      makeFolder(this.#folder)
       writeFileSync(draft, text, { mode: 0o600 })
       renameSync(draft, this.#file(identity))
     } catch {

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
-import { dialectOf, inModernKeywords, schemaKeywordForm, type Dialect, type KeywordForm } from '@bulkhead/contract/json-schema'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { dialectOf, inModernKeywords, schemaKeywordForm, type Dialect, type KeywordForm } from '@bulkhead/kit/schema'
 
 /** Older drafts are read as draft-07, which has what they have. */
 const OLDER = /^https?:\/\/json-schema\.org\/draft-0[346]\/schema#?$/

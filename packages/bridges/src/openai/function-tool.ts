@@ -1,4 +1,5 @@
-import type { JsonObject, ToolDefinition } from '@bulkhead/contract'
+import type { ToolDefinition } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 
 /** A tool as OpenAI-shaped chat APIs want it. */
 export interface FunctionTool {

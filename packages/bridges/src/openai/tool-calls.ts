@@ -1,4 +1,5 @@
-import { isJsonObject, parseJson, type Json, type JsonObject, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import type { Outcome, ToolDefinition } from '@bulkhead/contract'
+import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { canonicalCall, noteOfCut, textOfContent, textOfData } from '@bulkhead/contract/dialects'
 
 /** One call of a model, as OpenAI-shaped chat APIs send it. */

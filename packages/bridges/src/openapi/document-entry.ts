@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
-import { canonicalJson, type Json, type OpenapiConfig, type ResolvedConfig } from '@bulkhead/contract'
+import type { OpenapiConfig, ResolvedConfig } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { sha512 } from '../connected/digest.ts'
 import { entriesOf, type Entries, type Entry, type EntryKind } from '../connected/entries.ts'
 import { findSecretFault } from '../connected/open-line.ts'

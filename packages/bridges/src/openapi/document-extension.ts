@@ -1,7 +1,8 @@
 import {
-  CALL_LIMITS, canonicalJson, CONTRACT_VERSION, MANIFEST_LIMITS, visibleText, type ConnectedExtension, type Diagnostic, type Json,
-  type ManifestInput, type OpenapiConfig,
+  CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, type ConnectedExtension, type Diagnostic, type ManifestInput, type OpenapiConfig,
 } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { sha512 } from '../connected/digest.ts'
 import { diagnosticOf } from '../connected/entries.ts'
 import { statedVersion } from '../connected/stated-version.ts'

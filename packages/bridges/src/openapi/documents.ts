@@ -1,4 +1,6 @@
-import { canonicalJson, visibleText, type Json, type LoadReport, type ResolvedConfig } from '@bulkhead/contract'
+import type { LoadReport, ResolvedConfig } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { sha512 } from '../connected/digest.ts'
 import { diagnosticOf } from '../connected/entries.ts'
 import type { Offered } from '../connected/offered.ts'

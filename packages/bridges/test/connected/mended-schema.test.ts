@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { mendedSchema } from '../../src/connected/mended-schema.ts'
 

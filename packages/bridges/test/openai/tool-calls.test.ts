@@ -1,4 +1,5 @@
-import type { JsonObject, Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
 

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { BulkheadError, ERRORS, givesAdvice, visibleJson, visibleText } from '@bulkhead/contract/plain'
+import { BulkheadError, ERRORS, givesAdvice } from '@bulkhead/contract/plain'
+import { visibleJson, visibleText } from '@bulkhead/kit/text'
 import { UsageError } from './usage-error.ts'
 
 /** JSON for programs, and no less readable for people: nothing in it hides or repaints. */

@@ -1,4 +1,4 @@
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import type { Approval, DamagedApproval } from '@bulkhead/host'
 import { table } from './table.ts'
 

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { BulkheadError, meantNames, visibleText } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { openApprovals, type Approval, type ApprovalBook, type ApprovalFilter, type DamagedApproval } from '@bulkhead/host'
 import { accountName } from '../account-name.ts'
 import { printJson } from './answer.ts'

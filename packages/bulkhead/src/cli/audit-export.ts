@@ -1,7 +1,10 @@
 import { createReadStream, type ReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { AuditEntry, AuditSpan } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject, JSON_LIMITS, messageOf, parseJson, visibleJson, type Json } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract/plain'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { isJsonObject, JSON_LIMITS, parseJson, type Json } from '@bulkhead/kit/json'
+import { visibleJson } from '@bulkhead/kit/text'
 import type { AuditSource } from '@bulkhead/store'
 
 const PAGE = 1_000

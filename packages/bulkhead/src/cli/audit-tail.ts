@@ -1,5 +1,5 @@
 import type { AuditEntry, Store } from '@bulkhead/contract'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { table } from './table.ts'
 
 const PAGE = 500

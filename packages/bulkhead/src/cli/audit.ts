@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import type { AuditEntry, Store } from '@bulkhead/contract'
-import { BulkheadError, meantNames } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract/plain'
+import { meantNames } from '@bulkhead/kit/text'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { printJson } from './answer.ts'
 import { archiveAudit } from './audit-archive.ts'

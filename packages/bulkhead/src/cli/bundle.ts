@@ -1,6 +1,7 @@
 import { builtinModules } from 'node:module'
 import { join } from 'node:path'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 
 /** What a compartment has by itself. */
 const PROVIDED: readonly (string | RegExp)[] = ['@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules]

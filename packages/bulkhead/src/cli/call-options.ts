@@ -1,4 +1,5 @@
-import { parseJson, SECURITY_MODES, type Json, type SecurityMode } from '@bulkhead/contract'
+import { SECURITY_MODES, type SecurityMode } from '@bulkhead/contract'
+import { parseJson, type Json } from '@bulkhead/kit/json'
 import { UsageError } from './usage-error.ts'
 
 export function readArguments(text = '{}'): Json {

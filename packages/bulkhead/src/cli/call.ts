@@ -1,5 +1,7 @@
 import { styleText } from 'node:util'
-import { CALL_LIMITS, visibleText, type Json, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import { CALL_LIMITS, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { printJson } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'
 import type { Command } from './command.ts'

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { Diagnostic, ErrorCode } from '@bulkhead/contract'
-import { visibleText } from '@bulkhead/contract/plain'
+import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../create-host.ts'
 import { serverFaults, serverMeant } from './server-rows.ts'
 

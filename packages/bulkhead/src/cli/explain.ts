@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import type { ExplainedStep, Explanation } from '@bulkhead/host'
 import { jsonText } from './answer.ts'
 import { readArguments, readMode } from './call-options.ts'

@@ -23,7 +23,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     const entry = COMMANDS.get(name)
     if (name.startsWith('-')) throw new UsageError(`The command comes first, and what says more of it, such as "${name}", after it.`)
     if (!entry) {
-      const { meantNames } = await import('@bulkhead/contract/plain')
+      const { meantNames } = await import('@bulkhead/kit/text')
       throw new UsageError(`There is no command "${name}".${meantNames(name, COMMANDS.keys())}`)
     }
     beforeLoading?.()

@@ -1,6 +1,7 @@
 import type { ServedHost } from '@bulkhead/bridges/mcp'
 import type { SecurityMode, ToolDefinition } from '@bulkhead/contract'
-import { messageOf, visibleText } from '@bulkhead/contract/plain'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../version.ts'
 import { readMode } from './call-options.ts'
 import type { Command } from './command.ts'

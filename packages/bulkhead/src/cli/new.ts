@@ -1,6 +1,8 @@
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
-import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, makeFolder, MANIFEST_FILE, messageOf } from '@bulkhead/contract'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
+import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, MANIFEST_FILE } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { makeFolder } from '@bulkhead/kit/folders'
 import { CORE_VERSION } from '../version.ts'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
@@ -42,7 +44,7 @@ Writes a manifest and a module that work: a tool that counts the words of a file
 function write(folder: string, files: Readonly<Record<string, string>>): void {
   const written: string[] = []
   try {
-    makeFolder(folder, { mkdirSync, statSync, dirname })
+    makeFolder(folder)
     const [found] = readdirSync(folder)
     if (found !== undefined) throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it has ${found}. Name another folder.`)
     for (const [name, text] of Object.entries(files)) {

@@ -1,7 +1,8 @@
-import { mkdirSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { INTEGRITY_FILE } from '@bulkhead/loader'
-import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { makeFolder } from '@bulkhead/kit/folders'
 import { printJson } from './answer.ts'
 import type { Command } from './command.ts'
 import { readExtensionFolder } from './extension-folder.ts'
@@ -30,7 +31,7 @@ ${INTEGRITY_FILE} into bulkhead.sigstore.json beside it, pack again.`,
     const { id, version } = packed.extension
     const out = resolve(values.out ?? '.')
     const tarball = join(out, `${id}-${version}.tgz`)
-    write(() => makeFolder(out, { mkdirSync, statSync, dirname }), out)
+    write(() => makeFolder(out), out)
     write(() => replaceFile(join(folder, INTEGRITY_FILE), packed.integrityFile), join(folder, INTEGRITY_FILE))
     write(() => replaceFile(tarball, packed.tarball), tarball)
     const { leftOut, bundled, warnings, files } = packed

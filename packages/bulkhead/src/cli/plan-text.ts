@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { declaredPower, powerItems, visibleText, type ExtensionDescriptor, type Power } from '@bulkhead/contract'
+import { declaredPower, powerItems, type ExtensionDescriptor, type Power } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { capabilityDiffInWords, signerInWords, type InstallPlan } from '@bulkhead/loader'
 import { powerWords } from './requirement-words.ts'
 

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { BulkheadError, visibleText, type ConfigFile, type Diagnostic, type ExtensionDescriptor, type Loader } from '@bulkhead/contract'
+import { BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescriptor, type Loader } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { looseningSettings, type LooseningSetting } from '@bulkhead/loader'
 import { diagnosticText } from './diagnostic-text.ts'
 import { extensionJson, extensionLines, line } from './plan-text.ts'

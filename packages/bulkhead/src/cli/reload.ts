@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { visibleText, type Diagnostic } from '@bulkhead/contract'
+import type { Diagnostic } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import type { ExtensionStatus, ReloadChange } from '@bulkhead/host'
 import { faultJson, jsonText } from './answer.ts'
 import type { Command } from './command.ts'

@@ -1,5 +1,5 @@
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
-import { visibleText } from '@bulkhead/contract/plain'
+import { visibleText } from '@bulkhead/kit/text'
 import { table } from './table.ts'
 
 const HEADINGS = ['SERVER', 'TYPE', 'LAYER', 'STATE', 'TOOLS', 'ADDRESS']

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { visibleText } from '@bulkhead/contract/plain'
+import { visibleText } from '@bulkhead/kit/text'
 
 const GAP = '  '
 /** A last column that is narrower is hard to read: its text goes below the row. */

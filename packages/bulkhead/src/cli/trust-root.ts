@@ -1,6 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { BulkheadError, makeFolder, messageOf, type Json } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { makeFolder } from '@bulkhead/kit/folders'
+import type { Json } from '@bulkhead/kit/json'
 import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../loader-options.ts'
@@ -60,7 +63,7 @@ function read(path: string): string {
 
 function replace(path: string, root: Json): void {
   change(path, () => {
-    makeFolder(dirname(path), { mkdirSync, statSync, dirname })
+    makeFolder(dirname(path))
     replaceFile(path, JSON.stringify(root, null, 2) + '\n')
   })
 }

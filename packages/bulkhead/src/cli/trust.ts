@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { visibleText, type Loader, type TrustDecision, type TrustRecord, type TrustStanding } from '@bulkhead/contract'
+import type { Loader, TrustDecision, TrustRecord, TrustStanding } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { createLoader } from '@bulkhead/loader'
 import { homeFolder } from '../home-folder.ts'
 import { loaderOptions } from '../loader-options.ts'

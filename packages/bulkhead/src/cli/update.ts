@@ -1,4 +1,5 @@
-import { BulkheadError, meantNames, visibleText, type LockEntry } from '@bulkhead/contract'
+import { BulkheadError, type LockEntry } from '@bulkhead/contract'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../account-name.ts'
 import { faultJson, faultText, printJson } from './answer.ts'
 import type { Command } from './command.ts'

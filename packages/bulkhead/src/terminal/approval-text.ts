@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { visibleText, type ApprovalRequest } from '@bulkhead/contract'
+import type { ApprovalRequest } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { clipped, rowsOf, type Screen } from './rows.ts'
 
 export interface ApprovalText {

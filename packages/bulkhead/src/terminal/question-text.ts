@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { visibleText, type InteractionRequest } from '@bulkhead/contract'
+import type { InteractionRequest } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { approvalText } from './approval-text.ts'
 import { rowsOf, type Screen } from './rows.ts'
 

@@ -1,4 +1,4 @@
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** How much a screen holds. */
 export interface Screen {

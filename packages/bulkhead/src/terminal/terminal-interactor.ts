@@ -1,7 +1,8 @@
 import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { InteractionResponse, Interactor } from '@bulkhead/contract'
-import { forms, requireOptions, type OptionForms } from '@bulkhead/contract/plain'
+import { requireOptions } from '@bulkhead/contract/plain'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
 
 export interface TerminalStreams {
   readonly input: Readable

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { configFileSchema, type JsonObject } from '@bulkhead/contract'
+import { configFileSchema } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,

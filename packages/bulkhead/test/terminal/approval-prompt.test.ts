@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { KEYS, PseudoTerminal } from './pseudo-terminal.ts'
 

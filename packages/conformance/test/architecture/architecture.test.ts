@@ -21,6 +21,8 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
   ['a package imports contract', 'packages/host/src/planted.ts', "export { x } from '../../store/src/index.ts'", 'packages/host/src/planted.ts reaches out with ../../store/src/index.ts'],
   ['a package imports contract', 'packages/store/src/planted.ts', "const { createHost } = await import('bulkhead')", 'packages/store/src/planted.ts imports bulkhead'],
   ['a package imports contract', 'packages/store/package.json', '{"dependencies":{"@bulkhead/host":"workspace:*"}}', 'packages/store/package.json depends on @bulkhead/host'],
+  ['a package imports contract', 'packages/kit/src/planted.ts', "import { ERRORS } from '@bulkhead/contract'", 'packages/kit/src/planted.ts imports @bulkhead/contract'],
+  ['never import each other', 'packages/sandbox/src/worker/planted.ts', "import { x } from '@bulkhead/broker'", 'packages/sandbox/src/worker/planted.ts imports @bulkhead/broker'],
   ['contract is pure', 'packages/contract/src/planted.ts', "import { readFile } from 'node:fs/promises'", 'packages/contract/src/planted.ts imports node:fs/promises'],
   ['contract is pure', 'packages/contract/src/planted.ts', "import 'fs'", 'packages/contract/src/planted.ts imports fs'],
   ['host sees ports', 'packages/host/src/planted.ts', "import { Worker } from 'node:worker_threads'", 'packages/host/src/planted.ts imports node:worker_threads'],

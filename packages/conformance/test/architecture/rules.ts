@@ -13,8 +13,10 @@ const MAX_LINES = 300
 const MAX_INDEX_LINES = 70
 const MAX_README_LINES = 40
 
-/** Who may compose. Everyone else imports `contract` and nothing else of this workspace. */
+/** Which packages may import which others. `bulkhead` alone composes and may import all. */
 const COMPOSERS: ReadonlySet<string> = new Set(['bulkhead'])
+const importable = (name: string): ReadonlySet<string> => new Set(
+  name === 'kit' ? ['kit'] : name === 'contract' ? ['contract', 'kit'] : ['contract', 'kit', ...(name === 'sandbox' ? ['broker'] : []), name])
 
 const packagesOf = (root: string): readonly string[] => readdirSync(join(root, 'packages'))
 const manifestOf = (root: string, name: string) => JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')) as {
@@ -37,9 +39,9 @@ const target = (file: SourceFile, specifier: string): string | undefined =>
   specifier.startsWith('.') ? posix.join(posix.dirname(file.path), specifier) : undefined
 
 const star: Rule = {
-  name: 'a package imports contract and nothing else of the workspace',
+  name: 'a package imports contract and kit, and nothing else of the workspace',
   check: (root) => packagesOf(root).filter((name) => !COMPOSERS.has(name)).flatMap((name) => {
-    const allowed = new Set(name === 'contract' ? ['contract'] : ['contract', name])
+    const allowed = importable(name)
     const foreign = (specifier: string) => {
       const other = workspacePackage(specifier)
       return other !== undefined && !allowed.has(other)
@@ -74,7 +76,9 @@ const twoSides: Rule = {
     const forbidden = side === 'main' ? ['worker', 'hull'] : side === undefined ? ['main', 'worker', 'hull'] : ['main']
     // The entry of the package opens the host's side, and nothing but it.
     const allowed = file.path === 'packages/sandbox/src/index.ts' ? forbidden.filter((other) => other !== 'main') : forbidden
-    return file.imports.filter((specifier) => allowed.some((other) => target(file, specifier)?.startsWith(`packages/sandbox/src/${other}/`)))
+    const crosses = (specifier: string): boolean => allowed.some((other) => target(file, specifier)?.startsWith(`packages/sandbox/src/${other}/`))
+    const reachesBroker = (specifier: string): boolean => (side === 'worker' || side === 'hull') && workspacePackage(specifier) === 'broker'
+    return file.imports.filter((specifier) => crosses(specifier) || reachesBroker(specifier))
       .map((specifier) => `${file.path} imports ${specifier}`)
   }),
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json.ts'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { RequirementSet } from '../requirements.ts'
 import type { Interact, Log, Runtime } from './runtime.ts'
 import type { ArgsOf } from './schema-type.ts'

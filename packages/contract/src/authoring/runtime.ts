@@ -1,5 +1,5 @@
 import type { InteractionOption } from '../interaction.ts'
-import type { Json } from '../json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { Outcome } from '../outcome.ts'
 import type { RequirementSet } from '../requirements.ts'
 

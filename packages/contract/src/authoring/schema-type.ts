@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts'
+import type { JsonObject } from '@bulkhead/kit/json'
 
 /** A zod schema, or any other that follows Standard Schema, told by its type alone. */
 export interface TypedSchema {

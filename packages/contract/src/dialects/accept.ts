@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
-import { isJsonObject, type Json } from '../json.ts'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { OutcomeBody } from '../outcome.ts'
 import { fromCanonical } from './canonical.ts'
 import { fromGrida } from './grida.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Json } from '../json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { Content, OutcomeMetadata } from '../outcome.ts'
 
 /** The blocks that a model can be shown. */

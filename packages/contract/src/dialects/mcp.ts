@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { Content, Outcome } from '../outcome.ts'
 import { FAILED_WITHOUT_TEXT, textOfContent, textOfData } from './content.ts'
 import { errorOf, json, type Reading } from './reading.ts'

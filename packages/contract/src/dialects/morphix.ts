@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ErrorCode } from '../errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ErrorOutcome, Outcome } from '../outcome.ts'
 import { FAILED_WITHOUT_TEXT } from './content.ts'
 import { errorOf, json, present, type Reading } from './reading.ts'

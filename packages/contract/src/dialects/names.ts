@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { LockedTool } from '../names.ts'
 import type { ToolDefinition } from '../tool-definition.ts'
 

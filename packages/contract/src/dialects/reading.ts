@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import type { Json } from '../json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { Outcome, OutcomeBody, OutcomeError, OutcomeMetadata } from '../outcome.ts'
 
 /** What a codec reads: the outcome, and what of its metadata the dialect carries. */

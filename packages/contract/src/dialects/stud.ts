@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ERRORS, isErrorCode, type ErrorCode } from '../errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ErrorOutcome, Outcome } from '../outcome.ts'
 import { errorOf, json, type Reading } from './reading.ts'
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json.ts'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 
 /** What many records say alike, and the names of what each of them says for itself. */
 export interface AuditForm {

@@ -1,5 +1,5 @@
 import type { BulkheadError } from '../bulkhead-error.ts'
-import type { Json, JsonObject } from '../json.ts'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { Layer } from '../names.ts'
 import type { CompartmentLimits } from '../limits.ts'
 import type { LifecyclePhase } from '../lifecycle.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { AuditGroup } from './audit-group.ts'
 
 export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call'] as const

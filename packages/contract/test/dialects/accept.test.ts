@@ -2,9 +2,9 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { acceptReturn, readReturn } from '../../src/dialects/accept.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
-import type { Json } from '../../src/json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { OutcomeBody } from '../../src/outcome.ts'
-import { anyJson } from '../samples/json.ts'
+import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyCode } from '../samples/outcomes.ts'
 
 const failed = errorOf('ToolExecutionFailed')

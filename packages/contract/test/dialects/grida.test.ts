@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { fromGrida, toGrida, type GridaEnvelope } from '../../src/dialects/grida.ts'
 import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'
 import type { Outcome } from '../../src/outcome.ts'
-import { anyJson } from '../samples/json.ts'
+import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
 const carried = ({ metadata: { duration_ms, truncated, output_path }, ...outcome }: Outcome): Reading => ({

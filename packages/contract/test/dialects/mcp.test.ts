@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { textOfContent, textOfData } from '../../src/dialects/content.ts'
 import { fromMcp, toMcp } from '../../src/dialects/mcp.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
-import { isJsonObject } from '../../src/json.ts'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { anyOutcome, base } from '../samples/outcomes.ts'
 
 describe("an MCP server's result", () => {

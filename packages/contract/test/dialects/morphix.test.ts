@@ -4,7 +4,7 @@ import { fromMorphix, toMorphix, type MorphixFailure, type MorphixSuccess } from
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
 import type { ErrorCode } from '../../src/errors.ts'
 import type { Outcome } from '../../src/outcome.ts'
-import { anyJson } from '../samples/json.ts'
+import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyOutcome, anyOutput, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
 const STRINGS = [

@@ -6,7 +6,7 @@ import {
 import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'
 import type { ErrorCode } from '../../src/errors.ts'
 import type { Content, Outcome } from '../../src/outcome.ts'
-import { anyJson } from '../samples/json.ts'
+import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyContent, anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
 const failed = (code: ErrorCode, error_text: string): Outcome =>

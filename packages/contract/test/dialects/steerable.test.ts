@@ -6,9 +6,9 @@ import {
   fromSteerable, fromSteerableCall, isTerminalOutcome, toSteerable, type SteerableToolResult,
 } from '../../src/dialects/steerable.ts'
 import { ERRORS, type ErrorCode } from '../../src/errors.ts'
-import { isJsonObject, type Json } from '../../src/json.ts'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { Completion, Outcome } from '../../src/outcome.ts'
-import { anyJson, anyJsonObject } from '../samples/json.ts'
+import { anyJson, anyJsonObject } from '../../../kit/test/samples/json.ts'
 import { anyCompletion, anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
 const error = (code: ErrorCode, completion?: Completion): Outcome =>

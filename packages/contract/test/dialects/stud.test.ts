@@ -2,9 +2,9 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
 import { fromStud, toStud, type StudResult } from '../../src/dialects/stud.ts'
-import { isJsonObject, type Json } from '../../src/json.ts'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { Outcome } from '../../src/outcome.ts'
-import { anyJson, anyJsonObject } from '../samples/json.ts'
+import { anyJson, anyJsonObject } from '../../../kit/test/samples/json.ts'
 import { anyCode, anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
 const factsIn = (data: Json | undefined) => {

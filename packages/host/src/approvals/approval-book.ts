@@ -1,4 +1,5 @@
-import { forms, requireOptions, type OptionForms } from '@bulkhead/contract'
+import { requireOptions } from '@bulkhead/contract'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { byAge, type Approval, type ApprovalEnd } from './approval.ts'
 import { unknownApproval, type ApprovalLedger } from './approval-ledger.ts'
 import type { ProjectApprovals } from './project-approvals.ts'

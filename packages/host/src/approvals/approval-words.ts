@@ -1,4 +1,4 @@
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { sha256 } from '../encoding/sha256.ts'
 import type { Approval, Called } from './approval.ts'
 

@@ -1,4 +1,5 @@
-import { BulkheadError, isJsonObject, type Json, type StoredRecord } from '@bulkhead/contract'
+import { BulkheadError, type StoredRecord } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { idOf, identityOf, storeKey, type StoredApproval } from './approval.ts'
 
 /** What the store has in the place of an approval and is none. Nothing is answered by it. */

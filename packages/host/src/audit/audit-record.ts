@@ -1,4 +1,5 @@
-import type { AuditForm, BulkheadEvent, EventType, Json } from '@bulkhead/contract'
+import type { AuditForm, BulkheadEvent, EventType } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Redaction } from './redaction.ts'
 
 /** What is kept of all that happens: decisions and ends of calls, lives of extensions, words of people, and faults. */

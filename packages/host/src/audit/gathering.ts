@@ -1,4 +1,5 @@
-import { auditRecord, canonicalJson, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent, type JsonObject } from '@bulkhead/contract'
+import { auditRecord, type AuditForm, type AuditGroup, type AuditRow, type BulkheadEvent } from '@bulkhead/contract'
+import { canonicalJson, type JsonObject } from '@bulkhead/kit/json'
 import { sha256 } from '../encoding/sha256.ts'
 import { formOf } from './audit-record.ts'
 import type { CallForms } from './call-forms.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 const REDACTED = '[redacted]'
 

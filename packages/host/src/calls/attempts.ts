@@ -1,6 +1,5 @@
-import {
-  BulkheadError, CALL_LIMITS, untilAborted, type Clock, type ErrorCode, type OutcomeError, type ToolDefinition,
-} from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type Clock, type ErrorCode, type OutcomeError, type ToolDefinition } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
 import { failsFast, type FailureReport } from './fast-fail.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { BulkheadError, type ErrorCode, type JsonObject, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
+import { BulkheadError, type ErrorCode, type OutcomeOrigin, type RuleAction } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { Approval } from '../approvals/approval.ts'
 import { changedWords, endedWords, standingWords } from '../approvals/approval-words.ts'
 import { Refusal, type RawCall, type ValidatedCall } from '../call.ts'

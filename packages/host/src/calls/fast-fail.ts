@@ -1,4 +1,5 @@
-import { isJsonObject, type ErrorCode, type Json } from '@bulkhead/contract'
+import type { ErrorCode } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 
 /** What a failure says of itself. */
 export interface FailureReport {

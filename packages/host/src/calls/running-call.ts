@@ -1,4 +1,5 @@
-import { BulkheadError, type CompartmentSession, type Json, type JsonObject, type Power, type ToolInvocation } from '@bulkhead/contract'
+import { BulkheadError, type CompartmentSession, type Power, type ToolInvocation } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { eventFields, type ClearedCall } from '../call.ts'
 import { Deadline } from '../waiting/deadline.ts'
 import type { Entry } from '../waiting/roster.ts'

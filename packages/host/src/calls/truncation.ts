@@ -1,4 +1,5 @@
-import { CALL_LIMITS, isJsonObject, type Completion, type Content, type Json, type JsonObject, type OutcomeBody } from '@bulkhead/contract'
+import { CALL_LIMITS, type Completion, type Content, type OutcomeBody } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** The body as far as it fits, and the whole as text when something was left out. */
 export interface Truncated {

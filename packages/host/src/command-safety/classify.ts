@@ -1,7 +1,8 @@
 import {
-  BulkheadError, COMMAND_SEVERITIES, forms, messageOf, requireOptions,
-  type CommandClassification, type CommandSafetyPattern, type CommandSeverity,
+  BulkheadError, COMMAND_SEVERITIES, requireOptions, type CommandClassification, type CommandSafetyPattern, type CommandSeverity,
 } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { forms } from '@bulkhead/kit/options'
 import type { RE2JS } from 're2js'
 import { re2js } from '../schema/late-libraries.ts'
 import { EVERYWHERE_PATTERNS } from './everywhere-patterns.ts'

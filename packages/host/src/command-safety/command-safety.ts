@@ -1,4 +1,5 @@
-import { ERRORS, type CommandSafetyConfig, type CommandSafetyPattern, type Diagnostic, type JsonObject, type LayerConfig } from '@bulkhead/contract'
+import { ERRORS, type CommandSafetyConfig, type CommandSafetyPattern, type Diagnostic, type LayerConfig } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { COMMAND_SAFETY_PATTERNS, createCommandClassifier, patternFault, type CommandClassifier } from './classify.ts'
 import { commandTexts } from './command-texts.ts'
 

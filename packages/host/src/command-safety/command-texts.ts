@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** How many characters all lines of programs with their arguments may have together: each text may be the program of each list. */
 const MAX_LINE_CHARS = 1024 * 1024

@@ -1,6 +1,5 @@
-import {
-  DEFAULT_LIMITS, type CompartmentLimits, type ExtensionDescriptor, type JsonObject, type Placement,
-} from '@bulkhead/contract'
+import { DEFAULT_LIMITS, type CompartmentLimits, type ExtensionDescriptor, type Placement } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { isCommonKey, type Settings } from './settings.ts'
 
 /** How one extension is to run, as configuration and layer have it. */

@@ -1,6 +1,7 @@
-import {
-  capabilitiesMeant, closeNames, matchSegment, pointerStep, RULE_CAPABILITIES, visibleText, type Diagnostic, type LayerConfig, type RuleAction,
-} from '@bulkhead/contract'
+import { capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction } from '@bulkhead/contract'
+import { matchSegment } from '@bulkhead/kit/glob'
+import { pointerStep } from '@bulkhead/kit/json'
+import { closeNames, visibleText } from '@bulkhead/kit/text'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
 import type { KnownNames } from './known-names.ts'
 import { writtenPlace } from './written-place.ts'

@@ -1,4 +1,5 @@
-import { forms, requireOptions, type OptionForm, type OptionForms } from '@bulkhead/contract'
+import { requireOptions } from '@bulkhead/contract'
+import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import type { Hooks } from './hooks.ts'
 
 const HOOKS: OptionForms<Hooks> = {

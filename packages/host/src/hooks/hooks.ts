@@ -1,4 +1,5 @@
-import type { BulkheadError, Json, JsonObject, Outcome, OutcomeBody } from '@bulkhead/contract'
+import type { BulkheadError, Outcome, OutcomeBody } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { CallView } from '../call.ts'
 
 /** What an embedder may hang onto each call. docs/guides/hooks.md has their order. */

@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { eventFields, viewOf, type CallView, type ClearedCall } from '../call.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'

@@ -1,7 +1,5 @@
-import {
-  APPROVAL_ANSWERS, BulkheadError, isJsonObject, type ApprovalAnswer, type InteractionRequest, type InteractionResponse,
-  type Json,
-} from '@bulkhead/contract'
+import { APPROVAL_ANSWERS, BulkheadError, type ApprovalAnswer, type InteractionRequest, type InteractionResponse } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 
 /** An answer as the question wants it. Throws InteractionUnavailable for anything else: an interactor is not believed blindly. */
 export function readResponse(request: InteractionRequest, response: unknown): InteractionResponse {

@@ -1,4 +1,5 @@
-import { BulkheadError, forms, requireOptions, type InteractionKind, type Interactor } from '@bulkhead/contract'
+import { BulkheadError, requireOptions, type InteractionKind, type Interactor } from '@bulkhead/contract'
+import { forms } from '@bulkhead/kit/options'
 
 /** What a run without a person would have needed one for. */
 export interface PermissionRequired {

@@ -1,7 +1,8 @@
 import {
-  BulkheadError, messageOf, untilAborted, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock,
-  type InteractionRequest, type InteractionResponse, type Interactor,
+  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { EventBus } from '../events.ts'
 import { readApproval } from './answers.ts'
 import { raceInteractors } from './race.ts'

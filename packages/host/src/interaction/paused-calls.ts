@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import {
-  BulkheadError, isJsonObject, messageOf, type InteractionRequest, type Json, type JsonObject, type Store,
-} from '@bulkhead/contract'
+import { BulkheadError, type InteractionRequest, type Store } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ClearedCall } from '../call.ts'
 import type { Owner } from '../journal/owner.ts'
 import { readValue } from './answers.ts'

@@ -1,4 +1,5 @@
-import { BulkheadError, forms, requireOptions, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
+import { BulkheadError, requireOptions, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
+import { forms } from '@bulkhead/kit/options'
 import { onAbort } from '../waiting/cancellation.ts'
 
 /** A person who is reached by a program: a window, a chat, a queue. */

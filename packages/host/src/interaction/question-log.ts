@@ -1,4 +1,5 @@
-import { canonicalJson, type InteractionRequest, type Json } from '@bulkhead/contract'
+import type { InteractionRequest } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 
 export interface AskedQuestion {
   readonly question: InteractionRequest

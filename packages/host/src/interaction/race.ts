@@ -1,6 +1,5 @@
-import {
-  BulkheadError, messageOf, type Clock, type InteractionEnvelope, type InteractionResponse, type Interactor,
-} from '@bulkhead/contract'
+import { BulkheadError, type Clock, type InteractionEnvelope, type InteractionResponse, type Interactor } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { onAbort } from '../waiting/cancellation.ts'
 import { readResponse } from './answers.ts'
 

@@ -1,4 +1,4 @@
-import { untilAborted } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
 
 /** Lets one through at a time, strictly in the order of arrival. Who gives up while waiting leaves no gap. */
 export class Turnstile {

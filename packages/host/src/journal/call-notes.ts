@@ -1,4 +1,5 @@
-import { isJsonObject, parseJson, type Json, type JsonObject, type Notebook, type OutcomeOrigin } from '@bulkhead/contract'
+import type { Notebook, OutcomeOrigin } from '@bulkhead/contract'
+import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ResolvedCall } from '../call.ts'
 import { quoted } from '../encoding/quoted.ts'
 

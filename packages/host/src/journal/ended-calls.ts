@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type Store } from '@bulkhead/contract'
+import type { Store } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 
 /** A call as the journal and the audit both name it. */
 export interface NamedCall {

@@ -1,4 +1,5 @@
-import { BulkheadError, isJsonObject, type ErrorOutcome, type Json, type JsonObject, type OutcomeOrigin, type Store } from '@bulkhead/contract'
+import { BulkheadError, type ErrorOutcome, type OutcomeOrigin, type Store } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { EventBus } from '../events.ts'
 import { errorBody } from '../calls/outcome.ts'
 import { callsIn } from './call-notes.ts'

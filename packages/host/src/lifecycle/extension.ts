@@ -1,6 +1,7 @@
 import {
-  BulkheadError, type CompartmentEnd, type CompartmentSession, type CompartmentLimits, type ExtensionDescriptor, type Json, type LifecycleState, type StoredState,
+  BulkheadError, type CompartmentEnd, type CompartmentSession, type CompartmentLimits, type ExtensionDescriptor, type LifecycleState, type StoredState,
 } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { RunningCalls } from '../calls/running-calls.ts'
 import type { Arrangement } from '../configuration/placement.ts'
 import { settlesWithin } from '../waiting/bounded-wait.ts'

@@ -1,4 +1,6 @@
-import { BulkheadError, checkApprovalKey, messageOf, untilAborted, type Clock, type CompartmentSession } from '@bulkhead/contract'
+import { BulkheadError, checkApprovalKey, type Clock, type CompartmentSession } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { ValidatedCall } from '../call.ts'
 import { isCompartmentGone } from '../calls/attempts.ts'
 import { onAbort } from '../waiting/cancellation.ts'

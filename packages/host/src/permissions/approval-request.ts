@@ -1,4 +1,5 @@
-import { visibleText, type ApprovalRequest, type ConnectedServer, type OutcomeOrigin } from '@bulkhead/contract'
+import type { ApprovalRequest, ConnectedServer, OutcomeOrigin } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import type { ValidatedCall } from '../call.ts'
 import type { CallMeaning } from './call-meaning.ts'
 import { describePower } from './describe-power.ts'

@@ -1,4 +1,5 @@
-import { BulkheadError, CALL_LIMITS, checkApprovalKey, messageOf, type ArgumentsReading, type CallEffects, type CallNeed } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, checkApprovalKey, type ArgumentsReading, type CallEffects, type CallNeed } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 import { approvalKeyOf, type FoundKey } from './approval-key.ts'

@@ -1,4 +1,5 @@
-import { matchGlob, type AffectedPath, type CallEffects, type RuleCapability, type RuleQuestion, type ScopedRule } from '@bulkhead/contract'
+import type { AffectedPath, CallEffects, RuleCapability, RuleQuestion, ScopedRule } from '@bulkhead/contract'
+import { matchGlob } from '@bulkhead/kit/glob'
 import { meetingRules } from './touches.ts'
 
 type Touch = RuleQuestion['touches'][number]

@@ -1,7 +1,7 @@
 import {
-  compileCeiling, matchSegment, judgeRules, narrowPower, type Ceiling, type Power, type RuleQuestion, type ScopedRule,
-  type SecurityMode, type StateMachine, type VariableValues,
+  compileCeiling, judgeRules, narrowPower, type Ceiling, type Power, type RuleQuestion, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
+import { matchSegment } from '@bulkhead/kit/glob'
 import type { CommandSafety } from '../command-safety/command-safety.ts'
 import { roleFlag, type Settings } from '../configuration/settings.ts'
 import type { ToolEntry } from '../registry/tool-entry.ts'

@@ -1,7 +1,8 @@
 import {
-  capabilitiesMeant, commandText, compileGrant, globsOverlap, hostCovers, leftPatterns, textsOverlap, type Power, type RuleCapability, type RuleQuestion,
-  type ScopedRule, type VariableValues,
+  capabilitiesMeant, commandText, compileGrant, leftPatterns, type Power, type RuleCapability, type RuleQuestion, type ScopedRule, type VariableValues,
 } from '@bulkhead/contract'
+import { globsOverlap, textsOverlap } from '@bulkhead/kit/glob'
+import { hostCovers } from '@bulkhead/kit/hosts'
 
 type Touch = RuleQuestion['touches'][number]
 

@@ -1,7 +1,7 @@
 import {
-  BulkheadError, type AuditEntry, type AuditGroup, type AuditSpan, type Clock, type Json, type Notes, type Store,
-  type StoreCollection, type StoredRecord,
+  BulkheadError, type AuditEntry, type AuditGroup, type AuditSpan, type Clock, type Notes, type Store, type StoreCollection, type StoredRecord,
 } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 /** Longer than a store that works ever takes: it waits for other processes and for the disk itself. */
 const PATIENCE_MS = 30_000

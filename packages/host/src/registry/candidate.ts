@@ -1,8 +1,7 @@
 import {
-  AGENT_TOOL, atPointer, BulkheadError, canonicalJson, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig,
-  type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Json, type JsonObject, type Layer, type Power,
-  type ToolManifest, type VariableValues,
+  AGENT_TOOL, BulkheadError, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer, type Power, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
+import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Extension } from '../lifecycle/extension.ts'
 import type { ExtensionParts } from '../lifecycle/extension-parts.ts'
 import { arrange } from '../configuration/placement.ts'

@@ -1,6 +1,5 @@
-import {
-  beyond, BulkheadError, canonicalJson, declaredPower, isLockedTool, layerRank, type ErrorCode, type Layer, type ToolManifest,
-} from '@bulkhead/contract'
+import { beyond, BulkheadError, declaredPower, isLockedTool, layerRank, type ErrorCode, type Layer, type ToolManifest } from '@bulkhead/contract'
+import { canonicalJson } from '@bulkhead/kit/json'
 import type { Candidate } from './candidate.ts'
 import { orderDependencies, type DependencyOrder } from './dependencies.ts'
 import type { ToolEntry } from './tool-entry.ts'

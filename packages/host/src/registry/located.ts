@@ -1,4 +1,5 @@
-import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 
 /** Whatever `work` throws says in `data.path` where in the manifest it lies: at `base`, or below it. */
 export function located<Value>(base: string, work: () => Value): Value {

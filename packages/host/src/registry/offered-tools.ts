@@ -1,4 +1,4 @@
-import { closeNames } from '@bulkhead/contract'
+import { closeNames } from '@bulkhead/kit/text'
 import type { Offer } from './composition.ts'
 import type { Settings } from '../configuration/settings.ts'
 import type { ToolEntry } from './tool-entry.ts'

@@ -1,4 +1,5 @@
-import { canonicalJson, type Diagnostic, type ExtensionDescriptor, type Json, type LoadReport } from '@bulkhead/contract'
+import type { Diagnostic, ExtensionDescriptor, LoadReport } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { fingerprintOf, type Candidate } from '../registry/candidate.ts'
 import type { Settings } from '../configuration/settings.ts'
 

@@ -1,6 +1,5 @@
-import {
-  BulkheadError, layerRank, meantNames, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport,
-} from '@bulkhead/contract'
+import { BulkheadError, layerRank, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport } from '@bulkhead/contract'
+import { meantNames } from '@bulkhead/kit/text'
 import { registrationDiagnostic, type Candidate } from '../registry/candidate.ts'
 import type { EventBus } from '../events.ts'
 import type { Extension } from '../lifecycle/extension.ts'

@@ -1,4 +1,5 @@
-import { BulkheadError, type Clock, type Json, type JsonObject, type Layer } from '@bulkhead/contract'
+import { BulkheadError, type Clock, type Layer } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { settlesWithin } from '../waiting/bounded-wait.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { Starter } from '../lifecycle/extension-parts.ts'

@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** How much of each is done in a second, at least. */
 const CHECKS = 500_000_000

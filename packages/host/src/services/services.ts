@@ -1,7 +1,7 @@
 import {
-  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices, type ExtensionDescriptor,
-  type InteractionRequest, type InteractionResponse, type Json, type Manifest, type Outcome, type SecretGrant, type Store,
+  BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Manifest, type Outcome, type SecretGrant, type Store,
 } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { EventBus } from '../events.ts'
 import type { Starter } from '../lifecycle/extension-parts.ts'
 import type { Sidecar } from '../host-context.ts'

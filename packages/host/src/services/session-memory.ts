@@ -1,4 +1,5 @@
-import { atPointer, BulkheadError, findJsonFault, type ExtensionDescriptor, type Json, type SessionAccess } from '@bulkhead/contract'
+import { BulkheadError, type ExtensionDescriptor, type SessionAccess } from '@bulkhead/contract'
+import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
 import type { SessionScope } from '../sessions/session-scope.ts'
 import type { RunningCalls } from '../calls/running-calls.ts'
 

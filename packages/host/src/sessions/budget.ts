@@ -1,4 +1,5 @@
-import { BulkheadError, forms } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { forms } from '@bulkhead/kit/options'
 
 export interface BudgetLimits {
   readonly tokens?: number | undefined

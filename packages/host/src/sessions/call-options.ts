@@ -1,4 +1,5 @@
-import { BulkheadError, forms, requireOptions, type OptionForms } from '@bulkhead/contract'
+import { BulkheadError, requireOptions } from '@bulkhead/contract'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
 import type { CallOptions } from '../stages/receive.ts'
 import type { CallAllOptions } from './session.ts'
 

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, CALL_LIMITS, forms, requireOptions, type Json, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, requireOptions, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { forms } from '@bulkhead/kit/options'
 import type { Approval } from '../approvals/approval.ts'
 import type { ProjectApprovals } from '../approvals/project-approvals.ts'
 import { SessionApprovals } from '../approvals/session-approvals.ts'
 import type { Naming } from '../configuration/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
-import { HOOKS_FORM, refuseSlips } from '../hooks/hook-forms.ts'
 import { HookChain } from '../hooks/hook-chain.ts'
+import { HOOKS_FORM, refuseSlips } from '../hooks/hook-forms.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { HostContext } from '../host-context.ts'
 import { Interactions } from '../interaction/interactions.ts'
@@ -28,7 +30,7 @@ import { HostTurn, type Turn } from './turn.ts'
 export interface SessionSources extends OptionSources {
   readonly host: HostContext
   readonly projectApprovals: ProjectApprovals
-  /** Whoever keeps it has it before anybody hears of it, and may close it at once. */
+  /** Runs before the session is announced. */
   readonly onOpen: (session: HostSession) => void
   readonly onClose: (session: HostSession) => void
 }
@@ -295,5 +297,4 @@ export class HostSession implements Session {
 const NO_OPTIONS: CallOptions = {}
 const ADDED = { hooks: HOOKS_FORM }
 const TURN = { signal: forms.signal }
-
 const turnInvalid = (message: string) => new BulkheadError('TurnInvalid', message)

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type Outcome } from '@bulkhead/contract'
+import type { Outcome } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { HostContext } from '../host-context.ts'
 import type { Claim } from '../interaction/paused-calls.ts'
 

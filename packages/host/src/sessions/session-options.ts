@@ -1,7 +1,7 @@
 import {
-  BulkheadError, forms, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type OptionForm, type OptionForms,
-  type Ceiling, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
+  BulkheadError, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type Ceiling, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
+import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import { HOOKS_FORM, refuseSlips } from '../hooks/hook-forms.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { asGuard, type Guard, type Judge } from '../permissions/judges/judge.ts'

@@ -1,4 +1,5 @@
-import type { Json, Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Approval } from '../approvals/approval.ts'
 import type { Explanation } from '../calls/explain.ts'
 import type { Hooks } from '../hooks/hooks.ts'

@@ -1,4 +1,5 @@
-import { BulkheadError, untilAborted, type Outcome } from '@bulkhead/contract'
+import { BulkheadError, type Outcome } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { EventBus } from '../events.ts'
 import type { PreparedCall } from '../pipeline.ts'
 import type { CancelScope } from './cancel-scope.ts'

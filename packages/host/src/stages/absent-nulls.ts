@@ -1,4 +1,4 @@
-import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { SchemaCheck, SchemaFault } from '../schema/validators.ts'
 
 /** As many members as a model leaves open in one call, at most. Each costs another check. */

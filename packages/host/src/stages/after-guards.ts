@@ -1,4 +1,7 @@
-import { BulkheadError, copyJson, messageOf, type Json, type OutcomeBody } from '@bulkhead/contract'
+import { BulkheadError, type OutcomeBody } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import type { Json } from '@bulkhead/kit/json'
+import { copyJson } from '@bulkhead/kit/json-copy'
 import { eventFields, Refusal, viewOf, type CallView, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { freezeDeep } from '../hooks/freeze-deep.ts'
 import type { HostContext } from '../host-context.ts'

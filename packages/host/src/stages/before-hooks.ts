@@ -1,4 +1,5 @@
-import { BulkheadError, messageOf, type Clock } from '@bulkhead/contract'
+import { BulkheadError, type Clock } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { Refusal, viewOf, type BudgetedCall, type CallView, type ClearedCall } from '../call.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { HostContext } from '../host-context.ts'

@@ -1,4 +1,6 @@
-import { BulkheadError, CALL_LIMITS, untilAborted, type CompartmentSession, type Json } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type CompartmentSession } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import type { Json } from '@bulkhead/kit/json'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../call.ts'
 import { attemptsSpent, backOffMs, isCompartmentGone, mayTryAgain, rest, type Failure } from '../calls/attempts.ts'

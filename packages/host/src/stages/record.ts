@@ -1,4 +1,5 @@
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { RawCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
 

@@ -1,4 +1,5 @@
-import { BulkheadError, visibleText } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { Refusal, type ReceivedCall, type ResolvedCall } from '../call.ts'
 import type { OfferedTools } from '../registry/offered-tools.ts'
 

@@ -1,4 +1,6 @@
-import { BulkheadError, CALL_LIMITS, copyJson, isJsonObject, parseJson, type Json, type JsonLimits } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
+import { isJsonObject, parseJson, type Json, type JsonLimits } from '@bulkhead/kit/json'
+import { copyJson } from '@bulkhead/kit/json-copy'
 import { checkArguments } from './absent-nulls.ts'
 import { Refusal, type ResolvedCall, type ValidatedCall } from '../call.ts'
 

@@ -1,6 +1,7 @@
-import {
-  atPointer, BulkheadError, findJsonFault, isJsonObject, messageOf, untilAborted, type Clock, type Json, type StateSlot, type StoredState,
-} from '@bulkhead/contract'
+import { BulkheadError, type Clock, type StateSlot, type StoredState } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { atPointer, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { SchemaCheck } from '../schema/validators.ts'
 
 export interface MigrationSources {

@@ -1,7 +1,5 @@
-import {
-  atPointer, BulkheadError, canonicalJson, findJsonFault, isJsonObject, type ExtensionDescriptor, type Json, type StateAccess, type Store,
-  type StoredState,
-} from '@bulkhead/contract'
+import { BulkheadError, type ExtensionDescriptor, type StateAccess, type Store, type StoredState } from '@bulkhead/contract'
+import { atPointer, canonicalJson, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { EventBus } from '../events.ts'
 import { Turnstile } from '../interaction/turnstile.ts'
 import { migrateSlot, type MigrationSources } from './migration.ts'

@@ -1,4 +1,5 @@
-import { CALL_LIMITS, untilAborted, type Clock } from '@bulkhead/contract'
+import { CALL_LIMITS, type Clock } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { ValidatedCall } from '../call.ts'
 
 /** The answer of somebody who may refuse the call. Rejects when their time is over or the call is cancelled. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { MemoryStore } from '../twin/store.ts'
 import { agreeable, createWorld, type WorldSketch } from '../twin/world.ts'

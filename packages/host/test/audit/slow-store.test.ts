@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AuditGroup, BulkheadEvent, JsonObject } from '@bulkhead/contract'
+import type { AuditGroup, BulkheadEvent } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { AuditTrail } from '../../src/audit/audit-trail.ts'
 import { createRedaction } from '../../src/audit/redaction.ts'

@@ -1,4 +1,5 @@
-import { RULE_ACTIONS, SECURITY_MODES, type Ceiling, type ConfigFile, type JsonObject } from '@bulkhead/contract'
+import { RULE_ACTIONS, SECURITY_MODES, type Ceiling, type ConfigFile } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JudgeAnswer, SessionOptions } from '../../src/index.ts'

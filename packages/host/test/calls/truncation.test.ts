@@ -1,4 +1,5 @@
-import { CALL_LIMITS, type Json } from '@bulkhead/contract'
+import { CALL_LIMITS } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { truncate } from '../../src/calls/truncation.ts'

@@ -1,4 +1,5 @@
-import type { Interactor, Json } from '@bulkhead/contract'
+import type { Interactor } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Judge, Session } from '../../src/index.ts'
 import type { ChaosWorld } from './chaos-world.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { commandTexts } from '../../src/command-safety/command-texts.ts'
 

@@ -1,4 +1,5 @@
-import type { ConfigFile, JsonObject } from '@bulkhead/contract'
+import type { ConfigFile } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { createWorld } from '../twin/world.ts'
 

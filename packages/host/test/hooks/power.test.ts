@@ -1,4 +1,5 @@
-import { BulkheadError, type Json } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import type { Guard, Hooks, Judge } from '../../src/index.ts'
 import { createWorld } from '../twin/world.ts'

@@ -1,4 +1,5 @@
-import type { InteractionRequest, Json } from '@bulkhead/contract'
+import type { InteractionRequest } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
 import { readApproval, readResponse, readValue } from '../../src/interaction/answers.ts'
 

@@ -1,4 +1,5 @@
-import type { InteractionRequest, Json, Outcome } from '@bulkhead/contract'
+import type { InteractionRequest, Outcome } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { toMorphix } from '@bulkhead/contract/dialects'
 import { describe, expect, test } from 'vitest'
 import { createProgrammaticInteractor, type SessionOptions } from '../../src/index.ts'

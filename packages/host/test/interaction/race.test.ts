@@ -1,4 +1,5 @@
-import type { InteractionRequest, InteractionResponse, Interactor, Json } from '@bulkhead/contract'
+import type { InteractionRequest, InteractionResponse, Interactor } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
 import { createProgrammaticInteractor } from '../../src/index.ts'
 import { flush, ManualClock } from '../twin/clock.ts'

@@ -1,4 +1,5 @@
-import type { BulkheadError, EventOf, Json, LoadReport, Outcome, Sandbox, StoreCollection } from '@bulkhead/contract'
+import type { BulkheadError, EventOf, LoadReport, Outcome, Sandbox, StoreCollection } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Session } from '../../src/index.ts'
 import { expect } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'

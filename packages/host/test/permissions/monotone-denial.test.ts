@@ -1,4 +1,5 @@
-import { judgeRules, type JsonObject, type Rule, type RuleAction, type SecurityMode, type StateMachine } from '@bulkhead/contract'
+import { judgeRules, type Rule, type RuleAction, type SecurityMode, type StateMachine } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Explanation, Hooks, Judge, JudgeAnswer, Session, SessionOptions } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, type JsonObject } from '@bulkhead/contract'
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import type { Judge, SessionOptions } from '../../src/index.ts'
 import { sha256 } from '../../src/encoding/sha256.ts'

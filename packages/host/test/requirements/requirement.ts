@@ -1,4 +1,5 @@
-import type { ApprovalAnswer, JsonObject, Outcome } from '@bulkhead/contract'
+import type { ApprovalAnswer, Outcome } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
 import type { Session, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'

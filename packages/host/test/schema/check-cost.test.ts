@@ -1,4 +1,5 @@
-import { canonicalJson, CALL_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
+import { CALL_LIMITS } from '@bulkhead/contract'
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { isWithin, quickChars } from '../../src/schema/check-cost.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
 import { Validators, type SchemaCheck } from '../../src/schema/validators.ts'
 import { bundled, findSuite, groupsOf, type SuiteGroup } from './public-suite.ts'

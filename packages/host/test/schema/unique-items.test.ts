@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { Validators } from '../../src/schema/validators.ts'
 

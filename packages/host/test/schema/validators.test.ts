@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { Validators } from '../../src/schema/validators.ts'
 

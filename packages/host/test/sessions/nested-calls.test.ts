@@ -1,4 +1,5 @@
-import type { Json, Outcome } from '@bulkhead/contract'
+import type { Outcome } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'

@@ -1,4 +1,5 @@
-import type { ApprovalAnswer, ApprovalRequest, Json, JsonObject, ManifestInput } from '@bulkhead/contract'
+import type { ApprovalAnswer, ApprovalRequest, ManifestInput } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
 import { createWorld, verdictOf, type ExtensionSketch, type TwinRuntime, type World } from '../twin/world.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
 import { createWorld } from '../twin/world.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../twin/clock.ts'
 import { MemoryStore } from '../twin/store.ts'

@@ -1,8 +1,8 @@
 import {
-  BulkheadError, isErrorCode, messageOf, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
-  type ExtensionModule, type Interact, type Json, type JsonObject, type LifecyclePhase, type Placement, type Sandbox,
-  type StoredState, type ToolInvocation,
+  BulkheadError, isErrorCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession, type ExtensionModule, type Interact, type LifecyclePhase, type Placement, type Sandbox, type StoredState, type ToolInvocation,
 } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 
 type LooseTool = { execute(args: JsonObject, runtime: object): unknown; deriveApprovalKey?(args: JsonObject): unknown }
 

@@ -1,4 +1,5 @@
-import { BulkheadError, type AuditEntry, type AuditSpan, type Json, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
+import { BulkheadError, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 /** A store that remembers as long as it lives, and fails when it is told to. */
 export class MemoryStore implements Store {

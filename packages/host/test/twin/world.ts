@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import {
-  canonicalJson, manifestSchema, type BulkheadEvent, type CompartmentServices, type ConfigFile, type Diagnostic, type EventOf,
-  type EventType, type ExtensionDescriptor, type ExtensionModule, type ExtensionPhases, type Json, type JsonObject, type Layer,
-  type LayerConfig, type LoadReport, type ManifestInput, type Outcome,
+  manifestSchema, type BulkheadEvent, type CompartmentServices, type ConfigFile, type Diagnostic, type EventOf, type EventType, type ExtensionDescriptor, type ExtensionModule, type ExtensionPhases, type Layer, type LayerConfig, type LoadReport, type ManifestInput, type Outcome,
 } from '@bulkhead/contract'
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { createHost, type Host, type HostOptions } from '../../src/index.ts'
 import { TwinSandbox, type TwinCompartment } from './sandbox.ts'
 import { MemoryStore } from './store.ts'

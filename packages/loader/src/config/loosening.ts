@@ -1,4 +1,5 @@
-import { COMPARTMENT_LIMITS, isJsonObject, SECURITY_MODES, type ConfigFile, type Json } from '@bulkhead/contract'
+import { COMPARTMENT_LIMITS, SECURITY_MODES, type ConfigFile } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { isDeepStrictEqual } from 'node:util'
 
 /** One setting that a layer changes in a way that is not known to be stricter than before. */

@@ -1,4 +1,5 @@
-import { isJsonObject, type ConfigFile, type Json } from '@bulkhead/contract'
+import type { ConfigFile } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { deepFreeze } from '../freeze.ts'
 
 /**

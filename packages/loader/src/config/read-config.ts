@@ -1,4 +1,5 @@
-import { CONFIG_FILE, isJsonObject, type ErrorCode, type JsonObject } from '@bulkhead/contract'
+import { CONFIG_FILE, type ErrorCode } from '@bulkhead/contract'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { sha512 } from '../digest.ts'
 import { readRegularFile, type ReadOptions } from '../files/read-file.ts'
 import { parseStrictJson } from '../json/strict-json.ts'

@@ -1,8 +1,6 @@
 import { join } from 'node:path'
-import {
-  CONFIG_FILE, findJsonFault, JSON_LIMITS, type ConfigFile, type Diagnostic, type JsonObject, type Layer, type LayerConfig,
-  type ResolvedConfig,
-} from '@bulkhead/contract'
+import { CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig } from '@bulkhead/contract'
+import { findJsonFault, JSON_LIMITS, type JsonObject } from '@bulkhead/kit/json'
 import { diagnose } from '../diagnose.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { Settings } from '../options.ts'

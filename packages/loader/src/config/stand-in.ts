@@ -1,4 +1,5 @@
-import { EXTENSION_ID_PATTERN, isJsonObject, ruleSchema, TOOL_NAME_PATTERN, type Json } from '@bulkhead/contract'
+import { EXTENSION_ID_PATTERN, ruleSchema, TOOL_NAME_PATTERN } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { ANY_PATTERN, strictestPattern } from './strictest-pattern.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { commandSafetyPatternSchema, isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { commandSafetyPatternSchema } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** It finds every command. */
 const ANY: JsonObject = {

@@ -1,6 +1,6 @@
-import {
-  BulkheadError, checkRequirements, configFileSchema, visibleText, type ConfigFile, type Json, type JsonObject,
-} from '@bulkhead/contract'
+import { BulkheadError, checkRequirements, configFileSchema, type ConfigFile } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { placeIssues, pointerOf, type PlacedIssue } from '../json/schema-issues.ts'
 import type { Fault } from '../result.ts'
 import { standIn, switchesOff, TOOLS_OFF } from './stand-in.ts'

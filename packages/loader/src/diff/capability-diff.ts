@@ -1,4 +1,5 @@
-import { beyond, declaredPower, powerItems, visibleText, type AcceptedCapabilities, type Power, type PowerItem } from '@bulkhead/contract'
+import { beyond, declaredPower, powerItems, type AcceptedCapabilities, type Power, type PowerItem } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** What an extension may do now that it could not, and the reverse; each in words such as `net: api.x.example`. */
 export interface CapabilityDiff {

@@ -1,4 +1,6 @@
-import { canonicalJson, classifyToolMode, isJsonObject, pointerStep, visibleText, type Json, type Manifest, type ToolManifest } from '@bulkhead/contract'
+import { classifyToolMode, type Manifest, type ToolManifest } from '@bulkhead/contract'
+import { canonicalJson, isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** What changed in what models and policies are told of the tools, one line each. */
 export interface DefinitionDiff {

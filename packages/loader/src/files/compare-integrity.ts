@@ -1,4 +1,4 @@
-import { isJsonObject, pointerStep, type Json } from '@bulkhead/contract'
+import { isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
 import { packageDigest } from '../digest.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import { MAX_FAULTS, type Fault } from '../result.ts'

@@ -1,5 +1,5 @@
 import { lstatSync, opendirSync, readdirSync, type Dirent } from 'node:fs'
-import { messageOf } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { byteOrder } from '../byte-order.ts'
 import { stampOf, type Stamp } from './stamp.ts'
 

@@ -1,4 +1,4 @@
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { byteOrder } from '../byte-order.ts'
 
 export interface PackageDifference {

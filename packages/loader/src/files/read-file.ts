@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { messageOf } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { stampOf, type Stamp } from './stamp.ts'
 
 export type FileProblem = 'missing' | 'link' | 'special' | 'too-large' | 'changed' | 'unreadable'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { MANIFEST_FILE, visibleText } from '@bulkhead/contract'
+import { MANIFEST_FILE } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { sha512 } from '../digest.ts'
 import type { LoaderLimits } from '../limits.ts'
 import type { Pace } from '../pace.ts'

@@ -1,7 +1,8 @@
-import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { makeFolder } from '@bulkhead/kit/folders'
 
 /**
  * Keeps other processes out until what it returns is called. The system itself forgets the claim of a process that died, which no file
@@ -10,7 +11,7 @@ import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
 export function claimExclusively(path: string, waitMs = 10_000): () => void {
   let database: DatabaseSync | undefined
   try {
-    makeFolder(dirname(path), { mkdirSync, statSync, dirname })
+    makeFolder(dirname(path))
     database = new DatabaseSync(path, { timeout: waitMs })
     // Without a journal on the disk, which may be full: to take something away must not need room.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')

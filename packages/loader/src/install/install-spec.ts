@@ -1,6 +1,8 @@
 import { statSync, type Stats } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
-import { BulkheadError, messageOf, visibleText } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** What is to be installed. */
 export type InstallSpec =

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
-import { BulkheadError, forms, meantNames, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest, type OptionForms } from '@bulkhead/contract'
+import { BulkheadError, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest } from '@bulkhead/contract'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { meantNames } from '@bulkhead/kit/text'
 import { gt } from 'semver'
 import { packageDigest } from '../digest.ts'
 import { coveredFiles } from '../files/integrity-file.ts'

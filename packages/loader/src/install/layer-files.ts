@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { BulkheadError, LOCK_FILE, messageOf, type LockEntry } from '@bulkhead/contract'
+import { BulkheadError, LOCK_FILE, type LockEntry } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { sha512 } from '../digest.ts'
 import { packageDifferences } from '../files/package-difference.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'

@@ -1,4 +1,5 @@
-import type { ExtensionDescriptor, Json, Layer, LockEntry } from '@bulkhead/contract'
+import type { ExtensionDescriptor, Layer, LockEntry } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { PackageContents } from '../files/read-package.ts'
 import type { LoaderOptions } from '../options.ts'
 import type { RegistryOptions } from '../registry/registry.ts'

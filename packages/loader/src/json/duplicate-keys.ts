@@ -1,4 +1,4 @@
-import { pointerStep } from '@bulkhead/contract'
+import { pointerStep } from '@bulkhead/kit/json'
 
 /** An object or array the scan is inside of. */
 interface Frame {

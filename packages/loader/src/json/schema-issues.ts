@@ -1,4 +1,6 @@
-import { meantNames, pointerStep, type manifestSchema } from '@bulkhead/contract'
+import type { manifestSchema } from '@bulkhead/contract'
+import { pointerStep } from '@bulkhead/kit/json'
+import { meantNames } from '@bulkhead/kit/text'
 import { knownKeys, knownValues, type Described } from './known-keys.ts'
 
 /** What a schema of the contract reports, by the path and the words it gives. */

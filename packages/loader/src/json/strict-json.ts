@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { JSON_LIMITS, parseJson, type Json } from '@bulkhead/contract'
+import { JSON_LIMITS, parseJson, type Json } from '@bulkhead/kit/json'
 import { findDuplicateKey } from './duplicate-keys.ts'
 
 export type StrictJson =

@@ -1,4 +1,6 @@
-import { LOCK_VERSION, lockFileSchema, visibleText, type AcceptedCapabilities, type Json, type LockEntry } from '@bulkhead/contract'
+import { LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type LockEntry } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { byteOrder } from '../byte-order.ts'
 import { capabilityDigest } from '../digest.ts'
 import { placeIssues, pointerOf } from '../json/schema-issues.ts'

@@ -1,4 +1,6 @@
-import { BulkheadError, isJsonObject, MANIFEST_FILE, visibleText, type ConfigFile, type ExtensionDescriptor, type JsonObject, type Manifest } from '@bulkhead/contract'
+import { BulkheadError, MANIFEST_FILE, type ConfigFile, type ExtensionDescriptor, type Manifest } from '@bulkhead/contract'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { byteOrder } from '../byte-order.ts'
 import { faultError } from '../fault-error.ts'
 import { coveredFiles, INTEGRITY_FILE } from '../files/integrity-file.ts'

@@ -1,4 +1,6 @@
-import { BulkheadError, compileGlob, isJsonObject, MANIFEST_FILE, pathSegments, type Json } from '@bulkhead/contract'
+import { BulkheadError, MANIFEST_FILE } from '@bulkhead/contract'
+import { compileGlob, pathSegments } from '@bulkhead/kit/glob'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
 import { parseStrictJson } from '../json/strict-json.ts'

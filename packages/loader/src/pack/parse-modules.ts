@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { BulkheadError, visibleText } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 
 export interface ModuleQuestion {
   readonly main: string

@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import { isJsonObject } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { parseStrictJson } from '../json/strict-json.ts'
 
 /** Every compartment has it. */

@@ -1,4 +1,4 @@
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import type { Fault } from '../result.ts'
 import type { Candidate, RegistrationRule } from './rule.ts'
 

@@ -1,4 +1,5 @@
-import { beyond, canonicalJson, declaredPower, isLockedTool, type ToolManifest } from '@bulkhead/contract'
+import { beyond, declaredPower, isLockedTool, type ToolManifest } from '@bulkhead/contract'
+import { canonicalJson } from '@bulkhead/kit/json'
 import type { Fault } from '../result.ts'
 import type { Candidate, RegistrationRule } from './rule.ts'
 

@@ -1,4 +1,8 @@
-import { BulkheadError, isThisMachine, messageOf, visibleText, type JsonObject } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { isThisMachine } from '@bulkhead/kit/hosts'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { isNearer, nearnessOf } from './nearness.ts'
 
 export interface FetchBounds {

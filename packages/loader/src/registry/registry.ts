@@ -1,4 +1,6 @@
-import { BulkheadError, isJsonObject, parseJson, visibleText, type Json, type JsonObject } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { maxSatisfying, valid, validRange } from 'semver'
 import { sha512 } from '../digest.ts'
 import { checkLink, checkUrl, fetchBytes } from './bounded-fetch.ts'

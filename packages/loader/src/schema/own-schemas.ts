@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { LoaderLimits } from '../limits.ts'
 import type { SchemaCompiler } from './schema-compiler.ts'
 import type { SchemaFault, SchemaJudge, SchemaVerdict } from './schema-judge.ts'

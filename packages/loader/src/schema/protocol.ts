@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract/plain'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { LoaderLimits } from '../limits.ts'
 import type { SchemaFault, SchemaVerdict } from './schema-judge.ts'
 

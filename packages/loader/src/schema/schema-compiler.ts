@@ -1,5 +1,6 @@
-import { messageOf, pointerStep, type Json, type JsonObject } from '@bulkhead/contract/plain'
-import { patternEngine, readSchema, schemaCompiler, type SchemaReading, type ValueFault } from '@bulkhead/contract/json-schema'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { patternEngine, readSchema, schemaCompiler, type SchemaReading, type ValueFault } from '@bulkhead/kit/schema'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
 import type { LoaderLimits } from '../limits.ts'

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, type JsonObject } from '@bulkhead/contract'
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sha512 } from '../digest.ts'
 import type { LoaderLimits } from '../limits.ts'
 import type { SchemaFault, SchemaJudge, SchemaVerdict } from './schema-judge.ts'

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
-import type { SchemaFault as ReadingFault } from '@bulkhead/contract/json-schema'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { SchemaFault as ReadingFault } from '@bulkhead/kit/schema'
 
 /** What is wrong with a schema, or with a value that was checked with it. */
 export interface SchemaFault extends ReadingFault {

@@ -1,7 +1,7 @@
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { messageOf } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { SchemaAnswer, SchemaMessage, SchemaQuestion } from './protocol.ts'
 
 type Asked = Omit<SchemaQuestion, 'id'>

@@ -1,4 +1,5 @@
-import { isJsonObject, pointerStep, visibleText, type Json } from '@bulkhead/contract'
+import { isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import {
   BUNDLE_V01_MEDIA_TYPE, BUNDLE_V02_MEDIA_TYPE, BUNDLE_V03_LEGACY_MEDIA_TYPE, BUNDLE_V03_MEDIA_TYPE, bundleFromJSON, bundleToJSON,
   type Bundle, type TransparencyLogEntry,

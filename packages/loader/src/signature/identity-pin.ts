@@ -1,4 +1,6 @@
-import { compileGlob, visibleText, type ConfigFile, type ExtensionSigner } from '@bulkhead/contract'
+import type { ConfigFile, ExtensionSigner } from '@bulkhead/contract'
+import { compileGlob } from '@bulkhead/kit/glob'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** Who must have signed, as the configuration says it. */
 export type IdentityPin = NonNullable<NonNullable<ConfigFile['policy']>['identities']>[string]

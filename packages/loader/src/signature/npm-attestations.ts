@@ -1,4 +1,6 @@
-import { isJsonObject, visibleText, type ExtensionSigner, type Json } from '@bulkhead/contract'
+import type { ExtensionSigner } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { NPM_KEYS } from './public-good/npm-keys.ts'
 import { PUBLIC_GOOD_ROOT } from './public-good/trusted-root.ts'
 import type { BundleVerifier } from './sigstore.ts'

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { ExtensionSigner, Json } from '@bulkhead/contract'
+import type { ExtensionSigner } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { sha512 } from '../digest.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import type { BundleVerifier } from './sigstore.ts'

@@ -1,6 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { BulkheadError, isJsonObject, makeFolder, messageOf, parseJson, visibleText, type Json } from '@bulkhead/contract'
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { makeFolder } from '@bulkhead/kit/folders'
+import { isJsonObject, parseJson, type Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { checkUrl } from '../registry/bounded-fetch.ts'
 
 export interface RefreshOptions {
@@ -33,7 +37,7 @@ export async function refreshTrustRoot({ cacheFolder, mirror, initialRoot }: Ref
   let text: string
   let tried: string | undefined
   try {
-    makeFolder(cacheFolder, { mkdirSync, statSync, dirname })
+    makeFolder(cacheFolder)
     // What it begins with is kept once something was proven by it: kept before, a wrong one would be begun with for ever.
     if (!isKnown) tried = mkdtempSync(`${place}-`)
     const client = await tuf.initTUF({

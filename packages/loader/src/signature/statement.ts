@@ -1,4 +1,5 @@
-import { isJsonObject, visibleText, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { parseStrictJson } from '../json/strict-json.ts'
 import { unverified, verified, type Verification } from './verification.ts'
 

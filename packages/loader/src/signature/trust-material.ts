@@ -1,4 +1,5 @@
-import type { Json, TrustRootReport } from '@bulkhead/contract'
+import type { TrustRootReport } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 /** Whom to believe, with where it is from: authorities come and go, so what was shipped long ago knows no newer ones. */
 export interface TrustMaterial {

@@ -1,4 +1,5 @@
-import { BulkheadError, compileApprovalKey, isJsonObject, type JsonObject } from '@bulkhead/contract'
+import { BulkheadError, compileApprovalKey } from '@bulkhead/contract'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import type { Shaped } from '../extension.ts'
 import { passUnless, type Fault, type StageResult } from '../result.ts'
 

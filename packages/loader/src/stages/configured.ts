@@ -1,4 +1,6 @@
-import { visibleText, withCommonConfig, type Json, type JsonObject, type ResolvedConfig } from '@bulkhead/contract'
+import { withCommonConfig, type ResolvedConfig } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { ownMember } from '../config/own-member.ts'
 import type { Compiled, Terms } from '../extension.ts'
 import { pointerOf } from '../json/schema-issues.ts'

@@ -1,6 +1,6 @@
-import {
-  contractCompatible, CONTRACT_VERSION, isJsonObject, manifestSchema, visibleText, type Json,
-} from '@bulkhead/contract'
+import { contractCompatible, CONTRACT_VERSION, manifestSchema } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import type { Shaped, Written } from '../extension.ts'
 import { placeIssues, pointerOf } from '../json/schema-issues.ts'
 import { MAX_FAULTS, pass, type StageResult } from '../result.ts'

@@ -1,4 +1,5 @@
-import { findJsonFault, isJsonObject, MANIFEST_FILE, type ExtensionModule, type Json } from '@bulkhead/contract'
+import { MANIFEST_FILE, type ExtensionModule } from '@bulkhead/contract'
+import { findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
 import { evidenceOf } from '../evidence.ts'
 import type { Connection, Located, ManifestPlace, Written } from '../extension.ts'
 import type { PackageContents } from '../files/read-package.ts'

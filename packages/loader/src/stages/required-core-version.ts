@@ -1,4 +1,5 @@
-import { coreSatisfies, visibleText } from '@bulkhead/contract'
+import { coreSatisfies } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { validRange } from 'semver'
 import type { Shaped, Terms } from '../extension.ts'
 import { pass, refuse, type StageResult } from '../result.ts'

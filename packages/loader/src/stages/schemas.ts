@@ -1,4 +1,5 @@
-import { isJsonObject, withCommonConfig, type JsonObject } from '@bulkhead/contract'
+import { withCommonConfig } from '@bulkhead/contract'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import type { Compiled, Shaped, Terms } from '../extension.ts'
 import { outlineOf } from '../outline.ts'
 import { MAX_FAULTS, pass, refuse, type Fault, type StageResult } from '../result.ts'

@@ -1,4 +1,6 @@
-import { visibleText, type JsonObject, type Manifest, type ToolManifest } from '@bulkhead/contract'
+import type { Manifest, ToolManifest } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import type { Shaped } from '../extension.ts'
 import { deepFreeze } from '../freeze.ts'
 import { MAX_FAULTS, pass, type Fault, type StageResult } from '../result.ts'

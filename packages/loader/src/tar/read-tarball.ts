@@ -1,5 +1,6 @@
 import { gunzip } from 'node:zlib'
-import { messageOf, visibleText } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { visibleText } from '@bulkhead/kit/text'
 import { findNameFault, findPathFault, foldName } from '../files/portable-name.ts'
 import type { LoaderLimits } from '../limits.ts'
 import { BLOCK, ENTRY_KINDS, readHeader } from './tar-header.ts'

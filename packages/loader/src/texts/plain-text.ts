@@ -1,4 +1,4 @@
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** A stranger's text as models and people are both shown it: composed, and what cannot be seen written out. */
 export const plainText = (text: string): string => visibleText(text.normalize('NFC'), { keepLines: true })

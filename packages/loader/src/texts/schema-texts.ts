@@ -1,5 +1,5 @@
-import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/contract'
-import { schemaKeywordForm } from '@bulkhead/contract/json-schema'
+import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { schemaKeywordForm } from '@bulkhead/kit/schema'
 import { isPlain } from './plain-text.ts'
 
 /** Words about a schema. Whatever else is a text there is data, and means what it is. */

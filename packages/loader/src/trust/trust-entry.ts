@@ -1,4 +1,5 @@
-import { isJsonObject, TRUST_DECISIONS, type TrustRecord } from '@bulkhead/contract'
+import { TRUST_DECISIONS, type TrustRecord } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { parseStrictJson } from '../json/strict-json.ts'
 
 /** One line of the record. `used` says that a decision for one start was taken up by the start of that id. */

@@ -1,6 +1,8 @@
-import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, statSync, writeSync, type Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, writeSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
-import { BulkheadError, makeFolder, messageOf } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { makeFolder } from '@bulkhead/kit/folders'
 import { findForeignHand } from '../files/foreign-hand.ts'
 import { readDescriptor } from '../files/read-file.ts'
 import { parseEntry, writeEntry, type TrustEntry } from './trust-entry.ts'
@@ -48,7 +50,7 @@ export function readTrustFile(file: string): TrustLines {
 /** Adds one line, whole or not at all as far as any reader can tell. Throws TrustStoreUnavailable. */
 export function appendTrustEntry(file: string, entry: TrustEntry): void {
   try {
-    makeFolder(dirname(file), { mkdirSync, statSync, dirname }, 0o700)
+    makeFolder(dirname(file), 0o700)
     const descriptor = openSync(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
     try {
       const stat = fstatSync(descriptor)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 interface Published {
   readonly tarball: Uint8Array

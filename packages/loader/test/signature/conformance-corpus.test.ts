@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { PublicKey } from '@sigstore/protobuf-specs'
 import { describe, expect, test } from 'vitest'
 import { findPinFault } from '../../src/signature/identity-pin.ts'

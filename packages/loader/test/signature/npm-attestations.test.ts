@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verifyNpmAttestations, type NpmAttestationRequest } from '../../src/index.ts'
 import { isHere, NPM_ATTESTATIONS } from './shared-fixtures.ts'

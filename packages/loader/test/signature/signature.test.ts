@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ConfigFile, Json, JsonObject } from '@bulkhead/contract'
+import type { ConfigFile } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HomeFixture } from '../home-fixture.ts'
 import { PackageFixture } from './signed-package.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { type HomeFixture, manifestOf } from '../home-fixture.ts'
 
 const digestOf = (algorithm: string, data: string): string => createHash(algorithm).update(data).digest('hex')

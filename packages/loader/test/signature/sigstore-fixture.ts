@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { bundleToJSON, type Bundle } from '@sigstore/bundle'
 import {
   fulcioHandler, initializeCA, initializeCTLog, initializeTLog, initializeTSA, rekorHandler, tsaHandler,

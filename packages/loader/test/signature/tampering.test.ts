@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PackageSignatures } from '../../src/signature/package-signatures.ts'

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:cryp
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { canonicalJson, type Json } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 
 type Role = 'root' | 'timestamp' | 'snapshot' | 'targets'
 const ROLES: readonly Role[] = ['root', 'timestamp', 'snapshot', 'targets']

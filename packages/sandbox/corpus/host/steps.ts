@@ -1,4 +1,5 @@
-import type { CompartmentSession, Json, ToolInvocation } from '@bulkhead/contract'
+import type { CompartmentSession, ToolInvocation } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Attack, Outcome, Step } from '../case.ts'
 import type { Facts } from '../ground/facts.ts'

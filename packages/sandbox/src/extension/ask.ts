@@ -1,4 +1,5 @@
-import type { BrokerMethod, Json } from '@bulkhead/contract'
+import type { BrokerMethod } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { PlainLimits } from '../wire/plain-json.ts'
 import { toPlainJson } from '../wire/plain-json.ts'
 import { CodedError } from '../wire/remote-error.ts'

@@ -1,4 +1,5 @@
-import type { Interact, InteractionOption, InteractionRequest, InteractionResponse, Json } from '@bulkhead/contract'
+import type { Interact, InteractionOption, InteractionRequest, InteractionResponse } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/remote-error.ts'
 import type { AskForCall } from './ask.ts'
 

@@ -1,4 +1,5 @@
-import type { Json, JsonObject, Net, NetRequest, NetResponse } from '@bulkhead/contract'
+import type { Net, NetRequest, NetResponse } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/remote-error.ts'
 import type { AskForCall } from './ask.ts'
 

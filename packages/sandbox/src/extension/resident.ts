@@ -1,6 +1,5 @@
-import type {
-  CompartmentMethods, ExtensionModule, Json, JsonObject, LifecyclePhase, LoadReply, ModuleTool, RuntimePart,
-} from '@bulkhead/contract'
+import type { CompartmentMethods, ExtensionModule, LifecyclePhase, LoadReply, ModuleTool, RuntimePart } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { PlainLimits } from '../wire/plain-json.ts'
 import { toPlainJson } from '../wire/plain-json.ts'
 import { CodedError } from '../wire/remote-error.ts'

@@ -1,4 +1,5 @@
-import type { AnyRuntime, BrokerMethod, Json, Outcome, RuntimePart, SessionMemory } from '@bulkhead/contract'
+import type { AnyRuntime, BrokerMethod, Outcome, RuntimePart, SessionMemory } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/remote-error.ts'
 import type { Ask, AskForCall } from './ask.ts'
 import { fileAccess } from './file-access.ts'

@@ -1,4 +1,5 @@
-import type { BrokerMethod, Json } from '@bulkhead/contract'
+import type { BrokerMethod } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
 import { told, type BrokerMethods } from './broker/broker.ts'
 

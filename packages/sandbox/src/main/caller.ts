@@ -1,4 +1,5 @@
-import type { ErrorCode, Json, ToolInvocation } from '@bulkhead/contract'
+import type { ErrorCode, ToolInvocation } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
 import type { PlacedCall } from './call-places.ts'

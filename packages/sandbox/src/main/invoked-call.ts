@@ -1,4 +1,5 @@
-import type { CallEffect, CompartmentTool, EffectsLedger, Json, ToolInvocation } from '@bulkhead/contract'
+import type { CallEffect, CompartmentTool, EffectsLedger, ToolInvocation } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { OpenCall } from './broker/capability.ts'
 
 /** A call as the broker knows it. Its signal is made for the first capability that needs one. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { messageOf } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { findRipgrep } from './broker/fs/search/ripgrep.ts'
 import { loadImage } from './image.ts'
 import { saysNoRoom } from './os/no-room.ts'

@@ -1,7 +1,7 @@
-import type {
-  CompartmentCode, CompartmentLoadRequest, CompartmentRequest, CompartmentSession, Json, LifecyclePhase,
-} from '@bulkhead/contract'
-import { BulkheadError, canonicalJson, isJsonObject, LIFECYCLE_PHASES, TOOL_NAME_PATTERN } from '@bulkhead/contract'
+import type { CompartmentCode, CompartmentLoadRequest, CompartmentRequest, CompartmentSession, LifecyclePhase } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { BulkheadError, LIFECYCLE_PHASES, TOOL_NAME_PATTERN } from '@bulkhead/contract'
+import { canonicalJson, isJsonObject } from '@bulkhead/kit/json'
 import { powersOf } from './powers.ts'
 
 /** What a compartment can run; other files of a package stay with the host. */

@@ -1,5 +1,5 @@
-import type { Json, JsonLimits } from '@bulkhead/contract'
-import { parseJson } from '@bulkhead/contract'
+import type { Json, JsonLimits } from '@bulkhead/kit/json'
+import { parseJson } from '@bulkhead/kit/json'
 
 const QUOTE = 0x22
 const COMMA = 0x2c

@@ -1,4 +1,5 @@
-import type { BulkheadError, CompartmentLoadRequest, CompartmentMethods, Json } from '@bulkhead/contract'
+import type { BulkheadError, CompartmentLoadRequest, CompartmentMethods } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Question } from '../wire/remote.ts'
 
 /** The code of an extension as the host reaches it, wherever it runs. Answers are not judged yet, and may never come. */

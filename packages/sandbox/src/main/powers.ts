@@ -1,5 +1,7 @@
-import type { CompartmentServices, CompartmentTool, JsonObject, RuntimePart } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+import type { CompartmentServices, CompartmentTool, RuntimePart } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 
 /**
  * The parts of `runtime` a tool is given: those it declared, also where the grant behind them came out empty, because a

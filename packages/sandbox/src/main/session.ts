@@ -1,7 +1,7 @@
 import type {
-  CompartmentEnd, CompartmentMethods, CompartmentRequest, CompartmentSession, CompartmentTool, Json, JsonObject, LifecyclePhase,
-  Placement, StoredState, ToolInvocation,
+  CompartmentEnd, CompartmentMethods, CompartmentRequest, CompartmentSession, CompartmentTool, LifecyclePhase, Placement, StoredState, ToolInvocation,
 } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
 import { AwakeDeadline } from './awake-deadline.ts'

@@ -3,7 +3,8 @@
 // The ES module build on purpose: it is one text that can be handed to a compartment, and a copy of Comlink apart from
 // the one an embedder may use, so that taking its transfer handlers away harms nobody.
 import * as Comlink from 'comlink/dist/esm/comlink.mjs'
-import type { Json, WireError } from '@bulkhead/contract'
+import type { WireError } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Conversation } from './conversation.ts'
 import { RemoteError, toWireError } from './remote-error.ts'
 

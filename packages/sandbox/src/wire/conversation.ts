@@ -1,4 +1,5 @@
-import type { Json, WireError } from '@bulkhead/contract'
+import type { WireError } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { KINDS, Message } from './message.ts'
 
 /** What one side of a conversation hears: questions, or the answers to its own. */

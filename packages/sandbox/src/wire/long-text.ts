@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 /** To parse a text takes many times as long as to copy it, so a longer one travels beside the JSON it belongs in. */
 const LONG_TEXT_CHARS = 4_096

@@ -1,4 +1,5 @@
-import type { Channel, Json, WireError } from '@bulkhead/contract'
+import type { Channel, WireError } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Path } from './long-text.ts'
 import { putBack } from './long-text.ts'
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 export interface PlainLimits {
   readonly maxDepth: number

@@ -1,4 +1,5 @@
-import type { Json, WireError } from '@bulkhead/contract'
+import type { WireError } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { toPlainJson } from './plain-json.ts'
 
 /** Longer texts and deeper chains of causes are cut: an error is for reading. */

@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Conversation } from './conversation.ts'
 import { Numbered } from './numbered.ts'
 import { RemoteError } from './remote-error.ts'

@@ -1,4 +1,5 @@
-import type { CompartmentLoadRequest, Json, JsonObject, LifecyclePhase, LoadReply, WireError } from '@bulkhead/contract'
+import type { CompartmentLoadRequest, LifecyclePhase, LoadReply, WireError } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { Ask } from '../extension/ask.ts'
 import { Resident } from '../extension/resident.ts'
 import type { PlainLimits } from '../wire/plain-json.ts'

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { LogSender } from '../extension/log.ts'
 import { expose } from '../wire/comlink.ts'
 import { Link, TRUSTING } from '../wire/link.ts'

@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { BulkheadError, FileReader, FileWriter, Json, JsonObject, RuntimePart } from '@bulkhead/contract'
+import type { BulkheadError, FileReader, FileWriter, RuntimePart } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { onTestFinished } from 'vitest'
 import { fileAccess } from '../../src/extension/file-access.ts'
 import type { OpenCall } from '../../src/main/broker/capability.ts'

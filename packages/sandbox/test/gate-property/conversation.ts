@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { CompartmentRequest, CompartmentSession, Json } from '@bulkhead/contract'
+import type { CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { Broker } from '../../src/main/broker/broker.ts'
 import { startSession } from '../../src/main/open.ts'

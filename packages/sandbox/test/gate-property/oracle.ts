@@ -1,5 +1,7 @@
-import type { CompartmentLimits, Json } from '@bulkhead/contract'
-import { BROKER_METHODS, isJsonObject, parseJson } from '@bulkhead/contract'
+import type { CompartmentLimits } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { BROKER_METHODS } from '@bulkhead/contract'
+import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 
 /** What is open in a conversation. */
 export interface Standing {

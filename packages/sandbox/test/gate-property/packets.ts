@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import type { Random } from '../../soak/random.ts'
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, REMOTE, requestOf, running, toolOf } from '../fixture.ts'

@@ -1,4 +1,4 @@
-import { hostMatches } from '@bulkhead/contract'
+import { hostMatches } from '@bulkhead/kit/hosts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HostScope } from '../../src/main/broker/net/host-scope.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { netAccess } from '../../src/extension/net-access.ts'
 import { callOf, closed, newNet, reach, said, serve } from './loopback.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { readOutgoing } from '../../src/main/broker/net/outgoing.ts'
 import { callOf, codeOf, fetchRaw, newNet, reach, serve, serveRaw } from './loopback.ts'

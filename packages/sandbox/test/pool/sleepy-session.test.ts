@@ -1,4 +1,5 @@
-import type { CompartmentEnd, CompartmentSession, Json } from '@bulkhead/contract'
+import type { CompartmentEnd, CompartmentSession } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import type { PooledSandbox } from '../../src/index.ts'

@@ -1,4 +1,5 @@
-import type { CompartmentRequest, CompartmentSession, Json, SecretGrant } from '@bulkhead/contract'
+import type { CompartmentRequest, CompartmentSession, SecretGrant } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { Broker } from '../../src/main/broker/broker.ts'
 import { startSession } from '../../src/main/open.ts'

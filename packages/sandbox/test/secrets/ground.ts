@@ -1,4 +1,5 @@
-import type { CompartmentTool, Json, RequirementSet, SecretGrant } from '@bulkhead/contract'
+import type { CompartmentTool, RequirementSet, SecretGrant } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { compileGrant } from '@bulkhead/contract'
 import type { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../../src/main/broker/capability.ts'

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Json, Shell } from '@bulkhead/contract'
+import type { Shell } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { shellAccess } from '../../src/extension/shell-access.ts'
 import { shellCapability } from '../../src/main/broker/shell/shell.ts'
 import { REDACTED } from '../../src/main/broker/secrets/redaction.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { ArgPattern, Json, ShellRequirement } from '@bulkhead/contract'
+import type { ArgPattern, ShellRequirement } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { NO_GRANT } from '@bulkhead/contract'
 import { judgeRequest, readRequest } from '../../src/main/broker/shell/request.ts'
 import { any, ShellGround } from './shell-ground.ts'

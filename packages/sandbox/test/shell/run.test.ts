@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { BulkheadError, Json } from '@bulkhead/contract'
+import type { BulkheadError } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { OpenCall } from '../../src/main/broker/capability.ts'
 import { any, ShellGround } from './shell-ground.ts'
 

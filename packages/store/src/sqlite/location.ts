@@ -1,6 +1,6 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, rmSync, statSync, type Stats } from 'node:fs'
+import { chmodSync, closeSync, lstatSync, openSync, rmSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeFolder } from '@bulkhead/contract/plain'
+import { makeFolder } from '@bulkhead/kit/folders'
 import { storeFault } from '../store-fault.ts'
 import { markFile } from './audit/audit-mark.ts'
 import { isSystemError } from './sqlite-fault.ts'
@@ -16,7 +16,7 @@ const OTHERS = 0o077
  * this process holds on it (https://sqlite.org/howtocorrupt.html, 2.2).
  */
 export function prepareLocation(file: string): void {
-  makeFolder(dirname(file), { mkdirSync, statSync, dirname }, OWNER_ONLY_FOLDER)
+  makeFolder(dirname(file), OWNER_ONLY_FOLDER)
   for (const path of filesOf(file)) refuseAllButPlainFiles(path)
   refuseLogAlone(file)
   if (!statusOf(file)) createEmpty(file)

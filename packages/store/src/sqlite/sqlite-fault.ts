@@ -1,4 +1,5 @@
-import { BulkheadError, messageOf } from '@bulkhead/contract/plain'
+import { BulkheadError } from '@bulkhead/contract/plain'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { storeFault, type StoreFaultReason } from '../store-fault.ts'
 import { PATIENCE_MS } from './hold.ts'
 import { MOVED } from './standing-file.ts'

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { AuditEntry, AuditGroup, AuditSpan, Json, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
+import type { AuditEntry, AuditGroup, AuditSpan, Store, StoreCollection, StoredRecord } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { auditPage, byKey, checkAddress, nameOf } from '../address.ts'
 import { draftGroup } from '../group-text.ts'
 import { readRecord, storedRecord, writeRecord } from '../record-text.ts'

@@ -1,4 +1,5 @@
-import { STORE_COLLECTIONS, type Json, type Store } from '@bulkhead/contract'
+import { STORE_COLLECTIONS, type Store } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { StoreFolder } from './store-folder.ts'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isJsonObject, type Json, type Store } from '@bulkhead/contract'
+import type { Store } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { verifyAudit } from '../../src/index.ts'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')

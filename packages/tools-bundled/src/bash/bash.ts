@@ -1,4 +1,5 @@
-import { defineExtension, type FromJsonSchema, type JsonObject } from '@bulkhead/contract'
+import { defineExtension, type FromJsonSchema } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { insidePath } from './judging/ground.ts'
 import { judgeCommand } from './judging/judge-command.ts'
 import { readBashArguments } from './judging/read-arguments.ts'

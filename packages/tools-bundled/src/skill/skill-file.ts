@@ -1,4 +1,4 @@
-import { isJsonObject } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 
 /** What the head of a SKILL.md says of it. */
 export interface SkillHead {

@@ -1,4 +1,5 @@
-import { BulkheadError, defineExtension, ToolError, type JsonObject, type ManifestInput } from '@bulkhead/contract'
+import { BulkheadError, defineExtension, ToolError, type ManifestInput } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
 
 const INPUT_SCHEMA = {

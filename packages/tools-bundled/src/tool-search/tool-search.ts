@@ -1,4 +1,5 @@
-import { defineExtension, isJsonObject, isLockedTool, type Json, type JsonObject, type ManifestInput } from '@bulkhead/contract'
+import { defineExtension, isLockedTool, type ManifestInput } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../bundled-extension.ts'
 import { rank, wordsOf, type Document } from './bm25.ts'
 

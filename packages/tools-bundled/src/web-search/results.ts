@@ -1,4 +1,5 @@
-import { isJsonObject, ToolError, type Json } from '@bulkhead/contract'
+import { ToolError } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { SearchProvider, SearchResult } from './provider.ts'
 
 const TITLE_CHARS = 300

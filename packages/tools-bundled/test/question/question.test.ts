@@ -1,4 +1,5 @@
-import { BulkheadError, type InteractionRequest, type InteractionResponse, type Json } from '@bulkhead/contract'
+import { BulkheadError, type InteractionRequest, type InteractionResponse } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { NOBODY_THERE, question } from '../../src/question/question.ts'
 import { toolSession } from '../tool-session.ts'

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
-import { readSchema, schemaCompiler } from '@bulkhead/contract/json-schema'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { readSchema, schemaCompiler } from '@bulkhead/kit/schema'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
 /** Why an answer is not what a server asks for, as the end of a sentence. */

@@ -1,4 +1,6 @@
-import { BulkheadError, messageOf, visibleText } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** Whether what failed is the way to the server, and not the call. */
 export const isLineFault = (error: unknown): boolean =>

@@ -1,6 +1,6 @@
-import {
-  BulkheadError, isJsonObject, visibleText, type Interact, type InteractionOption, type Json, type JsonObject,
-} from '@bulkhead/contract'
+import { BulkheadError, type Interact, type InteractionOption } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { answerCheck, type AnswerCheck } from './answer-check.ts'
 
 export type FieldValue = string | number | boolean | string[]

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { visibleText, type Interact } from '@bulkhead/contract'
+import type { Interact } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { fieldsOf, type FieldValue } from './elicitation-form.ts'
 
 /** What a server asks a person for, and what it is told. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** What a server answered, in the form in which results of MCP are read here. */
 export function carriedResult(answer: unknown, redact: (text: string) => string): JsonObject {

@@ -1,4 +1,5 @@
-import { canonicalJson, type Json, type McpServerConfig, type ResolvedConfig } from '@bulkhead/contract'
+import type { McpServerConfig, ResolvedConfig } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { sha512 } from '../../connected/digest.ts'
 import { entriesOf, type Entries, type Entry, type EntryKind } from '../../connected/entries.ts'
 import { findSecretFault, shownUrl } from '../../connected/open-line.ts'

@@ -1,6 +1,7 @@
 import {
-  beyond, declaredCeiling, declaredPower, type BulkheadError, type Diagnostic, type JsonObject, type Layer, type Log, type ModuleTool, type ResolvedConfig,
+  beyond, declaredCeiling, declaredPower, type BulkheadError, type Diagnostic, type Layer, type Log, type ModuleTool, type ResolvedConfig,
 } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { diagnosticOf } from '../../connected/entries.ts'
 import type { Offered } from '../../connected/offered.ts'
 import { CatalogFiles } from './catalog/catalog-files.ts'

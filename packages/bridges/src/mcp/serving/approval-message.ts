@@ -1,4 +1,5 @@
-import { visibleText, type ApprovalRequest } from '@bulkhead/contract'
+import type { ApprovalRequest } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 
 /** All that a person must know of a call before answering. Nothing is cut, and what a stranger wrote never begins a row. */
 export function approvalMessage({ tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText }: ApprovalRequest): string {

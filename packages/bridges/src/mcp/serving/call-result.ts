@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { isJsonObject, type Json, type JsonObject, type Outcome } from '@bulkhead/contract'
+import type { Outcome } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { noteOfCut, toMcp } from '@bulkhead/contract/dialects'
 
 /**

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, Implementation, Server, ServerContext } from '@modelcontextprotocol/server'
-import { visibleText } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { ProgressNotes } from './progress-notes.ts'
 import type { QuestionForm } from './question-form.ts'
 

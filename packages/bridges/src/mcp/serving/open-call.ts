@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { canonicalJson, findJsonFault, type Json, type Outcome } from '@bulkhead/contract'
+import type { Outcome } from '@bulkhead/contract'
+import { canonicalJson, findJsonFault, type Json } from '@bulkhead/kit/json'
 import type { ClientRequest } from './client-request.ts'
 import type { QuestionForm } from './question-form.ts'
 

@@ -1,6 +1,6 @@
-import {
-  BulkheadError, messageOf, visibleText, type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor,
-} from '@bulkhead/contract'
+import { BulkheadError, type InteractionEnvelope, type InteractionRequest, type InteractionResponse, type Interactor } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { visibleText } from '@bulkhead/kit/text'
 import type { Era } from './client-request.ts'
 import type { OpenCall } from './open-call.ts'
 import type { OpenCalls } from './open-calls.ts'

@@ -1,8 +1,7 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
-import {
-  APPROVAL_ANSWERS, isJsonObject, visibleText, type InteractionEnvelope, type InteractionOption, type InteractionResponse, type Json,
-  type JsonObject,
-} from '@bulkhead/contract'
+import { APPROVAL_ANSWERS, type InteractionEnvelope, type InteractionOption, type InteractionResponse } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { approvalMessage, quoted } from './approval-message.ts'
 
 /** A question as a client shows it to a person, and how what comes back is read. */

@@ -1,7 +1,6 @@
 import type { Implementation, Server, Transport } from '@modelcontextprotocol/server'
-import {
-  visibleText, type BulkheadEvent, type EventListener, type EventType, type Interactor, type Outcome, type ToolDefinition,
-} from '@bulkhead/contract'
+import type { BulkheadEvent, EventListener, EventType, Interactor, Outcome, ToolDefinition } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
 import { BoundedTransport } from './bounded-transport.ts'
 import { versionFault } from './claimed-version.ts'
 import type { Era } from './client-request.ts'

@@ -1,4 +1,5 @@
-import { parseJson, type Json, type JsonObject, type NetResponse } from '@bulkhead/contract'
+import type { NetResponse } from '@bulkhead/contract'
+import { parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 /** Of the body of an answer. */
 const MOST_BODY_BYTES = 64 * 1024

@@ -1,4 +1,5 @@
-import { BulkheadError, type AnyRuntime, type Json, type JsonObject, type ModuleTool, type OpenapiConfig } from '@bulkhead/contract'
+import { BulkheadError, type AnyRuntime, type ModuleTool, type OpenapiConfig } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { DescribedOperation } from '../reading/described.ts'
 import { answerOf } from './answer.ts'
 import { requestOf } from './request.ts'

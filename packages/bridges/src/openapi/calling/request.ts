@@ -1,4 +1,5 @@
-import { BulkheadError, isJsonObject, type Json, type JsonObject, type NetRequest } from '@bulkhead/contract'
+import { BulkheadError, type NetRequest } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { DescribedBody, DescribedOperation, DescribedParameter } from '../reading/described.ts'
 import { escaped, formText, queryPart, simpleText, Unwritable } from './serialised.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { DescribedField, DescribedParameter, QueryStyle } from '../reading/described.ts'
 
 /** Why a value cannot be written as the document states, as the end of a sentence about the argument. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import { RememberedFiles } from '../../connected/remembered-files.ts'
 import type { DescribedApi } from './described.ts'

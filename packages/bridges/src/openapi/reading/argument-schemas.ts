@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { mendedSchema } from '../../connected/mended-schema.ts'
 import { plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
 import { Unusable } from './described.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/contract/plain'
+import type { JsonObject } from '@bulkhead/kit/json'
 
 /** How one argument of a call becomes part of a request. */
 export interface DescribedParameter {

@@ -1,4 +1,5 @@
-import { findJsonFault, messageOf, parseJson, type Json } from '@bulkhead/contract/plain'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { findJsonFault, parseJson, type Json } from '@bulkhead/kit/json'
 import { Unusable } from './described.ts'
 
 const LIMITS = { maxDepth: 64, maxNodes: 2_000_000, maxChars: 16 * 1024 * 1024 }

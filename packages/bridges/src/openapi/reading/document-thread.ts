@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { messageOf } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { DescribedApi, Wanted } from './described.ts'
 
 export interface DocumentQuestion {

@@ -1,4 +1,5 @@
-import { isJsonObject, visibleText, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import type { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedField } from './described.ts'
 import { explodes, isQueryStyle } from './parameters.ts'

@@ -1,4 +1,5 @@
-import { isJsonObject, visibleText, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { textOf } from '../../connected/told-text.ts'
 import { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedApi, type DescribedOperation, type Wanted } from './described.ts'

@@ -1,4 +1,5 @@
-import { HEADER_NAME_PATTERN, isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { HEADER_NAME_PATTERN } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedParameter, type QueryStyle } from './described.ts'
 import { followed } from './references.ts'

@@ -1,4 +1,5 @@
-import { isJsonObject, visibleText, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { Unusable } from './described.ts'
 
 const LONGEST_CHAIN = 16

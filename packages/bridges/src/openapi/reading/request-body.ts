@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ArgumentSchemas } from './argument-schemas.ts'
 import { Unusable, type DescribedBody } from './described.ts'
 import { readFields } from './form-fields.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '@bulkhead/contract/plain'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 
 /** The URL of the first server, each variable with its default; null where there is none, or a variable has none. */
 export function firstServer(servers: Json | undefined): string | null {

@@ -1,6 +1,6 @@
 /** The thread that a stranger's document is read in. Whoever started it ends it when it takes too long. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { messageOf } from '@bulkhead/contract/plain'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { Unusable } from './described.ts'
 import { isJson, parseDocument } from './document-text.ts'
 import { readOperations } from './operations.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { readCatalog } from '../../../src/mcp/connecting/catalog/catalog.ts'
 import { headerFault } from '../../../src/mcp/connecting/catalog/header-parameters.ts'

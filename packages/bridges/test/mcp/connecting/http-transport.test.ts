@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { ConnectedExtension, JsonObject } from '@bulkhead/contract'
+import type { ConnectedExtension } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Ground, now, resolved } from './ground.ts'
 import { answer, RawHttp, said, type Answering } from './raw-http.ts'

@@ -1,4 +1,5 @@
-import type { ConnectedExtension, JsonObject } from '@bulkhead/contract'
+import type { ConnectedExtension } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { McpServers } from '../../../src/mcp/index.ts'
 import { Ground, now, resolved } from './ground.ts'

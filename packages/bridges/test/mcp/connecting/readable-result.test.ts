@@ -1,4 +1,5 @@
-import type { ConnectedExtension, Json, JsonObject } from '@bulkhead/contract'
+import type { ConnectedExtension } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { readableResult } from '../../../src/mcp/connecting/transport/readable-result.ts'
 import { Ground, now, resolved } from './ground.ts'

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { createMcpHandler, fromJsonSchema, inputRequired, acceptedContent, McpServer, type ServerContext } from '@modelcontextprotocol/server'
-import type { ConnectedExtension, Interact, JsonObject } from '@bulkhead/contract'
+import type { ConnectedExtension, Interact } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { Ground, now, resolved } from './ground.ts'
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BulkheadError, ConnectedExtension, Interact, JsonObject } from '@bulkhead/contract'
+import type { BulkheadError, ConnectedExtension, Interact } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { McpServers } from '../../../src/mcp/index.ts'
 import { Ground, now, resolved } from './ground.ts'

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { requestOf } from '../../../src/openapi/calling/request.ts'
 import type { DescribedBody, DescribedOperation, DescribedParameter } from '../../../src/openapi/reading/described.ts'

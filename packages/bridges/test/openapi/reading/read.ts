@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { DescribedApi, Wanted } from '../../../src/openapi/reading/described.ts'
 import { readOperations } from '../../../src/openapi/reading/operations.ts'
 

@@ -1,5 +1,5 @@
 import type { BulkheadEvent } from '../../events.ts'
-import type { Json } from '../../json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { Outcome } from '../../outcome.ts'
 
 /** What the other worlds put into an event and ours does not carry. Whoever has it at hand may add it. */

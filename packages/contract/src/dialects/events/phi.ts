@@ -1,5 +1,5 @@
 import type { BulkheadEvent, EventOf } from '../../events.ts'
-import type { Json } from '../../json.ts'
+import type { Json } from '@bulkhead/kit/json'
 import { toPhi, toPhiMessage, type PhiToolError, type PhiToolResult, type PhiToolResultMessage } from '../phi.ts'
 import type { CallEvent, EventContext } from './event-context.ts'
 

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors.ts'
 import type { BulkheadEvent } from '../../events.ts'
-import { isJsonObject } from '../../json.ts'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { endsRun } from '../reading.ts'
 import { toSteerable, type SteerableToolCall, type SteerableToolResult } from '../steerable.ts'
 import type { CallEvent, EventContext } from './event-context.ts'

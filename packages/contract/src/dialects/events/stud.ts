@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors.ts'
 import type { BulkheadEvent } from '../../events.ts'
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { CallEvent } from './event-context.ts'
 
 export interface StudEvent {

@@ -1,4 +1,7 @@
-import { canonicalJson, copyJson, messageOf, type Clock } from '@bulkhead/contract'
+import type { Clock } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { canonicalJson } from '@bulkhead/kit/json'
+import { copyJson } from '@bulkhead/kit/json-copy'
 import { viewOf, type ValidatedCall } from '../../call.ts'
 import { inTime } from '../../waiting/in-time.ts'
 import { isPromiseLike } from '../../waiting/promise-like.ts'

@@ -1,4 +1,5 @@
-import type { Json, OutcomeBody } from '@bulkhead/contract'
+import type { OutcomeBody } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { CallView } from '../../call.ts'
 
 /** An embedder's own judgement of a call. Nothing returned is no objection; a throw is a deny, and so is no answer in time. */

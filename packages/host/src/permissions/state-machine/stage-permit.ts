@@ -1,4 +1,6 @@
-import { canonicalJson, messageOf, type MachineStage, type StateMachine } from '@bulkhead/contract'
+import type { MachineStage, StateMachine } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { canonicalJson } from '@bulkhead/kit/json'
 import type { ValidatedCall } from '../../call.ts'
 import { sha256 } from '../../encoding/sha256.ts'
 import { presentStage } from './present-stage.ts'

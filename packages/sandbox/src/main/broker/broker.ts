@@ -1,4 +1,5 @@
-import type { CallEffect, CompartmentLimits, BrokerMethod, CapabilityName, CompartmentRequest, Json, RuntimePart } from '@bulkhead/contract'
+import type { CallEffect, CompartmentLimits, BrokerMethod, CapabilityName, CompartmentRequest, RuntimePart } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS, BulkheadError, EffectsLedger } from '@bulkhead/contract'
 import { CodedError } from '../../wire/remote-error.ts'
 import type { MissingWalls } from '../os/missing-walls.ts'

@@ -1,4 +1,5 @@
-import type { BrokerMethod, CallEffect, CompartmentTool, EffectsLedger, Json } from '@bulkhead/contract'
+import type { BrokerMethod, CallEffect, CompartmentTool, EffectsLedger } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 
 /** A tool call in flight: what it may do, and who hears of it. */

@@ -1,4 +1,5 @@
-import { BulkheadError, type CompartmentTool, type Json, type Power } from '@bulkhead/contract'
+import { BulkheadError, type CompartmentTool, type Power } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 /**
  * What to do about a power that was not granted, by who can: whoever writes a tool declares more; of one whose code is

@@ -1,5 +1,8 @@
-import type { CompartmentServices, InteractionOption, InteractionRequest, Json, JsonObject } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject, untilAborted } from '@bulkhead/contract'
+import type { CompartmentServices, InteractionOption, InteractionRequest } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import { isJsonObject } from '@bulkhead/kit/json'
 import type { Capabilities } from './capability.ts'
 
 const PROMPT_CHARS = 10_000

@@ -1,4 +1,5 @@
-import type { CompartmentServices, Json, LogEntry } from '@bulkhead/contract'
+import type { CompartmentServices, LogEntry } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 
 const LEVELS: ReadonlySet<unknown> = new Set<LogEntry['level']>(['debug', 'info', 'warn', 'error'])
 

@@ -1,4 +1,5 @@
-import type { CompartmentServices, JsonObject, SessionAccess } from '@bulkhead/contract'
+import type { CompartmentServices, SessionAccess } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Capabilities } from './capability.ts'
 

@@ -1,4 +1,5 @@
-import type { CompartmentServices, JsonObject } from '@bulkhead/contract'
+import type { CompartmentServices } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, TOOL_NAME_PATTERN } from '@bulkhead/contract'
 import type { Capabilities } from './capability.ts'
 import { textArgument } from './capability.ts'

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
-import { BulkheadError, messageOf } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { OsLayers } from './hull-command.ts'
 import type { Machine } from './installed-layers.ts'
 import { installed, installedLayers } from './installed-layers.ts'

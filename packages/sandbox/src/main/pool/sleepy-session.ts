@@ -1,8 +1,9 @@
 import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, Json, JsonObject, LifecyclePhase, Placement, StoredState,
-  ToolInvocation,
+  CompartmentEnd, CompartmentRequest, CompartmentSession, LifecyclePhase, Placement, StoredState, ToolInvocation,
 } from '@bulkhead/contract'
-import { BulkheadError, LONGEST_TIMER_MS, messageOf } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError, LONGEST_TIMER_MS } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { closedEarly } from '../closed-early.ts'
 import { compartmentGone } from '../compartment-gone.ts'
 import type { RestingSession } from '../resting-session.ts'

@@ -1,7 +1,7 @@
 import type {
-  CompartmentEnd, CompartmentRequest, CompartmentSession, Json, JsonObject, LifecyclePhase, Placement, StoredState,
-  ToolInvocation,
+  CompartmentEnd, CompartmentRequest, CompartmentSession, LifecyclePhase, Placement, StoredState, ToolInvocation,
 } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { closedEarly } from '../closed-early.ts'
 import { compartmentGone, isCompartmentGone } from '../compartment-gone.ts'

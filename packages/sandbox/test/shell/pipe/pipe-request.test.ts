@@ -1,4 +1,4 @@
-import type { Json } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { readPipeRequest, withStageSecrets } from '../../../src/main/broker/shell/pipe/pipe-request.ts'
 import { callOf, handleOf, SECRET, vaultOf } from '../../secrets/ground.ts'

@@ -1,4 +1,5 @@
-import { matchRow, ToolError, type FileReader } from '@bulkhead/contract'
+import { ToolError, type FileReader } from '@bulkhead/contract'
+import { matchRow } from '@bulkhead/kit/glob'
 import type { PatternPart, Word } from '../reading/plan.ts'
 
 type Lister = Pick<FileReader, 'list'>

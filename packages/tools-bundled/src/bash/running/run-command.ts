@@ -1,4 +1,5 @@
-import { ToolError, type JsonObject } from '@bulkhead/contract'
+import { ToolError } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { JudgedCommand } from '../judging/judge-command.ts'
 import { innermost } from '../judging/judge-words.ts'
 import type { JudgedStep } from '../judging/judged-steps.ts'

@@ -1,4 +1,5 @@
-import type { JsonObject, PipeResult } from '@bulkhead/contract'
+import type { PipeResult } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 
 /** Of both streams, over all steps. What of it a model sees is the host's affair. */
 const MAX_CHARS = 2 * 1024 * 1024

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { messageOf, ToolError } from '@bulkhead/contract'
+import { ToolError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 
 const DEADLINE_MS = 15_000
 const HEAP_MB = 256

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { messageOf } from '@bulkhead/contract/plain'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
 import type { PdfAnswer, PdfText } from './pdf-text.ts'
 

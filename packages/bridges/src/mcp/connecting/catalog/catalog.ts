@@ -1,4 +1,5 @@
-import { canonicalJson, findJsonFault, isJsonObject, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
+import { MANIFEST_LIMITS } from '@bulkhead/contract'
+import { canonicalJson, findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { sha512 } from '../../../connected/digest.ts'
 import { headerFault } from './header-parameters.ts'
 

@@ -1,4 +1,5 @@
-import { HEADER_NAME_PATTERN, isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { HEADER_NAME_PATTERN } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { withSubschemas } from '../../../connected/tool-schema.ts'
 
 const KEYWORD = 'x-mcp-header'

@@ -1,7 +1,8 @@
 import {
-  CALL_LIMITS, CONTRACT_VERSION, isJsonObject, MANIFEST_LIMITS, visibleText, type ConnectedExtension, type Diagnostic,
-  type ExtensionModule, type ExtensionPower, type ManifestInput, type RequirementSet,
+  CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, type ConnectedExtension, type Diagnostic, type ExtensionModule, type ExtensionPower, type ManifestInput, type RequirementSet,
 } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { diagnosticOf } from '../../../connected/entries.ts'
 import { statedVersion } from '../../../connected/stated-version.ts'
 import { cut, labelOf, textOf } from '../../../connected/told-text.ts'

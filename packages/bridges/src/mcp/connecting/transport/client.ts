@@ -1,5 +1,6 @@
 import { Client, type jsonSchemaValidator, type JsonSchemaValidator, type Tool, type Transport } from '@modelcontextprotocol/client'
-import { DEFAULT_LIMITS, isJsonObject, MANIFEST_LIMITS, type Json, type JsonObject } from '@bulkhead/contract'
+import { DEFAULT_LIMITS, MANIFEST_LIMITS } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'

@@ -1,5 +1,5 @@
 import { isSpecType, type JSONRPCMessage } from '@modelcontextprotocol/client'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { cut } from '../../../connected/told-text.ts'
 
 const TYPE_CHARS = 64

@@ -1,4 +1,4 @@
-import type { GlobMatch } from '@bulkhead/contract'
+import type { GlobMatch } from '@bulkhead/kit/glob'
 import type { Reach, ScopePatterns } from './scope-patterns.ts'
 
 /** What paths are held against: the patterns of a grant, alone or with those of its ceilings. */

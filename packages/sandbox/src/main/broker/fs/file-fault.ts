@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@bulkhead/contract'
-import { BulkheadError, isQuotaFault } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { isQuotaFault } from '@bulkhead/kit/error-message'
 
 const FAULTS: ReadonlyMap<string, readonly [code: ErrorCode, what: string]> = new Map([
   ['ENOENT', ['NotFound', 'does not exist']],

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open } from 'node:fs/promises'
-import type { GlobMatch, Power } from '@bulkhead/contract'
+import type { Power } from '@bulkhead/contract'
+import type { GlobMatch } from '@bulkhead/kit/glob'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Disk, Found } from './disk.ts'
 import { systemDisk } from './disk.ts'

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import type { Json, JsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { CapabilityUnit, OpenCall } from '../capability.ts'
 import { textArgument } from '../capability.ts'

@@ -1,5 +1,6 @@
-import type { GlobMatch } from '@bulkhead/contract'
-import { BulkheadError, compileGlob } from '@bulkhead/contract'
+import type { GlobMatch } from '@bulkhead/kit/glob'
+import { BulkheadError } from '@bulkhead/contract'
+import { compileGlob } from '@bulkhead/kit/glob'
 
 const PATTERN_CHARS = 1_024
 /** What all braces of a pattern together stand for. */

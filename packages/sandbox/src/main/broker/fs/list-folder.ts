@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { lstat, opendir } from 'node:fs/promises'
-import type { DirectoryEntry, FileStat, Json, JsonObject } from '@bulkhead/contract'
+import type { DirectoryEntry, FileStat } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { notRegular } from './file-fault.ts'
 import type { FileScope } from './file-scope.ts'

@@ -1,4 +1,4 @@
-import type { GlobMatch } from '@bulkhead/contract'
+import type { GlobMatch } from '@bulkhead/kit/glob'
 import { BulkheadError, ProtectedPlaces, protectionReason } from '@bulkhead/contract'
 import { Denial, type Cures } from '../denial.ts'
 import type { Disk } from './disk.ts'

@@ -1,4 +1,5 @@
-import type { BulkheadError, GlobMatch } from '@bulkhead/contract'
+import type { BulkheadError } from '@bulkhead/contract'
+import type { GlobMatch } from '@bulkhead/kit/glob'
 import type { Disk, Found } from './disk.ts'
 import type { NameFolding } from './name-folding.ts'
 import { EXACT, foldNames } from './name-folding.ts'

@@ -1,4 +1,5 @@
-import type { FileChange, Json } from '@bulkhead/contract'
+import type { FileChange } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { FileScope } from './file-scope.ts'
 import type { Place } from './path-judge.ts'

@@ -1,5 +1,6 @@
-import type { Json, JsonObject } from '@bulkhead/contract'
-import { BulkheadError, HEADER_NAME_PATTERN, isJsonObject } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError, HEADER_NAME_PATTERN } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 
 /** A request that may be sent: nothing in it decides where it goes or where it ends. */
 export interface Outgoing {

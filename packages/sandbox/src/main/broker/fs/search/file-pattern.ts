@@ -1,4 +1,5 @@
-import { BulkheadError, matchRow } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
+import { matchRow } from '@bulkhead/kit/glob'
 import { alternativesOf } from '../glob-pattern.ts'
 
 /** A pattern over paths below a folder, ready to be asked often. */

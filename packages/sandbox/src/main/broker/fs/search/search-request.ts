@@ -1,5 +1,7 @@
-import type { Json, JsonObject, SearchOptions } from '@bulkhead/contract'
-import { BulkheadError, isJsonObject } from '@bulkhead/contract'
+import type { SearchOptions } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
 
 const PATTERN_CHARS = 10_000
 const CONTEXT_LINES = 100

@@ -1,4 +1,4 @@
-import { messageOf } from '../bulkhead-error.ts'
+import { messageOf } from '../error-message.ts'
 
 /** What is needed of re2js, which the contract does not depend on. */
 export interface LinearLibrary {

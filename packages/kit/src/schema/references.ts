@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
-import { visibleText } from '../visible-text.ts'
+import { visibleText } from '../text.ts'
 import { parseUrl, type Place, type Places, type SchemaFault } from './places.ts'
 
 /** Where references lead. */

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import { untilAborted } from '../src/until-aborted.ts'
+import { untilAborted } from '../src/deadlines.ts'
 
 test('settles as the work does and leaves no listener', async () => {
   const { signal } = new AbortController()

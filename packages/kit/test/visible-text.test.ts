@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { visibleJson, visibleText } from '../src/visible-text.ts'
+import { visibleJson, visibleText } from '../src/text.ts'
 
 describe('text a person may be shown', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { closeNames, meantNames } from '../src/close-names.ts'
+import { closeNames, meantNames } from '../src/text.ts'
 
 const names = ['forecast', 'forecasts', 'read', 'write', 'web_fetch', 'web_search']
 

@@ -1,4 +1,4 @@
-import { messageOf } from './bulkhead-error.ts'
+import { messageOf } from './error-message.ts'
 
 /** A value that survives JSON unchanged. Everything that crosses a boundary of Bulkhead is one of these. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject

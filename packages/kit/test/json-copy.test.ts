@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { copyJson, findJsonFault, type Json } from '../src/index.ts'
+import { copyJson } from '../src/json-copy.ts'
+import { findJsonFault, type Json } from '../src/json.ts'
 import { HOSTILE } from './samples/hostile.ts'
 
 const isFrozen = (value: unknown): boolean =>

@@ -1,6 +1,6 @@
 import { canonicalJson, isJsonObject, pointerStep, type Json } from '../json.ts'
-import { closeNames } from '../close-names.ts'
-import { visibleText } from '../visible-text.ts'
+import { closeNames } from '../text.ts'
+import { visibleText } from '../text.ts'
 import { inPlaceCost } from './in-place-cost.ts'
 import { keywordFaults } from './keyword-values.ts'
 import { schemaKeywordForm, schemaKeywords } from './keywords.ts'

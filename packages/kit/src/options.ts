@@ -1,7 +1,5 @@
-import { BulkheadError } from './bulkhead-error.ts'
-import { closeNames } from './close-names.ts'
 import { pointerStep } from './json.ts'
-import { visibleText } from './visible-text.ts'
+import { closeNames, visibleText } from './text.ts'
 
 /** What an option must be, for those whose programs are not compiled against its type. */
 export interface OptionForm {
@@ -81,32 +79,38 @@ export const forms = Object.freeze({
     ({ words: `${one.words}, or ${other.words}`, wrongIn: (value) => one.wrongIn(value) && other.wrongIn(value) }),
 })
 
+/** Why options are refused: a JSON Pointer to the wrong part, and a message for people. */
+export interface OptionFault {
+  readonly path: string
+  readonly message: string
+}
+
 /**
- * Refuses options that are not what `called` takes, before anything is done with them. One that is undefined counts as left out,
- * which those of `needed` may not be. What it does not know is not looked at, but for a slip: a name close to that of an option that is
- * left out, with a value that would do for it. Throws ConfigInvalid, which names the first that is wrong and what it must be.
+ * The first option that `called` cannot use. An undefined option counts as left out; those of `needed` must be there. Unknown names
+ * are ignored, except a misspelt one: close to the name of an option that is left out, with a value that fits it.
  */
-export function requireOptions<Options extends object>(
-  called: string, options: Options, table: OptionForms<Options>, ...needed: readonly (keyof Options & string)[]
-): void {
-  if (!isObject(options)) throw refusal('', `${called} cannot use ${inWords(options)} given as its options. Give an object.`)
+export function findOptionFault<Options extends object>(
+  called: string, options: Options, table: OptionForms<Options>, needed: readonly (keyof Options & string)[] = [],
+): OptionFault | undefined {
+  if (!isObject(options)) return { path: '', message: `${called} cannot use ${inWords(options)} given as its options. Give an object.` }
   for (const [name, { words, wrongIn }] of Object.entries<OptionForm>(table)) {
     const value = options[name]
     const path = pointerStep(name)
     if (value === undefined && needed.some((one) => one === name)) {
-      throw refusal(path, `${called} needs the option "${name}". Let it be ${words}.`)
+      return { path, message: `${called} needs the option "${name}". Let it be ${words}.` }
     }
     const wrong = value === undefined ? undefined : wrongIn(value)
     if (!wrong) continue
     const { at, found } = wrong
-    throw refusal(`${path}${at}`, `${called} cannot use ${inWords(found)} given as its option "${name}${at}". Let "${name}" be ${words}.`)
+    return { path: `${path}${at}`, message: `${called} cannot use ${inWords(found)} given as its option "${name}${at}". Let "${name}" be ${words}.` }
   }
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || Object.hasOwn(table, name)) continue
     const meant = closeNames(name, Object.keys(table)).find((known) =>
       options[known] === undefined && table[known as keyof Options].wrongIn(value) === undefined)
-    if (meant !== undefined) throw refusal(pointerStep(name), `${called} has no option "${visibleText(name)}". Did you mean "${meant}"?`)
+    if (meant !== undefined) return { path: pointerStep(name), message: `${called} has no option "${visibleText(name)}". Did you mean "${meant}"?` }
   }
+  return undefined
 }
 
 /** A text is not repeated: it may be a secret that stands in the wrong place. */
@@ -115,5 +119,3 @@ function inWords(value: unknown): string {
   if (value === null || value === undefined || typeof value === 'boolean') return String(value)
   return `the ${Array.isArray(value) ? 'list' : typeof value === 'string' ? 'text' : typeof value}`
 }
-
-const refusal = (path: string, message: string): BulkheadError => new BulkheadError('ConfigInvalid', message, { data: { path } })

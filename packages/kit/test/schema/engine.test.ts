@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json, JsonObject } from '../../src/index.ts'
+import type { Json, JsonObject } from '../../src/json.ts'
 import { patternEngine, readSchema, schemaCompiler } from '../../src/schema/index.ts'
 import { isMultipleOf } from '../../src/schema/multiple-of.ts'
 

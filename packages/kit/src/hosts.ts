@@ -1,3 +1,4 @@
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 const HOST_AND_PORT = /^(\[[0-9a-f:.]+\]|[^:]+)(?::(\d+))?$/
 const DEFAULT_PORTS: ReadonlySet<string> = new Set(['80', '443'])
 const IPV4 = /^\d+(?:\.\d+){3}$/
@@ -41,3 +42,9 @@ function nameCovers(wide: string, narrow: string): boolean {
   if (wide === '*') return true
   return wide.startsWith('*.') && narrow.endsWith(wide.slice(1)) && narrow.length > wide.length - 1
 }
+
+/**
+ * Whether a URL names this machine by loopback name or address, so that unencrypted traffic stays on it. Other names are not
+ * resolved.
+ */
+export const isThisMachine = ({ hostname }: Pick<URL, 'hostname'>): boolean => LOOPBACK.test(hostname)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isThisMachine } from '../src/this-machine.ts'
+import { isThisMachine } from '../src/hosts.ts'
 
 it.each(['http://localhost:80', 'http://LOCALHOST', 'http://127.0.0.1', 'http://127.1/', 'http://127.9.8.7:1/x', 'http://[::1]:5/', 'http://0x7f.1/'])(
   '%s is here', (url) => {

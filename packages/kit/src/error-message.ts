@@ -1,0 +1,22 @@
+/** What the systems call it: Linux, and those that come from BSD. */
+const EDQUOT: ReadonlySet<unknown> = new Set([-122, -69])
+
+/**
+ * Whether the quota of a disk is used up. Node has no name for that fault and tells its number alone, as code and as message.
+ * Contract: never throws for an error of Node's.
+ */
+export function isQuotaFault(error: unknown): boolean {
+  const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown }
+  return EDQUOT.has(errno) && /^unknown/i.test(String(code))
+}
+
+/** The text of anything that can be thrown. Contract: never throws; 1 to 10,000 characters, well formed. */
+export function messageOf(thrown: unknown): string {
+  try {
+    if (isQuotaFault(thrown)) return 'EDQUOT: disk quota exceeded'
+    const text = thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : `threw ${String(thrown)}`
+    return typeof text === 'string' && text !== '' ? text.slice(0, 10_000).toWellFormed() : 'threw an error without a message'
+  } catch {
+    return 'threw something that cannot be printed'
+  }
+}

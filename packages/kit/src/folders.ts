@@ -1,0 +1,35 @@
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/**
+ * Creates a folder and its missing parents. Does not use `recursive` of Node, which loops forever where creating a folder fails with
+ * ENOENT although its parent exists, as in /proc. Throws the system's error.
+ */
+export function makeFolder(path: string, mode = 0o777): void {
+  const refused = makeOne(path, mode)
+  if (refused === undefined) return
+  const above = dirname(path)
+  const lacksParent = (refused.error as { readonly code?: unknown }).code === 'ENOENT' && above !== path && !isFolder(above)
+  if (!lacksParent) throw refused.error
+  makeFolder(above, mode)
+  const again = makeOne(path, mode)
+  if (again) throw again.error
+}
+
+/** An existing folder counts as created: another process may have been faster. */
+function makeOne(path: string, mode: number): { readonly error: unknown } | undefined {
+  try {
+    mkdirSync(path, { mode })
+    return undefined
+  } catch (error) {
+    return isFolder(path) ? undefined : { error }
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+
+// '../src/*.ts' and '../src/schema/index.ts': every module of this package is an entry.
+const ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  deadlines: ['untilAborted'],
+  'error-message': ['isQuotaFault', 'messageOf'],
+  folders: ['makeFolder'],
+  glob: ['compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments', 'textsOverlap'],
+  hosts: ['hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine'],
+  json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerStep'],
+  'json-copy': ['copyJson'],
+  'node-version': ['nodeVersionFault', 'requireNodeVersion'],
+  options: ['findOptionFault', 'forms'],
+  schema: ['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'],
+  text: ['closeNames', 'meantNames', 'visibleJson', 'visibleText'],
+}
+
+describe('what others may import', () => {
+  it.each(Object.entries(ENTRIES))('from @bulkhead/kit/%s', async (entry, names) => {
+    expect(Object.keys(await import(`@bulkhead/kit/${entry}`) as object).toSorted()).toEqual(names)
+  })
+
+  it('lists every module', async () => {
+    const { readdirSync } = await import('node:fs')
+    expect(readdirSync(new URL('../src', import.meta.url)).map((name) => name.replace(/\.ts$/, '')).toSorted()).toEqual(Object.keys(ENTRIES).toSorted())
+  })
+})

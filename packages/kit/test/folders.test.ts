@@ -1,0 +1,33 @@
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { makeFolder } from '../src/folders.ts'
+
+let root: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'make-folder-'))
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+it('makes what is missing, and leaves what is there', () => {
+  makeFolder(join(root, 'a/b/c'), 0o700)
+  expect(statSync(join(root, 'a/b')).mode & 0o777).toBe(0o700)
+  writeFileSync(join(root, 'a/b/c/file'), 'kept')
+  makeFolder(join(root, 'a/b/c'))
+  makeFolder(join(root, 'a/b/d'))
+  expect([existsSync(join(root, 'a/b/c/file')), existsSync(join(root, 'a/b/d'))]).toEqual([true, true])
+})
+
+it('says what the system says where a folder cannot be made', () => {
+  writeFileSync(join(root, 'file'), '')
+  symlinkSync(join(root, 'nowhere'), join(root, 'link'))
+  expect(() => makeFolder(join(root, 'file'))).toThrow(/EEXIST/)
+  expect(() => makeFolder(join(root, 'file/below'))).toThrow(/ENOTDIR/)
+  expect(() => makeFolder(join(root, 'link/below'))).toThrow(/E(?:NOENT|EXIST)/)
+})
+
+it.runIf(process.platform === 'linux')('ends where a system answers ENOENT below an existing folder, as /proc does', () => {
+  expect(() => makeFolder('/proc/bulkhead-x/y')).toThrow(/ENOENT/)
+})
