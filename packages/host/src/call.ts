@@ -67,6 +67,8 @@ export class RawCall {
   readonly scope: CallScope
   readonly startedAt: number
   timeoutMs: number | undefined = undefined
+  /** Of the time of the call. It runs while the call waits for its extension to start and while the tool runs. */
+  leftMs = 0
   received = false
   tool: ToolEntry | undefined = undefined
   args: JsonObject | undefined = undefined
@@ -128,6 +130,7 @@ export class RawCall {
 
   bind(tool: ToolEntry): ResolvedCall {
     this.tool = tool
+    this.leftMs = this.timeoutMs ?? tool.timeoutMs
     this.release = tool.extension.holds.enter()
     return this as ResolvedCall
   }

@@ -2,6 +2,7 @@ import { BulkheadError, type CompartmentSession, type Power, type ToolInvocation
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { eventFields, type ClearedCall } from '../call.ts'
 import { Deadline } from '../waiting/deadline.ts'
+import { overdue } from '../lifecycle/start-wait.ts'
 import type { Entry } from '../waiting/roster.ts'
 import { passUpdate } from '../hooks/updates.ts'
 import type { HostContext } from '../host-context.ts'
@@ -37,9 +38,8 @@ export class RunningCall implements ToolInvocation, Cancelled {
   #controller: AbortController | undefined
   #questions: QuestionLog | undefined
 
-  /** `leftMs`: of the time of the call, for this attempt. */
-  constructor(call: ClearedCall, host: HostContext, leftMs: number, waiting: Waiting) {
-    const { tool, args, timeoutMs = tool.timeoutMs } = call
+  constructor(call: ClearedCall, host: HostContext, waiting: Waiting) {
+    const { tool, args } = call
     this.call = call
     this.tool = tool.name
     this.args = args
@@ -47,7 +47,7 @@ export class RunningCall implements ToolInvocation, Cancelled {
     this.grant = power === tool.grant ? undefined : power
     this.#host = host
     this.#waiting = waiting
-    this.deadline = new Deadline(host.clock, leftMs, () => this.end(overdue(tool.name, timeoutMs)))
+    this.deadline = new Deadline(host.clock, call.leftMs, () => this.end(overdue(call)))
     this.callId = tool.extension.running.enter(this, call)
     call.scope.cancel.watch(this)
   }
@@ -138,6 +138,3 @@ export function pauseFor({ call, deadline }: RunningCall): () => void {
     for (const resume of resumes) resume?.()
   }
 }
-
-const overdue = (tool: string, timeoutMs: number) =>
-  new BulkheadError('ExecutionTimeout', `The tool "${tool}" did not answer within ${timeoutMs} ms.`, { data: { timeoutMs } })

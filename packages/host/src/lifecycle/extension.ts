@@ -6,6 +6,7 @@ import type { RunningCalls } from '../calls/running-calls.ts'
 import type { Arrangement } from '../configuration/placement.ts'
 import { settlesWithin } from '../waiting/bounded-wait.ts'
 import { Holds } from '../waiting/holds.ts'
+import { JointPause } from '../waiting/joint-pause.ts'
 import { compartmentRequest } from './compartment-request.ts'
 import type { ExtensionParts, Starter } from './extension-parts.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -26,13 +27,14 @@ export class Extension {
   readonly #dead = new WeakSet<CompartmentSession>()
   /** Calls that are bound to it, from when they were resolved until they have settled. */
   readonly holds = new Holds()
+  /** Joined by the time of what waits for the start. */
+  readonly startPause = new JointPause()
   #compartment: CompartmentSession | undefined
   #starting: Promise<CompartmentSession> | undefined
   #starter: Starter | undefined
   #fault: BulkheadError | undefined
   #predecessor: Promise<unknown> | undefined
   #opening: AbortController | undefined
-  #attempt: StartAttempt | undefined
   /** For who waits for another to end: nothing of it has begun. */
   readonly #stopAsked = Promise.withResolvers<void>()
   #stopReason: BulkheadError | undefined
@@ -69,10 +71,10 @@ export class Extension {
     return this.#fault
   }
 
-  /** Set while it starts, the time of which stands still while somebody is asked. */
+  /** Set while it starts. The time of the start, and of every call that waits for it, stands still while a person is asked. */
   get starter(): Starter | undefined {
     const starter = this.#starter
-    return starter && { ask: (...question) => starter.ask(...question).finally(this.#attempt?.pause()) }
+    return starter && { ask: (...question) => starter.ask(...question).finally(this.startPause.pause()) }
   }
 
   get restMs(): number {
@@ -137,12 +139,12 @@ export class Extension {
     this.#restarts.refuseWhileResting(this.descriptor.id, this.#parts.clock)
     if (this.#predecessor) await this.#waitFor(this.#predecessor)
     this.#goOn()
-    for (const dependency of this.#parts.dependencies()) await dependency.start(this.#starter)
+    for (const dependency of this.#parts.dependencies()) await dependency.start(this.starter)
     this.#goOn()
     this.#lifecycle.signal('init')
     const { clock, arrangement: { limits: { startMs, phaseMs } } } = this.#parts
     const attempt = new StartAttempt(clock, startMs + 3 * phaseMs, this.descriptor.id)
-    this.#attempt = attempt
+    const leavePause = this.startPause.join(() => attempt.pause())
     try {
       const compartment = await attempt.within(this.#bringUp(attempt))
       if (this.#dead.has(compartment)) {
@@ -159,6 +161,7 @@ export class Extension {
       if (attempt.compartment) this.#discard(attempt.compartment, error)
       throw error
     } finally {
+      leavePause()
       attempt.end()
     }
   }

@@ -3,6 +3,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { ValidatedCall } from '../call.ts'
 import { isCompartmentGone } from '../calls/attempts.ts'
+import { untilStarted } from '../lifecycle/start-wait.ts'
 import { onAbort } from '../waiting/cancellation.ts'
 
 /** Deriving a key is a look at the arguments; what takes longer is doing something else. */
@@ -22,14 +23,14 @@ export function approvalKeyOf(call: ValidatedCall, clock: Clock): FoundKey | Pro
   const { tool, args } = call
   if (tool.approvalKey) return { key: tool.approvalKey(args), byTool: false }
   const { compartment } = tool.extension
-  return compartment ? keyFrom(compartment, call, clock) : keyOnceStarted(tool.extension.start(call.session.interactions), call, clock)
+  return compartment ? keyFrom(compartment, call, clock) : keyOnceStarted(call, clock)
 }
 
-const keyOnceStarted = (starting: Promise<CompartmentSession>, call: ValidatedCall, clock: Clock): Promise<FoundKey> =>
-  untilAborted(starting, call.signal).then((started) => keyFrom(started, call, clock))
+const keyOnceStarted = (call: ValidatedCall, clock: Clock, gone?: CompartmentSession): Promise<FoundKey> =>
+  untilStarted(call, clock, gone).then((started) => keyFrom(started, call, clock))
 
 function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Clock): FoundKey | Promise<FoundKey> {
-  const { tool: { name, extension }, session } = call
+  const { tool: { name, extension } } = call
   if (!compartment.offers.approvalKeys.has(name)) return { key: name, byTool: false }
   const byTool = extension.descriptor.code.kind !== 'module'
   const ask = () => derive(compartment, call, clock)
@@ -39,7 +40,7 @@ function keyFrom(compartment: CompartmentSession, call: ValidatedCall, clock: Cl
     return ask()
   }).then((key) => ({ key, byTool })).catch((thrown: unknown) => {
     if (!isCompartmentGone(thrown)) throw thrown
-    return keyOnceStarted(extension.startAfterEnd(compartment, session.interactions), call, clock)
+    return keyOnceStarted(call, clock, compartment)
   })
 }
 

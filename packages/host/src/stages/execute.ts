@@ -1,5 +1,4 @@
 import { BulkheadError, CALL_LIMITS, type CompartmentSession } from '@bulkhead/contract'
-import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
 import { readReturn, type Reading } from '@bulkhead/contract/dialects'
 import { eventFields, Refusal, type ClearedCall, type ExecutedCall } from '../call.ts'
@@ -8,6 +7,7 @@ import { RunningCall, type Waiting } from '../calls/running-call.ts'
 import type { HostContext } from '../host-context.ts'
 import type { Departing } from '../journal/departures.ts'
 import { observe } from '../hooks/observe.ts'
+import { untilStarted } from '../lifecycle/start-wait.ts'
 
 /** Told once what a call came to. Contract: must not throw. */
 export type Done = (ended: ExecutedCall | Refusal) => void
@@ -20,8 +20,6 @@ export class Execution implements Departing, Waiting {
   readonly #call: ClearedCall
   readonly #host: HostContext
   readonly #done: Done
-  /** Of the time of the call, which does not run while a person is asked: an attempt has what those before it have left. */
-  #leftMs: number
   #running: RunningCall | undefined
   /** Where it runs. */
   #compartment: CompartmentSession | undefined
@@ -30,7 +28,6 @@ export class Execution implements Departing, Waiting {
     this.#call = call
     this.#host = host
     this.#done = done
-    this.#leftMs = call.timeoutMs ?? call.tool.timeoutMs
   }
 
   get isInline(): boolean {
@@ -48,12 +45,13 @@ export class Execution implements Departing, Waiting {
     if (call.session.hooks.all.length > 0) observe('onBeforeTool', call, host)
     const { compartment } = call.tool.extension
     if (compartment) this.#run(compartment)
-    else void this.#runOnceStarted(call.tool.extension.start(call.session.interactions))
+    else void this.#runOnceStarted()
   }
 
-  async #runOnceStarted(starting: Promise<CompartmentSession>): Promise<void> {
+  /** `gone`: the compartment that ended before the call was sent to it. */
+  async #runOnceStarted(gone?: CompartmentSession): Promise<void> {
     try {
-      this.#run(await untilAborted(starting, this.#call.signal))
+      this.#run(await untilStarted(this.#call, this.#host.clock, gone))
     } catch (thrown) {
       this.failed(thrown)
     }
@@ -63,7 +61,7 @@ export class Execution implements Departing, Waiting {
     // By a hook, or while the compartment was on its way.
     if (this.#isCancelled()) return
     try {
-      this.#running = new RunningCall(this.#call, this.#host, this.#leftMs, this)
+      this.#running = new RunningCall(this.#call, this.#host, this)
     } catch (thrown) {
       return this.failed(thrown)
     }
@@ -95,9 +93,8 @@ export class Execution implements Departing, Waiting {
 
   /** The same attempt: the tool has not heard of the call. */
   #runInNext(gone: CompartmentSession): void {
-    const { session, tool: { extension } } = this.#call
-    this.#leftMs = this.#running?.deadline.leftMs ?? this.#leftMs
-    void this.#runOnceStarted(extension.startAfterEnd(gone, session.interactions))
+    this.#keepTimeLeft()
+    void this.#runOnceStarted(gone)
   }
 
   #conclude(result: Reading | BulkheadError, failure: Failure): void {
@@ -107,9 +104,16 @@ export class Execution implements Departing, Waiting {
       return this.#end(failure.class === 'ToolTransient' ? attemptsSpent(call.name, failure) : result)
     }
     const restMs = backOffMs(call.attempt)
-    this.#leftMs = (this.#running?.deadline.leftMs ?? this.#leftMs) - restMs
-    if (this.#leftMs <= 0) return this.#end(result)
+    this.#keepTimeLeft()
+    call.leftMs -= restMs
+    if (call.leftMs <= 0) return this.#end(result)
     rest(this.#host.clock, restMs, call.signal).then(() => this.begin(), (thrown: unknown) => this.failed(thrown))
+  }
+
+  /** An attempt has the time that those before it have left. */
+  #keepTimeLeft(): void {
+    if (this.#running) this.#call.leftMs = this.#running.deadline.leftMs
+    this.#running = undefined
   }
 
   #end(result: Reading | BulkheadError): void {

@@ -6,6 +6,8 @@ import { createWorld, verdictOf } from '../twin/world.ts'
 
 const CALL = { id: 'c', name: 'echo', arguments: {} }
 const LONGEST_MS = 40_000
+/** So that the start ends before the calls that wait for it. */
+const PATIENT = { timeoutMs: 2 * LONGEST_MS }
 
 test('a place that never opens fails the calls that wait for it, and the next one tries anew', async () => {
   const clock = new ManualClock()
@@ -14,7 +16,7 @@ test('a place that never opens fails the calls that wait for it, and the next on
   const { open } = world.sandbox
   const late = Promise.withResolvers<CompartmentSession>()
   world.sandbox.open = () => late.promise
-  const waiting = Promise.all([session.call(CALL), session.call({ ...CALL, id: 'd' })])
+  const waiting = Promise.all([session.call(CALL, PATIENT), session.call({ ...CALL, id: 'd' }, PATIENT)])
   await clock.advance(LONGEST_MS)
   expect((await waiting).map(verdictOf)).toEqual(['CompartmentStartFailed', 'CompartmentStartFailed'])
   world.sandbox.open = open
@@ -31,7 +33,7 @@ test.each(['init', 'activate'] as const)('a phase %s that never ends fails the c
   const clock = new ManualClock()
   const world = createWorld({ clock, extensions: [{ phases: { [phase]: () => new Promise<void>(() => {}) } }] })
   const session = await world.host.openSession({ mode: 'yolo' })
-  const waiting = session.call(CALL)
+  const waiting = session.call(CALL, PATIENT)
   await clock.advance(LONGEST_MS)
   expect(verdictOf(await waiting)).toBe(phase === 'init' ? 'CompartmentStartFailed' : 'LifecycleTimeout')
   expect(world.sandbox.alive).toEqual([])
