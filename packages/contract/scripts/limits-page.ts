@@ -43,7 +43,7 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   argumentNodes: [CALL_LIMITS.argumentNodes, 'Values in the arguments.', 'InputInvalid'],
   defaultTimeoutMs: [
     CALL_LIMITS.defaultTimeoutMs,
-    'Time for a call where nobody says `timeoutMs`, in milliseconds. It stands still while a person is asked.',
+    'Time for a call where nobody says `timeoutMs`, in milliseconds. It covers the wait for the extension to start and for a place, and stands still while a person is asked.',
     'ExecutionTimeout',
   ],
   maxTimeoutMs: [CALL_LIMITS.maxTimeoutMs, 'The longest `timeoutMs` a call may ask for, in milliseconds.', 'InputInvalid'],

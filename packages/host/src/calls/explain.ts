@@ -8,13 +8,12 @@ import { describePower } from '../permissions/describe-power.ts'
 import { remedies } from '../permissions/remedies.ts'
 import { ruleInRounds, type SettledRuling } from '../permissions/rounds.ts'
 import { headless, type DecisionStage, type Verdict } from '../permissions/verdict.ts'
-import { estimateTokens } from '../sessions/budget.ts'
 import { propose, receive, type Proposal } from '../stages/receive.ts'
 import { auditFault } from '../stages/record.ts'
 import { resolve } from '../stages/resolve.ts'
 import { validate } from '../stages/validate.ts'
 
-export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage | 'budget' | 'audit'
+export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage | 'audit'
 
 /**
  * One link of the chain that decides. `pass`: it has nothing against the call, and nothing for it. `change`: it put other arguments
@@ -93,15 +92,13 @@ function explainRuling(call: ValidatedCall, ruling: SettledRuling, chain: Explai
   if (approvals.length > 0) chain.push(...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })))
   else if (!verdicts.includes(final)) chain.push(stepOf(final))
   const { action: decision, code } = final
-  const spent = decision === 'deny' ? undefined : spentBudget(call)
-  const fault = spent ?? (decision === 'deny' ? undefined : auditFault(host))
+  const fault = decision === 'deny' ? undefined : auditFault(host)
   if (fault) {
-    const stage = spent ? 'budget' : 'audit'
-    chain.push({ stage, action: 'deny', source: stage, reason: fault.message })
-    // A person would be asked all the same: these are looked at when the call is about to run.
+    chain.push({ stage: 'audit', action: 'deny', source: 'audit', reason: fault.message })
+    // A person would be asked all the same: the audit is looked at when the call is about to run.
     const { code: refusal } = fault
     if (decision === 'allow') {
-      return conclude(call, { decision: 'deny', code: refusal, approvalKey, approvals, chain, remedies: remedies(stage, refusal) })
+      return conclude(call, { decision: 'deny', code: refusal, approvalKey, approvals, chain, remedies: remedies('audit', refusal) })
     }
   }
   if (decision !== 'deny') chain.push(...stillToCome(call))
@@ -128,14 +125,6 @@ function stillToCome({ session: { hooks } }: ValidatedCall): readonly ExplainedS
   if (count === 0) return []
   const reason = `${count === 1 ? 'one is' : `${count} are`} asked when the call is about to run, and may still veto it`
   return [{ stage: 'before-hooks', action: 'pass', source: 'beforeToolExecution', reason }]
-}
-
-/** What it would cost is taken and given back in one step, so that nobody misses it. */
-function spentBudget({ scope: { budget }, argsChars }: ValidatedCall): BulkheadError | undefined {
-  const reservation = budget.reserve(estimateTokens(argsChars))
-  if (reservation instanceof BulkheadError) return reservation
-  reservation.release()
-  return undefined
 }
 
 /** Why it asks although it need not have once. */

@@ -2,6 +2,7 @@ import { allowsNeed, beyond, CALL_LIMITS, SUBAGENTS, type PowerItem } from '@bul
 import type { KeptApproval } from '../approvals/kept-approval.ts'
 import type { ValidatedCall } from '../call.ts'
 import type { HostContext } from '../host-context.ts'
+import { estimateTokens } from '../sessions/budget.ts'
 import { meaningOf, type CallMeaning } from './call-meaning.ts'
 import { inWords } from './describe-power.ts'
 import { judge, type Judgement } from './judgement.ts'
@@ -43,6 +44,8 @@ function ruleOn(call: ValidatedCall, meaning: CallMeaning, { clock }: HostContex
 function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change }: Judgement): Ruling | Promise<Ruling> {
   const verdict = strictest(verdicts) ?? (meaning.onlyReads ? READS : UNOPPOSED)
   if (change) return { verdicts, verdict, meaning, answerable: false, change }
+  const spent = verdict.action === 'deny' ? undefined : checkBudget(call)
+  if (spent) return { verdicts: [...verdicts, spent], verdict: spent, meaning, answerable: false }
   if (verdict.action !== 'ask') return { verdicts, verdict, meaning, answerable: false }
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
@@ -54,6 +57,12 @@ function conclude(call: ValidatedCall, meaning: CallMeaning, { verdicts, change 
   const ruling = (approvals: readonly KeptApproval[] | undefined): Ruling =>
     ({ verdicts, verdict: approvals?.[0]?.verdict ?? verdict, meaning, answerable, approvals })
   return found instanceof Promise ? found.then(ruling) : ruling(found)
+}
+
+/** A verdict, not a reservation: that is made when the call is about to run, and fails if the budget was spent meanwhile. */
+function checkBudget({ scope: { budget }, argsChars }: ValidatedCall): Verdict | undefined {
+  const error = budget.check(estimateTokens(argsChars))
+  return error && { ...deny('budget', error.code, `budget.${error.data.limit}`, error.message), error }
 }
 
 /** What a person has approved of: the whole, or each thing it stands for. Others may have changed it meanwhile. */

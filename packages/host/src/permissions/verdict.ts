@@ -3,7 +3,7 @@ import type { StagePermit } from './state-machine/stage-permit.ts'
 
 /** Who spoke, in the order they are heard. */
 export type DecisionStage =
-  'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'state-machine' | 'security-mode' | 'guard' | 'approval'
+  'capability' | 'role' | 'rules' | 'tool-mode' | 'watchdog' | 'state-machine' | 'security-mode' | 'guard' | 'budget' | 'approval'
 
 /** What one stage of the permission stack says of a call. */
 export interface Verdict {
@@ -14,6 +14,8 @@ export interface Verdict {
   readonly reason: string
   /** For a deny: the error the caller gets. */
   readonly code: ErrorCode
+  /** For a deny: the whole error, where the caller gets one that says more than this verdict. */
+  readonly error?: BulkheadError
   /** For a deny: what to do, in a sentence, where the advice that goes with the code would not help. */
   readonly cure?: string
   /**
@@ -65,7 +67,8 @@ export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
   return strict
 }
 
-export function refusalOf({ code, reason, cure, stage, source }: Verdict, tool: string): BulkheadError {
+export function refusalOf({ code, reason, cure, stage, source, error }: Verdict, tool: string): BulkheadError {
+  if (error) return error
   const message = `The call of "${tool}" was refused: ${reason.replace(/\.$/, '')}.`
   return new BulkheadError(code, cure === undefined ? message : `${message} ${cure}`, { data: { stage, source } })
 }

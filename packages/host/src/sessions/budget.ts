@@ -18,8 +18,15 @@ export interface Reservation {
   settle(tokens: number): void
 }
 
+/** Which limit is used up, and what is left of it. */
+export interface BudgetFault extends BulkheadError {
+  readonly data: { readonly limit: 'calls' | 'tokens'; readonly of: number; readonly left: number }
+}
+
 /** Reserving is one synchronous step, so calls that run at once cannot overdraw it together. */
 export interface BudgetSource {
+  /** Why the tokens cannot be reserved now, or undefined. Takes nothing. */
+  check(tokens: number): BudgetFault | undefined
   reserve(tokens: number): Reservation | BulkheadError
 }
 
@@ -33,7 +40,7 @@ export class Budget implements BudgetSource {
     this.#limits = limits
   }
 
-  reserve(tokens: number): Reservation | BulkheadError {
+  check(tokens: number): BudgetFault | undefined {
     const { tokens: tokenLimit = Infinity, calls: callLimit = Infinity } = this.#limits
     if (this.#calls + 1 > callLimit) {
       return exhausted(`All ${callLimit} calls of this workflow are used up.`, { limit: 'calls', of: callLimit, left: 0 })
@@ -43,6 +50,12 @@ export class Budget implements BudgetSource {
       const message = `The call needs about ${tokens} tokens and the workflow has ${left} of ${tokenLimit} left.`
       return exhausted(message, { limit: 'tokens', of: tokenLimit, left })
     }
+    return undefined
+  }
+
+  reserve(tokens: number): Reservation | BulkheadError {
+    const fault = this.check(tokens)
+    if (fault) return fault
     this.#change(tokens, 1)
     return new Held(tokens, (tokensChange, callsChange) => this.#change(tokensChange, callsChange))
   }
@@ -81,6 +94,7 @@ export function jointBudget(sources: readonly BudgetSource[]): BudgetSource {
   const [only] = sources
   if (only && sources.length === 1) return only
   return {
+    check: (tokens) => firstFault(sources, tokens),
     reserve(tokens) {
       const held: Reservation[] = []
       for (const source of sources) {
@@ -100,8 +114,16 @@ export function jointBudget(sources: readonly BudgetSource[]): BudgetSource {
   }
 }
 
+function firstFault(sources: readonly BudgetSource[], tokens: number): BudgetFault | undefined {
+  for (const source of sources) {
+    const fault = source.check(tokens)
+    if (fault) return fault
+  }
+  return undefined
+}
+
 /** Four characters are about one token in the languages models are trained on most. */
 export const estimateTokens = (chars: number): number => Math.ceil(chars / 4)
 
-const exhausted = (message: string, data: { limit: 'calls' | 'tokens'; of: number; left: number }) =>
-  new BulkheadError('BudgetExhausted', message, { data })
+const exhausted = (message: string, data: BudgetFault['data']): BudgetFault =>
+  new BulkheadError('BudgetExhausted', message, { data }) as BudgetFault

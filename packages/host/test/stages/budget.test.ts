@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
 test('calls run out, and the one too many never reaches the tool', async () => {
@@ -22,20 +23,48 @@ test('tokens are estimated from the arguments, told, and run out', async () => {
   expect(verdictOf(await session.call({ id: 'c3', name: 'echo', arguments: {} }))).toBe('output')
 })
 
-test('explain knows of it, and takes nothing', async () => {
-  const { host } = createWorld({ extensions: [{ tools: { echo: {}, free: { gated: false, mode: 'read', requires: {} } } }] })
-  const session = await host.openSession({ budget: { calls: 1 }, approver: { approve: async () => ({ decision: 'once' }) } })
+test('explain knows of it, and takes nothing; a spent budget denies before a person is asked', async () => {
+  const { host, eventsOf } = createWorld({ extensions: [{ tools: { echo: {}, free: { gated: false, mode: 'read', requires: {} } } }] })
+  const approver = new ScriptedApprover('once')
+  const session = await host.openSession({ budget: { calls: 1 }, approver })
   const call = { id: 'c', name: 'free', arguments: {} }
   for (let look = 0; look < 3; look++) expect(await session.explain(call)).toMatchObject({ decision: 'allow' })
   expect(verdictOf(await session.call(call))).toBe('output')
   expect(await session.explain(call)).toMatchObject({
     decision: 'deny', code: 'BudgetExhausted', remedies: [expect.stringContaining('raise the budget')],
   })
-  expect((await session.explain(call)).chain.at(-1)).toMatchObject({ stage: 'budget', action: 'deny' })
-  const asking = await session.explain({ ...call, name: 'echo' })
-  expect(asking).toMatchObject({ decision: 'ask' })
-  expect(asking.chain.at(-1)).toMatchObject({ stage: 'budget', action: 'deny' })
-  expect(verdictOf(await session.call({ ...call, name: 'echo' }))).toBe('BudgetExhausted')
+  const spent = { stage: 'budget', source: 'budget.calls', reason: 'All 1 calls of this workflow are used up.' }
+  expect((await session.explain(call)).chain.at(-1)).toEqual({ ...spent, action: 'deny' })
+  const gated = { ...call, id: 'g', name: 'echo' }
+  const explained = await session.explain(gated)
+  expect(explained).toMatchObject({ decision: 'deny', code: 'BudgetExhausted', remedies: [expect.stringContaining('raise the budget')] })
+  expect(explained.chain.slice(-2)).toMatchObject([{ stage: 'security-mode', action: 'ask' }, { ...spent, action: 'deny' }])
+  expect(await session.call(gated)).toMatchObject({
+    error: { code: 'BudgetExhausted', data: { limit: 'calls', of: 1, left: 0 } }, error_text: expect.stringContaining(spent.reason),
+  })
+  expect(eventsOf('ToolInvocationDecided').findLast(({ callId }) => callId === 'g')).toMatchObject({ ...spent, decision: 'deny' })
+  expect(approver.asked).toEqual([])
+})
+
+test('a budget that is spent while a person is asked ends the call', async () => {
+  const { host, compartment } = createWorld()
+  const answer = Promise.withResolvers<{ decision: 'once' }>()
+  const session = await host.openSession({ budget: { calls: 1 }, approver: { approve: () => answer.promise } })
+  const calls = ['c1', 'c2'].map((id) => session.call({ id, name: 'echo', arguments: {} }))
+  answer.resolve({ decision: 'once' })
+  expect((await Promise.all(calls)).map(verdictOf)).toEqual(['output', 'BudgetExhausted'])
+  expect(compartment().calls).toHaveLength(1)
+})
+
+test('an approval that a spent budget overrules is not used', async () => {
+  const { host, eventsOf } = createWorld()
+  const approver = new ScriptedApprover('session')
+  const session = await host.openSession({ budget: { calls: 1 }, approver })
+  const verdicts = [1, 2].map(async (index) => verdictOf(await session.call({ id: `c${index}`, name: 'echo', arguments: {} })))
+  expect((await Promise.all(verdicts)).toSorted()).toEqual(['BudgetExhausted', 'output'])
+  expect(await session.explain({ id: 'c3', name: 'echo', arguments: {} })).toMatchObject({ decision: 'deny', approvals: [] })
+  expect(verdictOf(await session.call({ id: 'c3', name: 'echo', arguments: {} }))).toBe('BudgetExhausted')
+  expect(eventsOf('ToolInvocationDecided').at(-1)).toMatchObject({ callId: 'c3', decision: 'deny', stage: 'budget' })
 })
 
 test('a call that never ran gives back what it had', async () => {
