@@ -1,4 +1,4 @@
-import { BulkheadError, type CompartmentSession, type Power, type ToolInvocation } from '@bulkhead/contract'
+import type { BulkheadError, CompartmentSession, Power, ToolInvocation } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { eventFields, type ClearedCall } from '../call.ts'
 import { Deadline } from '../waiting/deadline.ts'
