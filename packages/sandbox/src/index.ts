@@ -1,2 +1,2 @@
 export { createSandbox, type PooledSandbox, type SandboxOptions } from './main/sandbox.ts'
-export type { OperatorSurroundings } from './main/broker/shell/surroundings.ts'
+export type { OperatorSurroundings } from '@bulkhead/broker'

@@ -1,7 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { boundedRequests } from '../src/main/bounded-requests.ts'
-import type { BrokerMethods } from '../src/main/broker/broker.ts'
+import type { BrokerMethods } from '../../broker/src/broker.ts'
 
 /** One text, however often it is given. */
 const LONG = 'a'.repeat(60 * 1024 * 1024)

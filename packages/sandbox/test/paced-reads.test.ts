@@ -4,7 +4,7 @@ import { setImmediate as later } from 'node:timers/promises'
 import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import type { BrokerMethods } from '../src/main/broker/broker.ts'
+import type { BrokerMethods } from '../../broker/src/broker.ts'
 import { PacedReads } from '../src/main/paced-reads.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
 

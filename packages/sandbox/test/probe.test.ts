@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { Broker } from '../src/main/broker/broker.ts'
+import { Broker } from '../../broker/src/broker.ts'
 import { buildImage } from '../src/main/image.ts'
 import { startSession } from '../src/main/open.ts'
 import { withoutLayers } from '../src/main/os/os-layers.ts'

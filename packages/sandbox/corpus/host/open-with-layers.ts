@@ -1,6 +1,6 @@
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { CompartmentLimits, CompartmentRequest, CompartmentSession } from '@bulkhead/contract'
-import { Broker } from '../../src/main/broker/broker.ts'
+import { Broker } from '@bulkhead/broker'
 import type { Hull } from '../../src/main/hull.ts'
 import { termsOf, threadOptions } from '../../src/main/hull.ts'
 import type { Image } from '../../src/main/image.ts'

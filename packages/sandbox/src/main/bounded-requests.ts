@@ -1,7 +1,7 @@
 import type { BrokerMethod } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS, BulkheadError } from '@bulkhead/contract'
-import { told, type BrokerMethods } from './broker/broker.ts'
+import { publicError, type BrokerMethods } from '@bulkhead/broker'
 
 /** Held for a compartment at once, in characters. One that waits for some of its answers never comes near. */
 const MOST_CHARS = 128 * 1024 * 1024
@@ -38,4 +38,4 @@ function charsIn(value: Json): number {
 }
 
 const busy = (): Error =>
-  told(new BulkheadError('ResourceBusy', `The compartment waits for answers to requests of ${MOST_CHARS} characters. Wait for some of them.`))
+  publicError(new BulkheadError('ResourceBusy', `The compartment waits for answers to requests of ${MOST_CHARS} characters. Wait for some of them.`))

@@ -2,11 +2,11 @@ import type { CompartmentLoadRequest, CompartmentMethods, CompartmentRequest, Ex
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { JSON_LIMITS } from '@bulkhead/kit/json'
+import type { Broker } from '@bulkhead/broker'
 import type { ResidentMethods } from '../extension/resident.ts'
 import { Resident } from '../extension/resident.ts'
 import type { Question } from '../wire/remote.ts'
 import { RemoteError, toWireError } from '../wire/remote-error.ts'
-import type { Broker } from './broker/broker.ts'
 import type { Peer } from './peer.ts'
 
 /** A module of ours in the host's own thread: the same runtime over the same broker, and nothing between. */

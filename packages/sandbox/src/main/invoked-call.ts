@@ -1,6 +1,6 @@
 import type { CallEffect, CompartmentTool, EffectsLedger, ToolInvocation } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { OpenCall } from './broker/capability.ts'
+import type { OpenCall } from '@bulkhead/broker'
 
 /** A call as the broker knows it. Its signal is made for the first capability that needs one. */
 export class InvokedCall implements OpenCall {

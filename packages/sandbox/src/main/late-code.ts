@@ -1,12 +1,6 @@
-import { createRequire } from 'node:module'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { findRipgrep } from './broker/fs/search/ripgrep.ts'
+import { loadLateCode as loadBrokerCode, saysNoRoom } from '@bulkhead/broker'
 import { loadImage } from './image.ts'
-import { saysNoRoom } from './os/no-room.ts'
-
-/** Undici loads its parser itself, with the first connection: the one or the other, by what the processor can do. */
-const PARSERS = ['undici/lib/llhttp/llhttp-wasm.js', 'undici/lib/llhttp/llhttp_simd-wasm.js']
-const load = createRequire(import.meta.url)
 
 let loading: Promise<unknown> | undefined
 
@@ -16,7 +10,7 @@ let loading: Promise<unknown> | undefined
  */
 export function loadLateCode(): Promise<unknown> {
   loading ??= Promise.allSettled([
-    loadImage(), findRipgrep(), import('piscina'), import('undici'), ...PARSERS.map(async (parser) => { load(parser) }),
+    loadImage(), import('piscina'), ...loadBrokerCode(),
   ]).then((outcomes) => {
     // What there was no room for is loaded by the next opening.
     if (outcomes.some((outcome) => outcome.status === 'rejected' && saysNoRoom(messageOf(outcome.reason)))) loading = undefined

@@ -2,7 +2,7 @@ import type { CompartmentCode, CompartmentLoadRequest, CompartmentRequest, Compa
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError, LIFECYCLE_PHASES, TOOL_NAME_PATTERN } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject } from '@bulkhead/kit/json'
-import { powersOf } from './powers.ts'
+import { powersOf } from '@bulkhead/broker'
 
 /** What a compartment can run; other files of a package stay with the host. */
 const CODE_FILE = /\.(?:m?js|json|wasm)$/

@@ -1,6 +1,6 @@
 import type { BrokerMethod } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { BrokerMethods } from './broker/broker.ts'
+import type { BrokerMethods } from '@bulkhead/broker'
 
 /**
  * Methods whose answers may be long, or that wait for a disk, whose threads serve all compartments in turn. They wait for nobody

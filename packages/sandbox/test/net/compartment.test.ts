@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, REMOTE, requestOf, running, toolOf } from '../fixture.ts'
-import { closed, codeOf, refusal, said, serve } from './loopback.ts'
+import { closed, codeOf, refusal, said, serve } from '../../../broker/test/net/loopback.ts'
 
 describe.each(REMOTE)('a tool in a %s', (placement) => {
   const open = async (hosts: readonly string[], body: string) => {

@@ -1,15 +1,15 @@
 import type { CompartmentRequest, CompartmentSession, SecretGrant } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { Broker } from '../../src/main/broker/broker.ts'
+import { Broker } from '../../../broker/src/broker.ts'
 import { startSession } from '../../src/main/open.ts'
 import { remotePeer } from '../../src/main/remote-peer.ts'
 import { KINDS } from '../../src/wire/message.ts'
-import { REDACTED } from '../../src/main/broker/secrets/redaction.ts'
+import { REDACTED } from '../../../broker/src/secrets/redaction.ts'
 import { invocation, newSandbox, REMOTE, requestOf, running, temporaryFolder, toolOf } from '../fixture.ts'
-import { serve } from '../net/loopback.ts'
+import { serve } from '../../../broker/test/net/loopback.ts'
 import { ScriptedPeer } from '../scripted-peer.ts'
-import { codeOf, SECRET } from './ground.ts'
+import { codeOf, SECRET } from '../../../broker/test/secrets/ground.ts'
 
 /** Uses the secret in every way there is, and gives back, logs and shows whatever it got hold of. */
 const CURIOUS = running(`

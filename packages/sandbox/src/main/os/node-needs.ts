@@ -1,6 +1,6 @@
+import { isNoRoom, noRoom, saysNoRoom } from '@bulkhead/broker'
 import { execFile } from 'node:child_process'
 import { dirname, normalize } from 'node:path'
-import { isNoRoom, noRoom, saysNoRoom } from './no-room.ts'
 import { oneLine } from './one-line.ts'
 
 /** What one build of Node takes to run on this machine. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
-import { startMasked } from '../broker/shell/inheritable-descriptors.ts'
+import { startMasked } from '@bulkhead/broker'
 import type { HullSize, OsLayers } from './hull-command.ts'
 import { hullCommand, SECCOMP_FD } from './hull-command.ts'
 

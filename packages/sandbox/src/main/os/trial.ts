@@ -1,6 +1,6 @@
+import { saysNoRoom } from '@bulkhead/broker'
 import type { Readable } from 'node:stream'
 import type { OsLayers } from './hull-command.ts'
-import { saysNoRoom } from './no-room.ts'
 import { oneLine } from './one-line.ts'
 import { processEnd } from './process-end.ts'
 import { killHull, spawnHull } from './spawn-hull.ts'

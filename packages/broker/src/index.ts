@@ -1,0 +1,8 @@
+export { Broker, publicError, type BrokerMethods, type BrokerOptions } from './broker.ts'
+export type { OpenCall } from './capability.ts'
+export { loadLateCode } from './late-code.ts'
+export { isNoRoom, noRoom, saysNoRoom } from './no-room.ts'
+export { powersOf, refuseUnenforceable } from './powers.ts'
+export { UsedSecrets } from './secrets/vault.ts'
+export { inheritableDescriptors, isInheritable, startMasked } from './shell/inheritable-descriptors.ts'
+export type { OperatorSurroundings } from './shell/surroundings.ts'

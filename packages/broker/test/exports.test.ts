@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest'
+import * as broker from '../src/index.ts'
+
+it('exports these names', async () => {
+  expect(Object.keys(broker).toSorted()).toEqual([
+    'Broker', 'UsedSecrets', 'inheritableDescriptors', 'isInheritable', 'isNoRoom', 'loadLateCode', 'noRoom', 'powersOf', 'publicError',
+    'refuseUnenforceable', 'saysNoRoom', 'startMasked',
+  ])
+  expect((await import('@bulkhead/broker')).Broker).toBe(broker.Broker)
+})

@@ -1,0 +1,25 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { PlacesOptions } from '../../../src/fs/edit/places-of.ts'
+import { placesOf } from '../../../src/fs/edit/places-of.ts'
+
+/** One question to the platform for each place. */
+function askedOneByOne(sought: Buffer, content: Buffer, { most, overlapping }: PlacesOptions): readonly number[] {
+  const places: number[] = []
+  const step = overlapping ? 1 : sought.length
+  for (let at = content.indexOf(sought); at >= 0 && places.length < most; at = content.indexOf(sought, at + step)) places.push(at)
+  return places
+}
+
+it('finds what the platform finds, with those that overlap or without', () => {
+  const few = fc.constantFrom('a', 'b', 'ab', 'aab')
+  const textOf = (least: number, most: number) => fc.array(few, { minLength: least, maxLength: most }).map((parts) => Buffer.from(parts.join('')))
+  const options = fc.record({ most: fc.nat(20), overlapping: fc.boolean() })
+  fc.assert(fc.property(textOf(1, 6), textOf(0, 200), options, (sought, content, asked) => {
+    expect(placesOf(sought, content, asked)).toEqual(askedOneByOne(sought, content, asked))
+  }), { numRuns: 2_000 })
+  fc.assert(fc.property(textOf(60, 120), textOf(0, 9), options, (sought, between, asked) => {
+    const content = Buffer.concat([between, ...Array.from({ length: 3 }, () => [sought, between]).flat(), sought.subarray(0, -1)])
+    expect(placesOf(sought, content, asked)).toEqual(askedOneByOne(sought, content, asked))
+  }), { numRuns: 500 })
+})

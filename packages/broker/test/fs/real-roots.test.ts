@@ -1,0 +1,81 @@
+import { rename, symlink, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { Disk } from '../../src/fs/disk.ts'
+import { systemDisk } from '../../src/fs/disk.ts'
+import { FileScope } from '../../src/fs/file-scope.ts'
+import { POSIX_PATHS } from '../../src/fs/path-model.ts'
+import { RealRoots } from '../../src/fs/real-roots.ts'
+import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { put } from './ground.ts'
+
+/** The real disk, and how often it was asked. */
+function counted(): { readonly disk: Disk; readonly asked: () => number } {
+  const disk = systemDisk(POSIX_PATHS)
+  let count = 0
+  const counting = <A extends readonly unknown[], R>(work: (...args: A) => R) => (...args: A): R => {
+    count++
+    return work(...args)
+  }
+  return {
+    disk: { look: counting(disk.look), target: counting(disk.target), names: counting(disk.names), real: counting(disk.real) },
+    asked: () => {
+      const before = count
+      count = 0
+      return before
+    },
+  }
+}
+
+const rootsOn = (disk: Disk): RealRoots => new RealRoots({ disk, paths: POSIX_PATHS, platform: 'linux' })
+
+it('a root without links is looked at once', async () => {
+  const folder = await temporaryFolder()
+  const { disk, asked } = counted()
+  const roots = rootsOn(disk)
+  const first = await roots.find(folder)
+  expect(first.real).toBe(folder)
+  asked()
+  expect(await roots.find(folder)).toBe(first)
+  expect(asked()).toBe(0)
+  expect(await roots.refresh(folder)).toBe(first)
+})
+
+it('a root behind a link is asked each time whether it still leads there', async () => {
+  const folder = await temporaryFolder()
+  await put(folder, 'one/a', 'two/a')
+  const link = join(folder, 'link')
+  await symlink('one', link)
+  const { disk, asked } = counted()
+  const roots = rootsOn(disk)
+  const first = await roots.find(link)
+  asked()
+  expect(await roots.find(link)).toBe(first)
+  expect(asked()).toBe(1)
+  await unlink(link)
+  await symlink('two', link)
+  expect((await roots.find(link)).real).toBe(join(folder, 'two'))
+})
+
+it('a root that is missing is where it would be, and is looked for again', async () => {
+  const folder = await temporaryFolder()
+  const roots = rootsOn(systemDisk(POSIX_PATHS))
+  await symlink('target', join(folder, 'way'))
+  await put(folder, 'target/x')
+  expect((await roots.find(join(folder, 'way/later/deep'))).real).toBe(join(folder, 'target/later/deep'))
+  await put(folder, 'elsewhere/deep/x')
+  await rename(join(folder, 'elsewhere'), join(folder, 'target/later'))
+  expect((await roots.find(join(folder, 'way/later/deep'))).real).toBe(join(folder, 'target/later/deep'))
+})
+
+it('a path without links costs one question, whatever the number of patterns', async () => {
+  const folder = await temporaryFolder()
+  await put(folder, 'a/b/c/d.txt')
+  const { disk, asked } = counted()
+  const patterns = ['a/**', 'x/**', '*.md', '**/y'].map((pattern) => `${folder}/${pattern}`)
+  const scope = new FileScope('fs.read', patterns, folder, { disk })
+  await scope.locate('a/b/c/d.txt')
+  asked()
+  await scope.locate('a/b/c/d.txt')
+  expect(asked()).toBe(1)
+})

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import { Complaints } from '../../../src/fs/search/complaints.ts'
+
+function heard(...parts: readonly string[]) {
+  const complaints = new Complaints()
+  for (const part of parts) complaints.add(Buffer.from(part))
+  return { text: complaints.end(), unread: complaints.unread, hasRead: complaints.hasRead }
+}
+
+it('counts what could not be read, however it is cut, and not what is gone', () => {
+  expect(heard('rg: ./a: Permission denied (os err', 'or 13)\nrg: ./b: Permission denied (os error 13)\nrg: ./c: No such file or directory (os error 2)\n'))
+    .toEqual({ text: '', unread: 2, hasRead: true })
+})
+
+it('keeps what is about the question', () => {
+  expect(heard('rg: regex parse error:\n    (', '\n')).toEqual({ text: 'rg: regex parse error:\n    (\n', unread: 0, hasRead: false })
+  expect(heard('x'.repeat(5_000), '\ny\n').text).toBe(`${'x'.repeat(5_000)}\n`)
+})
+
+it('knows that a name with a line end in it is a name', () => {
+  expect(heard('rg: ./a\nb: Permission denied (os error 13)\n')).toMatchObject({ unread: 1, hasRead: true })
+})

@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as passes } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runRipgrep } from '../../../src/fs/search/ripgrep.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-ripgrep-'))
+  for (const name of ['one', 'two']) writeFileSync(join(folder, name), 'text')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Much longer than ripgrep takes to list two files and to end. */
+const LATE_MS = 500
+
+const listing = () => ({ args: ['--files', '--null'], cwd: folder, signal: new AbortController().signal })
+
+test('what it said last counts, also where it is looked through only after its end', async () => {
+  let heard = ''
+  await runRipgrep({
+    ...listing(),
+    take: async (bytes) => {
+      await passes(LATE_MS)
+      heard += bytes.toString('utf8')
+      return true
+    },
+  })
+  expect(heard.split('\0').toSorted()).toEqual(['', './one', './two'])
+})
+
+test('what goes wrong while that is looked through is told', async () => {
+  const run = runRipgrep({
+    ...listing(),
+    take: async () => {
+      await passes(LATE_MS)
+      throw new Error('unreadable')
+    },
+  })
+  await expect(run).rejects.toThrow('unreadable')
+})
+
+test('a host without descriptors at that moment finds it later', () => {
+  const crowded = join(import.meta.dirname, 'fixtures', 'crowded-host.ts')
+  const { stdout, stderr } = spawnSync('/bin/sh', ['-c', `ulimit -n 512; exec '${process.execPath}' --no-warnings '${crowded}'`], { encoding: 'utf8' })
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual({ crowded: 'ResourceBusy', later: 'rg' })
+})

@@ -1,0 +1,41 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { OffLimits } from '../../src/shell/off-limits.ts'
+import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { codeOf, openFs, put } from './ground.ts'
+
+describe.each(['*', '**', 'a*b', '[ab]', '{a,b}', '?', '!a', 'a b'])('a workspace called %j', (name) => {
+  it('is worked in like any other, and its neighbours are not', async () => {
+    const root = await temporaryFolder()
+    const workspace = join(root, name)
+    await put(workspace, ['docs/a.md', 'inside'], ['src/b.ts', 'needle'])
+    await put(join(root, 'axb'), ['docs/a.md', 'outside'])
+    const { fs } = openFs(workspace, { read: ['**'], write: ['docs/**'] })
+    expect(await fs.readText('docs/a.md')).toBe('inside')
+    expect(await fs.readText(join(workspace, 'docs/a.md'))).toBe('inside')
+    await fs.write('docs/new/c.md', 'new')
+    await fs.edit('docs/a.md', 'inside', 'edited')
+    expect((await fs.list('docs')).map((entry) => entry.name).toSorted()).toEqual(['a.md', 'new'])
+    expect((await fs.glob('**/*.md')).toSorted()).toEqual(['docs/a.md', 'docs/new/c.md'])
+    expect((await fs.search('needle')).total).toBe(1)
+    expect((await fs.find('**/*.ts')).total).toBe(1)
+    await fs.remove('docs/new/c.md')
+    for (const path of [join(root, 'axb/docs/a.md'), '../axb/docs/a.md']) {
+      expect(await codeOf(fs.readText(path))).toBe('CapabilityDenied')
+      expect(await codeOf(fs.write(path, 'x'))).toBe('CapabilityDenied')
+    }
+    expect(await codeOf(fs.write('src/b.ts', 'x'))).toBe('CapabilityDenied')
+    expect(await codeOf(fs.write('.git/config', 'x'))).toBe('CapabilityDenied')
+  })
+})
+
+it('programs beside a workspace with a star in its name may be run', async () => {
+  const root = await temporaryFolder()
+  for (const folder of ['*', 'bin']) mkdirSync(join(root, folder))
+  writeFileSync(join(root, 'bin/tool'), '')
+  const workspace = join(root, '*')
+  const limits = new OffLimits([workspace, `${workspace}/out/**`], [workspace])
+  expect(await limits.reaches(join(root, 'bin/tool'))).toBe(false)
+  expect(await limits.reaches(join(workspace, 'tool'))).toBe(true)
+})

@@ -1,0 +1,206 @@
+import { appendFile, mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FileChange, FileReader, FileWatch } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { invocation, newSandbox, requestOf, running, temporaryFolder, toolOf } from '../../../sandbox/test/fixture.ts'
+import { CANARY, codeOf, openFs, put } from './ground.ts'
+
+/** Reads changes until all of these were told, whatever else is told besides. */
+async function until(watch: FileWatch, ...expected: readonly string[]): Promise<FileChange[]> {
+  const missing = new Set(expected)
+  const seen: FileChange[] = []
+  for (const reader = watch[Symbol.asyncIterator](); missing.size > 0;) {
+    const { value } = await reader.next() as { value: FileChange }
+    seen.push(value)
+    missing.delete(`${value.change} ${value.path}`)
+  }
+  return seen
+}
+
+async function watching(fs: FileReader, path: string): Promise<FileWatch> {
+  const watch = fs.watch(path)
+  await watch.started
+  return watch
+}
+
+describe('a watch', () => {
+  it('tells what is created, changed and removed below a folder, in the terms of the tool', async () => {
+    const workspace = await temporaryFolder()
+    await put(workspace, 'src/a.txt', 'src/deep/b.txt')
+    const { fs } = openFs(workspace, { read: ['src/**'] })
+    const watch = await watching(fs, './src/')
+    await writeFile(join(workspace, 'src/new.txt'), '1')
+    await until(watch, 'created src/new.txt')
+    await appendFile(join(workspace, 'src/deep/b.txt'), '2')
+    await until(watch, 'changed src/deep/b.txt')
+    await unlink(join(workspace, 'src/a.txt'))
+    await until(watch, 'removed src/a.txt')
+  })
+
+  it('follows into folders that come, with what they hold already, and out of those that go', async () => {
+    const workspace = await temporaryFolder()
+    await put(workspace, 'src/a.txt', 'aside/in/b.txt')
+    const { fs } = openFs(workspace, { read: ['src/**'] })
+    const watch = await watching(fs, 'src')
+    await rename(join(workspace, 'aside'), join(workspace, 'src/came'))
+    await until(watch, 'created src/came', 'created src/came/in', 'created src/came/in/b.txt')
+    await writeFile(join(workspace, 'src/came/in/c.txt'), '')
+    await until(watch, 'created src/came/in/c.txt')
+    await rename(join(workspace, 'src/came'), join(workspace, 'aside'))
+    await until(watch, 'removed src/came', 'removed src/came/in/b.txt', 'removed src/came/in/c.txt')
+    // What happens to it from here on is nobody's to tell.
+    await writeFile(join(workspace, 'aside/in/secret.txt'), '')
+    await writeFile(join(workspace, 'src/last.txt'), '')
+    expect((await until(watch, 'created src/last.txt')).map(({ path }) => path)).toEqual(['src/last.txt'])
+  })
+
+  it('of a file tells of that file alone, also when it is replaced, or not there yet', async () => {
+    const workspace = await temporaryFolder()
+    await put(workspace, 'a.txt', 'b.txt')
+    const { fs } = openFs(workspace, { read: ['a.txt', 'later.txt'] })
+    const [watch, later] = [await watching(fs, 'a.txt'), await watching(fs, 'later.txt')]
+    await writeFile(join(workspace, 'b.txt'), 'x')
+    await rename(join(workspace, 'b.txt'), join(workspace, 'a.txt'))
+    expect(await until(watch, 'changed a.txt')).toEqual([{ path: 'a.txt', change: 'changed' }])
+    await writeFile(join(workspace, 'later.txt'), '')
+    expect(await until(later, 'created later.txt')).toEqual([{ path: 'later.txt', change: 'created' }])
+  })
+
+  it('tells nothing that the grant does not cover', async () => {
+    const root = await temporaryFolder()
+    await put(root, 'ws/src/a.ts', ['outside/canary.txt', CANARY])
+    const workspace = join(root, 'ws')
+    await symlink('../../outside', join(workspace, 'src/out'))
+    const { fs } = openFs(workspace, { read: ['src/*.ts', 'src/sub/**'] })
+    const watch = await watching(fs, 'src')
+    await writeFile(join(workspace, 'src/private.key'), '')
+    await mkdir(join(workspace, 'src/hidden'))
+    await writeFile(join(workspace, 'src/hidden/x.ts'), '')
+    await writeFile(join(root, 'outside/new.txt'), '')
+    await symlink('../../outside/canary.txt', join(workspace, 'src/canary.ts'))
+    await writeFile(join(workspace, 'src/z.ts'), '')
+    expect((await until(watch, 'created src/z.ts')).map(({ path }) => path)).toEqual(['src/z.ts'])
+    for (const path of ['src/out', 'src/hidden', '..', '/etc']) {
+      expect(await codeOf(fs.watch(path).started), path).toBe('CapabilityDenied')
+    }
+    expect(await codeOf(fs.watch('src/sub/none/x').started)).toBe('NotFound')
+  })
+
+  it('sees its own tool write, without what is on its way there', async () => {
+    const workspace = await temporaryFolder()
+    const { fs } = openFs(workspace, { read: ['**'], write: ['**'] })
+    const watch = await watching(fs, '.')
+    await fs.write('a.txt', '1')
+    expect((await until(watch, 'created a.txt')).map(({ path }) => path)).toEqual(['a.txt'])
+    await fs.write('a.txt', '2')
+    expect((await until(watch, 'changed a.txt')).map(({ path }) => path)).toEqual(['a.txt'])
+  })
+
+  it('drops a folder that was exchanged for a link', async () => {
+    const root = await temporaryFolder()
+    await put(root, 'ws/src/sub/a.txt', ['outside/a.txt', CANARY], 'outside/canary.txt')
+    const { fs } = openFs(join(root, 'ws'), { read: ['src/**'] })
+    const watch = await watching(fs, 'src')
+    await rename(join(root, 'ws/src/sub'), join(root, 'aside'))
+    await symlink('../../outside', join(root, 'ws/src/sub'))
+    await until(watch, 'removed src/sub/a.txt', 'removed src/sub')
+    await writeFile(join(root, 'aside/b.txt'), '')
+    await writeFile(join(root, 'outside/b.txt'), '')
+    await writeFile(join(root, 'ws/src/end.txt'), '')
+    expect((await until(watch, 'created src/end.txt')).map(({ path }) => path)).toEqual(['src/end.txt'])
+  })
+
+  it('ends with its call, for who waits and for who comes later', async () => {
+    const workspace = await temporaryFolder()
+    const { fs, endCall, beside } = openFs(workspace, { read: ['**'] })
+    const watch = await watching(fs, '.')
+    const waiting = codeOf(watch[Symbol.asyncIterator]().next())
+    // The question is on its way when everything that was ready has run.
+    await nextTurn()
+    const other = beside()
+    const beginning = codeOf(other.fs.watch('.').started)
+    other.endCall()
+    endCall()
+    expect(await waiting).toBe('ToolCancelled')
+    expect(await beginning).toBe('ToolCancelled')
+  })
+
+  it('holds nothing open once its call or its compartment is over', async () => {
+    const workspace = await temporaryFolder()
+    await put(workspace, 'a/b.txt', 'c/d.txt')
+    const { fs, endCall, beside, close } = openFs(workspace, { read: ['**'] }, { watchLimits: { folders: 3 } })
+    await watching(fs, '.')
+    expect(await codeOf(beside().fs.watch('a').started)).toBe('ResourceBusy')
+    endCall()
+    const other = beside()
+    const waiting = codeOf((await watching(other.fs, '.'))[Symbol.asyncIterator]().next())
+    await nextTurn()
+    await close()
+    expect(await waiting).toBe('ToolCancelled')
+  })
+
+  it('gives its place back when the reader stops', async () => {
+    const workspace = await temporaryFolder()
+    const { fs } = openFs(workspace, { read: ['**'] }, { watchLimits: { watches: 1 } })
+    const watch = await watching(fs, '.')
+    expect(await codeOf(fs.watch('.').started)).toBe('ResourceBusy')
+    await writeFile(join(workspace, 'a.txt'), '')
+    for await (const { path } of watch) {
+      expect(path).toBe('a.txt')
+      break
+    }
+    await watching(fs, '.')
+  })
+
+  it.each([
+    ['folders', { folders: 2 }, 'ResourceBusy'], ['names', { names: 2 }, 'OutputTooLarge'],
+    ['depth', { depth: 1 }, 'OutputTooLarge'],
+  ] as const)('is not begun beyond its limit of %s, and takes no place', async (_, watchLimits, code) => {
+    const workspace = await temporaryFolder()
+    await put(workspace, 'a/b/c.txt', 'small/x.txt')
+    const { fs } = openFs(workspace, { read: ['**'] }, { watchLimits: { watches: 1, ...watchLimits } })
+    expect(await codeOf(fs.watch('.').started)).toBe(code)
+    await watching(fs, 'small')
+  })
+
+  it('fails when more changes than it may hold, and says so', async () => {
+    const workspace = await temporaryFolder()
+    const { fs } = openFs(workspace, { read: ['**'] }, { watchLimits: { changes: 3 } })
+    const watch = await watching(fs, '.')
+    for (let index = 0; index < 40; index++) await writeFile(join(workspace, `${index}.txt`), '')
+    const read = async (): Promise<void> => {
+      for await (const change of watch) expect(change.change).toBe('created')
+    }
+    // Nobody reads until all of it has happened.
+    const control = await watching(openFs(workspace, { read: ['**'] }).fs, '.')
+    await writeFile(join(workspace, 'end.txt'), '')
+    await until(control, 'created end.txt')
+    expect(await codeOf(read())).toBe('OutputTooLarge')
+  })
+
+  it('goes on when the folder it was given is emptied and removed', async () => {
+    const workspace = await temporaryFolder()
+    await put(workspace, 'src/a.txt', 'src/deep/b.txt')
+    const { fs } = openFs(workspace, { read: ['src/**'] })
+    const watch = await watching(fs, 'src')
+    await rm(join(workspace, 'src'), { recursive: true })
+    await until(watch, 'removed src/a.txt', 'removed src/deep/b.txt', 'removed src/deep')
+  })
+})
+
+describe('over the wire', () => {
+  it('a tool watches, reads and stops', async () => {
+    const workspace = await temporaryFolder()
+    const source = running(`
+      const watch = runtime.fs.watch('.')
+      await watch.started
+      await runtime.fs.write('a.txt', 'x')
+      for await (const change of watch) return change
+    `)
+    const tools = [toolOf('run', { fs: { read: ['**'], write: ['**'] } }, workspace)]
+    const session = await newSandbox(workspace).open(requestOf({ placement: 'thread', source, tools }))
+    expect(await session.call(invocation())).toEqual({ path: 'a.txt', change: 'created' })
+    expect(await session.call(invocation())).toEqual({ path: 'a.txt', change: 'changed' })
+  })
+})

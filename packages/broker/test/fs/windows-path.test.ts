@@ -1,0 +1,147 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { WINDOWS_PATHS } from '../../src/fs/path-model.ts'
+import { windowsPath } from '../../src/fs/windows-path.ts'
+
+const BASE = 'C:/Users/me/ws'
+const read = (given: string, base = BASE): string | undefined => {
+  const result = WINDOWS_PATHS.read(given, base)
+  return 'path' in result ? result.path : undefined
+}
+
+describe('a path on Windows', () => {
+  it.each<[string, string]>([
+    // Relative, from the workspace.
+    ['a.txt', 'C:/Users/me/ws/a.txt'],
+    ['docs\\a.txt', 'C:/Users/me/ws/docs/a.txt'],
+    ['docs/a.txt', 'C:/Users/me/ws/docs/a.txt'],
+    ['docs\\sub/a.txt', 'C:/Users/me/ws/docs/sub/a.txt'],
+    ['.\\a.txt', 'C:/Users/me/ws/a.txt'],
+    ['.', 'C:/Users/me/ws'],
+    ['..', 'C:/Users/me'],
+    ['..\\..\\..\\..\\..', 'C:/'],
+    ['docs\\..\\..\\x', 'C:/Users/me/x'],
+    ['docs\\\\a.txt', 'C:/Users/me/ws/docs/a.txt'],
+    ['docs\\', 'C:/Users/me/ws/docs'],
+    ['.gitignore', 'C:/Users/me/ws/.gitignore'],
+    ['a b.txt', 'C:/Users/me/ws/a b.txt'],
+    ['~\\x', 'C:/Users/me/ws/~/x'],
+    ['a~b.txt', 'C:/Users/me/ws/a~b.txt'],
+    ['name~1.backup', 'C:/Users/me/ws/name~1.backup'],
+    ['longername~1.txt', 'C:/Users/me/ws/longername~1.txt'],
+    ['%USERPROFILE%', 'C:/Users/me/ws/%USERPROFILE%'],
+    ['console.log', 'C:/Users/me/ws/console.log'],
+    ['common', 'C:/Users/me/ws/common'],
+    ['com10', 'C:/Users/me/ws/com10'],
+    ['nullable.ts', 'C:/Users/me/ws/nullable.ts'],
+    ['my.con', 'C:/Users/me/ws/my.con'],
+    ['grüße.txt', 'C:/Users/me/ws/grüße.txt'],
+    // A drive.
+    ['C:\\x', 'C:/x'],
+    ['c:\\x', 'C:/x'],
+    ['c:/x/y', 'C:/x/y'],
+    ['C:\\', 'C:/'],
+    ['D:\\x\\..\\y', 'D:/y'],
+    ['C:\\Users\\me\\ws\\..\\ws-evil\\a', 'C:/Users/me/ws-evil/a'],
+    ['C:\\..\\..\\x', 'C:/x'],
+    // The root of the drive of the workspace.
+    ['\\x', 'C:/x'],
+    ['/Windows/System32', 'C:/Windows/System32'],
+    // Shares.
+    ['\\\\server\\share\\a', '//server/share/a'],
+    ['//server/share/a', '//server/share/a'],
+    ['\\\\server\\share', '//server/share/'],
+    ['\\\\server\\share\\..\\..\\a', '//server/share/a'],
+    ['\\\\localhost\\C$\\Users\\me\\ws\\a', '//localhost/C$/Users/me/ws/a'],
+    ['\\\\127.0.0.1\\c$\\x', '//127.0.0.1/c$/x'],
+    // Verbatim, where a plain path means the same.
+    ['\\\\?\\C:\\x', 'C:/x'],
+    ['\\\\?\\c:\\Users\\me', 'C:/Users/me'],
+    ['\\\\?\\C:\\', 'C:/'],
+    ['\\??\\C:\\x', 'C:/x'],
+    ['\\\\?\\UNC\\server\\share\\a', '//server/share/a'],
+    ['\\\\?\\unc\\server\\share\\a', '//server/share/a'],
+    ['\\??\\UNC\\server\\share', '//server/share/'],
+  ])('%j means %j', (given, path) => {
+    expect(read(given)).toBe(path)
+  })
+
+  it.each<[string, string]>([
+    // Streams of a file.
+    ['a.txt:hidden', 'stream'],
+    ['a.txt::$DATA', 'stream'],
+    ['a.txt:', 'stream'],
+    ['docs:$I30:$INDEX_ALLOCATION', 'stream'],
+    ['docs\\a.txt:x:$DATA', 'stream'],
+    ['C:\\x\\y:z', 'stream'],
+    ['\\\\?\\C:\\x:y', 'stream'],
+    ['ab:\\x', 'stream'],
+    // Devices, wherever they stand and whatever follows.
+    ['NUL', 'device'], ['nul', 'device'], ['CON', 'device'], ['con.txt', 'device'], ['aux.tar.gz', 'device'],
+    ['PRN.', 'dot or a space'],
+    ['COM1', 'device'], ['com9.log', 'device'], ['LPT1', 'device'], ['lpt0', 'device'], ['COM¹', 'device'],
+    ['LPT³.txt', 'device'],
+    ['CONIN$', 'device'], ['conout$', 'device'], ['CLOCK$', 'device'], ['nul .txt', 'device'], ['con   .x', 'device'],
+    ['docs\\NUL', 'device'], ['docs\\nul\\x', 'device'], ['C:\\aux', 'device'], ['\\\\?\\C:\\NUL', 'device'], ['NUL:', 'stream'],
+    ['\\\\.\\PhysicalDrive0', 'device'], ['\\\\.\\C:\\x', 'device'], ['\\\\.\\pipe\\x', 'device'], ['//./C:/x', 'device'],
+    ['\\\\.', 'device'], ['\\/.\\x', 'device'],
+    // What the system drops at the end of a name.
+    ['a.txt.', 'dot or a space'], ['a.txt ', 'dot or a space'], ['a.txt. .', 'dot or a space'], ['docs.\\a', 'dot or a space'],
+    ['docs \\a', 'dot or a space'], ['...', 'dot or a space'], ['. ', 'dot or a space'], ['.. \\x', 'dot or a space'],
+    ['..\\...\\x', 'dot or a space'], ['\\\\?\\C:\\x.', 'dot or a space'],
+    // Short forms.
+    ['SECRET~1.TXT', 'short form'], ['secret~1', 'short form'], ['PROGRA~1\\x', 'short form'], ['C:\\PROGRA~2', 'short form'],
+    ['a~12.c', 'short form'], ['docs\\LONGNA~1.MD', 'short form'], ['AB~123', 'short form'], ['WORKSP~1\\a', 'short form'],
+    // What depends on where a drive happens to be.
+    ['C:', 'drive happens'], ['C:x', 'drive happens'], ['c:docs\\a', 'drive happens'], ['D:..\\x', 'drive happens'],
+    ['C:.', 'drive happens'],
+    // Verbatim, where a plain path would mean something else.
+    ['\\\\?\\C:\\x\\..\\y', 'dots'], ['\\\\?\\C:\\.\\x', 'dots'], ['\\\\?\\C:\\x/y', 'slashes'], ['//?/C:/x', 'slashes'],
+    ['\\\\?\\C:\\x\\\\y', 'empty names'], ['\\\\?\\C:', 'neither'], ['\\\\?\\x', 'neither'], ['\\\\?\\', 'neither'],
+    ['\\\\?\\GLOBALROOT\\Device\\HarddiskVolume1\\x', 'neither'],
+    ['\\\\?\\Volume{b75e2c83-0000-0000-0000-602f00000000}\\x', 'neither'],
+    ['\\??\\PhysicalDrive0', 'neither'], ['\\\\?\\UNC\\server', 'share'], ['\\\\?\\UNC', 'share'], ['/??/C:/x', 'slashes'],
+    // No shares.
+    ['\\\\server', 'share'], ['\\\\', 'share'], ['\\\\\\share', 'share'], ['\\\\server\\\\a', 'share'],
+    ['\\\\..\\share\\a', 'share'],
+    ['\\\\server\\..\\a', 'share'], ['\\\\server\\share:x', 'stream'],
+    // Characters that no name has.
+    ['a*', 'character'], ['a?b', 'character'], ['a<b', 'character'], ['a>b', 'character'], ['a|b', 'character'],
+    ['a"b', 'character'],
+    ['a\u0001b', 'character'], ['a\nb', 'character'], ['a\u0085b', 'character'],
+  ])('%j is refused: %s', (given, why) => {
+    const result = WINDOWS_PATHS.read(given, BASE)
+    expect(result).toEqual({ refused: expect.stringContaining(why) as string })
+  })
+
+  it('that is taken has one spelling, which means itself', () => {
+    const pieces = ['a', 'B', '.', '..', '', 'nul', 'a.', ' ', 'x~1', ':', 'C:', '\\', '/', '?', '\\\\', '\\\\?\\', 'UNC', '??']
+    const part = fc.tuple(fc.constantFrom(...pieces), fc.constantFrom('\\', '/', ''))
+    const given = fc.array(part, { maxLength: 8 }).map((parts) => parts.flat().join(''))
+    fc.assert(fc.property(given, (text) => {
+      const path = read(text)
+      fc.pre(path !== undefined)
+      expect(path).toMatch(/^(?:[A-Z]:\/|\/\/[^/\\:]+\/[^/\\:]+\/)/)
+      const { names } = WINDOWS_PATHS.split(path!)
+      expect(names.every((name) => !/[\\/:]|[. ]$/.test(name))).toBe(true)
+      expect(read(path!)).toBe(path)
+      expect(read(WINDOWS_PATHS.write(path!))).toBe(path)
+    }), { numRuns: 5_000 })
+  })
+
+  it('starts from a share where the workspace lies on one', () => {
+    const base = { root: '//server/share/', names: ['ws'] }
+    expect(windowsPath('a\\..\\b', base)).toEqual({ ok: true, root: '//server/share/', names: ['ws', 'b'] })
+    expect(windowsPath('\\x', base)).toEqual({ ok: true, root: '//server/share/', names: ['x'] })
+    expect(read('a', '//server/share/')).toBe('//server/share/a')
+  })
+
+  it('of a link is read like any other', () => {
+    expect(WINDOWS_PATHS.splitTarget('..\\x/y')).toEqual({ root: undefined, names: ['..', 'x', 'y'] })
+    expect(WINDOWS_PATHS.splitTarget('\\\\?\\D:\\x')).toMatchObject({ root: 'D:/', names: ['x'] })
+    expect(WINDOWS_PATHS.splitTarget('\\\\?\\Volume{1}\\x')).toBeUndefined()
+    expect(WINDOWS_PATHS.splitTarget('C:x')).toBeUndefined()
+    expect(WINDOWS_PATHS.splitTarget('..\\a.txt:stream')).toBeUndefined()
+    expect(WINDOWS_PATHS.splitTarget('docs\\NUL')).toBeUndefined()
+  })
+})

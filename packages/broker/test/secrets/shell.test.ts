@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Shell } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { shellAccess } from '../../../sandbox/src/extension/shell-access.ts'
+import { shellCapability } from '../../src/shell/shell.ts'
+import { REDACTED } from '../../src/secrets/redaction.ts'
+import { any, ShellGround } from '../shell/shell-ground.ts'
+import { callOf, codeOf, handleOf, SECRET, vaultOf } from './ground.ts'
+
+let ground: ShellGround
+beforeEach(() => void (ground = new ShellGround()))
+afterEach(() => ground.clear())
+
+interface Running {
+  readonly shell: Shell
+  readonly handle: string
+  readonly updates: readonly Json[]
+  close(): Promise<void>
+}
+
+async function running(commands: readonly string[]): Promise<Running> {
+  const vault = vaultOf({ TOKEN: { commands: [...commands] } })
+  const updates: Json[] = []
+  const allowed = ['show', 'other', 'echo', 'cat'].flatMap((cmd) => any(cmd))
+  const call = callOf({ shell: allowed, fs: { write: [`${ground.workspace.slice(1)}/**`] } }, { onUpdate: (partial) => updates.push(partial) })
+  const unit = shellCapability({
+    workspace: ground.workspace, tools: [call.tool], path: [ground.bin, '/usr/bin', '/bin'], updateMs: 0, secrets: vault,
+  })
+  const shell = shellAccess(async (method, ...args) =>
+    await unit.capabilities[method]!(call, JSON.parse(JSON.stringify(args)) as Json[]))
+  return { shell, handle: await handleOf(vault, call), updates, close: () => unit.close() }
+}
+
+describe('a command', () => {
+  it('is given the value in an argument or as input, and no echo of it comes back', async () => {
+    // Says what it was given by its length and by its letters, so that the test can tell both from outside.
+    ground.node('show', `
+      const input = require('node:fs').readFileSync(0, 'utf8')
+      console.log(process.argv[2].length, process.argv[2])
+      console.error(input.length, input)
+    `)
+    const { shell, handle, updates, close } = await running(['show'])
+    const result = await shell.run('show', [`--token=${handle}`], { input: `password ${handle}` })
+    expect(result.stdout).toBe(`${`--token=${SECRET}`.length} --token=${REDACTED}\n`)
+    expect(result.stderr).toBe(`${`password ${SECRET}`.length} password ${REDACTED}\n`)
+    expect(updates.length).toBeGreaterThan(0)
+    expect(JSON.stringify(updates)).toContain(REDACTED)
+    expect(JSON.stringify([result, updates])).not.toContain(SECRET)
+    await close()
+  })
+
+  it('that writes it letter by letter gives nothing away, not even while it runs', async () => {
+    ground.node('show', `
+      const letters = [...process.argv[2]]
+      const next = () => letters.length > 0 && process.stdout.write(letters.shift(), () => setTimeout(next, 1))
+      next()
+    `)
+    const { shell, handle, updates, close } = await running(['show'])
+    expect((await shell.run('show', [`<${handle}>`])).stdout).toBe(`<${REDACTED}>`)
+    expect(updates.map((update) => (update as { text: string }).text).join('')).toBe(`<${REDACTED}>`)
+    await close()
+  })
+
+  it('that the secret is not for is shown as it is, also what it happens to know', async () => {
+    const { shell, handle, close } = await running(['echo'])
+    expect((await shell.run('echo', [SECRET])).stdout).toBe(`${SECRET}\n`)
+    await shell.run('echo', [handle])
+    expect((await shell.run('echo', [SECRET])).stdout).toBe(`${REDACTED}\n`)
+    ground.sh('other', `echo ${SECRET}`)
+    expect((await shell.run('other', [])).stdout).toBe(`${SECRET}\n`)
+    expect((await shell.pipe([{ cmd: 'other', args: [] }, { cmd: 'cat', args: [] }])).stdout).toBe(`${SECRET}\n`)
+    expect((await shell.pipe([{ cmd: 'echo', args: [SECRET] }, { cmd: 'cat', args: [] }])).stdout).toBe(`${REDACTED}\n`)
+    await close()
+  })
+
+  it('that the secret is not for is not run', async () => {
+    ground.sh('other', 'touch ran')
+    const { shell, handle, close } = await running(['show'])
+    expect(await codeOf(shell.run('other', [handle]))).toBe('CapabilityDenied')
+    expect(await codeOf(shell.run('other', [], { input: handle }))).toBe('CapabilityDenied')
+    await close()
+  })
+
+  it('does not write what it was given into a file', async () => {
+    const { shell, handle, close } = await running(['echo'])
+    const into = { path: 'kept.txt' }
+    expect(await codeOf(shell.pipe([{ cmd: 'echo', args: [handle], stdout: into }]))).toBe('CapabilityDenied')
+    expect(await codeOf(shell.pipe([{ cmd: 'echo', args: [handle] }, { cmd: 'cat', stdout: into }]))).toBe('CapabilityDenied')
+    expect(await codeOf(shell.pipe([{ cmd: 'cat', input: handle, stderr: into }]))).toBe('CapabilityDenied')
+    expect((await shell.pipe([{ cmd: 'echo', args: ['plain'], stdout: into }])).exits[0]!.exitCode).toBe(0)
+    expect((await shell.pipe([{ cmd: 'echo', args: [handle] }, { cmd: 'cat' }])).stdout).toBe(`${REDACTED}\n`)
+    await close()
+  })
+
+  it('that cannot be started says nothing of its arguments', async () => {
+    ground.command('show', '#!/no/such/interpreter\n')
+    const { shell, handle, close } = await running(['show'])
+    // By the launcher where there is one, by the system otherwise.
+    const [outcome] = await Promise.allSettled([shell.run('show', [handle])])
+    const told = outcome.status === 'fulfilled' ? JSON.stringify(outcome.value) : (outcome.reason as Error).message
+    expect(told).toMatch(/"exitCode":[1-9]|could not be started/)
+    expect(told).not.toContain(SECRET)
+    await close()
+  })
+})

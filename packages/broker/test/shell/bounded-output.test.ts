@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { BoundedOutput } from '../../src/shell/bounded-output.ts'
+
+/** Feeds bytes in pieces that end wherever they end. */
+function feed(output: BoundedOutput, bytes: Buffer, cuts: readonly number[]): void {
+  const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b)
+  ends.reduce((from, end) => {
+    output.add(bytes.subarray(from, end))
+    return end
+  }, 0)
+}
+
+const texts = fc.string({ unit: fc.constantFrom('a', 'é', '漢', '🚢', '\0', '\n') })
+const cuts = fc.array(fc.nat(), { maxLength: 8 })
+
+it('a text is the same however it was cut', () => {
+  fc.assert(fc.property(texts, cuts, (text, where) => {
+    const output = new BoundedOutput(10_000)
+    feed(output, Buffer.from(text), where)
+    expect(output.text()).toBe(text)
+    expect(output.truncated).toBe(false)
+  }))
+})
+
+it('a head is the longest start of the text that fits, and never ends within a character', () => {
+  fc.assert(fc.property(texts, cuts, fc.integer({ min: 0, max: 40 }), (text, where, limit) => {
+    const output = new BoundedOutput(limit)
+    feed(output, Buffer.from(text), where)
+    let head = ''
+    for (const character of text) {
+      if (Buffer.byteLength(head + character) > limit) break
+      head += character
+    }
+    expect(output.text()).toBe(head)
+    expect(output.truncated).toBe(head !== text)
+  }))
+})
+
+it('bytes that are no text are decoded as every decoder does', () => {
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), cuts, (bytes, where) => {
+    const output = new BoundedOutput(10_000)
+    feed(output, Buffer.from(bytes), where)
+    expect(output.text()).toBe(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
+  }))
+})
+
+it('what is kept of each piece is told', () => {
+  const output = new BoundedOutput(5)
+  expect(['abc', 'defg', 'h'].map((piece) => String(output.add(Buffer.from(piece))))).toEqual(['abc', 'de', ''])
+})

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Executables } from '../../src/shell/executable.ts'
+import { Launcher, newMark } from '../../src/shell/launcher.ts'
+import { OffLimits } from '../../src/shell/off-limits.ts'
+import { any, ShellGround } from './shell-ground.ts'
+
+const ground = new ShellGround()
+afterAll(() => ground.clear())
+const launcher = (): Launcher => new Launcher(new Executables([ground.bin], new OffLimits([])))
+
+it('without setpriv and prlimit a command runs as it is', async () => {
+  expect((await launcher().prepare())(['/bin/true', 'x'], newMark())).toEqual(['/bin/true', 'x'])
+})
+
+it('each run has a number among the limits of its processes', async () => {
+  const system = new Launcher(new Executables(['/usr/bin', '/bin'], new OffLimits([])))
+  const argv = (await system.prepare())(['/bin/true'], 2 ** 40 + 7)
+  expect(argv.slice(-4)).toEqual(['/usr/bin/prlimit', `--locks=${2 ** 40 + 7}`, '--', '/bin/true'])
+  expect(newMark()).not.toBe(newMark())
+})
+
+describe('rights', () => {
+  it('are not gained by what a command executes', async () => {
+    const { shell } = ground.open({ shell: any('grep') })
+    expect((await shell.run('grep', ['NoNewPrivs', '/proc/self/status'])).stdout).toBe('NoNewPrivs:\t1\n')
+  })
+
+  it('a program called setpriv that knows other options is not used', async () => {
+    ground.sh('setpriv', 'exit 1')
+    expect((await launcher().prepare())(['/bin/true'], newMark())).toEqual(['/bin/true'])
+  })
+
+  it.each([
+    ['says that there is no room for it', 'echo "setpriv: fork: Resource temporarily unavailable" >&2; exit 1'],
+    ['is ended from outside', 'kill -KILL $$'],
+  ])('one that %s is tried again: nothing runs without it meanwhile', async (_, script) => {
+    const tried = join(ground.root, `tried ${script.length}`)
+    const path = ground.sh('setpriv', `[ -e '${tried}' ] && exit 0; : > '${tried}'; ${script}`)
+    const preparing = launcher()
+    await expect(preparing.prepare()).rejects.toMatchObject({ code: 'ResourceBusy' })
+    expect((await preparing.prepare())(['/bin/true'], newMark())[0]).toBe(path)
+  })
+})
+
+it('a command does not outlive a host that is killed', async () => {
+  const lines = await ground.lifelines()
+  ground.node('lingers', lines.hold('lingers'))
+  const args = [join(import.meta.dirname, 'fixtures/dying-host.ts'), ground.workspace, ground.bin, 'lingers']
+  const host = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  const { died } = await lines.of('lingers')
+  host.kill('SIGKILL')
+  await died
+})

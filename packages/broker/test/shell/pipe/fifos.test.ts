@@ -1,0 +1,37 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Fifos } from '../../../src/shell/pipe/fifos.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+const MKFIFO = ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path))!
+
+it('pipes for which there are too few descriptors leave none behind', async () => {
+  const fixture = join(import.meta.dirname, 'fixtures/crowded-pipes.ts')
+  const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', script, process.execPath, fixture, MKFIFO])
+  expect(JSON.parse(stdout)).toEqual([['made', 0], ['ResourceBusy', 0], ['ResourceBusy', 0], ['ResourceBusy', 0]])
+})
+
+describe('pipes are made in', () => {
+  it('another folder where the temporary one is not there', async () => {
+    vi.stubEnv('TMPDIR', '/nowhere/at/all')
+    const pipes = await Fifos.open(2, MKFIFO)
+    expect(pipes.readEnd(0)).toBeTypeOf('number')
+    await pipes.close()
+  })
+
+  it('no folder where none can be written, which is told by their names and not tried again', () => {
+    const script = `
+      const { Fifos } = require(${JSON.stringify(new URL('../../../src/shell/pipe/fifos.ts', import.meta.url).pathname)})
+      Fifos.open(1, ${JSON.stringify(MKFIFO)}).then(() => console.log('made'), ({ code, message }) => console.log(code, message))`
+    // Without the right to write anywhere. Node's own model stands in for a system that is read-only.
+    const { stdout } = spawnSync(process.execPath, ['--no-warnings', '--permission', '--allow-fs-read=*', '--allow-child-process', '-e', script], {
+      encoding: 'utf8', env: { TMPDIR: '/a/place' },
+    })
+    expect(stdout).toMatch(/^ToolExecutionFailed .*\/a\/place.*Set TMPDIR/)
+  })
+})

@@ -1,0 +1,132 @@
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { ArgPattern, ShellRequirement } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { NO_GRANT } from '@bulkhead/contract'
+import { judgeRequest, readRequest } from '../../src/shell/request.ts'
+import { any, ShellGround } from './shell-ground.ts'
+
+const ground = new ShellGround()
+afterAll(() => ground.clear())
+ground.node('argv', 'process.stdout.write(JSON.stringify(process.argv.slice(2)))')
+
+describe('arguments reach the program as they are', () => {
+  it.each([
+    ['blanks', ['a b', ' ', '']],
+    ['quotes', ['"', '\'', '"x" \'y\'']],
+    ['what a shell would expand', ['$(id)', '`id`', '$HOME', '~', '*', '{a,b}']],
+    ['what a shell would split at', ['; rm -rf x', '&& id', '| cat', '> file', '&']],
+    ['lines', ['a\nb', '\r\n', '\t']],
+    ['options', ['--', '-rf', '--version']],
+    ['other scripts', ['żółw', '漢字', '🚢']],
+    ['control characters', ['\u0001\u001b[2J\u007f']],
+  ])('%s', async (_, args) => {
+    const { shell } = ground.open({ shell: any('argv', 8) })
+    const { stdout, ...rest } = await shell.run('argv', args)
+    expect(JSON.parse(stdout)).toEqual(args)
+    expect(rest).toEqual({ exitCode: 0, signal: null, stderr: '', truncated: false })
+  })
+
+  it('also none at all', async () => {
+    const { shell } = ground.open({ shell: [{ cmd: 'argv' }] })
+    expect((await shell.run('argv')).stdout).toBe('[]')
+  })
+})
+
+describe('what the grant does not say is refused', () => {
+  const grant: ShellRequirement[] = [
+    { cmd: 'argv', args: ['status', { prefix: '--format=' }, { wildcard: true }] },
+    { cmd: 'argv', args: ['log'] },
+    { cmd: 'bare' },
+  ]
+
+  it.each([
+    ['the first of its patterns', 'argv', ['status', '--format=x', 'anything']],
+    ['another of its patterns', 'argv', ['log']],
+    ['an empty end of a prefix and an empty wildcard', 'argv', ['status', '--format=', '']],
+  ])('but %s is allowed', async (_, cmd, args) => {
+    const { shell } = ground.open({ shell: grant })
+    expect(JSON.parse((await shell.run(cmd, args)).stdout)).toEqual(args)
+  })
+
+  it.each([
+    ['another command', 'env', []],
+    ['no command', '', []],
+    ['a path to an allowed command', `${ground.bin}/argv`, ['log']],
+    ['a relative path to it', './argv', ['log']],
+    ['its name in other letters', 'ARGV', ['log']],
+    ['an argument too many', 'argv', ['log', '--all']],
+    ['an argument too few', 'argv', ['status', '--format=x']],
+    ['arguments of a command without any', 'bare', ['x']],
+    ['another order', 'argv', ['--format=x', 'status', 'y']],
+    ['less than the prefix', 'argv', ['status', '--format', 'y']],
+    ['something before the prefix', 'argv', ['status', ' --format=x', 'y']],
+    ['an exact argument that goes on', 'argv', ['logs']],
+    ['two arguments in one', 'argv', ['status --format=x y']],
+  ])('%s', async (_, cmd, args) => {
+    const { shell } = ground.open({ shell: grant })
+    await expect(shell.run(cmd, args)).rejects.toMatchObject({ code: 'CapabilityDenied', data: { power: 'shell', cmd } })
+  })
+
+  it('and a path is not run even where a grant was made up to name one', async () => {
+    const cmd = `${ground.bin}/argv`
+    await expect(ground.open({ shell: [{ cmd }] }).shell.run(cmd)).rejects.toMatchObject({ code: 'CapabilityDenied' })
+  })
+})
+
+describe('what cannot be handed to a program is refused', () => {
+  it.each<[string, Json[]]>([
+    ['a NUL', ['argv', ['a\0b']]],
+    ['half a character', ['argv', ['\ud800']]],
+    ['a number', ['argv', [1]]],
+    ['arguments that are no list', ['argv', 'x']],
+    ['too many arguments', ['argv', Array<string>(1_025).fill('x')]],
+    ['an argument that is too long', ['argv', ['x'.repeat(128 * 1024)]]],
+    ['arguments that are too long together', ['argv', Array<string>(3).fill('é'.repeat(22_000))]],
+    ['a command that is no text', [null, []]],
+    ['a command that is too long', ['x'.repeat(129), []]],
+    ['options that are no object', ['argv', [], 'x']],
+    ['a folder that is no text', ['argv', [], { cwd: 1 }]],
+    ['input that is no text', ['argv', [], { input: {} }]],
+    ['too much input', ['argv', [], { input: 'x'.repeat(1024 * 1024 + 1) }]],
+  ])('%s', (_, given) => {
+    expect(() => readRequest(given)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
+  })
+
+  it('the longest arguments there may be do arrive', async () => {
+    const { shell } = ground.open({ shell: any('argv') })
+    const longest = 'x'.repeat(128 * 1024 - 2)
+    expect((await shell.run('argv', [longest])).stdout).toBe(JSON.stringify([longest]))
+  })
+})
+
+it('judges as an oracle does that knows nothing of the matcher', () => {
+  // Few letters, so that patterns and arguments meet often; the marks of regular expressions among them.
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '-', '.', '*', '\n', ' '), maxLength: 4 })
+  const pattern: fc.Arbitrary<ArgPattern> = fc.oneof(
+    text,
+    fc.constant({ wildcard: true } as const),
+    text.filter((prefix) => prefix !== '').map((prefix) => ({ prefix })),
+  )
+  const command = fc.record({ cmd: fc.constantFrom('one', 'two'), args: fc.array(pattern, { maxLength: 3 }) })
+  const literal = (value: string): string =>
+    value.replace(/[^a-z]/g, (mark) => `\\x${mark.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  const argument = (arg: ArgPattern): string =>
+    typeof arg === 'string' ? literal(arg) : `${'prefix' in arg ? literal(arg.prefix) : ''}[^\\0]*`
+  const expression = ({ cmd, args }: { cmd: string; args: readonly ArgPattern[] }): RegExp =>
+    new RegExp(`^${[cmd, ...args.map(argument)].join('\\0')}$`)
+  let allowed = 0
+  const asked = [fc.constantFrom('one', 'two', 'three'), fc.array(text, { maxLength: 3 })] as const
+  fc.assert(fc.property(fc.array(command, { maxLength: 4 }), ...asked, (shell, cmd, args) => {
+    const expected = shell.some((one) => expression(one).test([cmd, ...args].join('\0')))
+    allowed += expected ? 1 : 0
+    let judged = true
+    try {
+      judgeRequest({ name: 'tester', grant: { ...NO_GRANT, shell } }, { cmd, args })
+    } catch {
+      judged = false
+    }
+    expect(judged).toBe(expected)
+  }), { numRuns: 20_000 })
+  expect(allowed).toBeGreaterThan(1_000)
+})

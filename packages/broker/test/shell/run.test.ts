@@ -1,0 +1,138 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { BulkheadError } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import type { OpenCall } from '../../src/capability.ts'
+import { any, ShellGround } from './shell-ground.ts'
+
+const ground = new ShellGround()
+afterAll(() => ground.clear())
+const MB = 1024 * 1024
+
+describe('how a command ended is told', () => {
+  it.each([0, 1, 42, 255])('exit code %d', async (code) => {
+    ground.sh('ends', 'exit "$1"')
+    const { shell } = ground.open({ shell: any('ends') })
+    const ended = await shell.run('ends', [String(code)])
+    expect(ended).toEqual({ exitCode: code, signal: null, stdout: '', stderr: '', truncated: false })
+  })
+
+  it.each(['SIGTERM', 'SIGKILL', 'SIGSEGV'])('signal %s', async (signal) => {
+    ground.sh('falls', 'kill -s "$1" $$')
+    const { shell } = ground.open({ shell: any('falls') })
+    expect(await shell.run('falls', [signal.slice(3)])).toMatchObject({ exitCode: null, signal })
+  })
+
+  it('a script whose interpreter is missing ends without having run', async () => {
+    ground.command('broken', '#!/nowhere/interpreter\n')
+    const { shell } = ground.open({ shell: any('broken') })
+    // The launcher says so by its exit code; without one, the system does by an error.
+    const ended = await shell.run('broken').then(({ exitCode }) => exitCode, (error: unknown) => (error as BulkheadError).code)
+    expect([127, 'ToolExecutionFailed']).toContain(ended)
+  })
+})
+
+describe('input', () => {
+  it('is given as it is, and then ends', async () => {
+    const { shell } = ground.open({ shell: any('cat') }, { outputBytes: MB })
+    const input = `first\n\0\u{1f6a2}${'x'.repeat(300_000)}last`
+    const { exitCode, stdout } = await shell.run('cat', [], { input })
+    expect({ exitCode, same: stdout === input }).toEqual({ exitCode: 0, same: true })
+  })
+
+  it('is empty when there is none', async () => {
+    const { shell } = ground.open({ shell: any('wc') })
+    expect((await shell.run('wc', ['-c'])).stdout.trim()).toBe('0')
+    expect((await shell.run('wc', ['-c'], { input: '' })).stdout.trim()).toBe('0')
+  })
+
+  it('that nobody reads does no harm', async () => {
+    const { shell } = ground.open({ shell: any('true') })
+    expect(await shell.run('true', [], { input: 'x'.repeat(MB) })).toMatchObject({ exitCode: 0 })
+  })
+
+  it('a command has no terminal to ask a person by', async () => {
+    ground.sh('asks', 'read -r answer </dev/tty || echo nobody')
+    const { shell } = ground.open({ shell: any('asks') })
+    expect((await shell.run('asks')).stdout).toBe('nobody\n')
+  })
+})
+
+describe('output', () => {
+  it('comes by stream', async () => {
+    ground.sh('both', 'echo out; echo err >&2')
+    const { shell } = ground.open({ shell: any('both') })
+    expect(await shell.run('both')).toMatchObject({ stdout: 'out\n', stderr: 'err\n' })
+  })
+
+  it('is kept up to the limit, the head of each stream, and it is said that there was more', async () => {
+    ground.node('much', `process.stdout.write('o'.repeat(300000)); process.stderr.write('e'.repeat(10))`)
+    const { shell } = ground.open({ shell: any('much') }, { outputBytes: 1_000 })
+    const kept = { stdout: 'o'.repeat(1_000), stderr: 'e'.repeat(10), truncated: true }
+    expect(await shell.run('much')).toEqual({ exitCode: 0, signal: null, ...kept })
+  })
+
+  it('of exactly the limit is whole', async () => {
+    const { shell } = ground.open({ shell: any('head') }, { outputBytes: 1_000 })
+    expect(await shell.run('head', ['-c', '1000', '/dev/zero'])).toMatchObject({ stdout: '\0'.repeat(1_000), truncated: false })
+  })
+
+  it('has a limit of 200 KB on each stream by default', async () => {
+    ground.sh('floods', 'head -c 500000 /dev/zero; head -c 500000 /dev/zero >&2')
+    const { stdout, stderr } = await ground.open({ shell: any('floods') }).shell.run('floods')
+    expect([stdout.length, stderr.length]).toEqual([200 * 1024, 200 * 1024])
+  })
+
+  it('without end costs no memory', async () => {
+    const { shell } = ground.open({ shell: any('head') })
+    const before = process.memoryUsage.rss()
+    let peak = before
+    const watch = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage.rss())
+    }, 5)
+    const { exitCode, stdout } = await shell.run('head', ['-c', String(1_024 * MB), '/dev/zero'])
+    clearInterval(watch)
+    expect({ exitCode, kept: stdout.length }).toEqual({ exitCode: 0, kept: 200 * 1024 })
+    expect(Math.max(peak, process.memoryUsage.rss()) - before).toBeLessThan(128 * MB)
+  })
+
+  it('that is not text is shown with marks for what is not', async () => {
+    ground.sh('bytes', String.raw`printf 'a\377b\303'`)
+    expect((await ground.open({ shell: any('bytes') }).shell.run('bytes')).stdout).toBe('a\ufffdb\ufffd')
+  })
+
+  it('is complete although the command ends at once, a hundred times', async () => {
+    ground.sh('quick', 'echo "$1"')
+    const { shell } = ground.open({ shell: any('quick') })
+    for (let time = 0; time < 100; time++) expect((await shell.run('quick', [String(time)])).stdout).toBe(`${time}\n`)
+  })
+})
+
+describe('whoever watches the call', () => {
+  it('hears of output while the command runs', async () => {
+    // The command goes on only when its first line was heard of.
+    ground.sh('waits', 'mkfifo gate; echo first; read -r go <gate; echo "$go" >&2')
+    const heard: Json[] = []
+    let answered: Promise<void> | undefined
+    const onUpdate: OpenCall['onUpdate'] = (partial) => {
+      heard.push(partial)
+      answered ??= writeFile(join(ground.workspace, 'gate'), 'second\n')
+    }
+    const { shell } = ground.open({ shell: any('waits') }, {}, { onUpdate })
+    await shell.run('waits')
+    await answered
+    expect(heard).toEqual([
+      { type: 'shell.output', run: 1, stream: 'stdout', text: 'first\n' },
+      { type: 'shell.output', run: 1, stream: 'stderr', text: 'second\n' },
+    ])
+  })
+
+  it('is not flooded, gets no more than what is kept, and all of it', async () => {
+    ground.sh('chatters', 'i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done')
+    const { shell, updates } = ground.open({ shell: any('chatters') }, { outputBytes: 20_000, updateMs: 10_000 })
+    const { stdout } = await shell.run('chatters')
+    expect(updates).toEqual([{ type: 'shell.output', run: 1, stream: 'stdout', text: stdout }])
+    expect(stdout).toHaveLength(20_000)
+  })
+})
