@@ -20,12 +20,12 @@ const NOT_MEASURED: Readonly<Record<string, string>> = {
 /** Expressions that are put together at run time: why they are linear. Their literal parts are measured like any other. */
 const COMPOSED: Readonly<Record<string, string>> = {
   'packages/contract/src/manifest.ts': 'versions of at most 64 characters',
-  'packages/contract/src/visible-text.ts': 'alternatives of literals',
+  'packages/kit/src/text.ts': 'alternatives of literals',
   'packages/host/src/audit/redaction.ts': 'alternatives of literals, and values of secrets as they are',
   'packages/loader/src/connect/connect.ts': 'a number between fixed words',
   'packages/loader/src/discover-packages.ts': 'one part of a path after a fixed word at the beginning',
-  'packages/contract/src/schema/linear-pattern.ts': 'compiled to see whether it is valid, never matched',
-  'packages/sandbox/src/main/broker/shell/launcher.ts': 'reads a file of the kernel',
+  'packages/kit/src/schema/linear-pattern.ts': 'compiled to see whether it is valid, never matched',
+  'packages/broker/src/shell/launcher.ts': 'reads a file of the kernel',
   'packages/sandbox/src/main/os/installed-layers.ts': 'reads files of the kernel',
   'packages/sandbox/src/main/os/util-linux.ts': 'reads a file of the kernel',
   'packages/tools-bundled/src/bash/judging/catastrophes.ts': 'fixed words at the beginning, nothing repeated',
