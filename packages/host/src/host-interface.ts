@@ -1,20 +1,20 @@
 import type {
   ArgumentsReader, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer, Store, ToolListing,
 } from '@bulkhead/contract'
-import type { ApprovalBook } from './approvals/approval-book.ts'
-import type { ExtensionStatus } from './lifecycle/extension-status.ts'
-import type { Sidecar } from './host-context.ts'
-import type { PausedCall } from './interaction/paused-calls.ts'
-import type { InterruptedCall } from './journal/interrupted-calls.ts'
-import type { Owner } from './journal/owner.ts'
-import type { ToolMetrics } from './metrics/tool-metrics.ts'
-import type { ReloadReport, ReloadRequest } from './reload/reload-report.ts'
-import type { SmokeCheck } from './reload/smoke-check.ts'
-import type { BudgetLimits } from './sessions/budget.ts'
+import type { ApprovalBook } from './policy/approvals/approval-book.ts'
+import type { ExtensionStatus } from './extensions/lifecycle/extension-status.ts'
+import type { Sidecar } from './model/host-context.ts'
+import type { PausedCall } from './policy/interaction/paused-calls.ts'
+import type { InterruptedCall } from './records/journal/interrupted-calls.ts'
+import type { Owner } from './records/journal/owner.ts'
+import type { ToolMetrics } from './records/metrics/tool-metrics.ts'
+import type { ReloadReport, ReloadRequest } from './extensions/reload/reload-report.ts'
+import type { SmokeCheck } from './extensions/reload/smoke-check.ts'
+import type { BudgetLimits } from './calls/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
 import type { Session } from './sessions/session.ts'
-import type { StopReport } from './lifecycle/shutdown.ts'
-import type { Place } from './workspace.ts'
+import type { StopReport } from './extensions/lifecycle/shutdown.ts'
+import type { Place } from './sessions/workspace.ts'
 
 export interface HostOptions extends Place {
   readonly store: Store

@@ -1,6 +1,6 @@
 import type { BulkheadEvent, EventListener } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { EventBus, requireSubscription } from '../src/events.ts'
+import { EventBus, requireSubscription } from '../src/records/events.ts'
 import { flush, ManualClock } from './twin/clock.ts'
 
 const opened = (sessionId: string) => ({ type: 'SessionOpened', sessionId, workspace: '/w' }) as const

@@ -1,18 +1,18 @@
 /** The order of the stages is a compile-time fact: each wrong order below is an error, and this file fails when one is not. */
 import type {
   AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, ReceivedCall, Refusal, ResolvedCall, ValidatedCall,
-} from '../src/call.ts'
-import type { HostContext } from '../src/host-context.ts'
-import { runAfterGuards } from '../src/stages/after-guards.ts'
-import { authorize } from '../src/stages/authorize.ts'
-import { runBeforeHooks } from '../src/stages/before-hooks.ts'
-import { reserve } from '../src/stages/budget.ts'
-import { Execution, type Done } from '../src/stages/execute.ts'
-import { receive } from '../src/stages/receive.ts'
-import { redeemPermits } from '../src/stages/redeem.ts'
-import { resolve } from '../src/stages/resolve.ts'
-import { settle } from '../src/stages/settle.ts'
-import { validate } from '../src/stages/validate.ts'
+} from '../src/model/call.ts'
+import type { HostContext } from '../src/model/host-context.ts'
+import { runAfterGuards } from '../src/calls/stages/after-guards.ts'
+import { authorize } from '../src/calls/stages/authorize.ts'
+import { runBeforeHooks } from '../src/calls/stages/before-hooks.ts'
+import { reserve } from '../src/calls/stages/budget.ts'
+import { Execution, type Done } from '../src/calls/stages/execute.ts'
+import { receive } from '../src/calls/stages/receive.ts'
+import { redeemPermits } from '../src/calls/stages/redeem.ts'
+import { resolve } from '../src/calls/stages/resolve.ts'
+import { settle } from '../src/calls/stages/settle.ts'
+import { validate } from '../src/calls/stages/validate.ts'
 
 declare const host: HostContext
 declare const done: Done

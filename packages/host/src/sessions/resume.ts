@@ -1,7 +1,7 @@
 import type { Outcome } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import type { HostContext } from '../host-context.ts'
-import type { Claim } from '../interaction/paused-calls.ts'
+import type { HostContext } from '../model/host-context.ts'
+import type { Claim } from '../policy/interaction/paused-calls.ts'
 
 /**
  * Has a paused call run again, and is over when others may have it or its record is gone. Rejects with NotFound,

@@ -2,12 +2,12 @@ import {
   BulkheadError, requireOptions, ruleSchema, SECURITY_MODES, type Approver, type Interactor, type Ceiling, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
-import { HOOKS_FORM, refuseSlips } from '../hooks/hook-forms.ts'
-import type { Hooks } from '../hooks/hooks.ts'
-import { asGuard, type Guard, type Judge } from '../permissions/judges/judge.ts'
-import { SessionPolicy } from '../permissions/session-policy.ts'
-import type { Settings } from '../configuration/settings.ts'
-import { BUDGET_FORM, type BudgetLimits } from './budget.ts'
+import { HOOKS_FORM, refuseSlips } from '../calls/hooks/hook-forms.ts'
+import type { Hooks } from '../calls/hooks/hooks.ts'
+import { asGuard, type Guard, type Judge } from '../policy/judges/judge.ts'
+import { SessionPolicy } from '../policy/session-policy.ts'
+import type { Settings } from '../model/configuration/settings.ts'
+import { BUDGET_FORM, type BudgetLimits } from '../calls/budget.ts'
 import { batchSizeOf, type ExecutionStrategy } from './strategy.ts'
 
 export interface SessionOptions {

@@ -1,8 +1,8 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
-import type { EventBus } from '../events.ts'
-import type { PreparedCall } from '../pipeline.ts'
-import type { CancelScope } from './cancel-scope.ts'
+import type { EventBus } from '../records/events.ts'
+import type { PreparedCall } from '../calls/pipeline.ts'
+import type { CancelScope } from '../calls/cancel-scope.ts'
 
 /**
  * How the calls of one response run. sequential: one after the other. parallel: all at once. batched: so many at once.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { textOf } from '../../src/audit/audit-record.ts'
-import { createRedaction } from '../../src/audit/redaction.ts'
+import { textOf } from '../../src/records/audit/audit-record.ts'
+import { createRedaction } from '../../src/records/audit/redaction.ts'
 
 const SECRET = 'correct horse battery staple, and then some more of the same'
 const redaction = createRedaction([SECRET])

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { BulkheadEvent, EventOf } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { CallForms } from '../../src/audit/call-forms.ts'
-import { Gathering } from '../../src/audit/gathering.ts'
-import { createRedaction } from '../../src/audit/redaction.ts'
+import { CallForms } from '../../src/records/audit/call-forms.ts'
+import { Gathering } from '../../src/records/audit/gathering.ts'
+import { createRedaction } from '../../src/records/audit/redaction.ts'
 
 const redaction = createRedaction(['correct horse'])
 const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd' } as const

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRedaction } from '../../src/audit/redaction.ts'
+import { createRedaction } from '../../src/records/audit/redaction.ts'
 
 const redaction = createRedaction(['hunter-2.[x]', 'short', 'hunter-2.[x]-longer'])
 

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditGroup, BulkheadEvent } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
-import { AuditTrail } from '../../src/audit/audit-trail.ts'
-import { createRedaction } from '../../src/audit/redaction.ts'
+import { AuditTrail } from '../../src/records/audit/audit-trail.ts'
+import { createRedaction } from '../../src/records/audit/redaction.ts'
 import { MemoryStore } from '../twin/store.ts'
 
 /** Takes whole groups, and answers for none before it is told to. */

@@ -1,6 +1,6 @@
 import { BulkheadError, ERRORS } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { errorBody } from '../../src/calls/outcome.ts'
+import { errorBody } from '../../src/model/outcome.ts'
 
 test('an error says what happened and what to do, and carries its facts', () => {
   expect(errorBody(new BulkheadError('ToolsDisabled', 'Tools are off', { data: { tool: 'x' } }))).toEqual({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RunningCall } from '../../src/calls/running-call.ts'
-import { RunningCalls } from '../../src/calls/running-calls.ts'
+import { RunningCalls } from '../../src/extensions/running-calls.ts'
 import { flush } from '../twin/clock.ts'
 
 function enter(calls: RunningCalls, id: string, attempt = 1): RunningCall {

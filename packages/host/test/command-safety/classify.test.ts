@@ -1,7 +1,7 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
 import { commandSafetyPatternSchema } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import { COMMAND_SAFETY_PATTERNS, createCommandClassifier } from '../../src/command-safety/classify.ts'
+import { COMMAND_SAFETY_PATTERNS, createCommandClassifier } from '../../src/policy/command-safety/classify.ts'
 import { VECTORS } from './vectors.ts'
 
 const classify = createCommandClassifier()

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS, type ConfigFile } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { arrange } from '../../src/configuration/placement.ts'
-import { Settings } from '../../src/configuration/settings.ts'
+import { arrange } from '../../src/model/configuration/placement.ts'
+import { Settings } from '../../src/model/configuration/settings.ts'
 import { sketchExtension, type ExtensionSketch } from '../twin/world.ts'
 
 const arranged = (sketch: ExtensionSketch, config: ConfigFile = {}) => arrange(

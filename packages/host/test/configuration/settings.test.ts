@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Settings } from '../../src/configuration/settings.ts'
+import { Settings } from '../../src/model/configuration/settings.ts'
 
 test('rules carry the scope and place they were written in', () => {
   const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' }) as const

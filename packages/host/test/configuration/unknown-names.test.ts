@@ -1,6 +1,6 @@
 import type { Rule } from '@bulkhead/contract'
 import { describe, expect, it, test } from 'vitest'
-import { unknownNames } from '../../src/configuration/unknown-names.ts'
+import { unknownNames } from '../../src/model/configuration/unknown-names.ts'
 import { createWorld, sketchExtension, type ExtensionSketch } from '../twin/world.ts'
 
 const TOOLS = { read: { mode: 'read' as const, gated: false }, search: {}, ship_track: {} }

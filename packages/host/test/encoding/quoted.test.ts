@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { quoted } from '../../src/encoding/quoted.ts'
+import { quoted } from '../../src/model/encoding/quoted.ts'
 
 test('a text as JSON, whatever stands in it', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {

@@ -1,7 +1,7 @@
 import type { Notebook } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import type { ResolvedCall } from '../../src/call.ts'
-import { CallNotes, callsIn } from '../../src/journal/call-notes.ts'
+import type { ResolvedCall } from '../../src/model/call.ts'
+import { CallNotes, callsIn } from '../../src/records/journal/call-notes.ts'
 
 const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd' } as const
 

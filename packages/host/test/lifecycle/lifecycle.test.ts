@@ -1,8 +1,8 @@
 import { LIFECYCLE, LIFECYCLE_STATES, type BulkheadEvent, type LifecycleSignal } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EventBus } from '../../src/events.ts'
-import { Lifecycle } from '../../src/lifecycle/lifecycle.ts'
+import { EventBus } from '../../src/records/events.ts'
+import { Lifecycle } from '../../src/extensions/lifecycle/lifecycle.ts'
 import { ManualClock } from '../twin/clock.ts'
 
 const SIGNALS = [

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { orderDependencies } from '../../src/registry/dependencies.ts'
+import { orderDependencies } from '../../src/extensions/registry/dependencies.ts'
 
 test('each comes after what it depends on, ties by name', () => {
   const { order } = orderDependencies([{ id: 'b', dependsOn: ['c'] }, { id: 'a', dependsOn: ['c'] }, { id: 'c', dependsOn: [] }])

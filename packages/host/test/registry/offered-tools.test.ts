@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { OfferedTools } from '../../src/registry/offered-tools.ts'
+import type { OfferedTools } from '../../src/extensions/registry/offered-tools.ts'
 import { createRegistry } from '../twin/registry.ts'
 
 const names = (offered: OfferedTools) => offered.enabled().map(({ tool }) => tool.name)

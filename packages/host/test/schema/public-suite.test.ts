@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
-import { Validators, type SchemaCheck } from '../../src/schema/validators.ts'
+import { Validators, type SchemaCheck } from '../../src/extensions/schema/validators.ts'
 import { bundled, findSuite, groupsOf, type SuiteGroup } from './public-suite.ts'
 
 const OWN_META_SCHEMA = 'names a meta-schema of its own, which would have to be fetched and may redefine every keyword'

@@ -1,6 +1,6 @@
 import type { Json } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
-import { Validators } from '../../src/schema/validators.ts'
+import { Validators } from '../../src/extensions/schema/validators.ts'
 
 const check = new Validators().compile({ type: 'array', uniqueItems: true })
 const fault = { path: '', keyword: 'uniqueItems', message: 'must NOT have duplicate items' }

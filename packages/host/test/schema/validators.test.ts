@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
-import { Validators } from '../../src/schema/validators.ts'
+import { Validators } from '../../src/extensions/schema/validators.ts'
 
 const codeOf = (compile: () => unknown): unknown => {
   try {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { onAbort } from '../../src/waiting/cancellation.ts'
+import { onAbort } from '../../src/model/waiting/cancellation.ts'
 
 test('onAbort runs once, at once when it is late, and not after it was disposed', () => {
   let runs = 0

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Deadline } from '../../src/waiting/deadline.ts'
+import { Deadline } from '../../src/model/waiting/deadline.ts'
 import { ManualClock } from '../twin/clock.ts'
 
 function ticking(ms: number) {

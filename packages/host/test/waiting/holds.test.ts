@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Holds } from '../../src/waiting/holds.ts'
+import { Holds } from '../../src/model/waiting/holds.ts'
 import { flush } from '../twin/clock.ts'
 
 const settled = async (work: Promise<unknown>) => {

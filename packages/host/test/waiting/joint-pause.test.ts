@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Deadline } from '../../src/waiting/deadline.ts'
-import { JointPause } from '../../src/waiting/joint-pause.ts'
+import { Deadline } from '../../src/model/waiting/deadline.ts'
+import { JointPause } from '../../src/model/waiting/joint-pause.ts'
 import { ManualClock } from '../twin/clock.ts'
 
 test('members stand still together, also one that joins during a pause, and one that leaves goes on', async () => {

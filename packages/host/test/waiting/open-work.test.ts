@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { OpenWork } from '../../src/waiting/open-work.ts'
+import { OpenWork } from '../../src/model/waiting/open-work.ts'
 import { flush } from '../twin/clock.ts'
 
 test('none when as much has left as came, at once when nothing is there', async () => {

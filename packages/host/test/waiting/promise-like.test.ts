@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { isPromiseLike } from '../../src/waiting/promise-like.ts'
+import { isPromiseLike } from '../../src/model/waiting/promise-like.ts'
 
 test.each<[string, unknown, boolean]>([
   ['a promise', Promise.resolve(), true],

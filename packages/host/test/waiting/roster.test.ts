@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Roster } from '../../src/waiting/roster.ts'
+import { Roster } from '../../src/model/waiting/roster.ts'
 
 test('those who are there, in the order they came', () => {
   const roster = new Roster<string>()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SystemClock, systemClock } from '../../src/waiting/system-clock.ts'
+import { SystemClock, systemClock } from '../../src/model/waiting/system-clock.ts'
 
 const wait = (ms: number) => new Promise<number>((resolve) => systemClock.after(ms, () => resolve(systemClock.monotonic())))
 

@@ -1,0 +1,112 @@
+import { BulkheadError, type ErrorCode } from '@bulkhead/contract'
+import { onAbort } from '../model/waiting/cancellation.ts'
+import { Roster, type Entry } from '../model/waiting/roster.ts'
+
+/** user: a person or the embedder wants it. parent: what it was begun in was cancelled. cap: a limit was met. */
+export type CancelReason = 'user' | 'parent' | 'cap'
+
+/** Who is told of a cancellation. */
+export interface Cancelled {
+  /** Contract: must not throw. */
+  end(reason: BulkheadError): void
+}
+
+/**
+ * Something that is cancelled together with everything begun in it: session > turn > call. A parent cancels its children,
+ * never the reverse.
+ */
+export class CancelScope {
+  readonly #parent: CancelScope | undefined
+  /** Each of these is made when it is needed: most calls are not cancelled, and nothing is begun in them. */
+  #controller: AbortController | undefined
+  #children: Roster<CancelScope> | undefined
+  #place: Entry<CancelScope> | undefined
+  #watchers: Cancelled[] | undefined
+  #refusal: BulkheadError | undefined
+  #reason: BulkheadError | undefined
+
+  constructor(parent?: CancelScope) {
+    this.#parent = parent
+  }
+
+  /** Aborted with a BulkheadError as its reason. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  /** Set once it is cancelled. */
+  get reason(): BulkheadError | undefined {
+    return this.#reason
+  }
+
+  throwIfCancelled(): void {
+    if (this.#reason) throw this.#reason
+  }
+
+  /** Ends it when this is cancelled, at once if it already is. */
+  watch(watcher: Cancelled): void {
+    if (this.#reason) watcher.end(this.#reason)
+    else if (this.#watchers) this.#watchers.push(watcher)
+    else this.#watchers = [watcher]
+  }
+
+  /** Idempotent. */
+  unwatch(watcher: Cancelled): void {
+    const watchers = this.#watchers
+    const place = watchers ? watchers.indexOf(watcher) : -1
+    if (place >= 0) watchers!.splice(place, 1)
+  }
+
+  /** One begun too late is cancelled from the start. Whoever begins it ends it. */
+  begin(): CancelScope {
+    const child = new CancelScope(this)
+    this.#children ??= new Roster()
+    child.#place = this.#children.enter(child)
+    if (this.#refusal) child.cancel(this.#refusal)
+    return child
+  }
+
+  /** Lets what runs go on; what is begun from now on is cancelled with this reason. The first reason stays. */
+  refuse(reason: BulkheadError): void {
+    this.#refusal ??= reason
+    for (const child of this.#children?.members() ?? []) child.refuse(reason)
+  }
+
+  /** The first reason stays. */
+  cancel(reason: BulkheadError): void {
+    this.refuse(reason)
+    this.#reason ??= reason
+    this.#controller?.abort(this.#reason)
+    const watchers = this.#watchers
+    this.#watchers = undefined
+    for (const watcher of watchers ?? []) watcher.end(this.#reason)
+    for (const child of this.#children?.members() ?? []) child.cancel(reason)
+  }
+
+  /** Cancelled when the signal is aborted. Returns what forgets the signal. */
+  follow(signal: AbortSignal, reason: (by: CancelReason, cause: unknown) => BulkheadError): () => void {
+    return onAbort(signal, () => this.cancel(reason('user', signal.reason)))
+  }
+
+  /** Its parent forgets it. Idempotent. */
+  end(): void {
+    if (this.#parent && this.#place) this.#parent.#children?.leave(this.#place)
+  }
+}
+
+const WHO: Readonly<Record<CancelReason, string>> = {
+  user: 'was cancelled', parent: 'was cancelled together with what it belongs to', cap: 'was cancelled because a limit was met',
+}
+
+/** Whoever says anything else wants it all the same. */
+const cancelled = (code: ErrorCode, what: string) => (said: CancelReason, cause?: unknown): BulkheadError => {
+  const reason = Object.hasOwn(WHO, said) ? said : 'user'
+  return new BulkheadError(code, `The ${what} ${WHO[reason]}.`, { cause, data: { reason } })
+}
+export const sessionCancelled = cancelled('SessionCancelled', 'session')
+export const turnCancelled = cancelled('TurnCancelled', 'turn')
+export const callCancelled = cancelled('ToolCancelled', 'call')

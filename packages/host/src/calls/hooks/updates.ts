@@ -1,0 +1,33 @@
+import type { Json } from '@bulkhead/kit/json'
+import { eventFields, viewOf, type CallView, type ClearedCall } from '../../model/call.ts'
+import { freezeDeep } from './freeze-deep.ts'
+import type { HostContext } from '../../model/host-context.ts'
+import { isPromiseLike } from '../../model/waiting/promise-like.ts'
+import type { Hooks } from './hooks.ts'
+import { tell } from './observe.ts'
+
+/** An update of a running tool, on its way to whoever listens: hooks stand before and after it. Contract: never throws. */
+export function passUpdate(call: ClearedCall, host: HostContext, update: Json): void {
+  const { all } = call.session.hooks
+  const partial = freezeDeep(update)
+  if (all.length === 0) return host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
+  const view = viewOf(call, call.decision.approvalKey)
+  if (!all.every((hooks) => letsPass(hooks, view, host, partial))) return
+  host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
+  for (const hooks of all) tell('afterToolExecutionUpdate', host, () => hooks.afterToolExecutionUpdate?.(view, partial))
+}
+
+function letsPass(hooks: Hooks, view: CallView, host: HostContext, partial: Json): boolean {
+  let passes = false
+  tell('beforeToolExecutionUpdate', host, () => {
+    const answer: unknown = hooks.beforeToolExecutionUpdate?.(view, partial)
+    const isLate = isPromiseLike(answer)
+    passes = answer !== false && !isLate
+    return isLate ? Promise.resolve(answer).then(tooLate) : undefined
+  })
+  return passes
+}
+
+function tooLate(): never {
+  throw new Error('It answered too late: updates are not held up, and this one was dropped.')
+}

@@ -1,0 +1,109 @@
+import { BulkheadError, EffectsLedger, WIRE_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
+import type { CarriedMetadata } from '@bulkhead/contract/dialects'
+import { eventFields, Refusal, viewOf, type BudgetedCall, type ExecutedCall, type RawCall } from '../../model/call.ts'
+import { freezeDeep } from '../hooks/freeze-deep.ts'
+import type { HostContext } from '../../model/host-context.ts'
+import { observe, refusalPoint, tell } from '../hooks/observe.ts'
+import { wasCancelled } from '../../records/metrics/tool-metrics.ts'
+import { errorBody } from '../../model/outcome.ts'
+import { isWhole, truncate } from '../truncation.ts'
+
+/**
+ * The end of every call, whichever way it came: one outcome, one event, and the hooks are told. At once, unless the whole of what
+ * was cut has to be put somewhere.
+ */
+export function settle(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): Outcome | Promise<Outcome> {
+  const { attempt, reservation, tool } = call
+  // What never ran costs nothing.
+  if (attempt === 0) reservation?.release()
+  const { body, metadata: claimed } = ended instanceof Refusal ? { body: errorBody(ended.error), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
+  if (call.session.hooks.all.length > 0) tellObservers(call, ended, host)
+  if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
+  // A program reads it, and could fill the disk with files that no model sees.
+  if (tool && call.parent) return conclude(call, wholeOrRefused(body, tool.extension.limits.outputBytes), metadataOf(call, claimed, host), host)
+  const { body: head, whole } = tool ? truncate(body, tool.maxOutputBytes, tool.maxEntries) : { body, whole: undefined }
+  if (whole === undefined) return conclude(call, head, metadataOf(call, claimed, host), host)
+  return keepWhole(call, whole, host).then((kept) =>
+    conclude(call, head, { ...metadataOf(call, claimed, host), truncated: true, ...kept }, host))
+}
+
+function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
+  if (isWhole(body, outputBytes)) return body
+  return errorBody(new BulkheadError('OutputTooLarge', `The result has more than ${outputBytes} bytes. Ask for less, or raise outputBytes.`, { data: { limit: 'outputBytes' } }))
+}
+
+/** Of what succeeded, and of what was refused before it ran. */
+function tellObservers(call: RawCall, ended: ExecutedCall | Refusal, host: HostContext): void {
+  if (ended instanceof Refusal) {
+    const point = call.attempt === 0 ? refusalPoint(ended.error) : undefined
+    if (point) observe(point, call, host, { error: ended.error })
+  } else if (ended.reading.body.type === 'output') {
+    observe('onAfterTool', call, host, { result: ended.reading.body })
+  }
+}
+
+const NOTHING_CLAIMED: CarriedMetadata = {}
+
+/** What is too long for a model is kept whole where there is a place for it. */
+async function keepWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<{ readonly output_path?: string }> {
+  if (!sidecar) return {}
+  try {
+    new EffectsLedger({ savedBytes: call.tool!.extension.limits.savedBytes }).add('savedBytes', Buffer.byteLength(whole))
+    return { output_path: await sidecar.save(call.session.id, call.id, whole) }
+  } catch (thrown) {
+    events.suppressed('sidecar', thrown)
+    return {}
+  }
+}
+
+/** Of what the tool claims, only what the host cannot know better is believed. */
+function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
+  const { tool, startedAt, attempt, reservation } = call
+  const metadata: { -readonly [Field in keyof OutcomeMetadata]: OutcomeMetadata[Field] } = {
+    call_id: call.id,
+    tool: call.name,
+    origin: tool?.origin ?? null,
+    duration_ms: Math.round(clock.monotonic() - startedAt),
+    attempt,
+  }
+  if (attempt > 0 && reservation) metadata.tokens_used = claimed.tokens_used ?? reservation.tokens
+  const { child_loop_id: loop } = claimed
+  // Half of an id is none.
+  if (loop !== undefined && loop.length <= WIRE_LIMITS.idChars) metadata.child_loop_id = loop
+  return metadata
+}
+
+function conclude(call: RawCall, body: OutcomeBody, metadata: OutcomeMetadata, host: HostContext): Outcome {
+  const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
+  if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
+  announce(call, outcome, host)
+  if (call.attempt > 0 && call.session.hooks.all.length > 0) tellAfterHooks(call as BudgetedCall, outcome, host)
+  return outcome
+}
+
+/** Cancelled: it never ran, or was stopped. Failed: it ran. */
+function announce(call: RawCall, outcome: Outcome, { events }: HostContext): void {
+  const { duration_ms: durationMs } = outcome.metadata
+  if (outcome.type === 'output') {
+    if (events.hears('ToolInvocationSucceeded')) {
+      // Of every call, so without a copy of anything.
+      const { session: { id: sessionId }, id: callId, name: tool, tool: entry } = call
+      events.emit({ type: 'ToolInvocationSucceeded', sessionId, callId, tool, origin: entry?.origin ?? null, durationMs })
+    }
+    return
+  }
+  const { error: { code: errorCode, class: errorClass }, error_text: message } = outcome
+  if (wasCancelled(outcome)) {
+    return events.emit({
+      type: 'ToolInvocationCancelled', ...eventFields(call), durationMs, attempt: outcome.metadata.attempt, errorCode, reason: message,
+    })
+  }
+  events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })
+}
+
+function tellAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {
+  const view = viewOf(call, call.decision.approvalKey)
+  for (const hooks of call.session.hooks.all) {
+    tell('afterToolExecution', host, () => hooks.afterToolExecution?.(view, freezeDeep(outcome)))
+  }
+}

@@ -1,0 +1,140 @@
+import {
+  AGENT_TOOL, BulkheadError, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer, type Power, type ToolManifest, type VariableValues,
+} from '@bulkhead/contract'
+import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { Extension } from '../lifecycle/extension.ts'
+import type { ExtensionParts } from '../lifecycle/extension-parts.ts'
+import { arrange } from '../../model/configuration/placement.ts'
+import { RunningCalls } from '../running-calls.ts'
+import { createServices, type ServiceSources } from '../../sessions/services/services.ts'
+import type { Settings } from '../../model/configuration/settings.ts'
+import { located, pathOf } from './located.ts'
+import { compileTool, type ToolEntry } from './tool-entry.ts'
+import type { Validators } from '../schema/validators.ts'
+
+/** An extension that could be offered: compiled, not started, not yet chosen over others of its name. */
+export interface Candidate {
+  readonly descriptor: ExtensionDescriptor
+  readonly generation: number
+  readonly extension: Extension
+  readonly tools: readonly ToolEntry[]
+  /** Why tools of a server are not among them, with each tool's place in `data.path`. */
+  readonly dropped: readonly BulkheadError[]
+  /** Of its bytes and of everything the configuration says of it: the same again is no change. */
+  readonly fingerprint: string
+}
+
+/** What every extension of a host is made with. */
+export interface CandidateSources
+  extends Omit<ServiceSources, 'descriptor' | 'running' | 'slotCheck' | 'starter' | 'migrate' | 'migrationMs'>,
+    Pick<ExtensionParts, 'sandbox' | 'clock'> {
+  readonly validators: Validators
+  readonly settings: Settings
+  readonly variables: VariableValues
+  readonly lookUp: (id: string, asker: Extension) => Extension | undefined
+}
+
+/**
+ * All tools of a package or none: throws the first fault, with its place in the manifest in `data.path`. Of a server or a document,
+ * a tool that cannot be registered costs that tool alone.
+ */
+export function prepareCandidate(descriptor: ExtensionDescriptor, generation: number, sources: CandidateSources): Candidate {
+  const { settings, validators, sandbox, events, clock } = sources
+  const { manifest } = descriptor
+  const { stateSlot } = manifest
+  const declared = manifest.tools.map((tool, index) => located(`/tools/${index}/requires`, () => powerOf(tool, descriptor, sources)))
+  const grants = declared.map((power) => underCeiling(power, sources))
+  const arrangement = arrange(descriptor, settings)
+  checkConfig(descriptor, { ...settings.extension(descriptor.id).config, ...arrangement.config }, validators)
+  const running = new RunningCalls()
+  const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
+  const extension: Extension = new Extension({
+    descriptor,
+    generation,
+    arrangement,
+    tools: manifest.tools.map((tool, index): CompartmentTool => ({
+      name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema, requires: tool.requires as unknown as JsonObject,
+    })),
+    services: () => createServices({
+      ...sources, descriptor, running, slotCheck,
+      starter: () => extension.starter,
+      migrate: (stored, signal) => extension.migrateState(stored, signal),
+      migrationMs: arrangement.limits.phaseMs,
+    }),
+    running,
+    dependencies: () => manifest.dependsOn.map((id) => dependency(extension, id, sources)),
+    sandbox,
+    events,
+    clock,
+  })
+  const dropped: BulkheadError[] = []
+  const tools = manifest.tools.flatMap((tool, index) => {
+    const source = { manifest: tool, descriptor, declared: declared[index]!, grant: grants[index]!, extension, variables: sources.variables }
+    try {
+      return [located(`/tools/${index}`, () => compileTool(source, validators, settings))]
+    } catch (thrown) {
+      if (descriptor.server === undefined) throw thrown
+      dropped.push(droppedTool(tool.name, descriptor.server.name, BulkheadError.from(thrown)))
+      return []
+    }
+  })
+  return { descriptor, generation, extension, tools, dropped, fingerprint: fingerprintOf(descriptor, settings) }
+}
+
+function droppedTool(tool: string, server: string, { code, message, data }: BulkheadError): BulkheadError {
+  return new BulkheadError(code, `The tool "${tool}" of "${server}" is not offered. ${message}`, { data: data as Json })
+}
+
+export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {
+  const { digests, version, integrity, manifest } = descriptor
+  const ofTools = manifest.tools.map(({ name }) => settings.common('timeoutMs', name, descriptor) ?? null)
+  const { ceiling = null } = settings.file.policy ?? {}
+  return canonicalJson([
+    digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools, ceiling,
+  ] as unknown as Json)
+}
+
+/** Whoever proved the package may not have known the configuration. Nothing is compiled where there is nothing to check. */
+function checkConfig({ id, manifest: { configSchema } }: ExtensionDescriptor, config: JsonObject, validators: Validators): void {
+  if (Object.keys(config).length === 0 && !('required' in configSchema)) return
+  const check = located('/configSchema', () => validators.compile(withCommonConfig(configSchema)))
+  const fault = check(config)
+  if (!fault) return
+  const message = `The configuration of "${id}"${atPointer(fault.path)} ${fault.message}.`
+  throw new BulkheadError('ConfigSchemaViolation', message, { data: { path: fault.path } })
+}
+
+function powerOf({ name, requires }: ToolManifest, { layer, manifest }: ExtensionDescriptor, { variables }: CandidateSources): Power {
+  const { id, env, secrets, stateSlot } = manifest
+  const subagents = layer === 'bundled' && name === AGENT_TOOL
+  return compileGrant(requires, variables, { env, secrets, state: stateSlot === null ? [] : [id], subagents })
+}
+
+/** What the broker enforces: the declared surface, and of it no more than the operator's ceiling. */
+function underCeiling(power: Power, { settings, variables }: CandidateSources): Power {
+  const ceiling = settings.file.policy?.ceiling
+  return ceiling === undefined ? power : narrowPower(power, compileCeiling(ceiling, variables))
+}
+
+function dependency(dependent: Extension, id: string, { lookUp }: CandidateSources): Extension {
+  const extension = lookUp(id, dependent)
+  if (extension) return extension
+  const message = `The extension "${dependent.descriptor.id}" depends on "${id}", which is no longer loaded.`
+  throw new BulkheadError('DependencyMissing', message, { data: { extension: id } })
+}
+
+/** Why an extension is not offered, for the list that people read. */
+export function registrationDiagnostic(descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer): Diagnostic {
+  return {
+    severity: 'error',
+    stage: 'register',
+    code: error.code,
+    layer: descriptor.layer,
+    extensionId: descriptor.id,
+    location: descriptor.location,
+    path: pathOf(error),
+    message: error.message,
+    cure: ERRORS[error.code].cure,
+    ...(fallbackTo === undefined ? {} : { fallbackTo }),
+  }
+}

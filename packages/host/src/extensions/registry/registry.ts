@@ -1,0 +1,199 @@
+import {
+  BulkheadError, isLockedTool, layerRank, type Diagnostic, type ExtensionDescriptor, type Layer, type ToolListing,
+  type ToolManifest,
+} from '@bulkhead/contract'
+import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
+import { compose, type Composition } from './composition.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import { keepingBytes } from './kept-bytes.ts'
+import type { OfferedTools } from './offered-tools.ts'
+import { RegistryView } from './registry-view.ts'
+import type { Settings } from '../../model/configuration/settings.ts'
+
+/** What keeps an extension from becoming a candidate at all. */
+export interface Unprepared {
+  readonly descriptor: ExtensionDescriptor
+  readonly error: BulkheadError
+}
+
+/** What the registry would be. Nothing has changed yet. */
+export interface Proposal {
+  readonly candidates: readonly Candidate[]
+  readonly unprepared: readonly Unprepared[]
+  readonly settings: Settings
+  readonly composition: Composition
+}
+
+export type RegistrySources = Omit<CandidateSources, 'lookUp'>
+
+/**
+ * Which tool answers to a name, where it comes from, and what it hides. Every change is one assignment: a reader sees the
+ * registry before it or after it. Owns no code: extensions are started and stopped elsewhere.
+ */
+export class Registry {
+  readonly #sources: RegistrySources
+  /** The tools that ship with the host under locked names, also where they are switched off. */
+  readonly #locked = new Map<string, ToolManifest>()
+  #present: Proposal
+  #view: RegistryView
+  /** Set while what it holds is tried out. */
+  #proposed: RegistryView | undefined
+  #generation = 0
+
+  constructor(sources: RegistrySources) {
+    const { settings } = sources
+    this.#sources = sources
+    this.#present = { candidates: [], unprepared: [], settings, composition: compose([], this.#locked) }
+    this.#view = this.#viewOf(this.#present)
+  }
+
+  /** As it is now, for whoever must not see it change. */
+  get view(): RegistryView {
+    return this.#view
+  }
+
+  get settings(): Settings {
+    return this.#present.settings
+  }
+
+  get candidates(): readonly Candidate[] {
+    return this.#present.candidates
+  }
+
+  get unprepared(): readonly Unprepared[] {
+    return this.#present.unprepared
+  }
+
+  /**
+   * Adds all, then decides once who is offered. What is wrong with one of them becomes a diagnostic. Throws, and changes
+   * nothing, where one that is offered now would have to go.
+   */
+  register(descriptors: readonly ExtensionDescriptor[]): readonly Extension[] {
+    const { candidates, unprepared, settings } = this.#present
+    this.learnLocked(descriptors)
+    const enabled = descriptors.filter(({ id }) => settings.extension(id).enabled !== false)
+    const prepared = enabled.map((descriptor) => this.prepare(descriptor, settings))
+    const proposal = this.propose(
+      [...candidates, ...prepared.filter(isCandidate)], [...unprepared, ...prepared.filter(isUnprepared)], settings,
+    )
+    const harmed = proposal.composition.refused.find(({ candidate }) => this.#view.serves(candidate.extension))
+    if (harmed) throw harmed.error
+    return this.commit(proposal)
+  }
+
+  /** What it hid is offered again. Returns the extensions that are no longer wanted, in the order to stop them. */
+  unregister(id: string, layer: Layer): readonly Extension[] {
+    const { candidates, unprepared, settings } = this.#present
+    const stays = ({ descriptor }: { readonly descriptor: ExtensionDescriptor }) =>
+      descriptor.id !== id || descriptor.layer !== layer
+    return this.commit(this.propose(candidates.filter(stays), unprepared.filter(stays), settings))
+  }
+
+  /** Forgets everything. Returns the extensions, in the order to stop them. */
+  clear(): readonly Extension[] {
+    return this.commit(this.propose([], [], this.#present.settings))
+  }
+
+  /** What ships with the host is the measure of whoever takes a locked name. */
+  learnLocked(descriptors: readonly ExtensionDescriptor[]): void {
+    for (const { layer, manifest } of descriptors) {
+      for (const tool of manifest.tools) if (layer === 'bundled' && isLockedTool(tool.name)) this.#locked.set(tool.name, tool)
+    }
+  }
+
+  prepare(found: ExtensionDescriptor, settings: Settings): Candidate | Unprepared {
+    return this.prepareAgain(keepingBytes(found), settings)
+  }
+
+  /** With the bytes it had. */
+  prepareAgain(descriptor: ExtensionDescriptor, settings: Settings): Candidate | Unprepared {
+    try {
+      const lookUp: CandidateSources['lookUp'] = (id, asker) => this.#lookUp(id, asker)
+      return prepareCandidate(descriptor, ++this.#generation, { ...this.#sources, settings, lookUp })
+    } catch (thrown) {
+      return { descriptor, error: BulkheadError.from(thrown) }
+    }
+  }
+
+  /** Works out who would be offered. Until the next proposal or commit, extensions of this one find each other. */
+  propose(candidates: readonly Candidate[], unprepared: readonly Unprepared[], settings: Settings): Proposal {
+    const composition = compose(candidates, this.#locked)
+    const proposal = { candidates, unprepared, settings, composition }
+    this.#proposed = this.#viewOf(proposal)
+    return proposal
+  }
+
+  /** Returns the extensions that are no longer wanted, dependents before what they depend on. */
+  commit(proposal: Proposal): readonly Extension[] {
+    const before = this.extensions()
+    const view = this.#viewOf(proposal)
+    const after = new Set(proposal.candidates.map(({ extension }) => extension))
+    const ranInVain = (extension: Extension) => extension.wasStarted && !view.serves(extension)
+    const unwanted = new Set([...before, ...after].filter((extension) => !after.has(extension) || ranInVain(extension)))
+    // What ran and is hidden now will be stopped for good; another takes its place in case it is offered again.
+    const candidates = proposal.candidates.map((candidate) =>
+      unwanted.has(candidate.extension) ? this.#again(candidate, proposal.settings) : candidate)
+    this.#present = { ...proposal, candidates }
+    this.#view = view
+    this.#proposed = undefined
+    this.#sources.events.emit({ type: 'ToolsChanged' })
+    return [...unwanted].toReversed()
+  }
+
+  /** What is offered now, whatever is registered later. */
+  offered(): OfferedTools {
+    return this.#view.offered
+  }
+
+  extension(id: string): Extension | undefined {
+    return this.#view.extension(id)
+  }
+
+  /** Every loaded extension, hidden ones too, each after those it depends on. */
+  extensions(): readonly Extension[] {
+    const { composition: { extensions, startOrder }, candidates } = this.#present
+    const offered = new Set(startOrder.map((id) => extensions.get(id)!.extension))
+    const hidden = candidates.map(({ extension }) => extension).filter((extension) => !offered.has(extension))
+    return [...hidden, ...offered]
+  }
+
+  /** Those to start without waiting for a call. */
+  eager(): readonly Extension[] {
+    const offered = [...this.#present.composition.extensions.values()].map(({ extension }) => extension)
+    return offered.filter(({ arrangement, wasStarted }) => arrangement.activation === 'eager' && !wasStarted)
+  }
+
+  list(): readonly ToolListing[] {
+    return this.#view.list()
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    const { composition, unprepared, candidates } = this.#present
+    const dropped = candidates.flatMap(({ descriptor, dropped: errors }) => errors.map((error) => registrationDiagnostic(descriptor, error)))
+    const refused = composition.refused.map(({ candidate: { descriptor }, error }) => ({ descriptor, error }))
+    return [...dropped, ...[...unprepared, ...refused].map(({ descriptor, error }) => {
+      const serving = this.extension(descriptor.id)?.descriptor.layer
+      const isBelow = serving !== undefined && layerRank(serving) < layerRank(descriptor.layer)
+      return registrationDiagnostic(descriptor, error, isBelow ? serving : undefined)
+    })]
+  }
+
+  #viewOf({ composition, settings }: Proposal): RegistryView {
+    const now = () => ({ offers: this.#present.composition.offers, settings: this.#present.settings })
+    return new RegistryView(composition, settings, now)
+  }
+
+  /** One that is being tried out finds those it is tried out with. */
+  #lookUp(id: string, asker: Extension): Extension | undefined {
+    const view = this.#view.serves(asker) ? this.#view : this.#proposed ?? this.#view
+    return view.extension(id)
+  }
+
+  #again(candidate: Candidate, settings: Settings): Candidate {
+    const prepared = this.prepareAgain(candidate.descriptor, settings)
+    return isCandidate(prepared) ? prepared : candidate
+  }
+}
+
+export const isCandidate = (prepared: Candidate | Unprepared): prepared is Candidate => 'extension' in prepared
+const isUnprepared = (prepared: Candidate | Unprepared): prepared is Unprepared => 'error' in prepared

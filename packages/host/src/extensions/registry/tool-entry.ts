@@ -1,0 +1,113 @@
+import {
+  classifyToolMode, CALL_LIMITS, compileApprovalKey, hasEffects, parseByteSize, powerItems,
+  type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
+  type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
+} from '@bulkhead/contract'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Settings } from '../../model/configuration/settings.ts'
+import { meaningByKey, type CallMeaning } from '../../policy/call-meaning.ts'
+import type { SchemaCheck, Validators } from '../schema/validators.ts'
+import { identityOf, type ApprovalGrant } from '../../policy/approvals/approval.ts'
+import { withCopiedSchemas } from './copied-schemas.ts'
+import { located } from './located.ts'
+import { withVariables } from './shown-paths.ts'
+
+/** One registered tool with everything a call needs of it worked out beforehand. Frozen; a change makes another. */
+export interface ToolEntry {
+  readonly name: string
+  readonly definition: ToolDefinition
+  /** The same to hand out, with schemas that may be changed. */
+  readonly shown: ToolDefinition
+  readonly extension: Extension
+  readonly origin: OutcomeOrigin
+  readonly digests: ApprovalGrant['digests']
+  /** Of a server's tool: how rules name it by where it comes from. */
+  readonly source: string | undefined
+  /** What an approval is bound to besides its key. */
+  readonly identity: string
+  /** All that its manifest asks for. */
+  readonly declared: Power
+  /** What of that the ceiling of the configuration leaves. */
+  readonly grant: Power
+  /** The same for a list, paths by their variables. */
+  readonly may: () => readonly PowerItem[]
+  readonly check: SchemaCheck
+  /** Absent: code derives the key if it offers to, else the tool's name is the key. */
+  readonly approvalKey: ApprovalKeyTemplate | undefined
+  /** What a call of it stands for where its name is the key. */
+  readonly byName: CallMeaning
+  readonly timeoutMs: number
+  readonly maxOutputBytes: number
+  /** Entries of a list in a result. */
+  readonly maxEntries: number
+  /** The manifest said `gated: false` and is not believed. */
+  readonly gatedByHost: boolean
+}
+
+const LOCKED_TIMEOUTS: ReadonlyMap<string, number> = new Map<LockedTool, number>([['bash', 120_000], ['web_search', 15_000]])
+const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind>([
+  ['read', 'read'], ['write', 'edit'], ['edit', 'edit'], ['glob', 'search'], ['grep', 'search'], ['tool_search', 'search'],
+  ['bash', 'execute'], ['web_search', 'fetch'], ['web_fetch', 'fetch'], ['skill', 'think'],
+])
+
+export interface ToolSource {
+  readonly manifest: ToolManifest
+  readonly descriptor: ExtensionDescriptor
+  readonly declared: Power
+  readonly grant: Power
+  readonly extension: Extension
+  readonly variables: VariableValues
+}
+
+/** Throws ConfigSchemaInvalid or ApprovalKeyInvalid, with the field below the tool's in `data.path`. */
+export function compileTool(source: ToolSource, validators: Validators, settings: Settings): ToolEntry {
+  const { manifest, descriptor, declared, grant, extension, variables } = source
+  const { approvalKey: template } = manifest
+  const { id, version, layer, digests, server } = descriptor
+  const mode = classifyToolMode(manifest)
+  // In the order in which records are written.
+  const origin = Object.freeze({ digest: digests.package, extension: id, layer, version })
+  const bound = Object.freeze({ package: digests.package, tool: digests.tools.get(manifest.name) ?? '', capability: digests.capability })
+  // What ships with the host is believed: it is reviewed with the host.
+  const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
+  const definition: ToolDefinition = Object.freeze({
+    name: manifest.name,
+    label: manifest.label ?? manifest.name,
+    description: manifest.description,
+    inputSchema: manifest.inputSchema,
+    ...(manifest.outputSchema === undefined ? {} : { outputSchema: manifest.outputSchema }),
+    requires: manifest.requires,
+    mode,
+    kind: manifest.kind ?? LOCKED_KINDS.get(manifest.name) ?? 'other',
+    gated: manifest.gated || gatedByHost,
+    idempotent: manifest.idempotent,
+    executor: server ? 'remote' : 'local',
+  })
+  return Object.freeze({
+    name: manifest.name,
+    definition,
+    shown: Object.freeze(withCopiedSchemas(definition)),
+    extension,
+    origin,
+    digests: bound,
+    source: server && `${server.kind}:${server.name}:${server.tools.get(manifest.name) ?? manifest.name}`,
+    identity: identityOf({ tool: manifest.name, origin, digests: bound }),
+    declared,
+    grant,
+    may: () => powerItems(withVariables(grant, variables)),
+    check: layer === 'bundled'
+      ? validators.compileLate(manifest.inputSchema)
+      : located('/inputSchema', () => validators.compile(manifest.inputSchema, { isForeign: server !== undefined })),
+    approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
+    byName: meaningByKey(manifest.name),
+    timeoutMs: timeoutOf(manifest, descriptor, settings),
+    maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : parseByteSize(manifest.maxOutput),
+    maxEntries: manifest.maxEntries ?? Infinity,
+    gatedByHost,
+  })
+}
+
+function timeoutOf({ name, timeoutMs: declared }: ToolManifest, descriptor: ExtensionDescriptor, settings: Settings): number {
+  const wanted = settings.common('timeoutMs', name, descriptor) ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
+  return Math.min(wanted, CALL_LIMITS.maxTimeoutMs)
+}

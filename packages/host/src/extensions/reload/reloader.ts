@@ -1,0 +1,286 @@
+import { BulkheadError, layerRank, type Clock, type Diagnostic, type ExtensionDescriptor, type LoadReport } from '@bulkhead/contract'
+import { meantNames } from '@bulkhead/kit/text'
+import { registrationDiagnostic, type Candidate } from '../registry/candidate.ts'
+import type { EventBus } from '../../records/events.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Starter } from '../lifecycle/extension-parts.ts'
+import type { Holds } from '../../model/waiting/holds.ts'
+import { isCandidate, type Registry } from '../registry/registry.ts'
+import { Settings } from '../../model/configuration/settings.ts'
+import { Attempt, errorOf } from './attempt.ts'
+import { ChangeWatch } from './change-watch.ts'
+import { differences, keyOf, type Change } from './differences.ts'
+import type { ReloadChange, ReloadReport, ReloadRequest, ReportSource } from './reload-report.ts'
+import type { Retirement } from './retirement.ts'
+import { prove, type SmokeCheck } from './smoke-check.ts'
+import { wayBeside, wayOf } from './strategy.ts'
+import { TrustDecisions } from './trust-decisions.ts'
+
+export interface ReloaderSources {
+  readonly registry: Registry
+  readonly retirement: Retirement
+  readonly turns: Holds
+  readonly report: LoadReport
+  readonly source: ReportSource | undefined
+  readonly check: SmokeCheck | undefined
+  readonly starter: Starter | undefined
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+/** What one reload has decided so far. */
+interface Round {
+  readonly attempt: Attempt
+  readonly changes: Map<string, ReloadChange>
+  readonly taken: { readonly candidate: Candidate; readonly from: Extension | undefined; readonly exchanged: boolean }[]
+  /** What has begun and ends after the swap. */
+  readonly exchanges: Promise<void>[]
+}
+
+/**
+ * Brings the registry to what there is now, one reload at a time.
+ *
+ *   load ▶ compare ▶ start the new beside the old ▶ smoke check ▶ swap in one step ▶ let go of the old
+ *    └─ fails: nothing has changed   └───────┴─ fails: the last good one stays, and the report says why
+ */
+export class Reloader {
+  readonly #sources: ReloaderSources
+  readonly #watch: ChangeWatch
+  readonly #stopWatching: (() => void) | undefined
+  /** Why the last try to reload an extension failed, until one succeeds. */
+  readonly #faults = new Map<string, Diagnostic>()
+  readonly #deferred = new Set<string>()
+  /** Extensions of which the old one is on its way out and the new one has not proved itself. */
+  readonly #exchanging = new Map<string, Promise<void>>()
+  readonly #trust: TrustDecisions
+  #apart = new Set<string>()
+  #report: LoadReport
+  #last: Promise<unknown> = Promise.resolve()
+  /** The reload of everything that has been asked for and has not begun. */
+  #next: Promise<ReloadReport> | undefined
+  #attempt: Attempt | undefined
+  #closed: BulkheadError | undefined
+
+  constructor(sources: ReloaderSources) {
+    this.#sources = sources
+    this.#report = sources.report
+    this.#trust = new TrustDecisions(sources.events)
+    // Later, so that the audit and listeners of the first moment receive it.
+    queueMicrotask(() => this.#trust.taken(sources.report))
+    this.#watch = new ChangeWatch(sources.clock, () => {
+      this.reload().catch((thrown: unknown) => sources.events.suppressed('reload', thrown))
+    })
+    this.#stopWatching = sources.source?.watch?.(() => this.#watch.changed())
+  }
+
+  /** Of the newest report. */
+  get absent(): LoadReport['absent'] {
+    return this.#report.absent
+  }
+
+  /** The loader's of the newest report, and what failed since. */
+  get diagnostics(): readonly Diagnostic[] {
+    return [...this.#report.diagnostics, ...this.#faults.values()]
+  }
+
+  reload(request: ReloadRequest = {}): Promise<ReloadReport> {
+    if (request.report || request.extensions) return this.#begin(async () => request)
+    this.#next ??= this.#begin(async () => {
+      this.#next = undefined
+      return request
+    })
+    return this.#next
+  }
+
+  /** Registered by the embedder, so that no report adds or removes it. */
+  setApart(descriptors: readonly ExtensionDescriptor[]): void {
+    for (const descriptor of descriptors) this.#apart.add(keyOf(descriptor))
+  }
+
+  /** A failure shows as its state; its first call tries again. */
+  startEager(): void {
+    const { registry, starter } = this.#sources
+    for (const extension of registry.eager()) extension.start(starter).catch(() => {})
+  }
+
+  /** After whatever changes the registry now. */
+  queue<Value>(change: () => Value | Promise<Value>): Promise<Value> {
+    const result = this.#last.then(() => {
+      this.#goOn()
+      return change()
+    })
+    this.#last = result.catch(() => {})
+    return result
+  }
+
+  /** Nothing changes any more. Resolves when a reload that is under way has ended. */
+  async close(reason: BulkheadError): Promise<void> {
+    this.#closed ??= reason
+    this.#watch.stop()
+    const ended = (async () => this.#stopWatching?.())()
+    ended.catch((thrown: unknown) => this.#sources.events.suppressed('the end of watching', thrown))
+    await this.#attempt?.abandon(reason)
+    await this.#last
+  }
+
+  #goOn(): void {
+    if (this.#closed) throw this.#closed
+  }
+
+  /** What takes longer than the swap does not hold up other changes. */
+  async #begin(request: () => Promise<ReloadRequest>): Promise<ReloadReport> {
+    const round = await this.queue(async () => this.#swap(await request()))
+    await Promise.all(round.exchanges)
+    return { changes: this.#conclude(round) }
+  }
+
+  async #swap(request: ReloadRequest): Promise<Round> {
+    const { registry, retirement, check, starter, clock } = this.#sources
+    const report = request.report ?? await this.#load()
+    this.#goOn()
+    const settings = new Settings(report.config)
+    const only = request.extensions && new Set(request.extensions)
+    registry.learnLocked(report.extensions)
+    const { candidates: current, unprepared, settings: before } = registry
+    // What the embedder has taken away again is a report's to bring.
+    this.#apart = this.#apart.intersection(new Set([...current, ...unprepared].map(({ descriptor }) => keyOf(descriptor))))
+    const found = differences({ current, unprepared, before, report, after: settings, apart: this.#apart, only })
+    for (const id of only ?? []) if (!registry.extension(id) && !found.some((change) => descriptorOf(change).id === id)) throw notFound(id, report)
+    const round: Round = { attempt: new Attempt({ registry, settings, check, starter, clock }), changes: new Map(), taken: [], exchanges: [] }
+    const there = new Set(report.extensions.map(keyOf))
+    round.attempt.keepUnprepared((descriptor) => there.has(keyOf(descriptor)))
+    for (const change of found) this.#weigh(change, round, only !== undefined)
+
+    this.#attempt = round.attempt
+    const proposal = await round.attempt.prove(() => this.#goOn()).finally(() => {
+      this.#attempt = undefined
+    })
+    const taken = round.taken.filter(({ candidate }) => !round.attempt.failed.has(keyOf(candidate.descriptor)))
+    for (const { candidate, from, exchanged } of taken) {
+      if (from && exchanged) candidate.extension.startAfter(Promise.resolve().then(() => retirement.left(from)))
+    }
+    retirement.retire(registry.commit(proposal), replaced())
+    for (const { candidate } of taken) retirement.welcome(candidate.extension)
+    this.#report = report
+    this.#trust.taken(report)
+    this.startEager()
+    for (const { candidate, from, exchanged } of taken) if (exchanged) round.exchanges.push(this.#exchange(round, candidate, from!))
+    return round
+  }
+
+  #load(): Promise<LoadReport> {
+    const { source } = this.#sources
+    if (source) return source.load()
+    throw new BulkheadError('ReloadRefused', 'The host was not told where to look for changes: hand `reload` a report, or give it a source.')
+  }
+
+  /** What one difference calls for; nothing is done yet. */
+  #weigh(change: Change, { attempt, changes, taken }: Round, isForced: boolean): void {
+    const { registry, retirement, turns } = this.#sources
+    const about = descriptorOf(change)
+    const { id, layer } = about
+    const note = (result: ReloadChange['result'], error?: BulkheadError) => {
+      changes.set(keyOf(about), { extension: id, layer, result, generation: undefined, ...(error ? { error } : {}) })
+    }
+    if (change.kind === 'removed') {
+      attempt.drop(change.old)
+      return note('removed')
+    }
+    if (change.kind === 'broken') return note('failed', errorOf(change.diagnostic))
+
+    const { descriptor } = change
+    const old = change.kind === 'changed' ? change.old : undefined
+    // Whoever replaced it now would not know what to go back to.
+    const exchange = this.#exchanging.get(id)
+    if (exchange) {
+      this.#later(id, exchange, isForced)
+      return note('deferred')
+    }
+    const serving = registry.extension(id)
+    const isTakenOver = serving && layerRank(serving.descriptor.layer) <= layerRank(layer)
+    const leaving = retirement.generations(id)
+    const way = isTakenOver
+      ? wayOf(serving, descriptor, { openTurns: turns.size, leaving: leaving.length })
+      : wayBeside(serving ? [] : leaving, descriptor)
+    if (way.kind === 'refuse') return note('refused', way.error)
+    if (way.kind === 'wait') {
+      this.#later(id, way.until === 'turns' ? turns.whenNone() : retirement.oneLeft(id), isForced)
+      return note('deferred')
+    }
+    const candidate = attempt.take(descriptor, old, way.kind === 'shadow' || (way.kind === 'replace' && isForced))
+    if (candidate) taken.push({ candidate, from: serving, exchanged: way.kind === 'exchange' })
+    note(old ? 'reloaded' : 'added')
+  }
+
+  /** Asks again when what stands in the way has gone. */
+  #later(id: string, free: Promise<void>, isForced: boolean): void {
+    const { events, source } = this.#sources
+    if (this.#deferred.has(id)) return
+    this.#deferred.add(id)
+    void free.then(() => {
+      this.#deferred.delete(id)
+      if (this.#closed) return undefined
+      return this.#begin(async () => {
+        const report = source ? await source.load() : this.#report
+        return { report, ...(isForced ? { extensions: [id] } : {}) }
+      })
+    }).catch((thrown: unknown) => {
+      if (!this.#closed) events.suppressed('reload', thrown)
+    })
+  }
+
+  /** The old one is on its way out; if the new one does not stand, it is brought back as it was. Never rejects. */
+  #exchange({ attempt }: Round, candidate: Candidate, from: Extension): Promise<void> {
+    const { id } = candidate.descriptor
+    const exchange = prove(candidate.extension, this.#sources).catch((thrown: unknown) => {
+      const error = BulkheadError.from(thrown)
+      attempt.failed.set(keyOf(candidate.descriptor), error)
+      // A host that closes has nothing to go back to.
+      return this.queue(() => this.#bringBack(from, candidate, error)).catch(() => {})
+    }).finally(() => this.#exchanging.delete(id))
+    this.#exchanging.set(id, exchange)
+    return exchange
+  }
+
+  #bringBack(from: Extension, failed: Candidate, error: BulkheadError): void {
+    const { registry, retirement } = this.#sources
+    const { candidates, unprepared, settings } = registry
+    // Somebody else has taken its place meanwhile.
+    if (!candidates.includes(failed)) return
+    const ended = failed.extension.stop(error, 0)
+    // One of a layer below has its place in the registry already.
+    const isBelow = from.descriptor.layer !== failed.descriptor.layer
+    const back = isBelow ? [] : [registry.prepareAgain(from.descriptor, settings)].filter(isCandidate)
+    for (const restored of back) restored.extension.startAfter(Promise.all([ended, retirement.left(from)]))
+    const others = candidates.filter((other) => other !== failed)
+    retirement.retire(registry.commit(registry.propose([...others, ...back], unprepared, settings)), error)
+  }
+
+  #conclude({ attempt, changes }: Round): readonly ReloadChange[] {
+    const { registry, events } = this.#sources
+    return Array.from(changes, ([key, change]) => {
+      const error = attempt.failed.get(key) ?? change.error
+      const result = attempt.failed.has(key) ? 'failed' : change.result
+      const extension = registry.extension(change.extension)
+      const generation = extension?.generation
+      const extensionId = change.extension
+      if (result === 'reloaded' && generation !== undefined) events.emit({ type: 'ExtensionReloaded', extensionId, generation })
+      if (result === 'refused') events.emit({ type: 'ExtensionReloadRefused', extensionId, reason: error!.message })
+      if (result === 'failed') events.emit({ type: 'ExtensionReloadFailed', extensionId, errorCode: error!.code, message: error!.message })
+      // What the loader says of it is in its report.
+      this.#faults.delete(key)
+      const isOurWord = result === 'refused' || attempt.failed.has(key)
+      if (isOurWord && extension) this.#faults.set(key, registrationDiagnostic(extension.descriptor, error!))
+      return { ...change, result, generation, ...(error ? { error } : {}) }
+    })
+  }
+}
+
+const replaced = () => new BulkheadError('ToolCancelled', 'The extension was replaced or unloaded.')
+
+const descriptorOf = (change: Change): ExtensionDescriptor => change.kind === 'added' ? change.descriptor : change.old.descriptor
+
+function notFound(id: string, { extensions }: LoadReport): BulkheadError {
+  const meant = meantNames(id, new Set(extensions.filter(({ layer }) => layer !== 'bundled').map((extension) => extension.id)))
+  return new BulkheadError('ExtensionNotFound', `No extension "${id}" is loaded, and none was found.${meant}`, { data: { extension: id } })
+}

@@ -1,0 +1,70 @@
+import type { BulkheadError } from '@bulkhead/contract'
+import type { EventBus } from '../../records/events.ts'
+import type { Extension } from '../lifecycle/extension.ts'
+import type { Holds } from '../../model/waiting/holds.ts'
+
+export interface RetirementSources {
+  readonly turns: Holds
+  readonly events: EventBus
+  readonly drainMs: number
+}
+
+/** Lets go of extensions that are no longer offered: not before the last turn that knows them, and the last call, has ended. */
+export class Retirement {
+  readonly #sources: RetirementSources
+  readonly #offeredSince = new WeakMap<Extension, number>()
+  readonly #leaving = new Map<Extension, Promise<void>>()
+
+  constructor(sources: RetirementSources) {
+    this.#sources = sources
+  }
+
+  /** Is offered from now on: turns that have begun before do not know it. */
+  welcome(extension: Extension): void {
+    this.#offeredSince.set(extension, this.#sources.turns.now)
+  }
+
+  /** `extensions`: dependents before what they depend on. */
+  retire(extensions: readonly Extension[], reason: BulkheadError): void {
+    const { turns } = this.#sources
+    for (const extension of extensions) {
+      const { id } = extension.descriptor
+      const dependents = extensions.filter(({ descriptor }) => descriptor.manifest.dependsOn.includes(id))
+      const before = dependents.map((other) => this.#leaving.get(other))
+      const left = Promise.all([...before, knownToTurns(extension) ? turns.whenReleased(this.#offeredSince.get(extension)) : undefined])
+        .then(() => this.#letGo(extension, reason))
+        .finally(() => this.#leaving.delete(extension))
+      this.#leaving.set(extension, left)
+    }
+  }
+
+  /** Those that are still there, in the order in which they were let go. */
+  get leaving(): readonly Extension[] {
+    return [...this.#leaving.keys()]
+  }
+
+  generations(id: string): readonly Extension[] {
+    return this.leaving.filter(({ descriptor }) => descriptor.id === id)
+  }
+
+  /** Resolves when one of the generations of this id has ended, at once if there is none. */
+  async oneLeft(id: string): Promise<void> {
+    const waits = [...this.#leaving].filter(([{ descriptor }]) => descriptor.id === id).map(([, left]) => left)
+    if (waits.length > 0) await Promise.race(waits)
+  }
+
+  /** Resolves when this one has ended. */
+  async left(extension: Extension): Promise<void> {
+    await this.#leaving.get(extension)
+  }
+
+  async #letGo(extension: Extension, reason: BulkheadError): Promise<void> {
+    const { events, drainMs } = this.#sources
+    await extension.holds.whenNone()
+    const fault = await extension.stop(reason, drainMs)
+    if (fault) events.suppressed(`the end of ${extension.descriptor.id}, generation ${extension.generation}`, fault)
+  }
+}
+
+/** Turns look up what reloads in a turn anew for every call. */
+const knownToTurns = ({ descriptor }: Extension): boolean => descriptor.manifest.reloadBehavior !== 'in-turn'

@@ -1,0 +1,30 @@
+import { LOCKED_TOOLS, type LoadReport } from '@bulkhead/contract'
+import type { Registry } from '../../extensions/registry/registry.ts'
+
+/** What configuration can name here: tools, extensions and servers, also those that are switched off or could not be loaded. */
+export interface KnownNames {
+  /** Whether a tool of the name is offered. */
+  isOffered(tool: string): boolean
+  readonly tools: ReadonlySet<string>
+  readonly extensions: ReadonlySet<string>
+  /** Such as mcp:github and openapi:petstore. */
+  readonly servers: ReadonlySet<string>
+  /** Tools of servers by where they come from, such as mcp:github:create_issue. */
+  readonly sources: ReadonlySet<string>
+}
+
+export function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()): KnownNames {
+  const { candidates, unprepared, settings: { file: { mcp = {}, openapi = {} } } } = registry
+  const descriptors = [...candidates, ...unprepared].map(({ descriptor }) => descriptor)
+  const servers = [...Object.keys(mcp).map((name) => `mcp:${name}`), ...Object.keys(openapi).map((name) => `openapi:${name}`)]
+  return {
+    isOffered: (tool) => registry.view.listing(tool) !== undefined,
+    tools: new Set([
+      ...LOCKED_TOOLS, ...descriptors.flatMap(({ manifest }) => manifest.tools.map(({ name }) => name)), ...[...absent.values()].flat(),
+    ]),
+    extensions: new Set([...descriptors.map(({ id }) => id), ...absent.keys()]),
+    servers: new Set([...servers, ...descriptors.flatMap(({ server }) => server ? [`${server.kind}:${server.name}`] : [])]),
+    sources: new Set(descriptors.flatMap(({ server }) =>
+      server ? [...server.tools.values()].map((tool) => `${server.kind}:${server.name}:${tool}`) : [])),
+  }
+}

@@ -1,0 +1,93 @@
+import type {
+  ConfigFile, ExtensionConfig, ExtensionDescriptor, LayerConfig, ResolvedConfig, RuleScope, ScopedRule, ToolConfig,
+} from '@bulkhead/contract'
+import { approvalTerms, type ApprovalTerms } from '../../policy/approvals/approval-terms.ts'
+import { commandSafetyOf, type CommandSafety } from '../../policy/command-safety/command-safety.ts'
+import { writtenPlace } from './written-place.ts'
+
+type ConfigLayer = LayerConfig['layer']
+
+/** The merged configuration, its records as maps: the names that look things up here are strangers'. */
+export class Settings {
+  readonly file: ConfigFile
+  /** Rules of every layer, in the order of their scopes. */
+  readonly rules: readonly ScopedRule[]
+  readonly approvalTerms: ApprovalTerms
+  readonly layers: readonly LayerConfig[]
+  #commandSafety: { readonly wanted: CommandSafety | undefined } | undefined
+  readonly #tools: ReadonlyMap<string, ToolConfig>
+  readonly #extensions: ReadonlyMap<string, ExtensionConfig>
+  readonly #roles: ReadonlyMap<string, boolean>
+
+  constructor({ merged, layers }: ResolvedConfig) {
+    this.file = merged
+    this.layers = layers
+    this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
+    this.approvalTerms = approvalTerms(layers)
+    this.#tools = new Map(Object.entries(merged.tools ?? {}))
+    this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
+    this.#roles = new Map(Object.entries(merged.roles ?? {}))
+  }
+
+  get commandSafety(): CommandSafety | undefined {
+    this.#commandSafety ??= { wanted: commandSafetyOf(this.layers) }
+    return this.#commandSafety.wanted
+  }
+
+  tool(name: string): ToolConfig {
+    return this.#tools.get(name) ?? {}
+  }
+
+  extension(id: string): ExtensionConfig {
+    return this.#extensions.get(id) ?? {}
+  }
+
+  /** What the host itself reads of a tool's configuration: the word of the tool's entry, else that of its extension's `config`. */
+  common<Key extends CommonKey>(key: Key, tool: string, descriptor: ExtensionDescriptor | undefined): ToolConfig[Key] {
+    const own = this.tool(tool)[key]
+    if (own !== undefined || descriptor === undefined) return own
+    const { config } = this.extension(descriptor.id)
+    return config && isCommonKey(key, descriptor) ? config[key] as ToolConfig[Key] : undefined
+  }
+
+  roleFlag(tool: string, role: string | undefined): RoleFlag | undefined {
+    return roleFlag(this.#roles, tool, role)
+  }
+}
+
+type CommonKey = 'enabled' | 'timeoutMs'
+const COMMON_KEYS: ReadonlySet<string> = new Set<CommonKey>(['enabled', 'timeoutMs'])
+
+/** Whether the host reads the key of an extension's configuration: not where the extension has one of that name itself. */
+export function isCommonKey(key: string, { manifest: { configSchema } }: Pick<ExtensionDescriptor, 'manifest'>): boolean {
+  if (!COMMON_KEYS.has(key)) return false
+  const own = configSchema['properties']
+  return typeof own !== 'object' || own === null || !Object.hasOwn(own, key)
+}
+
+export interface RoleFlag {
+  readonly name: string
+  readonly allowed: boolean
+}
+
+/** The flag that decides, or undefined when none speaks of the tool. */
+export function roleFlag(flags: ReadonlyMap<string, boolean>, tool: string, role: string | undefined): RoleFlag | undefined {
+  const names = role === undefined ? [`allow_${tool}`] : [`allow_${tool}_${role}`, `allow_${tool}`]
+  const name = names.find((candidate) => flags.has(candidate))
+  return name === undefined ? undefined : { name, allowed: flags.get(name)! }
+}
+
+/**
+ * What ships with the host and what its embedder passes is the author's word: a deny there is final. The two files of
+ * the person who uses it are the project's scope.
+ */
+const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
+  bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project',
+}
+const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = { bundled: 0, embedder: 1, global: 2, project: 3 }
+
+const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) =>
+  ({
+    ...rule, scope: SCOPES[layer.layer], ...(layer.layer === 'global' && { author: 'user' as const }),
+    source: `${layer.location}#${writtenPlace(layer, '/rules', index)}`,
+  }))

@@ -1,0 +1,43 @@
+import type { ArgumentsReader, Clock } from '@bulkhead/contract'
+import type { AuditTrail } from '../records/audit/audit-trail.ts'
+import type { EventBus } from '../records/events.ts'
+import type { Holds } from './waiting/holds.ts'
+import type { PausedCalls } from '../policy/interaction/paused-calls.ts'
+import type { Departures } from '../records/journal/departures.ts'
+import type { OpenCalls } from '../records/journal/open-calls.ts'
+import type { MetricsRecorder } from '../records/metrics/tool-metrics.ts'
+import type { Registry } from '../extensions/registry/registry.ts'
+import type { Workflows } from '../sessions/workflows.ts'
+
+/** Where results that are too long for a model are kept whole. */
+export interface Sidecar {
+  /** Resolves with the path a person can open. */
+  save(sessionId: string, callId: string, text: string): Promise<string>
+  /** The paths of what a session has saved. Without it nobody but a person can open them. */
+  files?(sessionId: string): ReadonlySet<string>
+  /** Removes everything of a session that has closed. */
+  discard?(sessionId: string): Promise<void>
+}
+
+/** What the stages of a call know of the host. */
+export interface HostContext {
+  readonly registry: Registry
+  readonly events: EventBus
+  readonly clock: Clock
+  readonly metrics: MetricsRecorder
+  readonly workflows: Workflows
+  readonly journal: OpenCalls
+  readonly audit: () => AuditTrail | undefined
+  readonly departures: Departures
+  readonly paused: PausedCalls
+  readonly sidecar: Sidecar | undefined
+  /** Turns that are open, in every session. */
+  readonly turns: Holds
+  /** By the name of the tool; what a call of it stands for is told by these and not by the tool. */
+  readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
+  readonly workspace: string
+  /** Canonical folders that no tool writes. */
+  readonly neverWritten?: readonly string[]
+  /** A path with its links followed. */
+  readonly realPath?: ((path: string) => string) | undefined
+}

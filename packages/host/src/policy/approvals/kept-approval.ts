@@ -1,0 +1,109 @@
+import { allow, type Verdict } from '../verdict.ts'
+import { spanOf, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
+
+/** An approval as calls find it. Whether it stands is told by two comparisons; a use is one addition. */
+export class KeptApproval {
+  readonly grant: ApprovalGrant
+  /** What it says of a call that it answers. */
+  readonly verdict: Verdict
+  /** Itself, where it answers a call alone. */
+  readonly alone: readonly [KeptApproval] = [this]
+  /** Uses that the store was not told of. */
+  #unsavedUses = 0
+  #savedUses: number
+  #lastUsedAt: number
+  readonly #startsAt: number
+  #endsAt: number
+  #end: ApprovalEnd | null
+
+  constructor(grant: ApprovalGrant, { uses = 0, lastUsedAt = null, ended = null }: Partial<StoredApproval> = {}) {
+    this.grant = grant
+    this.verdict = allow('approval', 'approval', `the key was approved before (${grant.scope} approval ${grant.id})`)
+    this.#savedUses = uses
+    this.#lastUsedAt = lastUsedAt === null ? Number.NaN : Date.parse(lastUsedAt)
+    this.#end = ended
+    const { from, until } = spanOf(grant)
+    this.#startsAt = from
+    this.#endsAt = ended ? -Infinity : until
+  }
+
+  stands(now: number): boolean {
+    return now < this.#endsAt && now >= this.#startsAt
+  }
+
+  /** Somebody took it back; that its time is over is another matter. */
+  get isRevoked(): boolean {
+    return this.#end?.how === 'revoked'
+  }
+
+  use(now: number): void {
+    this.#unsavedUses++
+    this.#lastUsedAt = now
+  }
+
+  /** The uses to tell the store of now. */
+  takeUnsaved(): number {
+    return this.#moveUses(this.#unsavedUses)
+  }
+
+  /** The store could not be told of so many. */
+  untake(uses: number): void {
+    this.#moveUses(-uses)
+  }
+
+  #moveUses(uses: number): number {
+    this.#unsavedUses -= uses
+    this.#savedUses += uses
+    return uses
+  }
+
+  /** The first end counts. Says whether this was it. */
+  end(how: ApprovalEnd): boolean {
+    if (this.#end) return false
+    this.#end = how
+    this.#endsAt = -Infinity
+    return true
+  }
+
+  /** As the store has it now; what it does not know of yet stays. */
+  catchUp({ uses, lastUsedAt, ended }: StoredApproval): void {
+    this.#savedUses = uses
+    const last = lastUsedAt === null ? Number.NaN : Date.parse(lastUsedAt)
+    if (!(this.#lastUsedAt >= last)) this.#lastUsedAt = last
+    if (ended) this.end(ended)
+  }
+
+  stored(): StoredApproval {
+    return {
+      ...this.grant, ended: this.#end, uses: this.#savedUses + this.#unsavedUses,
+      lastUsedAt: Number.isNaN(this.#lastUsedAt) ? null : new Date(this.#lastUsedAt).toISOString(),
+    }
+  }
+
+  view(now: number): Approval {
+    return viewOf(this.stored(), now)
+  }
+}
+
+/** Approvals by the identity of their tool and by their key. */
+export class ApprovalIndex {
+  #byTool = new Map<string, Map<string, KeptApproval>>()
+
+  get(identity: string, approvalKey: string): KeptApproval | undefined {
+    return this.#byTool.get(identity)?.get(approvalKey)
+  }
+
+  set(identity: string, approval: KeptApproval): void {
+    const keys = this.#byTool.get(identity) ?? new Map<string, KeptApproval>()
+    this.#byTool.set(identity, keys.set(approval.grant.approvalKey, approval))
+  }
+
+  all(): readonly KeptApproval[] {
+    return [...this.#byTool.values()].flatMap((keys) => [...keys.values()])
+  }
+
+  replace(approvals: readonly (readonly [identity: string, approval: KeptApproval])[]): void {
+    this.#byTool = new Map()
+    for (const [identity, approval] of approvals) this.set(identity, approval)
+  }
+}

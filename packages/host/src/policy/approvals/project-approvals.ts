@@ -1,0 +1,190 @@
+import type { Clock, Store } from '@bulkhead/contract'
+import type { EventBus } from '../../records/events.ts'
+import { PendingWrites } from '../../records/journal/pending-writes.ts'
+import { identityOf, type Approval, type ApprovalEnd, type ApprovalGrant } from './approval.ts'
+import { ApprovalLedger } from './approval-ledger.ts'
+import { eventFieldsOf } from './approval-events.ts'
+import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
+import { damagedApproval, type DamagedApproval } from './stored-approval.ts'
+
+export interface ProjectApprovalSources {
+  readonly store: Store
+  readonly workspace: string
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+const READING = 'reading project approvals'
+/** Uses are counted at once and written behind, so that no call waits for it. */
+const COUNT_EVERY_MS = 2_000
+/** To ask the store for its number takes some microseconds, which calls that come together share. */
+const FRESH_MS = 1
+/** Who finds them being read waits for that and may have to read again; more is the doing of others who never stop. */
+const ROUNDS = 3
+
+/**
+ * Approvals for every session in one workspace, kept in the store and known here, so that a call finds them at once. What
+ * another process grants or revokes is seen by calls that come a millisecond later: the store tells by a number whether it must
+ * be read again.
+ * A store that fails costs a question, never grants one.
+ */
+export class ProjectApprovals {
+  readonly ledger: ApprovalLedger
+  readonly #sources: ProjectApprovalSources
+  readonly #known = new ApprovalIndex()
+  readonly #used = new Set<KeptApproval>()
+  readonly #writes: PendingWrites
+  readonly #listeners = new Set<() => void>()
+  #revision: number | undefined
+  #loading: Promise<void> | undefined
+  #freshUntil = -Infinity
+  #loaded = false
+  /** It was told that they cannot be read. */
+  #broken = false
+  /** Those that were told to be damaged. */
+  readonly #damaged = new Set<string>()
+  #stopTimer: (() => void) | undefined
+
+  constructor(sources: ProjectApprovalSources) {
+    const { store, events, clock } = sources
+    this.#sources = sources
+    this.ledger = new ApprovalLedger({ store, events, now: () => clock.now() })
+    this.#writes = new PendingWrites('keeping project approvals', events)
+  }
+
+  /** Reads them unless that was done. Never rejects. */
+  async load(): Promise<void> {
+    if (!this.#loaded) await this.#refresh()
+  }
+
+  /** Whether the store has others than those known here, or cannot tell. */
+  get isStale(): boolean {
+    const now = this.#sources.clock.monotonic()
+    if (now < this.#freshUntil) return false
+    if (this.#differs()) return true
+    this.#freshUntil = now + FRESH_MS
+    return false
+  }
+
+  /** Reads all of them again, and once more where one has changed meanwhile. Never rejects: where they cannot be read, there are none. */
+  async refresh(): Promise<void> {
+    for (let round = 0; round < ROUNDS; round++) {
+      await this.#refresh()
+      if (!this.#loaded || !this.#differs()) return
+    }
+  }
+
+  #differs(): boolean {
+    try {
+      return !this.#loaded || this.#sources.store.approvalRevision?.() !== this.#revision
+    } catch {
+      return true
+    }
+  }
+
+  /** Who asks while they are read waits for that. */
+  #refresh(): Promise<void> {
+    this.#loading ??= this.#read().catch((thrown: unknown) => {
+      this.#known.replace([])
+      this.#loaded = false
+      this.#freshUntil = -Infinity
+      if (!this.#broken) this.#sources.events.suppressed(READING, thrown)
+      this.#broken = true
+    }).finally(() => { this.#loading = undefined })
+    return this.#loading
+  }
+
+  find(identity: string, approvalKey: string): KeptApproval | undefined {
+    return this.#known.get(identity, approvalKey)
+  }
+
+  all(): readonly KeptApproval[] {
+    return this.#known.all()
+  }
+
+  /** Stands at once. `lost` is told when the store could not keep it: then it does not outlast the next look into the store. */
+  add(grant: ApprovalGrant, lost: () => void): void {
+    const kept = new KeptApproval(grant)
+    this.#known.set(identityOf(grant), kept)
+    void this.#writes.add(this.ledger.add(kept.stored()).catch((thrown: unknown) => {
+      lost()
+      throw thrown
+    }))
+    this.#sources.events.emit({
+      type: 'ApprovalGranted', ...eventFieldsOf(grant),
+      sessionId: grant.sessionId, grantedBy: grant.grantedBy, expiresAt: grant.expiresAt,
+    })
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Hears of each that is given. Returns what ends the subscription. */
+  onGrant(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  noteUse(approval: KeptApproval): void {
+    this.#used.add(approval)
+    this.#stopTimer ??= this.#sources.clock.after(COUNT_EVERY_MS, () => this.#saveUses())
+  }
+
+  /** It has expired, and a call has met it. */
+  expired(approval: KeptApproval): void {
+    const end: ApprovalEnd = { how: 'expired', at: approval.grant.expiresAt ?? '' }
+    if (approval.end(end)) void this.#writes.add(this.ledger.end(approval.grant, end))
+  }
+
+  /** Ends here what the ledger will end. */
+  end(isMeant: (approval: Approval) => boolean, end: ApprovalEnd): void {
+    const now = this.#sources.clock.now()
+    for (const approval of this.#known.all()) if (isMeant(approval.view(now))) approval.end(end)
+  }
+
+  /** Resolves when what happened so far is in the store, or could not be written. Never rejects. */
+  async settled(): Promise<void> {
+    this.#saveUses()
+    await this.#writes.settled()
+  }
+
+  async #read(): Promise<void> {
+    const { store, workspace } = this.#sources
+    // Before they are listed: what changes meanwhile is then read once more, and not missed.
+    const revision = store.approvalRevision?.()
+    const { approvals, damaged } = await this.ledger.read(workspace)
+    this.#known.replace(approvals.map((approval) => {
+      const identity = identityOf(approval)
+      const before = this.#known.get(identity, approval.approvalKey)
+      if (before?.grant.grantedAt !== approval.grantedAt) return [identity, new KeptApproval(approval, approval)]
+      before.catchUp(approval)
+      return [identity, before]
+    }))
+    this.#revision = revision
+    this.#loaded = true
+    this.#broken = false
+    for (const one of damaged) this.#tellDamage(one)
+    void this.#writes.add(this.ledger.tidy(approvals))
+  }
+
+  /** Once for each. */
+  #tellDamage(damaged: DamagedApproval): void {
+    if (this.#damaged.has(damaged.id)) return
+    this.#damaged.add(damaged.id)
+    this.#sources.events.suppressed(READING, damagedApproval(damaged))
+  }
+
+  #saveUses(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    const used = [...this.#used]
+    this.#used.clear()
+    for (const approval of used) {
+      const uses = approval.takeUnsaved()
+      const { lastUsedAt } = approval.stored()
+      void this.#writes.add(this.ledger.count(approval.grant, uses, lastUsedAt).catch((thrown: unknown) => {
+        approval.untake(uses)
+        this.#used.add(approval)
+        throw thrown
+      }))
+    }
+  }
+}

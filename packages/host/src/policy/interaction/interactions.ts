@@ -1,0 +1,182 @@
+import {
+  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest, type InteractionResponse, type Interactor,
+} from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import { messageOf } from '@bulkhead/kit/error-message'
+import type { EventBus } from '../../records/events.ts'
+import { readApproval } from './answers.ts'
+import { raceInteractors } from './race.ts'
+import { Turnstile } from './turnstile.ts'
+
+export interface InteractionSources {
+  /** Questions are told apart by it, also where one person answers several hosts. */
+  readonly sessionId: string
+  readonly interactors: readonly Interactor[]
+  readonly approver: Approver | undefined
+  /** How long a person may take. */
+  readonly timeoutMs: number | undefined
+  readonly events: EventBus
+  readonly clock: Clock
+  /** Aborted when the session is over. For what is asked outside of a call: what a call asks ends with it. */
+  readonly over?: (() => AbortSignal) | undefined
+  /** Of a session whose questions go to the same person. */
+  readonly queue?: Turnstile | undefined
+}
+
+type StageGrantRequest = Extract<InteractionRequest, { kind: 'grantStageTool' }>
+type DecisionRequest = Extract<InteractionRequest, { kind: 'Approve' }> | StageGrantRequest
+
+/** The word of whoever decides. `nobody`: it is a no because nobody could be asked. */
+export interface Word extends ApprovalAnswer {
+  readonly nobody?: boolean
+}
+
+/** Everything one session asks people: one question at a time, first come first served, unless all of them take many. */
+export class Interactions {
+  readonly queue: Turnstile
+  readonly #sources: InteractionSources
+  #count = 0
+
+  constructor(sources: InteractionSources) {
+    this.#sources = sources
+    this.queue = sources.queue ?? new Turnstile()
+  }
+
+  get canApprove(): boolean {
+    return this.#sources.approver !== undefined || this.#sources.interactors.length > 0
+  }
+
+  /** Whether nobody is there who could answer. Those who stand for nobody are told of each question all the same. */
+  get isHeadless(): boolean {
+    const { approver, interactors } = this.#sources
+    return approver === undefined && interactors.every(({ isNobody }) => isNobody === true)
+  }
+
+  /** Rejects with InteractionUnavailable when nobody is there or those who are there fail. */
+  ask(request: InteractionRequest, source: string, signal: AbortSignal, callId?: string): Promise<InteractionResponse> {
+    const { interactors, over } = this.#sources
+    if (interactors.length === 0) return Promise.reject(nobodyThere())
+    if (callId === undefined && over) return this.#askUntil(over(), request, source, signal)
+    return this.#inTurn(signal, () => this.#raise(request, source, signal, callId))
+  }
+
+  /** Others may wait for what is asked outside of a call, and are not to wait for somebody who is gone. */
+  async #askUntil(gone: AbortSignal, request: InteractionRequest, source: string, signal: AbortSignal): Promise<InteractionResponse> {
+    const until = AbortSignal.any([signal, gone])
+    try {
+      return await this.#inTurn(until, () => this.#raise(request, source, until, undefined))
+    } catch (thrown) {
+      throw gone.aborted && !signal.aborted ? personGone(gone.reason) : thrown
+    }
+  }
+
+  /**
+   * `settled` is asked when its turn has come: an answer to the question before may have settled this one too, and then
+   * nobody is asked. A decider that fails has not said yes.
+   */
+  approve(
+    approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
+  ): Promise<Word> {
+    return this.#inTurn(signal, async () => await settled() ?? await this.#decide({ kind: 'Approve', approval }, signal).catch(failed))
+  }
+
+  /** A person's word on one call that a stage does not list. Whoever decides approvals decides this too; it is never kept. */
+  grant(request: StageGrantRequest, signal: AbortSignal): Promise<Word> {
+    return this.#inTurn(signal, () => this.#decide(request, signal).catch(failed))
+  }
+
+  async #inTurn<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
+    const { approver, interactors } = this.#sources
+    const takesMany = approver === undefined && interactors.every((interactor) => interactor.takesMany === true)
+    if (!takesMany) return this.queue.pass(signal, run)
+    signal.throwIfAborted()
+    return untilAborted(run(), signal)
+  }
+
+  async #decide(request: DecisionRequest, signal: AbortSignal): Promise<Word> {
+    const { approver, interactors } = this.#sources
+    const { approval } = request
+    if (approver) return this.#approveBy(approver, approval, signal)
+    if (interactors.length === 0) throw nobodyThere()
+    const response = await this.#raise(request, 'host', signal, approval.callId)
+    if (response.status === 'timeout') return LATE
+    if (response.status === 'rejected') return { decision: 'reject', reason: response.reason ?? 'a person said no' }
+    if (request.kind === 'Approve') return readApproval(response.value)
+    return response.value === true ? { decision: 'once' } : { decision: 'reject', reason: 'a person said no' }
+  }
+
+  #raise(
+    request: InteractionRequest, source: string, signal: AbortSignal, callId: string | undefined,
+  ): Promise<InteractionResponse> {
+    const { clock, interactors } = this.#sources
+    return this.#observed(request.kind, source, (correlationId) => {
+      const issuedAt = new Date(clock.now()).toISOString()
+      const terms = { signal, clock, timeoutMs: this.#timeFor(request) }
+      const envelope = { correlationId, issuedAt, request, source, ...(callId === undefined ? {} : { callId }) }
+      return raceInteractors(interactors, envelope, terms)
+    }, ({ status }) => status)
+  }
+
+  /** A device code is worth nothing once it has expired. */
+  #timeFor(request: InteractionRequest): number | undefined {
+    const { timeoutMs, clock } = this.#sources
+    const expires = request.kind === 'Auth.DeviceCode' ? Date.parse(request.expiresAt) - clock.now() : Number.NaN
+    const limits = [timeoutMs, expires].filter((ms) => ms !== undefined && !Number.isNaN(ms)) as number[]
+    return limits.length === 0 ? undefined : Math.max(0, Math.min(...limits))
+  }
+
+  #approveBy(approver: Approver, approval: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const decide = async (until: AbortSignal) => readApproval(await approver.approve(approval, until))
+    return this.#observed('Approve', 'host', () => this.#inTime(signal, decide), (answer) => {
+      if (answer === LATE) return 'timeout'
+      return answer.decision === 'reject' ? 'rejected' : 'accepted'
+    })
+  }
+
+  async #inTime(signal: AbortSignal, decide: (until: AbortSignal) => Promise<ApprovalAnswer>): Promise<ApprovalAnswer> {
+    const { clock, timeoutMs } = this.#sources
+    if (timeoutMs === undefined) return decide(signal)
+    const late = new AbortController()
+    const stopTimer = clock.after(timeoutMs, () => late.abort(new BulkheadError('InteractionTimeout', 'Nobody answered in time.')))
+    const until = AbortSignal.any([signal, late.signal])
+    try {
+      return await untilAborted(decide(until), until)
+    } catch (thrown) {
+      if (late.signal.aborted && !signal.aborted) return LATE
+      throw thrown
+    } finally {
+      stopTimer()
+    }
+  }
+
+  async #observed<Answer>(
+    kind: string,
+    source: string,
+    ask: (correlationId: string) => Promise<Answer>,
+    status: (answer: Answer) => InteractionResponse['status'],
+  ): Promise<Answer> {
+    const { events, sessionId } = this.#sources
+    const correlationId = `${sessionId}:${++this.#count}`
+    events.emit({ type: 'InteractionRaised', correlationId, kind, source })
+    try {
+      const answer = await ask(correlationId)
+      events.emit({ type: 'InteractionAnswered', correlationId, status: status(answer) })
+      return answer
+    } catch (thrown) {
+      events.emit({ type: 'InteractionAnswered', correlationId, status: 'rejected' })
+      throw thrown
+    }
+  }
+}
+
+const LATE: ApprovalAnswer = { decision: 'reject', reason: 'nobody answered in time' }
+
+const failed = (thrown: unknown): Word => ({
+  decision: 'reject',
+  reason: messageOf(thrown),
+  ...(BulkheadError.is(thrown) && thrown.code === 'InteractionUnavailable' ? { nobody: true } : {}),
+})
+
+const personGone = (cause: unknown) =>
+  new BulkheadError('InteractionUnavailable', 'Whoever was asked is gone: their session has ended.', { cause })
+const nobodyThere = () => new BulkheadError('InteractionUnavailable', 'Nobody is there to be asked in this session.')

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import { BulkheadError, type InteractionRequest, type Store } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { ClearedCall } from '../../model/call.ts'
+import type { Owner } from '../../records/journal/owner.ts'
+import { readValue } from './answers.ts'
+import type { AskedQuestion } from './question-log.ts'
+import { sha256 } from '../../model/encoding/sha256.ts'
+
+/** A call that waits for an answer, or has one and waits to go on. */
+export interface PausedCall {
+  readonly id: string
+  readonly status: 'clarification_needed' | 'answered'
+  readonly sessionId: string
+  readonly call: { readonly id: string; readonly name: string; readonly arguments: JsonObject }
+  readonly question: InteractionRequest
+  readonly pausedAt: string
+}
+
+/** What a call knows when it goes on. */
+export interface Resumption {
+  readonly id: string
+  /** Of the tool that asked: another one is told nothing. */
+  readonly identity: string
+  readonly asked: readonly AskedQuestion[]
+}
+
+/** A call that goes on. */
+export interface Claim {
+  readonly call: PausedCall['call']
+  readonly resumption: Resumption
+}
+
+interface PausedRecord extends PausedCall {
+  /** Of the host that goes on with it. */
+  readonly claimedBy?: string
+  readonly identity: string
+  readonly asked: readonly AskedQuestion[]
+}
+
+export interface PausedSources {
+  readonly store: Store
+  readonly workspace: string
+  readonly owner: Owner
+  readonly now: () => number
+}
+
+/** Questions of one workspace that outlive the process. */
+export class PausedCalls {
+  readonly #store: Store
+  readonly #prefix: string
+  readonly #owner: Owner
+  readonly #now: () => number
+  /** Those that go on right now, here. */
+  readonly #claimed = new Set<string>()
+
+  constructor({ store, workspace, owner, now }: PausedSources) {
+    this.#store = store
+    this.#prefix = `${sha256(workspace)}/`
+    this.#owner = owner
+    this.#now = now
+  }
+
+  /** Resolves with the id to answer under, when it is kept. A call that pauses again keeps its id. */
+  async keep(call: ClearedCall, question: InteractionRequest, asked: readonly AskedQuestion[]): Promise<string> {
+    const id = call.scope.resumption?.id ?? randomUUID()
+    const record: PausedRecord = {
+      id, status: 'clarification_needed', sessionId: call.session.id, question, asked,
+      call: { id: call.id, name: call.name, arguments: call.proposed ?? call.args },
+      identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(),
+    }
+    await this.#store.write('paused', this.#prefix + id, asJson(record))
+    return id
+  }
+
+  async list(): Promise<readonly PausedCall[]> {
+    const records = await this.#store.list('paused', this.#prefix)
+    return records.flatMap(({ value }) => {
+      const { identity: _identity, asked: _asked, claimedBy: _claimedBy, ...paused } = readRecord(value) ?? {}
+      return 'id' in paused ? [paused] : []
+    })
+  }
+
+  async forget(id: string): Promise<void> {
+    await this.#store.remove('paused', this.#prefix + id)
+    this.#claimed.delete(id)
+  }
+
+  /**
+   * Takes the answer, keeps it, and has the call for whoever goes on with it, who must release it. Of several hosts that try,
+   * one has it. Rejects with NotFound, InteractionAlreadyAnswered or InputInvalid, and then nothing has changed.
+   */
+  async claim(id: string, answer: Json | undefined): Promise<Claim> {
+    if (this.#claimed.has(id)) throw alreadyAnswered(id)
+    this.#claimed.add(id)
+    try {
+      const { call, identity, asked } = await this.#take(id, answer)
+      return { call, resumption: { id, identity, asked } }
+    } catch (thrown) {
+      this.#claimed.delete(id)
+      throw thrown
+    }
+  }
+
+  /**
+   * Ends a claim. One that must go on another time is anybody's again; else its record goes. Where that fails it stays
+   * claimed as long as this host lives, so that nobody runs it twice. Rejects with StoreUnavailable.
+   */
+  async release(id: string, mustGoOn: boolean): Promise<void> {
+    if (!mustGoOn) return this.forget(id)
+    this.#claimed.delete(id)
+    await this.#store.update('paused', this.#prefix + id, (stored) => {
+      const { claimedBy, ...free } = readRecord(stored) ?? {}
+      return claimedBy === this.#owner.id ? asJson(free) : stored
+    })
+  }
+
+  async #take(id: string, answer: Json | undefined): Promise<PausedRecord> {
+    const taken = await this.#store.update('paused', this.#prefix + id, (stored) => {
+      const record = readRecord(stored)
+      if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
+      const { claimedBy } = record
+      if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) throw goesOnElsewhere(id)
+      return asJson({ ...answered(record, answer), claimedBy: this.#owner.id })
+    })
+    return readRecord(taken)!
+  }
+}
+
+function answered(record: PausedRecord, answer: Json | undefined): PausedRecord {
+  const { id, question, status, asked } = record
+  if (status === 'answered') {
+    if (answer !== undefined) throw alreadyAnswered(id)
+    return record
+  }
+  return { ...record, status: 'answered', asked: [...asked, { question, answer: checked(question, answer) }] }
+}
+
+const asJson = (record: object): JsonObject => record as JsonObject
+
+export const identityOf = ({ tool }: ClearedCall): string => sha256(tool.identity)
+
+function checked(question: InteractionRequest, answer: Json | undefined): Json {
+  try {
+    return readValue(question, answer)
+  } catch (thrown) {
+    throw new BulkheadError('InputInvalid', messageOf(thrown), { cause: thrown, data: { path: '/answer' } })
+  }
+}
+
+/** undefined for what is not of the form that is written here. */
+function readRecord(value: Json | undefined): PausedRecord | undefined {
+  const { call, question, asked } = isJsonObject(value) ? value : {}
+  const isRecord = isJsonObject(call) && isJsonObject(question) && Array.isArray(asked)
+  return isRecord ? value as unknown as PausedRecord : undefined
+}
+
+const alreadyAnswered = (id: string) =>
+  new BulkheadError('InteractionAlreadyAnswered', `The question of the paused call ${id} is answered already.`, { data: { id } })
+const goesOnElsewhere = (id: string) =>
+  new BulkheadError('InteractionAlreadyAnswered', `Another host goes on with the paused call ${id}.`, { data: { id } })

@@ -1,0 +1,11 @@
+import { eventFields, Refusal, type ValidatedCall } from '../model/call.ts'
+import type { HostContext } from '../model/host-context.ts'
+import { refusalOf, type Verdict } from './verdict.ts'
+
+/** A deny, told to whoever listens. */
+export function refuse(call: ValidatedCall, { events }: HostContext, verdict: Verdict, approvalKey: string): Refusal {
+  const { stage, source, reason } = verdict
+  const decided = { decision: 'deny', stage, source, reason, approvalKey, args: call.args } as const
+  events.emit({ type: 'ToolInvocationDecided', ...eventFields(call), ...decided })
+  return new Refusal(refusalOf(verdict, call.tool.name))
+}

@@ -1,0 +1,171 @@
+import {
+  compileCeiling, judgeRules, narrowPower, type Ceiling, type Power, type RuleQuestion, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
+} from '@bulkhead/contract'
+import { matchSegment } from '@bulkhead/kit/glob'
+import type { CommandSafety } from './command-safety/command-safety.ts'
+import { roleFlag, type Settings } from '../model/configuration/settings.ts'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { CallMeaning, Subject } from './call-meaning.ts'
+import { touchesOfCall } from './effects.ts'
+import { lostKinds, outside } from './describe-power.ts'
+import { inOrder, type Guard, type Judge } from './judges/judge.ts'
+import { speakersOf, type Speaker } from './speakers.ts'
+import { expandRule, meantRules, touchesOf } from './touches.ts'
+import { allow, ask, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
+
+export interface PolicySources {
+  readonly mode: SecurityMode
+  readonly allowlist: readonly string[]
+  /** Of the session; those of the configuration come from the settings. */
+  readonly rules: readonly ScopedRule[]
+  readonly role: string | undefined
+  /** Flags of the session. They forbid like those of the configuration, and allow nothing these forbid. */
+  readonly roles: ReadonlyMap<string, boolean>
+  readonly ceiling: Ceiling | undefined
+  readonly watchdogs: readonly Judge[]
+  readonly guards: readonly Guard[]
+  readonly stateMachine: StateMachine | undefined
+  readonly headless: 'deny' | 'halt'
+  readonly settings: Settings
+  readonly variables: VariableValues
+  /** Whether a tool has this name when the session opens. */
+  readonly isTool: (name: string) => boolean
+  /** Of the session this one is a sub-agent of. */
+  readonly parent: SessionPolicy | undefined
+}
+
+/** What follows for a tool from the session alone, whatever the arguments. Worked out once per tool. */
+export interface Standing {
+  readonly denied: Verdict | undefined
+  /** A ceiling leaves nothing of something that the tool asks for: refused, unless its arguments tell that they need none of it. */
+  readonly lost: Verdict | undefined
+  readonly floor: Verdict | undefined
+  /** What it may do under every ceiling: of the configuration, of this session, and of those it descends from. */
+  readonly power: Power
+  readonly touches: RuleQuestion['touches']
+}
+
+/**
+ * The policy one session lives under. Fixed when it opens. A sub-agent lives under its own and under each of those it
+ * descends from: what one of them denies or asks is denied or asked, and none can allow what another does not.
+ */
+export class SessionPolicy {
+  /** From the root session's to this one. */
+  readonly lineage: readonly SessionPolicy[]
+  /** The strictest of the lineage. */
+  readonly mode: SecurityMode
+  readonly headless: 'deny' | 'halt'
+  readonly rules: readonly ScopedRule[]
+  readonly role: string | undefined
+  /** The built-in watchdog; of a sub-agent's call the root session's is heard. */
+  readonly commandSafety: CommandSafety | undefined
+  readonly watchdogs: readonly Judge[]
+  readonly stateMachine: StateMachine | undefined
+  /** Whether a state machine is heard, this session's or one above. */
+  readonly isStaged: boolean
+  /** In the order they are heard before a call. */
+  readonly guards: readonly Guard[]
+  /** Those that judge results, in the order they are heard: from this session's to the root's. */
+  readonly resultGuards: readonly Guard[]
+  /** Everybody who speaks of a call, the root session's first. */
+  readonly speakers: readonly Speaker[]
+  readonly #sources: PolicySources
+  /** Whether a rule speaks of files or hosts: only then is it looked for what a call does with them. */
+  readonly #hasEffectRules: boolean
+  readonly #ceiling: Power | undefined
+  readonly #standings = new WeakMap<ToolEntry, Standing>()
+
+  /** Throws RequirementInvalid for a pattern that cannot be compiled. */
+  constructor(sources: PolicySources) {
+    this.lineage = [...sources.parent?.lineage ?? [], this]
+    this.mode = stricterMode(sources.mode, sources.parent?.mode)
+    this.headless = sources.headless
+    const { parent, settings: { file, commandSafety } } = sources
+    this.role = sources.role
+    this.commandSafety = parent ? undefined : commandSafety
+    this.watchdogs = sources.watchdogs
+    this.stateMachine = sources.stateMachine
+    this.isStaged = sources.stateMachine !== undefined || parent?.isStaged === true
+    this.guards = inOrder(sources.guards, file.guards?.pre)
+    this.resultGuards = [
+      ...inOrder(sources.guards, file.guards?.post).filter(({ post }) => post !== undefined), ...parent?.resultGuards ?? [],
+    ]
+    this.rules = [...sources.settings.rules, ...sources.rules]
+      .flatMap((rule) => meantRules(rule, sources.isTool)).flatMap((rule) => expandRule(rule, sources.variables))
+    this.#hasEffectRules = this.rules.some(({ permission }) => permission === '*' || /^(?:fs|net)\./.test(permission))
+    this.#sources = sources
+    this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
+    this.speakers = [...parent?.speakers ?? [], ...speakersOf(this)]
+  }
+
+  standing(tool: ToolEntry): Standing {
+    const known = this.#standings.get(tool)
+    if (known) return known
+    const above = this.#sources.parent?.standing(tool)
+    const most = above?.power ?? tool.grant
+    const power = this.#ceiling ? narrowPower(most, this.#ceiling) : most
+    const standing: Standing = {
+      denied: above?.denied ?? this.#beyond(tool) ?? this.#role(tool),
+      lost: lostOf(tool, power),
+      power,
+      floor: tool.definition.mode === 'local' ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
+      touches: touchesOf(power, this.rules),
+    }
+    this.#standings.set(tool, standing)
+    return standing
+  }
+
+  /** The rule that decides, or undefined when none does. What is allowed must be allowed for every subject. */
+  judgeRules(tool: ToolEntry, { subjects, effects }: CallMeaning): Verdict | undefined {
+    if (this.rules.length === 0) return undefined
+    const ofTool = this.standing(tool).touches
+    const touches = effects && this.#hasEffectRules ? touchesOfCall(effects(), ofTool, this.rules) : ofTool
+    const verdicts = subjects.map((subject) => this.#judgeSubject(tool, subject, touches))
+    const spoken = verdicts.filter((verdict) => verdict !== undefined)
+    const decisive = strictest(spoken)
+    return decisive?.action === 'allow' && spoken.length < verdicts.length ? undefined : decisive
+  }
+
+  #judgeSubject(tool: ToolEntry, { key, names }: Subject, touches: RuleQuestion['touches']): Verdict | undefined {
+    const question = { tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }) }
+    const verdict = judgeRules(this.rules, question)
+    if (!verdict) return undefined
+    const { action, rule } = verdict
+    const { written = rule.permission } = rule
+    const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
+    const source = `${rule.author ?? rule.scope} rule ${written} ${rule.pattern} (${rule.source})`
+    if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
+    if (action === 'ask') return ask('rules', source, `${name} asks`, true)
+    return allow('rules', source, `${name} allows it`)
+  }
+
+  /** In allowlist mode: `name` stands for every key of the tool, `name:glob` for those that match. */
+  allowlisted(tool: ToolEntry, subjects: readonly Subject[]): boolean {
+    return this.mode === 'allowlist' && subjects.every(({ key }) => this.#sources.allowlist.some((entry) => {
+      if (entry === tool.name) return true
+      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), key)
+    }))
+  }
+
+  /** Nothing holds a server to less than it can do, so one that can do more than the ceiling allows is not used. */
+  #beyond(tool: ToolEntry): Verdict | undefined {
+    const more = tool.extension.descriptor.server && this.#ceiling ? outside(tool.grant, this.#ceiling) : []
+    return more.length === 0 ? undefined : ceilingVerdict(more, true)
+  }
+
+  #role(tool: ToolEntry): Verdict | undefined {
+    const { settings, role, roles } = this.#sources
+    const flag = [roleFlag(roles, tool.name, role), settings.roleFlag(tool.name, role)].find((each) => each?.allowed === false)
+    return flag && deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
+  }
+}
+
+function lostOf(tool: ToolEntry, power: Power): Verdict | undefined {
+  const lost = lostKinds(tool.declared, power)
+  return lost.length === 0 ? undefined : ceilingVerdict(lost, lostKinds(tool.declared, tool.grant).length === 0)
+}
+
+/** From the strictest. */
+const MODES: readonly SecurityMode[] = ['ask', 'allowlist', 'yolo']
+const stricterMode = (mode: SecurityMode, other: SecurityMode = mode): SecurityMode =>
+  MODES.find((each) => each === mode || each === other) ?? 'ask'

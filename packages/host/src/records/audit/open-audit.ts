@@ -1,0 +1,55 @@
+import type { BulkheadEvent, ConfigFile, Store } from '@bulkhead/contract'
+import type { EventBus } from '../events.ts'
+import type { Registry } from '../../extensions/registry/registry.ts'
+import { KEPT } from './audit-record.ts'
+import { AuditTrail } from './audit-trail.ts'
+import { createRedaction, isSecretName, type Redaction } from './redaction.ts'
+
+export interface AuditSources {
+  readonly config: ConfigFile['audit']
+  readonly store: Store
+  readonly events: EventBus
+  readonly env: (name: string) => string | undefined
+  /** The current one. */
+  readonly registry: () => Registry
+}
+
+/**
+ * The audit of a host, listening. Undefined where it is switched off, or where nobody said and nothing would outlive the host. One that
+ * is required is never switched off, and a store that forgets cannot be it.
+ */
+export function openAudit({ config, store, events, env, registry }: AuditSources): AuditTrail | undefined {
+  if (config?.require ? store.forgets === true : !(config?.enabled ?? store.forgets !== true)) return undefined
+  const trail = new AuditTrail({
+    store,
+    redaction: secretsOf(registry, env),
+    keepArguments: config?.arguments === true,
+    failed: (error) => events.suppressed('audit', error),
+  })
+  events.on((event) => {
+    if (!isOfNoLife(event)) trail.hear(event)
+  }, KEPT)
+  return trail
+}
+
+/** Everything that nobody called ends with its host without ever having run: that is nothing that happened. */
+const isOfNoLife = (event: BulkheadEvent): boolean =>
+  event.type === 'LifecycleStateChanged' && event.from === 'validated' && event.to === 'disposed'
+
+/** Knows the secrets of everything that is, or ever was, registered. Looks again only after that has changed. */
+function secretsOf(registry: () => Registry, env: AuditSources['env']): () => Redaction {
+  const known = new Set<string>()
+  let redaction = createRedaction(known)
+  let seen: Registry['view'] | undefined
+  return () => {
+    const { view, candidates } = registry()
+    if (view === seen) return redaction
+    seen = view
+    // A token that is handed over as a plain variable is no less one.
+    const names = candidates.flatMap(({ descriptor: { manifest: { env: variables, secrets } } }) =>
+      [...variables.filter(isSecretName), ...secrets.map(({ name }) => name)])
+    for (const name of names) known.add(env(name) ?? '')
+    redaction = createRedaction(known)
+    return redaction
+  }
+}

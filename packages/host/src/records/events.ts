@@ -1,0 +1,103 @@
+import {
+  BulkheadError, EVENT_TYPES, requireOptions, type BulkheadEvent, type Clock, type EventBody, type EventListener, type EventType,
+} from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { forms } from '@bulkhead/kit/options'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
+import { isPromiseLike } from '../model/waiting/promise-like.ts'
+
+interface Subscription {
+  readonly listener: EventListener
+  /** Absent: all. */
+  readonly types: ReadonlySet<EventType> | undefined
+}
+
+/** Tells whoever listens what happened. A listener can neither stop nor change what it is told. */
+export class EventBus {
+  readonly #clock: Clock
+  // Replaced, never changed: somebody who subscribes while an event is told hears the next one.
+  #subscriptions: readonly Subscription[] = []
+  /** Who hears of which type. Found out when the first of a type is told, and anew after every subscription. */
+  #hearers = new Map<EventType, readonly Subscription[]>()
+  /** The time as it was written last: many events share their millisecond. */
+  #now = Number.NaN
+  #at = ''
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** `types`: what it wants to hear of, all unless given. An event that nobody wants to hear of is not even made. */
+  on(listener: EventListener, types?: ReadonlySet<EventType>): () => void {
+    const subscription = { listener, types }
+    this.#subscribe([...this.#subscriptions, subscription])
+    return () => this.#subscribe(this.#subscriptions.filter((other) => other !== subscription))
+  }
+
+  /** Whether anybody wants to hear of it: for those who would make an event for nothing many times a second. */
+  hears(type: EventType): boolean {
+    return this.#hearersOf(type).length > 0
+  }
+
+  /** The body is stamped as it is: nobody else may have it. Contract: must not throw, whatever the listeners do. */
+  emit(body: EventBody): void {
+    const hearers = this.#hearersOf(body.type)
+    if (hearers.length === 0) return
+    const event = body as EventBody & { at: string }
+    event.at = this.#time()
+    // What one does with it is nothing the next is told.
+    if (hearers.length > 1) Object.freeze(event)
+    for (const { listener } of hearers) this.#tell(listener, event as BulkheadEvent)
+  }
+
+  /** For faults of observers, which must not reach the call they observe. */
+  suppressed(source: string, thrown: unknown): void {
+    this.emit({ type: 'SuppressedError', source, message: messageOf(thrown) })
+  }
+
+  #subscribe(subscriptions: readonly Subscription[]): void {
+    this.#subscriptions = subscriptions
+    this.#hearers = new Map()
+  }
+
+  #hearersOf(type: EventType): readonly Subscription[] {
+    const known = this.#hearers.get(type)
+    if (known) return known
+    const hearers = this.#subscriptions.filter(({ types }) => types === undefined || types.has(type))
+    this.#hearers.set(type, hearers)
+    return hearers
+  }
+
+  #time(): string {
+    const now = this.#clock.now()
+    if (now !== this.#now) {
+      this.#now = now
+      this.#at = new Date(now).toISOString()
+    }
+    return this.#at
+  }
+
+  #tell(listener: EventListener, event: BulkheadEvent): void {
+    // A fault while telling of a fault is dropped: otherwise one broken listener would keep the host busy for ever.
+    const fault = (thrown: unknown) => {
+      if (event.type !== 'SuppressedError') this.suppressed(`listener of ${event.type}`, thrown)
+    }
+    try {
+      const answer: unknown = listener(event)
+      // An async function is a listener to the type system; its rejection would otherwise end the process.
+      if (isPromiseLike(answer)) answer.then(undefined, fault)
+    } catch (thrown) {
+      fault(thrown)
+    }
+  }
+}
+
+const LISTENING = { listener: forms.method, types: forms.list(forms.text) }
+
+/** What would never be told anything is refused: a listener that is none, and an event that there is not. Throws ConfigInvalid. */
+export function requireSubscription(listener: EventListener, types: readonly EventType[] | undefined): void {
+  requireOptions('on', { listener, types }, LISTENING, 'listener')
+  const unknown = types?.find((type) => !EVENT_TYPES.includes(type))
+  if (unknown === undefined) return
+  throw new BulkheadError('ConfigInvalid', `There is no event "${visibleText(unknown)}".${meantNames(unknown, EVENT_TYPES)}`)
+}

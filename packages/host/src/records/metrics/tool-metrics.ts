@@ -1,0 +1,79 @@
+import type { ErrorCode, Outcome } from '@bulkhead/contract'
+import type { ToolEntry } from '../../extensions/registry/tool-entry.ts'
+import { Histogram, type HistogramSnapshot } from './histogram.ts'
+
+/** What became of the calls of one tool of one extension. */
+export interface ToolMetrics {
+  readonly tool: string
+  readonly extension: string
+  readonly layer: string
+  readonly succeeded: number
+  readonly failed: number
+  /** Refused before they ran, or stopped. */
+  readonly cancelled: number
+  readonly byCode: ReadonlyMap<ErrorCode, number>
+  /** Of all that ran to an end, whichever it was, without the time in which people were asked. */
+  readonly durationMs: HistogramSnapshot
+}
+
+/** Whether a call that failed never ran, or was stopped: then it was cancelled, not tried and failed. */
+export const wasCancelled = ({ error, metadata }: Extract<Outcome, { readonly type: 'error' }>): boolean =>
+  metadata.attempt === 0 || error.class === 'Cancellation'
+
+class Counts {
+  readonly #names: Pick<ToolMetrics, 'tool' | 'extension' | 'layer'>
+  readonly #byCode = new Map<ErrorCode, number>()
+  readonly #durations = new Histogram()
+  #succeeded = 0
+  #failed = 0
+  #cancelled = 0
+
+  constructor({ name, origin: { extension, layer } }: ToolEntry) {
+    this.#names = { tool: name, extension, layer }
+  }
+
+  count(outcome: Outcome, askedMs: number): void {
+    if (outcome.type === 'output') this.#succeeded++
+    else {
+      const { error: { code } } = outcome
+      this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
+      if (wasCancelled(outcome)) {
+        this.#cancelled++
+        return
+      }
+      this.#failed++
+    }
+    this.#durations.record(Math.max(0, Math.round(outcome.metadata.duration_ms - askedMs)))
+  }
+
+  snapshot(): ToolMetrics {
+    const counts = { succeeded: this.#succeeded, failed: this.#failed, cancelled: this.#cancelled }
+    return { ...this.#names, ...counts, byCode: new Map(this.#byCode), durationMs: this.#durations.snapshot() }
+  }
+}
+
+/** Counts what becomes of calls. Names that no tool has are not counted: a model could make up any number of them. */
+export class MetricsRecorder {
+  readonly #tools = new Map<string, Counts>()
+  /** The same by the tool itself, which a reload makes anew. */
+  readonly #known = new WeakMap<ToolEntry, Counts>()
+
+  /** `askedMs`: for how long people were asked. */
+  count(tool: ToolEntry, outcome: Outcome, askedMs: number): void {
+    const counts = this.#known.get(tool) ?? this.#find(tool)
+    counts.count(outcome, askedMs)
+  }
+
+  snapshot(): readonly ToolMetrics[] {
+    return [...this.#tools.values()].map((counts) => counts.snapshot())
+  }
+
+  #find(tool: ToolEntry): Counts {
+    const { name, origin: { layer, extension } } = tool
+    const key = `${layer} ${extension} ${name}`
+    const counts = this.#tools.get(key) ?? new Counts(tool)
+    this.#tools.set(key, counts)
+    this.#known.set(tool, counts)
+    return counts
+  }
+}

@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  ArgumentsReader, BulkheadError, Clock, Diagnostic, Interactor, LoadReport, Sandbox, Store, VariableValues,
+} from '@bulkhead/contract'
+import type { AuditTrail } from '../records/audit/audit-trail.ts'
+import { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
+import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
+import { wallDiagnostic } from '../model/configuration/wall-diagnostic.ts'
+import { knownNames } from '../model/configuration/known-names.ts'
+import { unknownNames } from '../model/configuration/unknown-names.ts'
+import { settlesWithin } from '../model/waiting/bounded-wait.ts'
+import type { EventBus } from '../records/events.ts'
+import { Holds } from '../model/waiting/holds.ts'
+import type { HostContext, Sidecar } from '../model/host-context.ts'
+import { Interactions } from '../policy/interaction/interactions.ts'
+import { PausedCalls } from '../policy/interaction/paused-calls.ts'
+import { Departures } from '../records/journal/departures.ts'
+import type { OpenCalls } from '../records/journal/open-calls.ts'
+import type { Owner } from '../records/journal/owner.ts'
+import type { MetricsRecorder } from '../records/metrics/tool-metrics.ts'
+import { Registry } from '../extensions/registry/registry.ts'
+import type { ReportSource } from '../extensions/reload/reload-report.ts'
+import { Reloader } from '../extensions/reload/reloader.ts'
+import { Retirement } from '../extensions/reload/retirement.ts'
+import type { SmokeCheck } from '../extensions/reload/smoke-check.ts'
+import { wayBeside } from '../extensions/reload/strategy.ts'
+import type { HostSession } from './host-session.ts'
+import { createNestedCaller } from './nested-calls.ts'
+import type { Workflows } from './workflows.ts'
+import { Settings } from '../model/configuration/settings.ts'
+import { stopAll, type StopReport } from '../extensions/lifecycle/shutdown.ts'
+import { Validators } from '../extensions/schema/validators.ts'
+
+/** What a host works on: a folder, what a loader found there and for everybody, and what runs it. */
+export interface Place {
+  /** What a loader found: configuration, proven extensions, and what it disabled. */
+  readonly report: LoadReport
+  /** The canonical path {workspace} stands for. */
+  readonly workspace: string
+  readonly sandbox: Sandbox
+  /** Where `reload` looks, and what says that it should. */
+  readonly source?: ReportSource
+  /** Canonical folders that the sandbox does not let any tool write: the host's code and the project layer. */
+  readonly neverWritten?: readonly string[]
+  /**
+   * A path with its links followed, as far as it exists. Without it rules judge calls that name files by all that their tool may
+   * touch. A throw counts as not known.
+   */
+  readonly realPath?: (path: string) => string
+}
+
+export interface WorkspaceSources {
+  readonly store: Store
+  readonly userData: string
+  readonly env: (name: string) => string | undefined
+  readonly events: EventBus
+  readonly clock: Clock
+  readonly sidecar: Sidecar | undefined
+  readonly smokeCheck: SmokeCheck | undefined
+  readonly interactor: Interactor | undefined
+  readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
+  readonly drainMs: number
+  readonly workflows: Workflows
+  readonly journal: OpenCalls
+  readonly audit: () => AuditTrail | undefined
+  readonly metrics: MetricsRecorder
+  readonly owner: Owner
+}
+
+/**
+ * Everything that is bound to one folder: its settings, its tools with their grants, its approvals, and the sessions that were
+ * opened there. A session never leaves its workspace: its policy is made of that project's rules.
+ */
+export class Workspace {
+  readonly path: string
+  readonly variables: VariableValues
+  readonly context: HostContext
+  readonly projectApprovals: ProjectApprovals
+  readonly reloader: Reloader
+  readonly retirement: Retirement
+  readonly sessions = new Set<HostSession>()
+  readonly #sandbox: Sandbox
+  readonly #missingWalls: Diagnostic[] = []
+  #unloading: Promise<StopReport> | undefined
+
+  constructor({ report, workspace, sandbox, source, neverWritten = [], realPath }: Place, sources: WorkspaceSources) {
+    this.#sandbox = sandbox
+    const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, workflows, journal, owner } = sources
+    const { metrics, argumentsReaders, audit } = sources
+    const turns = new Holds()
+    this.path = workspace
+    this.variables = { workspace: [workspace], 'user-data': [userData] }
+    this.projectApprovals = new ProjectApprovals({ store, workspace, events, clock })
+    const registry = new Registry({
+      settings: new Settings(report.config),
+      variables: this.variables,
+      validators: new Validators(),
+      callTool: createNestedCaller(() => this.context),
+      sidecar,
+      store, sandbox, workspace, env, events, clock,
+    })
+    registry.register(report.extensions)
+    this.context = {
+      registry, events, clock, sidecar, turns, workflows, journal, audit, metrics, argumentsReaders, workspace, neverWritten, realPath,
+      departures: new Departures(journal),
+      paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
+    }
+    this.retirement = new Retirement({ turns, events, drainMs })
+    const starter = interactor && new Interactions({
+      sessionId: `host-${randomUUID()}`, interactors: [interactor], approver: undefined, timeoutMs: undefined, events, clock,
+    })
+    this.reloader = new Reloader({
+      registry, retirement: this.retirement, turns, report, source, check: smokeCheck, starter, events, clock,
+    })
+    sandbox.watchWalls?.((missing) => {
+      this.#missingWalls.push(wallDiagnostic(missing))
+      events.emit({ type: 'SuppressedError', source: 'sandbox', message: `${missing.message} ${missing.cure}` })
+    })
+    // Later, so that whoever subscribes first hears of it.
+    queueMicrotask(() => this.reloader.startEager())
+  }
+
+  /** What may not stand beside the one of its id that is being let go starts when that has ended. */
+  holdBack(): void {
+    for (const { descriptor: { id } } of this.retirement.leaving) {
+      const next = this.context.registry.extension(id)
+      if (!next || next.wasStarted) continue
+      if (wayBeside(this.retirement.generations(id), next.descriptor).kind === 'wait') next.startAfter(this.retirement.oneLeft(id))
+    }
+  }
+
+  get settings(): Settings {
+    return this.context.registry.settings
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    const { registry } = this.context
+    const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
+    const unknown = unknownNames(namings, knownNames(registry, this.reloader.absent))
+    return [
+      ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown, ...this.#missingWalls,
+    ]
+  }
+
+  /** Tries the walls of the system where something here runs in a process. What is missing is among the diagnostics then. */
+  async tryWalls(): Promise<void> {
+    const isHeld = this.context.registry.extensions().some(({ arrangement }) => arrangement.placement === 'process')
+    if (isHeld) await this.#sandbox.tryWalls?.()
+  }
+
+  /** Stops everything that runs here, dependents first. */
+  unload(reason: BulkheadError, drainMs: number): Promise<StopReport> {
+    this.#unloading ??= this.#unload(reason, drainMs)
+    return this.#unloading
+  }
+
+  async #unload(reason: BulkheadError, drainMs: number): Promise<StopReport> {
+    const { clock, registry } = this.context
+    // What a reload has started and nobody was offered yet is stopped by it.
+    const reloaded = this.reloader.close(reason)
+    const report = await stopAll([...this.retirement.leaving, ...registry.clear()], reason, drainMs)
+    await settlesWithin(clock, drainMs, reloaded)
+    await this.projectApprovals.settled()
+    return report
+  }
+}
