@@ -35,7 +35,7 @@ describe('a guarded call', () => {
     await runner.stop()
   })
 
-  it('is told apart from names that do not exist', async () => {
+  it('differs from names that do not exist', async () => {
     await expect(bench('host-calls')).rejects.toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('host-call') })
   })
 })

@@ -39,7 +39,7 @@ describe('what is printed', () => {
     for (const line of lines.slice(1)) expect(line).toMatch(/^ {11}\S/)
   })
 
-  it('is one line for whoever reads a pipe', () => {
+  it('is one line for a pipe', () => {
     expect(text(undefined)).toHaveLength(1)
   })
 })

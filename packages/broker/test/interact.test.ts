@@ -83,10 +83,10 @@ it.each<[string, Json]>([
   ['with an option that is no object', { kind: 'Select', prompt: 'Which?', options: ['a'] }],
   ['with an option that is nothing', { kind: 'Select', prompt: 'Which?', options: [null] }],
   ['with a description that is no text', { kind: 'Select', prompt: 'Which?', options: [{ label: 'a', description: 1 }] }],
-])('a question %s is asked of nobody', async (_, given) => {
+])('a question %s reaches no user', async (_, given) => {
   await expect(heard(given)).rejects.toMatchObject({ code: 'InputInvalid' })
 })
 
-it('a question where nobody is there is refused', async () => {
+it('a question without a user is refused', async () => {
   await expect(heard({ kind: 'Ask', prompt: 'Who?' }, false)).rejects.toMatchObject({ code: 'InteractionUnavailable' })
 })

@@ -157,7 +157,7 @@ describe('a project layer that changes after "once"', () => {
     expect(asked(), 'the same content is not asked about twice').toBe(2)
   })
 
-  it('is not used where the once came from the record and nobody can be asked', async () => {
+  it('is not used where a "once" came from the record and no user can be asked', async () => {
     await inside(['trust', work(), '--home', join(folder, 'home'), '--once', '--yes'], folder)
     const host = await open()
     await host.reload()

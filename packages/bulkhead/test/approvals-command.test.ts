@@ -34,7 +34,7 @@ it('what a person says at the terminal for the project is known to later runs, c
   terminal.press(KEYS.up, KEYS.enter)
   expect(await terminal.ended()).toBe(0)
   expect(existsSync(join(folder, 'notes/a.txt'))).toBe(true)
-  // Nobody is there any more, and nobody need be.
+  // No user is there any more, and none is needed.
   expect((await bulkhead(['call', ...writing('notes/deep/b.txt')], folder)).code).toBe(0)
   const [approval, ...more] = await listed()
   expect(more).toEqual([])
@@ -128,7 +128,7 @@ it('an id that no approval has is not found', async () => {
   expect(JSON.parse(ran.stdout)).toMatchObject({ error: { code: 'NotFound' } })
 })
 
-it('without a terminal nobody is asked: the question of a tool has its fixed refusal', async () => {
+it('without a terminal no one is asked: the question of a tool has its fixed refusal', async () => {
   const { code, stdout } = await inside(['call', 'question', '--args', '{"questions":[{"question":"Which?"}]}', '--json'], folder)
   expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject({

@@ -93,7 +93,7 @@ it('explains what changed', async () => {
   })
 })
 
-it('a stranger that says of itself that nobody need be asked is not believed where it has effects', async () => {
+it('an untrusted extension that claims to need no approval is not believed where it has effects', async () => {
   write({ gated: false, requires: { fs: { write: ['{workspace}/out'] } } })
   writeExtension(home(), { id: 'reader', tools: [{ ...TOOL, name: 'look', gated: false }] }, CODE.replace('greet', 'look'))
   const host = await open()

@@ -32,7 +32,7 @@ it.each([0, 1, 3])('%d records are proven as they were exported', async (count) 
 it.each([
   [3, 'the last line again', (lines: readonly string[]) => lines.at(-1)!],
   [3, 'one of before', (lines: readonly string[]) => lines[1]!],
-  [3, 'one that nobody wrote', () => '{"position":2,"record":{"n":9},"link":null}'],
+  [3, 'one that was never written', () => '{"position":2,"record":{"n":9},"link":null}'],
   [0, 'one in an empty one', () => '{"position":0,"record":{"n":9},"link":null}'],
 ])('with %d records, a line too much is refused: %s', async (count, _, extra) => {
   const lines = await exported(count)

@@ -104,7 +104,7 @@ describe('where the audit is required', () => {
   })
 })
 
-it('where it is not required, a call goes on and the loss is told', async () => {
+it('where it is not required, a call goes on and the loss is reported', async () => {
   const host = await open()
   using _ = jam()
   expect(await write(host)).toEqual(['ran', 'allow'])

@@ -52,14 +52,14 @@ it('what was called is shown, exported and proven, and a change is found in the 
     .toMatchObject({ code: 1, stdout: expect.stringContaining(`broken at record ${together}:`) })
 })
 
-it('whoever reads only the beginning of an export has not broken anything', async () => {
+it('reading only the beginning of an export is no error', async () => {
   await inside(['call', 'read', '--args', '{"path":"a.txt"}'], folder)
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), 'audit', 'export'], {
     cwd: folder, env: { NO_COLOR: '1', HOME: join(folder, 'home') }, stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
-  // Nobody reads from the beginning on: the very first line meets a closed pipe.
+  // The reader is gone from the start: the first line meets a closed pipe.
   child.stdout.destroy()
   const [code] = await once(child, 'close')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -72,7 +72,7 @@ it('where nothing was called there is nothing to prove, and reading makes no sto
   expect(stderr).toContain('--home')
 })
 
-it('a file that is no export is told from one that was changed', async () => {
+it('a file that is no export gets another error than one that was changed', async () => {
   writeFileSync(join(folder, 'other.txt'), '{}\n')
   const { code, stderr } = await inside(['audit', 'verify', 'other.txt'], folder)
   expect(code).toBe(1)

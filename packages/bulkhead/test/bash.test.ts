@@ -49,7 +49,7 @@ it('runs what is on the allow-list, and asks for everything else by what it is',
   expect(existsSync(join(folder, 'b.txt'))).toBe(false)
 })
 
-it('runs with the settings of whoever runs the host, and without their keys', async () => {
+it('runs with the settings of the user of the host, and without their keys', async () => {
   const { bash } = await session('once')
   expect(await bash('printenv HOME TERM')).toMatchObject({ data: { stdout: `${join(folder, 'home')}\ndumb\n` } })
   expect(await bash('printenv DOOR_KEY')).toMatchObject({ data: { exit_code: 1 } })

@@ -88,7 +88,7 @@ describe('the tools that ship with the host', () => {
     await Promise.all(closing.splice(1).map((check) => check()))
   })
 
-  it('hand tasks to whoever runs agents, and refuse where nobody does', async () => {
+  it('hand tasks to the agent runner, and refuse where there is none', async () => {
     const { host, session } = await open({ runAgent: async ({ type, prompt, sessionId }) => ({ output: `${type}: ${prompt} (${sessionId})` }) })
     expect(data(await call(session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toEqual({ output: `scout: look (${session.id})` })
     const headless = await host.openSession()
@@ -122,7 +122,7 @@ describe('the tools that ship with the host', () => {
     expect(verdict(await call((await open({ config: { skills: { enabled: false } } })).session, 'skill', { name: 'one' }))).toBe('ToolNotRegistered')
   })
 
-  it('search where the configuration says, and fetch where whoever embeds the host says', async () => {
+  it('search where the configuration says, and fetch where the embedder says', async () => {
     const server = createServer((request, response) => {
       if (request.url!.startsWith('/search')) response.end(JSON.stringify({ results: [{ url: 'https://a.example/', title: 'A', content: 'a' }] }))
       else response.setHeader('content-type', 'text/html').end(`<title>T</title><p>${'word '.repeat(100_000)}`)

@@ -28,7 +28,7 @@ it('what is written to begin with conforms, installs and runs', async () => {
   expect(JSON.parse((await inside([...call, '--mode', 'yolo'], folder)).stdout)).toEqual({ path: 'notes.md', words: 3 })
 })
 
-it('what does not conform is told once, with the requirement and the reason', async () => {
+it('a violation is reported once, with the requirement and the reason', async () => {
   await inside(['new', 'word-count'], folder)
   writeFileSync(join(folder, 'word-count/index.js'), 'export default { tools: {} }')
   const { code, stdout } = await inside(['check', 'word-count'], folder)
@@ -52,7 +52,7 @@ it('what must be configured is started with the configuration it is given', asyn
   })
 })
 
-it('code that cannot be parsed is neither checked nor packed, and the line is told', async () => {
+it('code that cannot be parsed is neither checked nor packed, and the error names the line', async () => {
   await inside(['new', 'word-count'], folder)
   writeFileSync(join(folder, 'word-count/index.js'), 'export default {\n  tools: {{\n}')
   for (const command of ['check', 'pack']) {
@@ -73,7 +73,7 @@ it('nothing is written over, and a name that cannot be an id is wrong usage', as
   expect(readdirSync(folder)).toEqual(['word-count'])
 })
 
-it('a place for temporary files that is none is told with what to set', async () => {
+it('an unusable temporary folder is reported with the variable to set', async () => {
   await inside(['new', 'word-count'], folder)
   expect(await bulkhead(['check', 'word-count'], folder, { TMPDIR: join(folder, 'nowhere') }))
     .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .* Set TMPDIR to a folder that can be written\.\n$/) })

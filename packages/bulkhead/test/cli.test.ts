@@ -65,7 +65,7 @@ describe('bulkhead tools', () => {
     expect(stdout).toMatch(/cure: +\S/)
   })
 
-  it('reads nothing of a project nobody trusted, and says so', async () => {
+  it('reads nothing of an untrusted project, and says so', async () => {
     writeExtension(project(), { id: 'greeter', tools: [greetTool] }, greet('project'))
     const { stdout } = await inside(['tools'], folder)
     expect(stdout).not.toContain('greeter@')
@@ -119,7 +119,7 @@ describe('bulkhead call', () => {
     expect(asJson.stderr).toMatch(/error ConfigInvalid .*\n.*config\.json/)
   })
 
-  it('says of the name of an extension which tools it offers, and of a project that nobody has trusted that it may have more', async () => {
+  it('says of the name of an extension which tools it offers, and of an untrusted project that it may have more', async () => {
     writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }, { name: 'wave' }] }, '')
     expect((await inside(['call', 'greeter'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n"greeter" is an extension\. It offers greet, wave\.\n$/)
     writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, '')
@@ -168,7 +168,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     expect(stdout + stderr).toMatch(message)
   })
 
-  it('is told to programs as JSON', async () => {
+  it('is JSON for programs', async () => {
     const { code, stdout, stderr } = await inside(['call', '--json'], folder)
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({ error: {
@@ -225,7 +225,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     }
   })
 
-  it('what fails by itself is told to programs as JSON too', async () => {
+  it('what fails by itself is JSON for programs too', async () => {
     const { code, stdout, stderr } = await inside(['audit', 'verify', 'a\0b', '--json'], folder)
     expect([code, stderr, JSON.parse(stdout)]).toEqual([1, '', { error: { code: 'InternalError', message: expect.stringContaining('null bytes'), cure: expect.any(String) } }])
   })

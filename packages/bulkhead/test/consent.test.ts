@@ -25,14 +25,14 @@ const outcome = (plan: InstallPlan, over: Partial<Parameters<typeof agree>[1]>) 
 describe('agreeing', () => {
   it.each([
     ['nothing is asked where nothing is more', planOf({ kind: 'silent' }), {}, 'agreed'],
-    ['nobody is there', first, {}, 'ConsentRequired'],
+    ['no user is there', first, {}, 'ConsentRequired'],
     ['a general yes covers what is new', first, { yes: true }, 'agreed'],
     ['and not what wants more', wider, { yes: true }, 'ConsentRequired'],
     ['which a digest does', wider, { accept: 'ab'.repeat(6) }, 'agreed'],
     ['of this package', wider, { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
-    ['and of no other, though nobody would be asked', planOf({ kind: 'silent' }), { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
+    ['and of no other plan, though it would need no question', planOf({ kind: 'silent' }), { accept: 'cd'.repeat(6) }, 'ConsentRequired'],
     ['what policy refuses is refused first', refused, { accept: 'cd'.repeat(6) }, 'UpdateRefused'],
-    ['what policy refuses nobody can agree to', refused, { yes: true, accept: 'ab'.repeat(6), interactor: person(true).interactor }, 'UpdateRefused'],
+    ['consent cannot override what policy refuses', refused, { yes: true, accept: 'ab'.repeat(6), interactor: person(true).interactor }, 'UpdateRefused'],
   ])('%s', async (_, plan, over, expected) => expect(await outcome(plan, over)).toBe(expected))
 
   it.each([[true, 'agreed'], [false, 'ConsentRequired'], ['gone', 'ConsentRequired']] as const)('a person who answers %s', async (value, expected) => {

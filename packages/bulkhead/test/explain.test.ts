@@ -25,7 +25,7 @@ it('a call that nothing is against', async () => {
   expect(stdout).not.toContain('What would change it')
 })
 
-it('in words for whoever has never read a manifest', async () => {
+it('in words for a reader who has never seen a manifest', async () => {
   const { stdout } = await inside(['explain', 'write', '--args', '{"path":"a.txt","content":""}'], folder)
   expect(stdout).toMatch(/security-mode +ask +mode ask +this tool runs only when somebody agrees/)
   expect(stdout).not.toMatch(/gated/)

@@ -53,7 +53,7 @@ const WAYS: readonly (readonly [string, () => string])[] = [
   ['open descriptors', () => 'fds/0'],
   ['the environment', () => '/proc/self/environ'],
   ['a device', () => 'device'],
-  ['a pipe that nobody writes to', () => 'pipe'],
+  ['a pipe without a writer', () => 'pipe'],
   ['a URL', () => `file://${top}/outside/secret.txt`],
   ['an end of text in the middle', () => `../outside/secret.txt\0.md`],
   ['a home', () => '~/.ssh/id_rsa'],

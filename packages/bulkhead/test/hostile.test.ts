@@ -60,7 +60,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
     expect(codeOf(await call('innocent'))).toBe('fine')
   })
 
-  it('that throws behind its own back is told apart from one that fails', async () => {
+  it('that throws outside its call differs from one that fails', async () => {
     await start(extension(`execute: () => new Promise(() => queueMicrotask(() => { throw new Error('overboard') }))`), { isolation })
     const outcome = await call('attack')
     expect(codeOf(outcome)).toBe('CompartmentCrashed')
@@ -84,7 +84,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
     await expectUnharmed()
   })
 
-  it('that answers twice is heard once', async () => {
+  it('that answers twice counts once', async () => {
     await start(extension(`execute: () => ({ then(resolve) { resolve('first'); resolve('second'); throw new Error('third') } })`), { isolation })
     expect(codeOf(await call('attack'))).toBe('first')
     await expectUnharmed()
@@ -122,7 +122,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
     ['a big integer', '() => 1n'],
     ['a cycle', '() => { const a = {}; a.a = a; return a }'],
     ['a poisoned key', `() => JSON.parse('{"__proto__":{"x":1}}')`],
-  ])('that returns %s is told so', async (_, execute) => {
+  ])('that returns %s gets an error that says so', async (_, execute) => {
     await start(extension(`execute: ${execute}`), { isolation })
     expect(codeOf(await call('attack'))).toBe('OutputMalformed')
     await expectUnharmed()

@@ -68,12 +68,12 @@ describe('bulkhead install', () => {
     expect(readdirSync(folder)).not.toContain('home')
     const { digests } = shown
     expect(await json('install', spec, '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 0, installed: true, accepted: { by: expect.any(String) } })
-    // Nobody would have to be asked about this one, and still it is not the one that was named.
+    // This one needs no question, and still it is not the one that was named.
     expect(await json('install', greet('1.0.1'), '--accept', digests.package.slice(0, 12))).toMatchObject({ code: 1, error: { code: 'ConsentRequired' } })
     expect(await json('install', greet('1.0.1'))).toMatchObject({ code: 0, installed: true })
   })
 
-  it('reads and writes nothing in a project nobody trusts', async () => {
+  it('reads and writes nothing in an untrusted project', async () => {
     mkdirSync(join(folder, '.bulkhead'))
     expect(await json('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 1, error: { code: 'ProjectTrustRequired' } })
     expect(readdirSync(join(folder, '.bulkhead'))).toEqual([])
@@ -146,7 +146,7 @@ describe('bulkhead uninstall', () => {
 })
 
 describe('a package that the registry does not have any more', () => {
-  it('keeps the others from nothing, and is told by itself', async () => {
+  it('does not affect the others, and is reported on its own', async () => {
     await using registry = await startRegistry('@acme/greeter')
     await using gone = await startRegistry('@acme/lost')
     registry.publish('1.0.0', await pack('1.0.0'))

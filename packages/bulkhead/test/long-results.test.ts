@@ -68,7 +68,7 @@ describe('a result that is too long for a model', () => {
     expect(await call('grep', { pattern: 'needle', path, output_mode: 'count' })).toMatchObject({ data: { counts: [{ path, count: 600 }] } })
   })
 
-  it('is nobody else\'s, and nothing else there is anybody\'s', async () => {
+  it('is readable by this session only, and nothing else there is readable', async () => {
     const path = await longResult()
     const other = await host.openSession({ mode: 'yolo' })
     const theirs = await longResult(other)

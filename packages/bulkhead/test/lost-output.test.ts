@@ -30,7 +30,7 @@ it.each([[['--help']], [['tools']], [['tools', '--json']]])('%j fails where its 
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^What was to be printed could not be: E[A-Z]+: .*\n$/) })
 })
 
-it('complaints that nobody can be told change nothing', async () => {
+it('complaints that cannot be written change nothing', async () => {
   const child = start(['fly'], 'pipe', unwritable)
   const [stdout, [code]] = await Promise.all([text(child.stdout!), once(child, 'close')])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

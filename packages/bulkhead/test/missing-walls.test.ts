@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Covers bubblewrap by a file that nobody can execute, in a mount namespace of the command's own. */
+/** Covers bubblewrap by a file without execute permission, in a mount namespace of the command's own. */
 const HIDDEN = ['/usr/bin/bwrap', '/bin/bwrap'].filter((path) => existsSync(path)).slice(0, 1)
   .flatMap((path) => ['unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']),
     'sh', '-c', `mount --bind /dev/null ${path} && exec "$@"`, 'sh'])

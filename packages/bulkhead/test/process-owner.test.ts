@@ -23,6 +23,6 @@ it('is not fooled by a process that got the id of one that ended, where the syst
   expect(createProcessOwner().isGone(`${process.pid}-1-x`)).toBe(existsSync('/proc/self/stat'))
 })
 
-it.each(['', 'x', '-1-2-3', 'not a process'])('takes "%s" for nobody', (id) => {
+it.each(['', 'x', '-1-2-3', 'not a process'])('"%s" names no process', (id) => {
   expect(createProcessOwner().isGone(id)).toBe(true)
 })

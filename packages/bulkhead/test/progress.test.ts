@@ -21,13 +21,13 @@ it('draws a bar on a terminal and takes it away', () => {
   expect(plain).toEqual([`fetching ${'█'.repeat(12)}${'░'.repeat(12)}  50 % 500 B`, `fetching ${'█'.repeat(24)} 100 % 1.0 kB`, ''])
 })
 
-it('says how much came where nobody knows how much will', () => {
+it('says how much came where the total is unknown', () => {
   const { written, stream: out } = stream(true)
   createProgress('fetching', out).report(2_500_000, undefined)
   expect(written.join()).toContain('2.5 MB')
 })
 
-it('writes nothing where nobody looks', () => {
+it('writes nothing where the output is no terminal', () => {
   const { written, stream: out } = stream(false)
   const progress = createProgress('fetching', out)
   progress.report(1, 2)

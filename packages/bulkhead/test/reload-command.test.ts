@@ -37,7 +37,7 @@ describe('bulkhead reload', () => {
     expect(code).toBe(0)
   })
 
-  it('tells what was disabled before anything could be started, and a name that nobody has', async () => {
+  it('tells what was disabled before anything could be started, and an unknown name', async () => {
     writeExtension(global(), { id: 'broken', tools: [{ name: 'not a name' }] }, '')
     const broken = await inside(['reload', 'broken'], folder)
     expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('ShapeInvalid (shape) in broken') })

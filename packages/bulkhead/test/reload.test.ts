@@ -43,7 +43,7 @@ it('takes over edited files in a real process, and keeps the last good ones when
   expect(await said(host)).toBe('ToolNotRegistered')
 })
 
-it('reloads once when it is told of a storm of changes', async () => {
+it('reloads once for a burst of change events', async () => {
   write(folder, 'first')
   let stir: () => void = () => {}
   let watching = false

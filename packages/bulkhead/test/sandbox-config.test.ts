@@ -37,7 +37,7 @@ it('does not spread what keeps state, and says where that was asked for', async 
   expect(diagnostics).toMatchObject([{ extensionId: 'who', code: 'ConfigSchemaViolation', path: '/extensions/who/compartments' }])
 })
 
-it('gives back what nobody calls, and wakes it by the next call', async () => {
+it('closes an idle compartment, and starts it again with the next call', async () => {
   writeExtension(join(folder, 'home'), { id: 'who', tools: [{ name: 'who' }] }, WHO)
   const sleepy = await host({ isolation: { global: 'thread' }, sandbox: { idleMs: 1 } })
   const session = await sleepy.openSession({ mode: 'yolo' })

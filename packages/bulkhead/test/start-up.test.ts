@@ -37,7 +37,7 @@ it('a name that no command has is compared with those that there are, and nothin
   expect(await loadsOf(['fly'], 2)).toEqual(AT_ONCE)
 })
 
-it('what a command is for is told without what it does', async () => {
+it('the purpose of a command is shown without loading its implementation', async () => {
   expect((await loadsOf(['tools', '--help'])).filter((name) => !name.endsWith('.ts'))).toEqual(['contract'])
 })
 

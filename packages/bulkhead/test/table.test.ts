@@ -6,7 +6,7 @@ const HEADINGS = ['NAME', 'SHADOWS', 'MAY']
 const ROWS = [['read', '-', 'reads {workspace}'], ['skill', '-', 'reads {workspace}/.agents/skills, reads {user-data}/skills']]
 const lines = (columns: number | undefined, rows = ROWS) => stripVTControlCharacters(table(HEADINGS, rows, columns)).trimEnd().split('\n')
 
-it('is one line for each row where nobody looks at a screen', () => {
+it('is one line for each row where the output is no terminal', () => {
   expect(lines(undefined)).toEqual([
     'NAME   SHADOWS  MAY',
     'read   -        reads {workspace}',

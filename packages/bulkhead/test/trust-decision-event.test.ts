@@ -39,14 +39,14 @@ it.each(['trusted', 'once', 'declined'] as const)('a decision "%s" of a person i
   expect(await audited()).toEqual([[folder, decision]])
 })
 
-it('so is that of an embedder, and that nobody could be asked', async () => {
+it('so is the decision of an embedder, and the lack of a user to ask', async () => {
   await open({ trust: 'trusted' })
   await host?.close()
   await open()
   expect(await audited()).toEqual([[folder, 'trusted'], [folder, 'declined']])
 })
 
-it('is told once for each decision, and again when the project has changed', async () => {
+it('fires once for each decision, and again when the project has changed', async () => {
   const heard: string[] = []
   const { reload, on } = await open({ interactor: answering('once') })
   on((event) => { if (event.type === 'TrustDecision') heard.push(event.decision) }, ['TrustDecision'])
@@ -58,7 +58,7 @@ it('is told once for each decision, and again when the project has changed', asy
   expect(await audited()).toEqual([[folder, 'once'], [folder, 'once']])
 })
 
-it('is told of a folder that the host switches to, and not of one that brings nothing', async () => {
+it('fires for a folder that the host switches to, and not for one that brings nothing', async () => {
   const heard: string[] = []
   const empty = join(folder, 'home')
   const first = await open({ workspace: mkdtempSync(join(folder, 'empty-')), home: empty })

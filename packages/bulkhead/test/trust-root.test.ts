@@ -34,7 +34,7 @@ it('refuses what is no root, and a repository that is not there, and writes noth
   expect(readdirSync(join(home(), 'tuf'))).toEqual([])
 })
 
-it('a root that cannot be taken away is told as such', async () => {
+it('a root that cannot be removed is reported as such', async () => {
   mkdirSync(join(home(), 'trust-root.json'), { recursive: true })
   expect(await inside(['trust-root', '--reset'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .*trust-root\.json could not be written: /) })
 })

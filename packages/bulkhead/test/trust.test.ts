@@ -100,7 +100,7 @@ describe('a person who is asked', () => {
   })
 
   it.each<[string, Interactor]>([
-    ['is nobody', createHeadlessInteractor()],
+    ['is no user', createHeadlessInteractor()],
     ['fails', { interact: () => { throw new Error('no window') } }],
     ['answers nothing', { interact: async () => undefined as never }],
   ])('and %s has trusted nothing, and the host is there', async (_, interactor) => {

@@ -10,10 +10,10 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-unmakeable-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Where nobody can make a folder; on Linux the system says there that it does not exist, whoever asks. */
+/** No user can create a folder here; on Linux the system answers that it does not exist. */
 const NOWHERE = '/proc/bulkhead-nowhere/deep'
 
-it('is told by each command that would need it, and none waits for it', async () => {
+it('each command that needs it reports it, and none waits for it', async () => {
   expect((await inside(['new', 'greeter'], folder)).code).toBe(0)
   const refused = async (args: readonly string[], message: RegExp) => {
     const { code, stderr } = await inside(args, folder)

@@ -85,7 +85,7 @@ it('is not owed to a process that only has the number of its owner', async () =>
   await stop()
 })
 
-it('is taken over when whoever made it died before signing it', async () => {
+it('is taken over when its maker died before signing it', async () => {
   writeFileSync(file, '')
   const aMinuteAgo = Date.now() / 1000 - 60
   utimesSync(file, aMinuteAgo, aMinuteAgo)

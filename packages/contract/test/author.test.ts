@@ -22,7 +22,7 @@ describe('what an extension imports inside a compartment', () => {
     expect(await loadedBy('author.ts')).toEqual(['author.ts', 'authoring/extension.ts'].map((file) => source + file))
   })
 
-  it('is told apart from the whole contract, which does load one', async () => {
+  it('differs from the whole contract, which does load one', async () => {
     expect((await loadedBy('index.ts')).some((url) => url.includes('/zod/'))).toBe(true)
   })
 

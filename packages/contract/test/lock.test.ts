@@ -41,7 +41,7 @@ describe('the lock', () => {
     ['a source and more behind it', { source: 'in-place: not' }],
     ['a signature of a kind that does not exist', { signedBy: 'ann' }],
     ['a time that is none', { accepted: { at: 'yesterday', by: 'ann' } }],
-    ['nobody who accepted', { accepted: { at: entry.accepted.at, by: '' } }],
+    ['no name of who accepted', { accepted: { at: entry.accepted.at, by: '' } }],
     ['powers that do not exist', { capabilities: { ...entry.capabilities, tools: { forecast: { root: true } } } }],
     ['half a signer', { signer: { issuer: 'x' } }],
   ])('refuses an entry with %s', (_, over) => expect(lock(over).success).toBe(false))

@@ -65,7 +65,7 @@ test('an async listener that rejects is reported instead of ending the process',
   expect(heard.map(({ type }) => type)).toEqual(['SessionOpened', 'SuppressedError'])
 })
 
-test('a rejection counts as a fault whoever made the promise', async () => {
+test('a rejection counts as a fault, also of a promise from elsewhere', async () => {
   const { bus, heard, listener } = listening()
   const rejected = { then: (_: unknown, fail: (reason: Error) => void) => fail(new Error('foreign')) }
   bus.on((event) => event.type === 'SessionOpened' ? rejected as never : undefined)
@@ -75,7 +75,7 @@ test('a rejection counts as a fault whoever made the promise', async () => {
   expect(heard).toContainEqual(expect.objectContaining({ type: 'SuppressedError', message: 'foreign' }))
 })
 
-test('whoever subscribes while an event is told hears the next one', () => {
+test('a listener added during an event gets the next one', () => {
   const { bus, heard, listener } = listening()
   const off = bus.on(() => { off(); bus.on(listener) })
   bus.emit(opened('a'))
@@ -83,7 +83,7 @@ test('whoever subscribes while an event is told hears the next one', () => {
   expect(heard).toMatchObject([{ sessionId: 'b' }])
 })
 
-test('a listener hears of the types it wants, and what nobody wants to hear of is not made', () => {
+test('a listener gets the types it wants, and an event without listeners is not built', () => {
   const { bus, heard, listener } = listening()
   let looked = 0
   const body = { type: 'SessionClosed', get sessionId() { looked++; return 's' } } as const

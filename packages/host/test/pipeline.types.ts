@@ -48,7 +48,7 @@ export const wrong = [
   validate(received),
   // @ts-expect-error not validated
   authorize(resolved, host),
-  // @ts-expect-error nobody has permitted it
+  // @ts-expect-error it is not permitted
   redeemPermits(validated, host),
   // @ts-expect-error there is no result yet
   runAfterGuards(cleared, host),

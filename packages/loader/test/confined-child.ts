@@ -1,4 +1,4 @@
-/** Run in a process of its own under Node's permission model: loads what it is told to and reports everything it touched. */
+/** Run in a process of its own under Node's permission model: loads the given folders and reports everything it touched. */
 import diagnosticsChannel from 'node:diagnostics_channel'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

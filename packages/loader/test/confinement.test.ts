@@ -101,7 +101,7 @@ describe('a project that is not trusted', () => {
 const denied = ({ denials }: ConfinedReport): readonly string[] => denials.filter((denial) => !denial.startsWith('inspector'))
 
 describe('loading', () => {
-  test('runs nothing, writes nothing, starts nothing and reaches nobody', async () => {
+  test('runs nothing, writes nothing, starts nothing and reaches no host', async () => {
     using home = new HomeFixture()
     const hostile = 'process.exit(7); globalThis.x = await fetch("http://localhost"); export default {}'
     home.extension(

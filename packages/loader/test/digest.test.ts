@@ -61,7 +61,7 @@ describe('the digest of capabilities', () => {
   })
 })
 
-test('the digest of a tool follows whatever a model or a policy is told', () => {
+test('the digest of a tool follows whatever a model or a policy sees', () => {
   const digestOf = (over: Record<string, unknown>) => toolDigests(parse({ tools: [toolOf(over)] })).get('forecast')
   const base = digestOf({})
   expect(base).toMatch(/^[0-9a-f]{128}$/)

@@ -4,7 +4,7 @@ import type { Fault } from '../src/result.ts'
 
 const changed = (file: string): Fault => ({ stage: 'integrity', code: 'IntegrityFailed', path: '', file, message: `The package is not what was packed: ${file} has changed.` })
 
-it('says what is wrong, and leaves the cure of a single thing to whoever shows it', () => {
+it('says what is wrong, and leaves the cure of a single thing to the caller', () => {
   expect(faultError([changed('a.js')])).toMatchObject({ code: 'IntegrityFailed', message: 'The package is not what was packed: a.js has changed.' })
 })
 

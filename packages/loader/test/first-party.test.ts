@@ -101,7 +101,7 @@ describe('what a policy calls its own, by a scope that requires integrity,', () 
     expect(await codes(home, 'acme-*')).toEqual([['acme-weather'], refused('acme-storms')])
   })
 
-  test('is also a package that a configuration names by its npm scope, which nobody has installed', async () => {
+  test('is also a package that a configuration names by its npm scope, which is not installed', async () => {
     using home = new HomeFixture()
     for (const name of ['@acme/weather', '@other/storms']) {
       const id = name.split('/')[1]!

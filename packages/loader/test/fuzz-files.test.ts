@@ -103,7 +103,7 @@ test('a record of trust of any bytes trusts nothing that was not trusted', async
   })
 })
 
-test('a memory of any bytes changes nothing that is told', async () => {
+test('a cache of any bytes changes nothing in the report', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   const cache = join(home.base, 'cache')

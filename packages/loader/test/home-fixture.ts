@@ -61,7 +61,7 @@ export class HomeFixture {
     return { coreVersion: CORE_VERSION, roots: { global: this.globalRoot }, bundled: [], ...over }
   }
 
-  /** Without the warnings that nobody vouches for what a test laid down: most tests are about something else. */
+  /** Without the warnings about unsigned packages: most tests are about something else. */
   async load(over: Partial<LoaderOptions> = {}, trust: ProjectTrust = 'trusted', overrides?: ConfigFile): Promise<LoadReport> {
     const report = await this.loadAsItIs(over, trust, overrides)
     return { ...report, diagnostics: report.diagnostics.filter(({ stage, severity }) => stage !== 'lock' || severity === 'error') }

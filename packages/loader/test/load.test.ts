@@ -70,7 +70,7 @@ describe('what is found', () => {
     ])
   })
 
-  test('files, dot folders and folders elsewhere are nobody\'s; links are refused', async () => {
+  test('files, dot folders and folders elsewhere are ignored; links are refused', async () => {
     using home = new HomeFixture()
     const elsewhere = home.extension(join(home.base, 'elsewhere'), 'linked')
     home.extension(home.globalRoot, '.staging')

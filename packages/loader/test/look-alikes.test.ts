@@ -75,7 +75,7 @@ describe('a dependency that is missing says why:', () => {
     return diagnostics.find(({ code }) => code === 'DependencyMissing')?.message
   }
 
-  test('nobody has it', async () => expect(await reason(() => {})).toContain('"base", which is not there.'))
+  test('no layer has it', async () => expect(await reason(() => {})).toContain('"base", which is not there.'))
   test('it is switched off', async () =>
     expect(await reason((home) => home.extension(home.globalRoot, 'base'), {}, 'trusted', { extensions: { base: { enabled: false } } }))
       .toContain('is switched off by the configuration'))

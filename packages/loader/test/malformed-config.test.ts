@@ -14,7 +14,7 @@ interface Malformed {
   readonly message: RegExp
   readonly kept: ConfigFile
   readonly code?: ErrorCode
-  /** A second place that is told. */
+  /** A second place that is reported. */
   readonly also?: string
 }
 
@@ -89,7 +89,7 @@ const malformed: readonly Malformed[] = [
     kept: { roles: { allow_bash: false, allow_read: true } },
   },
   {
-    name: 'walls that are wanted in words nobody knows', config: { sandbox: { os: 'required' } }, path: '/sandbox/os', message: /expected one of/,
+    name: 'an unknown value for the OS layer', config: { sandbox: { os: 'required' } }, path: '/sandbox/os', message: /expected one of/,
     kept: { sandbox: { os: 'require' } },
   },
   {
@@ -116,7 +116,7 @@ const malformed: readonly Malformed[] = [
     kept: { rules: [{ permission: 'bash', pattern: '*', action: 'ask' }] },
   },
   {
-    name: 'a rule that forbids, of what nobody knows', config: { rules: [{ permision: 'bash', permission: 7, action: 'deny' }] },
+    name: 'a deny rule for an unknown permission', config: { rules: [{ permision: 'bash', permission: 7, action: 'deny' }] },
     path: '/rules/0/permission', also: '/rules/0/permision', message: /string/, kept: { rules: [{ permission: '*', pattern: '*', action: 'deny' }] },
   },
   {

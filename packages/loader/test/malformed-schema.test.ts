@@ -94,7 +94,7 @@ const manifests: readonly MalformedManifest[] = [
 
 test.each(manifests)('$name', expectRefusal)
 
-test('a keyword that JSON Schema does not have is told, and costs nothing', async () => {
+test('an unknown keyword is reported, and has no effect', async () => {
   using home = new HomeFixture()
   const inputSchema = { type: 'object', properties: { a: { type: 'string', maxlength: 5, 'x-order': 1 } } }
   home.extension(home.globalRoot, 'weather', manifestOf({ tools: [toolOf({ inputSchema })] }))

@@ -76,7 +76,7 @@ describe('a locked name', () => {
     )
   })
 
-  test('that nobody has yet is kept', async () => {
+  test('that is not there yet is kept', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'mine', manifestOf({ id: 'mine', tools: [toolOf({ name: 'bash' })] }))
     const { extensions, diagnostics } = await home.load({ bundled: bundledRead })
@@ -114,7 +114,7 @@ describe('dependencies', () => {
     expect(await outcome(home)).toMatchObject({ loaded: ['global:base', 'project:middle', 'project:top'], refused: [] })
   })
 
-  test('a gap refuses, and whoever leans on it too', async () => {
+  test('a gap refuses the extension, and its dependents too', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'top', depending('top', 'middle'))
     home.extension(home.globalRoot, 'middle', depending('middle', 'base', 'gone'))

@@ -23,7 +23,7 @@ it('expires once its time is over', async () => {
   expect(await expired - began).toBeGreaterThanOrEqual(249)
 })
 
-it.each([50, 250])('of %i ms, does not count the time in which nobody could have listened, and expires all the same', async (ms) => {
+it.each([50, 250])('of %i ms, does not count time in which no message could be read, and expires all the same', async (ms) => {
   const { state, expired } = started(ms)
   await turn()
   holdUp(2_000)

@@ -13,11 +13,11 @@ type Provoked = Promise<BulkheadError | LogEntry>
 const stranger = (source: string, limits: Partial<CompartmentLimits>): CompartmentRequest & { readonly logged: LogEntry[] } =>
   requestOf({ placement: 'process', source, limits })
 
-/** What the caller of this body is told. */
+/** What the caller of this body gets. */
 const called = (body: string, limits: Partial<CompartmentLimits>): Provoked =>
   newSandbox().open(stranger(running(body), limits)).then((session) => refusal(session.call(invocation())))
 
-/** What one is told that goes around what keeps honest code below the limit, by sending so many questions at once. */
+/** The error for code that bypasses the client-side limit and sends so many requests at once. */
 async function sent(limits: Partial<CompartmentLimits>, questions: number): Provoked {
   const peer = new ScriptedPeer()
   const session = await peer.session(stranger('', limits))
@@ -27,7 +27,7 @@ async function sent(limits: Partial<CompartmentLimits>, questions: number): Prov
   return answer
 }
 
-/** What a call is told that may use files, commands and other tools. */
+/** The error for a call that may use files, commands and other tools. */
 async function granted(body: string, limits: Partial<CompartmentLimits>): Provoked {
   const workspace = await temporaryFolder()
   await writeFile(join(workspace, 'a.txt'), 'two')

@@ -117,7 +117,7 @@ describe('what becomes of the host', () => {
   const seen = (id: number, fate: HostFate): Observation =>
     ({ id, placement: 'thread', layers: ALL_LAYERS, seen: [], fate, touched: [], tookMs: 1 })
 
-  it('by chance is told as all that may, and nothing else is', () => {
+  it('by chance is recorded with every possible result, and nothing else is', () => {
     expect(ATTACKS.filter(({ fates, placements }) => fates.length > 0 && placements.includes('thread'))).toEqual([])
     const [swollen, stuck, died] = [{ kind: 'swollen', megabytes: 1_000 }, { kind: 'stuck' }, { kind: 'died', how: '' }] as const
     const either = 'takes memory of the host or cannot be ended'

@@ -27,7 +27,7 @@ test('messages are taken in their order, and no event is made of them', async ()
   other.close()
 })
 
-test('a port that nobody listens to keeps what comes', async () => {
+test('a port without a listener keeps its messages', async () => {
   const { port, other, direct, listener } = taken()
   port.off('message', listener)
   other.postMessage('early')
@@ -39,7 +39,7 @@ test('a port that nobody listens to keeps what comes', async () => {
   other.close()
 })
 
-test('that the other side is gone is heard as always', async () => {
+test('a closed other side is reported as always', async () => {
   const { port, other } = taken()
   const closed = once(port, 'close')
   other.close()

@@ -72,9 +72,9 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
 
   it.each([
     ['exits', 'process.exit(3)', /code 3/],
-    ['throws where nobody catches', 'await new Promise(() => setTimeout(() => { throw new Error("boom") }))', /boom/],
+    ['throws without a catch', 'await new Promise(() => setTimeout(() => { throw new Error("boom") }))', /boom/],
     ['leaves a rejection unhandled', 'Promise.reject(new Error("left")); await new Promise(() => {})', /left/],
-    ['throws null where nobody catches', 'await new Promise(() => setTimeout(() => { throw null }))', /ended by itself/],
+    ['throws null without a catch', 'await new Promise(() => setTimeout(() => { throw null }))', /ended by itself/],
   ])('that %s ends its own compartment only', async (_what, body, message) => {
     const { session, neighbourAnswers } = await hostile(placement, running(body))
     const error = await refusal(session.call(invocation()))
@@ -100,7 +100,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
     await neighbourAnswers()
   })
 
-  it('that throws whatever can be thrown is told apart and goes on', async () => {
+  it('that throws any kind of value fails that call and goes on', async () => {
     const throwers = [
       'throw null',
       'throw undefined',

@@ -2,20 +2,20 @@ import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, refusal, REMOTE, requestOf, running } from './fixture.ts'
 
-describe.each(REMOTE)('what nobody catches in a %s', (placement) => {
+describe.each(REMOTE)('an uncaught error in a %s', (placement) => {
   const lastWords = async (thrown: string): Promise<{ readonly code: string; readonly message: string; readonly data: Json | undefined }> => {
     const source = running(`setTimeout(() => { throw ${thrown} }); await new Promise(() => undefined)`)
     const session = await newSandbox().open(requestOf({ placement, source }))
     return refusal(session.call(invocation()))
   }
 
-  it('is told by its message', async () => {
+  it('is reported by its message', async () => {
     expect(await lastWords("new TypeError('torn')")).toMatchObject({
       code: 'CompartmentCrashed', message: expect.stringContaining('nobody caught an error: torn') as string,
     })
   })
 
-  it('is told without ending whoever is told, however it was made', async () => {
+  it('is reported without ending the host, however it was made', async () => {
     const made = "Object.defineProperties(new Error('odd'), { constructor: { value: Error }, cause: { get: undefined } })"
     expect(await lastWords(made)).toMatchObject({ code: 'CompartmentCrashed' })
   })

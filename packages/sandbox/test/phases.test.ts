@@ -60,7 +60,7 @@ describe.each(PLACEMENTS)('the phases in the placement %s', (placement) => {
     expect(await codeOf(stuck.lifecycle('init'))).toBe('LifecycleTimeout')
   })
 
-  it('give init nobody to ask where no tool may, and no other phase at all', async () => {
+  it('give init a user to ask only where a tool may ask, and no other phase at all', async () => {
     const services: Partial<CompartmentServices> = { interact: async () => ({ status: 'accepted', value: 'x' }) }
     const source = signingIn('token = String("interact" in context)')
     const session = await newSandbox().open(await requestIn({ placement, source, services }))

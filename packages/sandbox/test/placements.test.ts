@@ -182,7 +182,7 @@ describe.each(PLACEMENTS)('in the placement %s', (placement) => {
     expect(slot).toEqual({ count: 2 })
   })
 
-  it('asks a person through the host, and says so when nobody is there', async () => {
+  it('asks a user through the host, and says so when there is none', async () => {
     const tools = [toolOf('run', { capabilities: ['interact'] })]
     const source = running('return { name: await runtime.interact.ask("Who?"), sure: await runtime.interact.confirm("Sure?") }')
     const asked: InteractionRequest[] = []

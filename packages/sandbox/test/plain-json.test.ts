@@ -49,7 +49,7 @@ describe('what an extension gives away', () => {
     ]).toEqual([true, true, true, false])
   })
 
-  it('is told of by the place where it is', () => {
+  it('is reported with its place', () => {
     expect(toPlainJson({ a: [1], b: { c: () => 1 } }, LIMITS)).toMatchObject({ message: expect.stringContaining('at "/b/c" is a function') as string })
   })
 

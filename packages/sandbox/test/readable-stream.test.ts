@@ -26,7 +26,7 @@ describe('a readable stream of a compartment', () => {
     `)).toEqual([[0, 2, 4], ['a'], ['x']])
   })
 
-  it('is told apart as one, and can be built on', async () => {
+  it('is recognised as one, and can be subclassed', async () => {
     expect(await inside(`
       class Own extends ReadableStream {}
       const streams = [new ReadableStream(), new Own(), new TransformStream().readable, counting(1).tee()[0]]

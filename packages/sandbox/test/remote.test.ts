@@ -48,7 +48,7 @@ it('ends everything that is open, everything that comes, and only once', () => {
   const told: string[] = []
   remote.ask('open', [], {
     answered: () => undefined,
-    // Who is told may ask again at once.
+    // A waiter may ask again at once.
     failed: () => remote.ask('in between', [], notes(told, 'in between')),
   })
   remote.ask('open too', [], notes(told, 'open too'))

@@ -7,7 +7,7 @@ import { ScriptedPeer } from './scripted-peer.ts'
 const request = (limits: Parameters<typeof requestOf>[0]['limits'] = {}): ReturnType<typeof requestOf> =>
   requestOf({ placement: 'process', source: '', limits: { graceMs: 20, phaseMs: 50, ...limits } })
 
-describe('when a compartment ends, everything asked of it is told why', () => {
+describe('when a compartment ends, every pending request gets the reason', () => {
   it.each<readonly [HullExit, string]>([
     [{ kind: 'memory', limit: 'heapMb', text: 'too much' }, 'CompartmentOutOfHeap'],
     [{ kind: 'memory', limit: 'memoryMb', text: 'too much' }, 'CompartmentOutOfMemory'],

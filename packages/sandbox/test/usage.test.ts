@@ -13,7 +13,7 @@ describe.each(['off', 'auto'] as const)('a hull with the walls of the system: %s
     expect(await neighbour.call(invocation())).toBe('alive')
   })
 
-  it('that works in its background is ended too, though nobody calls it', async () => {
+  it('that works in the background is ended too, though no call runs', async () => {
     const source = running('setInterval(() => { const end = Date.now() + 50; while (Date.now() < end); }, 10); return "begun"')
     const session = await pooled({ os }).open(requestOf({ placement: 'process', source, limits: { cpuMs: 300 } }))
     expect(await session.call(invocation())).toBe('begun')

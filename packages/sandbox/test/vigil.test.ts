@@ -27,7 +27,7 @@ function inFullSwing(): Vigil {
   return vigil
 }
 
-test('nobody stays awake for the first words, nor where what is won is lost again', () => {
+test('there is no busy poll for the first message, nor where it does not pay', () => {
   const vigil = new Vigil()
   const before = awake()
   for (let count = 0; count < 640; count++) {
@@ -65,7 +65,7 @@ test('in full swing a side stays awake for the next word, and for a moment only'
   expect(awake()).toBeLessThanOrEqual(before)
 })
 
-test('nobody stays awake for what has come', async () => {
+test('there is no busy poll for a message that has arrived', async () => {
   const before = awake()
   const vigil = inFullSwing()
   vigil.said()

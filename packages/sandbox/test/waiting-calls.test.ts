@@ -50,7 +50,7 @@ describe('a call that waits for a place', () => {
     expect(await waiting).toBe('mine')
   })
 
-  it('is told that it was not sent when the compartment ends, and the call that ran is told why', async () => {
+  it('is reported as not sent when the compartment ends, and the running call gets the reason', async () => {
     const { peer, session } = await opened()
     const [ran, waited] = [1, 2].map(() => refusal(session.call(invocation())))
     await peer.next('execute')
@@ -61,7 +61,7 @@ describe('a call that waits for a place', () => {
     expect(session.inFlight).toBe(0)
   })
 
-  it('is told the reason of a close', async () => {
+  it('gets the reason of a close', async () => {
     const { session } = await opened()
     const asked = [1, 2].map(() => codeOf(session.call(invocation())))
     await session.close(new BulkheadError('HostClosed', 'bye'))

@@ -13,7 +13,7 @@ beforeAll(() => { context.setGlobalContextManager(new AsyncLocalStorageContextMa
 afterAll(() => context.disable())
 beforeEach(() => exporter.reset())
 
-/** A host that says what it is told to say. */
+/** A host whose answers the test sets. */
 function source() {
   const listeners = new Set<EventListener>()
   return {

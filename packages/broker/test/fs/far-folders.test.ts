@@ -18,7 +18,7 @@ describe('far folders', () => {
   })
 
   it.each([
-    ['the top itself', mount('/', 'nfs') + mount('/tmp', 'tmpfs')], ['a kind nobody knows', mount('/', 'newfs')],
+    ['the top itself', mount('/', 'nfs') + mount('/tmp', 'tmpfs')], ['an unknown kind', mount('/', 'newfs')],
     ['a table of another form', 'nothing of the kind\n'], ['an empty table', ''],
   ])('are everything with %s', (_, table) => {
     expect(farFolders(table)).toEqual(['/'])

@@ -25,7 +25,7 @@ describe('a search', () => {
     expect(await fs.glob('nothing/*')).toEqual([])
   })
 
-  it('starts where it is told, and gives paths that can be given back', async () => {
+  it('starts at the given folder, and gives paths that can be passed back', async () => {
     const workspace = await ground()
     const { fs } = openFs(workspace, { read: ['**'] })
     expect(await fs.glob('*.ts', { path: 'src' })).toEqual(['src/z.ts'])

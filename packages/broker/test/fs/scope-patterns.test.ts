@@ -5,7 +5,7 @@ import { POSIX_PATHS, WINDOWS_PATHS } from '../../src/fs/path-model.ts'
 import { rootPatterns, ScopePatterns } from '../../src/fs/scope-patterns.ts'
 
 describe('the root of a pattern', () => {
-  it('is the longest folder that was chosen by whoever runs the host', () => {
+  it('is the longest folder that the configuration of the host names', () => {
     const patterns = ['/ws/docs/**', '/ws/sub/x', '/ws', '/wsx/a', '/data']
     expect(rootPatterns(patterns, ['/ws', '/ws/sub', '/data'], POSIX_PATHS)).toEqual([
       { root: '/ws', rest: 'docs/**' }, { root: '/ws/sub', rest: 'x' }, { root: '/ws', rest: '' },
@@ -22,7 +22,7 @@ describe('the root of a pattern', () => {
 })
 
 describe('patterns together', () => {
-  it('cover all of a folder unless something in it is nobody\'s', () => {
+  it('cover all of a folder unless something in it is excluded', () => {
     const patterns = new ScopePatterns([{ root: '/ws', rest: '', folding: EXACT }], { special: ['/ws/own/kept', '/proc'] })
     expect(['/ws', '/ws/own', '/ws/own/kept', '/ws/own/kept/a', '/'].filter((folder) => patterns.coversAll(folder))).toEqual([])
     expect(['/ws/a', '/ws/own/keptnot'].filter((folder) => patterns.coversAll(folder))).toHaveLength(2)

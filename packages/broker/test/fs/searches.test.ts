@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 
-it.each(['glob', 'find', 'search'] as const)('%s ends with its call, whoever waits for it', async (method) => {
+it.each(['glob', 'find', 'search'] as const)('%s ends with its call, also while it is awaited', async (method) => {
   const workspace = await temporaryFolder()
   await put(workspace, ...Array.from({ length: 200 }, (_, index) => `folder${index}/file${index}.txt`))
   const { fs, endCall, beside, close } = openFs(workspace, { read: ['**'] })

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { invocation, newSandbox, requestOf, running, temporaryFolder, toolOf } from '../../../sandbox/test/fixture.ts'
 import { CANARY, codeOf, openFs, put } from './ground.ts'
 
-/** Reads changes until all of these were told, whatever else is told besides. */
+/** Reads changes until all of these were reported, with or without others. */
 async function until(watch: FileWatch, ...expected: readonly string[]): Promise<FileChange[]> {
   const missing = new Set(expected)
   const seen: FileChange[] = []
@@ -49,7 +49,7 @@ describe('a watch', () => {
     await until(watch, 'created src/came/in/c.txt')
     await rename(join(workspace, 'src/came'), join(workspace, 'aside'))
     await until(watch, 'removed src/came', 'removed src/came/in/b.txt', 'removed src/came/in/c.txt')
-    // What happens to it from here on is nobody's to tell.
+    // What happens to it from here on is not reported.
     await writeFile(join(workspace, 'aside/in/secret.txt'), '')
     await writeFile(join(workspace, 'src/last.txt'), '')
     expect((await until(watch, 'created src/last.txt')).map(({ path }) => path)).toEqual(['src/last.txt'])
@@ -172,7 +172,7 @@ describe('a watch', () => {
     const read = async (): Promise<void> => {
       for await (const change of watch) expect(change.change).toBe('created')
     }
-    // Nobody reads until all of it has happened.
+    // Reading starts after all of it has happened.
     const control = await watching(openFs(workspace, { read: ['**'] }).fs, '.')
     await writeFile(join(workspace, 'end.txt'), '')
     await until(control, 'created end.txt')

@@ -21,7 +21,7 @@ describe('when a call ends', () => {
     await gone
   })
 
-  it('by an abort in the middle of a body, the reader is told why and the server sees it', async () => {
+  it('by an abort in the middle of a body, the reader gets the reason and the server sees it', async () => {
     const server = await begun()
     const stop = new AbortController()
     const [net, call] = [newNet(), callOf([server.place], stop.signal)]
@@ -35,7 +35,7 @@ describe('when a call ends', () => {
     expect(await codeOf(fetchRaw(net, call, `${server.base}/`))).toBe('TurnCancelled')
   })
 
-  it('a body nobody reads is closed too, and so is one that waits for its reader', async () => {
+  it('an unread body is closed too, and so is one that waits for its reader', async () => {
     const server = await serve((_request, response) => response.write(Buffer.alloc(10 * 1024 * 1024)))
     const [net, call] = [newNet(), callOf([server.place])]
     for (let count = 0; count < 3; count++) await fetchRaw(net, call, `${server.base}/`)

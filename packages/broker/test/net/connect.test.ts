@@ -80,7 +80,7 @@ describe('a connection over TLS', () => {
 })
 
 describe('a connection', () => {
-  it('is judged by whoever makes it, whatever was judged before', async () => {
+  it('is checked for the caller that makes it, whatever was checked before', async () => {
     const server = await serve((_request, response) => response.end())
     const connect = judgedConnector({
       scope: new HostScope(['a.test']), lookup: async () => ['127.0.0.1'], ca: undefined, timeoutMs: 1_000, sockets: new Set(),

@@ -106,7 +106,7 @@ describe('the addresses of a grant', () => {
     expect(refuses(['localhost'], '127.0.0.1', 'other.test')).toBe('loopback')
   })
 
-  it('are never those where nobody answers under that name', () => {
+  it('are never those of a name without an address', () => {
     expect(refuses(['0.0.0.0'], '0.0.0.0', '0.0.0.0')).toBe('unspecified')
     expect(refuses(['224.0.0.1'], '224.0.0.1', '224.0.0.1')).toBe('multicast')
     expect(refuses(['255.255.255.255'], '255.255.255.255', '255.255.255.255')).toBe('broadcast')

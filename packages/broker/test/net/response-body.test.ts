@@ -247,7 +247,7 @@ describe('the head of a response', () => {
     ['no HTTP', ['SSH-2.0-OpenSSH']],
     ['two lengths', ['HTTP/1.1 200 OK', 'content-length: 4', 'content-length: 400']],
     ['a length and a transfer coding', ['HTTP/1.1 200 OK', 'content-length: 4', 'transfer-encoding: chunked']],
-    ['a protocol nobody asked for', ['HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket']],
+    ['a protocol that was not requested', ['HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket']],
     ['a broken header', ['HTTP/1.1 200 OK', 'x y: 1']],
   ])('fails when it is %s', async (_name, lines) => {
     expect(await codeOf(fromRaw(...lines))).toBe('ToolExecutionFailed')

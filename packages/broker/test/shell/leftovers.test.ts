@@ -60,7 +60,7 @@ describe('a cancelled call takes its processes with it', () => {
     await Promise.all(family.map(({ died }) => died))
   })
 
-  it('and is told at once, before they are gone', async () => {
+  it('and is reported at once, before they are gone', async () => {
     const lines = await ground.lifelines()
     ground.node('deaf', `${DEAF} ${lines.hold('deaf')}`)
     const { shell, cancel } = ground.open({ shell: any('deaf') }, { graceMs: 60_000 })
@@ -97,7 +97,7 @@ describe('a cancelled call takes its processes with it', () => {
     await died
   })
 
-  it('but nobody else’s', async () => {
+  it('but no other processes', async () => {
     const lines = await ground.lifelines()
     ground.node('mine', lines.hold('mine'))
     ground.node('other', lines.hold('other'))
@@ -154,7 +154,7 @@ describe('a command that ends takes what it started with it', () => {
     await died
   })
 
-  it('except for one that has left every trace, which still holds nobody up', async () => {
+  it('except for one that has left every trace, which still delays nothing', async () => {
     const lines = await ground.lifelines()
     const apart = '{ stdio: "inherit", detached: true, env: {} }'
     const limited = JSON.stringify(['--locks=5', '--', process.execPath, '-e', lines.hold('escaped')])

@@ -10,7 +10,7 @@ const ground = new ShellGround()
 afterAll(() => ground.clear())
 const MB = 1024 * 1024
 
-describe('how a command ended is told', () => {
+describe('how a command ended is reported', () => {
   it.each([0, 1, 42, 255])('exit code %d', async (code) => {
     ground.sh('ends', 'exit "$1"')
     const { shell } = ground.open({ shell: any('ends') })
@@ -47,7 +47,7 @@ describe('input', () => {
     expect((await shell.run('wc', ['-c'], { input: '' })).stdout.trim()).toBe('0')
   })
 
-  it('that nobody reads does no harm', async () => {
+  it('that is not read does no harm', async () => {
     const { shell } = ground.open({ shell: any('true') })
     expect(await shell.run('true', [], { input: 'x'.repeat(MB) })).toMatchObject({ exitCode: 0 })
   })
@@ -109,7 +109,7 @@ describe('output', () => {
   })
 })
 
-describe('whoever watches the call', () => {
+describe('an observer of the call', () => {
   it('hears of output while the command runs', async () => {
     // The command goes on only when its first line was heard of.
     ground.sh('waits', 'mkfifo gate; echo first; read -r go <gate; echo "$go" >&2')

@@ -72,7 +72,7 @@ it('is not taken for none by a workspace that is not there for a moment', async 
   expect((await prefix(lasting, 'read'))[0]).toBe(path)
 })
 
-it('around what only reads has nobody behind it who would write or start something for it', async () => {
+it('around a read-only command gives it no helper that would write or start something', async () => {
   ground.sh('bwrap', 'exit 0')
   const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter((path) => existsSync(path))
   const hidden = async (kind: 'read' | 'work') => {

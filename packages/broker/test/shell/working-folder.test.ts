@@ -52,7 +52,7 @@ it.each([
   await expect(pwd(cwd)).rejects.toMatchObject({ code })
 })
 
-it('a workspace that is gone is told as what is missing', async () => {
+it('a workspace that is gone is reported as missing', async () => {
   const gone = new ShellGround()
   onTestFinished(() => gone.clear())
   const { shell } = gone.open({ shell: any('pwd') })

@@ -100,7 +100,7 @@ it('says in the prompt and in listings that a local server is not confined, and 
   expect((await bulkhead(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
 })
 
-it('what is wrong with the record of trust is told before a server has answered, and after', async () => {
+it('a fault in the record of trust is reported before a server has answered, and after', async () => {
   configure({ mcp: { ship: ship() } })
   writeFileSync(join(home, 'trust.jsonl'), 'no line of it\n', { mode: 0o600 })
   const host = await open()
@@ -179,7 +179,7 @@ it('in a turn a tool stays as it was offered, and is not called once it is anoth
   expect(await call('5', 'ship_echo', { text: 'x' })).toMatchObject({ data: 'x' })
 })
 
-it('keeps to deadlines, rules by where a tool comes from, and what nobody can be asked', async () => {
+it('keeps to deadlines, to rules by the source of a tool, and to the refusal where no user can be asked', async () => {
   configure({ mcp: { ship: { ...ship(), timeoutMs: 1_500 } }, rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }] })
   const host = await open()
   const session = await host.openSession()
@@ -259,7 +259,7 @@ it('a list of tools starts nothing unless it is asked to, and remembers what it 
   expect(notes()).toHaveLength(2)
 })
 
-it('calls a tool of a server that nobody has heard of yet', async () => {
+it('calls a tool of a server that has not been listed yet', async () => {
   configure({ mcp: { ship: ship(), other: ship() } })
   const called = await bulkhead(['call', 'mcp:ship.echo', '--args', '{"text":"ahoy"}', '--mode', 'yolo'], folder, { PATH: process.env['PATH'] })
   expect([called.code, called.stdout]).toEqual([0, 'ahoy\n'])

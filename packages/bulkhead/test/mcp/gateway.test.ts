@@ -33,7 +33,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
     expect(asked).toEqual([expect.stringMatching(/^ship_echo of MCP server ship /)])
   })
 
-  it('what the server asks is asked of that person, and what it tells is told', async () => {
+  it('questions of the server go to that user, and its messages are passed on', async () => {
     const client = await world.connect(era, person)
     expect(await client.callTool({ name: 'ship_ask' })).toMatchObject({ content: [{ text: '{"action":"accept","content":{"port":"Oslo","sure":true}}' }] })
     expect(asked).toHaveLength(3)

@@ -64,7 +64,7 @@ it('more than may be open is refused, and what is open goes on', async () => {
   expect((await rest).map(({ id }) => id)).toEqual([1, 2, 3, 4])
 })
 
-it('a cancellation of what is not open, and answers nobody asked for, change nothing', async () => {
+it('a cancellation of what is not open, and unrequested answers, change nothing', async () => {
   const started = running(1)
   const tools = exchange([
     task(1), { method: 'notifications/cancelled', params: { requestId: 99 } }, { method: 'notifications/cancelled', params: { requestId: '1' } },
@@ -88,7 +88,7 @@ it.each<[string, object]>([
   expect(await exchange([request(1, 'tools/call', params)], 1)).toMatchObject([{ id: 1, error: { code: -32602 } }])
 })
 
-it('arguments that are very deep, and keys from the prototype, are refused by the host and harm nobody', async () => {
+it('arguments that are very deep, and keys from the prototype, are refused by the host and do no harm', async () => {
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
   const polluted = JSON.parse('{"path":"x","__proto__":{"isError":false}}') as object
   const answers = await exchange([

@@ -136,7 +136,7 @@ describe('the command', () => {
     await expect(client.callTool({ name: 'glob', arguments: { pattern: '*' } })).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('lists what is beyond twenty where it is told to', async () => {
+  it('lists more than twenty where the option says so', async () => {
     const tools = Array.from({ length: 10 }, (_, index) => ({ name: `many_${index}` }))
     const code = tools.map(({ name }) => `${name}: { execute: () => 1 }`).join(', ')
     writeExtension(join(folder, 'home'), { id: 'many', tools }, `export default { tools: { ${code} } }`)
@@ -207,7 +207,7 @@ describe('the command', () => {
     expect(written.err).toMatch(/^mcp: /m)
   })
 
-  it('ends also when nobody reads what it wrote, and remembers no more than fits', async () => {
+  it('ends also when its output is not read, and buffers no more than fits', async () => {
     writeFileSync(join(folder, 'work/long.txt'), 'a line of a long file\n'.repeat(8_000))
     const child = spawn(process.execPath, argumentsOf([]), { env: environment(), stdio: ['pipe', 'pipe', 'pipe'] })
     ending.push(() => child.kill('SIGKILL'))

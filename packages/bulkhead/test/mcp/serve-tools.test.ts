@@ -20,7 +20,7 @@ const call = (client: Client, name: string, args: Record<string, unknown>) => cl
 const write = (client: Client) => call(client, 'write', { path: 'out.txt', content: 'x\u202e' })
 
 describe.each(ERAS)('a client of the %s era', (era) => {
-  it('is told of the tools, what they take and give, and what they may do', async () => {
+  it('lists the tools, what they take and give, and what they may do', async () => {
     const { connect } = await open()
     const client = await connect(era)
     expect(client.getInstructions()).toMatch(/person agrees/)
@@ -56,7 +56,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(textOf(wrong)).toMatch(/"\/path".*must be string/)
   })
 
-  it('is told by the protocol that there is no such tool', async () => {
+  it('gets a protocol error when there is no such tool', async () => {
     const { connect } = await open({ config: { tools: { glob: { enabled: false } } } })
     const client = await connect(era)
     await expect(call(client, 'reads', {})).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(/no tool "reads".*"read"/) })
@@ -178,7 +178,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(textOf(await client.callTool({ name: 'steps' }))).toBe('done')
   })
 
-  it('is told when the list of tools is another one', async () => {
+  it('is notified when the list of tools changes', async () => {
     const { connect, home, host } = await open()
     const told = Promise.withResolvers<readonly string[]>()
     const client = await connect(era, undefined, {
@@ -211,7 +211,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     await serving.close()
   })
 
-  it('has long results cut as everywhere, and is told where the whole is', async () => {
+  it('has long results cut as everywhere, with a pointer to the whole', async () => {
     const { connect, home, host } = await open()
     const required = ['first', 'last']
     writeExtension(home, {

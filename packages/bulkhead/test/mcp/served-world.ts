@@ -27,7 +27,7 @@ export interface ServedWorldOptions extends Partial<CreateHostOptions> {
   readonly serve?: Partial<ServeOptions>
 }
 
-/** A real host, served in this process to whoever holds the other end. */
+/** A real host, served in this process to the other end. */
 export async function servedWorld({ session, serve, ...options }: ServedWorldOptions = {}) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-mcp-')))
   const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]

@@ -78,7 +78,7 @@ it('any status is an answer, a long body is cut and told so, and bytes are not t
   expect(await call('deleteOrder', { id: '1' })).toMatchObject({ data: { status: 204, body: '' } })
 })
 
-it('sends its secret to the place the configuration names, and shows it to nobody', async () => {
+it('sends its secret to the place the configuration names, and shows it nowhere', async () => {
   ground.inHome(shopDocument())
   const keyed: Documents[string] = { document: 'shop.json', baseUrl: ground.shop.url, auth: { type: 'apiKey', header: 'X-Trace', secret: 'SHOP_KEY' } }
   ground.configure({ shop: keyed, other: { ...keyed, prefix: 'other', auth: { type: 'bearer', secret: 'SHOP_TOKEN' } } })

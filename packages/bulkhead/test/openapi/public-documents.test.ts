@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => ground.leave())
 
-/** What of a document is offered, asked for as many at a time as a document may have, and what is told of the rest. */
+/** What of a document is offered, read in pages as large as a document may have, and what is reported of the rest. */
 async function offeredOf(file: string) {
   const text = textOf(file)
   ground.inHome(text, file)

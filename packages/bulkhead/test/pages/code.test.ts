@@ -55,7 +55,7 @@ it('the code of every page compiles under the strictest settings', () => {
   expect(faultsOf(BLOCKS.filter(({ language, file }) => (language === 'ts' || language === 'js') && file === undefined))).toEqual([])
 })
 
-it('what does not compile is told by its page and line', () => {
+it('an error of compilation names its page and line', () => {
   const block: Block = { page: 'docs/x.md', line: 10, language: 'ts', file: undefined, text: 'await session.close()\nawait session.cloze()\n' }
   expect(faultsOf([block])).toEqual([expect.stringMatching(/^docs\/x\.md:12: error TS2551: .*'cloze'/)])
 })

@@ -46,7 +46,7 @@ async function projectFor(page: string): Promise<string> {
 
 /** Runs it; resolves with what is wrong with it, if anything is. */
 async function run(line: string, cwd: string): Promise<string> {
-  // There is nobody to consent, and so whoever asks what would become of a question is told that it would be refused.
+  // No user can consent here, so `explain` reports that a question would be refused.
   const command = /\binstall\b/.test(line) ? `${line} --yes` : line
   const env = { NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
   const child = spawn('/bin/sh', ['-c', command], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })

@@ -64,7 +64,7 @@ class OtherHost implements AsyncDisposable {
   }
 }
 
-it('of two processes that go on with one paused call one has it, and the other is told so', async () => {
+it('when two processes resume one paused call, one gets it and the other an error that says so', async () => {
   const paused = await pausedCall()
   await using one = new OtherHost(paused)
   await using two = new OtherHost(paused)

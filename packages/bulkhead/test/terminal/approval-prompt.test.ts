@@ -80,7 +80,7 @@ it('says how much does not fit on the screen, and shows all of it', async () => 
   expect(before).not.toContain('line 200 of it')
   terminal.press(KEYS.down, KEYS.down, KEYS.enter)
   await terminal.see('line 200 of it')
-  // What is pressed between two questions is nobody's answer.
+  // Keys pressed between two questions answer neither.
   await terminal.see('Run it?', 2)
   terminal.press(KEYS.enter)
   expect(await terminal.ended()).toBe(1)

@@ -90,7 +90,7 @@ describe('a person at a terminal', () => {
     expect(await response).toMatchObject({ status: 'accepted', value: { decision: 'reject', reason: 'not now' } })
   })
 
-  it('is told how much of a long call is not on the screen, and sees all of it when they want to', async () => {
+  it('sees how much of a long call is not on the screen, and can show all of it', async () => {
     const lines = Array.from({ length: 300 }, (_, index) => `line ${index} of it`)
     const terminal = new Terminal()
     const response = terminal.ask({ kind: 'Approve', approval: { ...approval, argumentsText: lines.join('\n') } })
@@ -203,7 +203,7 @@ describe('a question ends', () => {
   })
 
   it.each<[InteractionRequest, string]>([[{ kind: 'Approve', approval }, 'Run it?'], [{ kind: 'Ask', prompt: 'Which city?' }, 'Which city?']])(
-    'when the person ends the input with Ctrl-D, and the next one is heard all the same: %#', async (request, prompt) => {
+    'when the person ends the input with Ctrl-D, and the next answer still counts: %#', async (request, prompt) => {
       const { response, terminal } = await answer(request, prompt, [CTRL_D])
       expect(response).toMatchObject({ status: 'rejected' })
       terminal.shown = ''

@@ -114,7 +114,7 @@ describe('events of phi', () => {
     expect(begun).toMatchObject({ message: { toolCallId: 'c1', toolName: 'forecast', isError: true, content: [{ type: 'text', text: 'no' }] } })
   })
 
-  it('have neither start nor end for a call that never began, whoever stopped it: its result alone is told', () => {
+  it('have neither start nor end for a call that never began, however it was stopped: only its result is reported', () => {
     for (const errorCode of ['HookVetoed', 'RuleDenied', 'ToolNotRegistered', 'ToolCancelled'] as const) {
       expect(typesOf({ ...every.ToolInvocationCancelled, attempt: 0, errorCode })).toEqual(['MessageStart', 'MessageEnd'])
     }
@@ -154,7 +154,7 @@ describe('events of steerable', () => {
 })
 
 describe('an exhausted budget', () => {
-  it('is told by itself after the result', () => {
+  it('comes on its own after the result', () => {
     const cancelled = { ...every.ToolInvocationCancelled, attempt: 0, errorCode: 'BudgetExhausted' as const, reason: 'used up' }
     expect(toSteerableEvents(stamp(cancelled))).toMatchObject([
       { type: 'tool_result', result: { success: false, error: 'used up' } }, { type: 'budget_exhausted', message: 'used up' },

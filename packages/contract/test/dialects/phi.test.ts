@@ -126,7 +126,7 @@ describe("phi's message of a result", () => {
     }))
   })
 
-  it('is told from other messages', () => {
+  it('differs from other messages', () => {
     expect(fromPhiMessage({ role: 'user', content: [] })).toBeUndefined()
   })
 })

@@ -65,7 +65,7 @@ describe("steerable's result", () => {
     }))
   })
 
-  it('gives back any result unchanged, with the fields nobody knows', () => {
+  it('gives back any result unchanged, with unknown fields', () => {
     fc.assert(fc.property(anyResult, (result) => {
       const again = toSteerable(completeOutcome(fromSteerable(result)!, base))
       expect(again).toStrictEqual(result)

@@ -23,7 +23,7 @@ describe('an approval', () => {
     expect(session.approvals()).toEqual([approval])
   })
 
-  test('names whoever answered, in so far as they say', async () => {
+  test('names who answered, where that is known', async () => {
     const { world } = createSetting()
     const session = await world.host.openSession({ approver: { approve: async () => ({ decision: 'session', by: 'Ada' }) } })
     await call(session)
@@ -148,7 +148,7 @@ describe('revoking', () => {
     expect(types.filter((type) => type.startsWith('Approval'))).toEqual(['ApprovalGranted', 'ApprovalRevoked'])
   })
 
-  test('that the store cannot keep is told, and holds here', async () => {
+  test('that the store cannot keep is reported, and holds in this process', async () => {
     const setting = createSetting({ config: { audit: { enabled: false } } })
     const { session, asked } = await opened(setting, 'project')
     await call(session)

@@ -4,7 +4,7 @@ import { flush, ManualClock } from '../twin/clock.ts'
 import { createWorld } from '../twin/world.ts'
 import { call, createSetting, DAY_MS, EXTENSIONS, opened } from './setting.ts'
 
-test('a project approval ends after 30 days, and that is told once', async () => {
+test('a project approval ends after 30 days, and that is reported once', async () => {
   const setting = createSetting()
   const { session, asked } = await opened(setting, 'project')
   await call(session)

@@ -16,13 +16,13 @@ async function damagedSetting(change: (whole: JsonObject) => Json) {
 }
 
 test.each<[string, (whole: JsonObject) => Json]>([
-  ['nothing', () => null], ['a list', () => []], ['no tool', ({ tool: _, ...rest }) => rest], ['nobody who gave it', ({ grantedBy: _, ...rest }) => rest],
+  ['nothing', () => null], ['a list', () => []], ['no tool', ({ tool: _, ...rest }) => rest], ['no name of who gave it', ({ grantedBy: _, ...rest }) => rest],
   ['another key', (whole) => ({ ...whole, approvalKey: 'Bergen' })], ['another project', (whole) => ({ ...whole, workspace: '/elsewhere' })],
   ['another id', (whole) => ({ ...whole, id: 'ffffffffffff' })], ['another origin', (whole) => ({ ...whole, origin: { layer: 'bundled', extension: 'sample', version: '1' } })],
   ['no origin', (whole) => ({ ...whole, origin: {} })], ['a time that is none', (whole) => ({ ...whole, grantedAt: 'once' })],
   ['no end', (whole) => ({ ...whole, expiresAt: null })], ['a use at no time', (whole) => ({ ...whole, lastUsedAt: 7 })],
   ['an end of no kind', (whole) => ({ ...whole, ended: {} })], ['half a use', (whole) => ({ ...whole, uses: 0.5 })],
-])('with %s it answers nothing, is told once, and goes when it is revoked', async (_, change) => {
+])('with %s it answers nothing, is reported once, and goes when it is revoked', async (_, change) => {
   const { world, store, clock, id } = await damagedSetting(change)
   const { session, asked } = await opened({ world }, 'once')
   for (const city of ['Oslo', 'Bergen']) await call(session, city)

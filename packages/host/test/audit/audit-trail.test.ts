@@ -89,7 +89,7 @@ test('of a session it is kept which folder its calls are about', async () => {
   expect(opened).toMatchObject({ workspace: '/work space' })
 })
 
-test('what nobody called has no life to tell of', async () => {
+test('an extension that was never called has no lifecycle records', async () => {
   const two: WorldSketch = { extensions: [{ id: 'used', tools: { echo: { execute: () => 1 } } }, { id: 'idle', tools: { other: { execute: () => 1 } } }] }
   const records = await keptOf(two, async (world) => {
     await callEcho({})(world)

@@ -6,7 +6,7 @@ import { AuditTrail } from '../../src/records/audit/audit-trail.ts'
 import { createRedaction } from '../../src/records/audit/redaction.ts'
 import { MemoryStore } from '../twin/store.ts'
 
-/** Takes whole groups, and answers for none before it is told to. */
+/** Takes whole groups, and answers for none before the test says so. */
 class SlowStore extends MemoryStore {
   readonly #released = Promise.withResolvers<void>()
   readonly kept: JsonObject[] = []

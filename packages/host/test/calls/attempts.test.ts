@@ -23,7 +23,7 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   ['OutputTooLarge', 'long', false, false, false],
   ['StoreUnavailable', 'the disk is full', false, true, true],
   ['ExecutionTimeout', 'late', false, false, false],
-  ['InteractionTimeout', 'nobody answered', false, false, false],
+  ['InteractionTimeout', 'no answer', false, false, false],
   ['CompartmentCrashed', 'it died', false, true, false],
   ['CompartmentKilled', 'it died', false, true, false],
   ['CompartmentOutOfHeap', 'it grew', false, false, false],

@@ -114,7 +114,7 @@ describe('explain', () => {
       { decision: 'deny', code: 'RuleDenied', remedies: [expect.stringContaining('/layers/global/config.json#/rules/0')] },
     ],
     [
-      'what nobody is there to agree to', CALL, { extensions: [{ tools: { echo: { gated: true } } }] },
+      'what no user is there to approve', CALL, { extensions: [{ tools: { echo: { gated: true } } }] },
       { decision: 'deny', code: 'ApprovalDenied', remedies: expect.arrayContaining([expect.stringContaining('somebody who can be asked')]) },
     ],
   ])('%s', async (_, call, sketch, expected) => {
@@ -138,7 +138,7 @@ describe('explain', () => {
     if (named !== '') expect((await session.explain(CALL)).chain.at(-1)!.reason).toMatch(/^2 are asked /)
   })
 
-  test('nothing runs, nothing is told, and nothing is held', async () => {
+  test('nothing runs, no event fires, and nothing is held', async () => {
     let runs = 0
     const world = createWorld({ extensions: [{ tools: { echo: { approvalKey: '{city}', execute: (): JsonObject => ({ runs: ++runs }) } } }] })
     const session = await world.host.openSession({ mode: 'yolo' })

@@ -26,7 +26,7 @@ test('a free id is used as it is; a taken one, and a second attempt, get another
   expect(enter(calls, 'c1').callId).toBe('c1')
 })
 
-test('idle when all have left, at once when nobody is there', async () => {
+test('idle when all have left, at once when there are none', async () => {
   const calls = new RunningCalls()
   await calls.whenIdle()
   const [a, b] = [enter(calls, 'a'), enter(calls, 'b')]

@@ -7,7 +7,7 @@ interface Timer {
   stop(): void
 }
 
-/** The back-off between attempts is real time that nobody wants to wait for. */
+/** The backoff between attempts would be real time. */
 const isBackOff = (ms: number): boolean => ms > 1_400 && ms < 3_000
 
 /** Real time that can be made to pass. */

@@ -7,7 +7,7 @@ export const FAULT_KINDS = [
   'reject-odd',
   /** Never settles. */
   'hang',
-  /** Settles as it should, but after whoever waited was cancelled. */
+  /** Settles as it should, but after its waiter was cancelled. */
   'late',
   /** What should be called back once is called back twice. */
   'twice',

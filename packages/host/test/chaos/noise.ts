@@ -1,7 +1,7 @@
-/** What a process complains of while something runs: rejections nobody handles, and warnings. */
+/** Complaints of the process during a run: unhandled rejections, and warnings. */
 export function listenForNoise(): { stop(): readonly string[] } {
   const heard: string[] = []
-  const rejected = (reason: unknown) => { heard.push(`nobody handled the rejection with ${String(reason)}`) }
+  const rejected = (reason: unknown) => { heard.push(`unhandled rejection with ${String(reason)}`) }
   const warned = (warning: Error) => { heard.push(`the process warns: ${warning.message}`) }
   process.on('unhandledRejection', rejected)
   process.on('warning', warned)

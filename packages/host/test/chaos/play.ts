@@ -53,7 +53,7 @@ export async function play(sandbox: PooledSandbox, placement: Placement, scenari
   }
 }
 
-/** What hangs is ended by time, or by whoever cancels; everything else ends by itself. Rejects when it does not. */
+/** A hanging call ends by its deadline or by a cancellation; all others settle. Rejects when one does not. */
 async function insist(world: ChaosWorld, work: Promise<unknown>, what: string): Promise<void> {
   let settled = false
   const done = work.finally(() => { settled = true })

@@ -52,7 +52,7 @@ function crossedNotes(notes: Notes, crossings: Crossings): Notes {
   }
 }
 
-/** `open`: the real thing, so that whoever kills knows whom. */
+/** `open`: the real compartment, so that the test can kill it. */
 export function crossedSandbox(open: Sandbox['open'], crossings: Crossings): Sandbox {
   const opened = async (request: CompartmentRequest) => crossedSession(await open(request), crossings)
   return { open: crossings.port('sandbox.open', opened), close: async () => {} }

@@ -60,8 +60,8 @@ async function verifyRecord(world: ChaosWorld, ended: readonly string[]): Promis
     const missing = ended.filter((call) => !onRecord.has(call))
     const open = await openCalls(store)
     const complained = events.some(({ type }) => type === 'SuppressedError')
-    if (missing.length > 0 && !complained) faults.push(`not on record, and nobody was told: ${missing.join(', ')}`)
-    if (open.length > 0 && !complained) faults.push(`open in the journal, and nobody was told: ${open.join(', ')}`)
+    if (missing.length > 0 && !complained) faults.push(`not on record, and not reported: ${missing.join(', ')}`)
+    if (open.length > 0 && !complained) faults.push(`open in the journal, and not reported: ${open.join(', ')}`)
     const lost = [...missing, ...open]
     if (lost.length > 0 && !world.suffers('store')) faults.push(`lost though the store works: ${lost.join(', ')}`)
   } finally {

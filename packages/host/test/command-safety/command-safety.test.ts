@@ -28,7 +28,7 @@ describe('a tool with a shell', () => {
     expect(verdictOf(await session.call(run('ls')))).toBe('output')
   })
 
-  test('is refused what nobody can look through', async () => {
+  test('refuses what cannot be analysed', async () => {
     const world = createWorld({ extensions: [{ tools: { echo: SHELL } }] })
     const session = await world.host.openSession({ mode: 'yolo' })
     const words = Array.from({ length: 5_000 }, (_, index) => `w${index}`)
@@ -82,7 +82,7 @@ describe('a tool with a shell', () => {
     expect(shipped).toBeLessThanOrEqual(1)
   })
 
-  test('is held back by a pattern that is none, which is told with its place; others are not', async () => {
+  test('is denied by an invalid pattern, which is reported with its place; others are not', async () => {
     const world = createWorld({
       extensions: [{ tools: { echo: SHELL, plain: {} } }],
       config: { watchdogs: { commandSafety: { patterns: [MINE, { ...MINE, id: 'broken', severity: 'critical', pattern: '(' }] } } },
@@ -101,7 +101,7 @@ describe('the layers of the configuration', () => {
   const severityOf = (layers: readonly LayerConfig[], command: string) =>
     commandSafetyOf(layers)?.judge({ command }).map(({ id, severity }) => `${id} ${severity}`)
 
-  test('are on when nobody says anything', () => {
+  test('are on by default', () => {
     expect(severityOf([], 'git push -f')).toEqual(['git-force-push warning'])
   })
 

@@ -44,7 +44,7 @@ test('what a session is opened with is looked at too, for as long as it is open'
   expect(host.diagnostics).toEqual([])
 })
 
-test('a session that is to be offered what is not there is told, until it is', async () => {
+test('a session that selects an unknown tool is reported, until the tool exists', async () => {
   const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
   const session = await host.openSession({ tools: ['read', 'read_file', 'ship'] })
   const subagent = await session.openSubagent({ tools: ['ship'] })

@@ -78,7 +78,7 @@ test.each<[string, Hooks]>([
   ['says no', { beforeToolExecutionUpdate: () => false }],
   ['throws', { beforeToolExecutionUpdate: () => { throw new Error('confused') } }],
   ['takes its time', { beforeToolExecutionUpdate: (async () => true) as never }],
-])('an update is dropped when a hook %s, and nobody after it is told', async (_, hooks) => {
+])('an update is dropped when a hook %s, and later hooks do not see it', async (_, hooks) => {
   const told: unknown[] = []
   const world = createWorld({ extensions: [{ tools: { echo: { execute: (__, { update }) => { update(1); return 1 } } } }] })
   const session = await world.host.openSession({ mode: 'yolo', hooks: [hooks, { afterToolExecutionUpdate: (__, partial) => { told.push(partial) } }] })

@@ -17,7 +17,7 @@ test('hooks may keep what they know in plain sight', async () => {
   expect([given.count, added.count]).toEqual([1, 1])
 })
 
-test('a hook that nobody would hear is pointed out', async () => {
+test('a hook that would never be called is reported', async () => {
   const slip = { beforeToolExecutions: () => false } as Hooks
   const refusal = { code: 'ConfigInvalid', message: 'hooks has no option "beforeToolExecutions". Did you mean "beforeToolExecution"?' }
   await expect(opened([slip])).rejects.toMatchObject(refusal)

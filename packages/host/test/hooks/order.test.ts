@@ -9,7 +9,7 @@ const TOLD: ReadonlySet<EventType> = new Set<EventType>([
   'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled', 'ToolInvocationChanged',
 ])
 
-/** Everything that is told or asked around one call, in its order. */
+/** All events, hooks and questions of one call, in order. */
 async function recorded(tool: ToolSketch, more: Partial<SessionOptions> = {}, play: 'call' | 'skip' = 'call', config = {}) {
   const log: string[] = []
   const note = (line: string) => ({ callId }: { readonly callId: string }) => { if (callId === 'c') log.push(line) }
@@ -107,7 +107,7 @@ test('denial', async () => {
   expect(denied).toEqual(['Proposed', 'Decided', 'onPermissionDenied 0', 'Cancelled'])
 })
 
-test('change of the arguments: everybody is heard again', async () => {
+test('change of the arguments: every policy is asked again', async () => {
   const tidy = ({ args }: { args: object }) => ({ action: 'change', arguments: { ...args, tidy: true }, reason: 'tidier' }) as const
   expect((await recorded({}, { guards: [tidy] })).slice(0, 5)).toEqual(['Proposed', 'watchdog', 'watchdog', 'Changed', 'Decided'])
 })

@@ -6,7 +6,7 @@ import { createWorld } from '../twin/world.ts'
 
 const call = { id: 'c', name: 'echo', arguments: { list: [1] } }
 
-/** Whoever stands around the call tries to change what is not theirs to change, by the object they are shown. */
+/** Each observer of the call tries to change what it may not change, through the object it receives. */
 async function meddled(execute: () => Json) {
   const tried: string[] = []
   const meddle = (who: string, shown: unknown) => {
@@ -44,7 +44,7 @@ async function meddled(execute: () => Json) {
   return { outcome: await session.call(call), tried: new Set(tried), ran, updates }
 }
 
-test('who only looks cannot change what runs, what is told, or what comes of it', async () => {
+test('an observer cannot change what runs, what is reported, or the result', async () => {
   const { outcome, tried, ran, updates } = await meddled(() => ({ list: [1, { a: 'fine' }] }))
   expect(tried).toEqual(new Set(['watchdog', 'pre', 'before', 'before update', 'listener', 'post', 'onAfterTool', 'after']))
   expect(ran).toEqual([{ list: [1] }])

@@ -30,7 +30,7 @@ test('questions of one session come one at a time, in the order of the calls', a
   expect((await Promise.all(outcomes)).map(verdictOf)).toEqual(['output', 'ApprovalDenied', 'output', 'output'])
 })
 
-test('whoever decides approvals has no longer than a person: then nobody has answered, and they are told', async () => {
+test('an approval callback has no longer than a user: then the call counts as unanswered, and the callback is cancelled', async () => {
   const clock = new ManualClock()
   const world = createWorld({ ...KEYED, clock })
   let told: unknown
@@ -58,7 +58,7 @@ test('an answer for the session settles the same question of those who wait', as
   expect(approver.asked).toHaveLength(1)
 })
 
-test('whoever takes many questions is asked at once, and answers in any order; one who does not keeps the line', async () => {
+test('an interactor that takes many questions gets them at once, and answers in any order; others get one at a time', async () => {
   const open: { readonly callId: string | undefined; readonly answer: () => void }[] = []
   const many: Interactor = {
     takesMany: true,
@@ -141,7 +141,7 @@ test('time stands still while a person is asked', async () => {
   expect(clock.pending).toBe(0)
 })
 
-test('nobody there, a kind that is not a tool\'s, and a question outside of a call are refused', async () => {
+test('a question without a user, of a kind that tools may not use, or outside of a call is refused', async () => {
   const world = createWorld(ASKING)
   const headless = await world.host.openSession({})
   expect(verdictOf(await headless.call({ id: 'c1', name: 'echo', arguments: {} }))).toBe('InteractionUnavailable')
@@ -155,7 +155,7 @@ test('nobody there, a kind that is not a tool\'s, and a question outside of a ca
   ).rejects.toMatchObject({ code: 'InteractionUnavailable' })
 })
 
-test('whoever is asked knows on behalf of which call', async () => {
+test('a question names the call it belongs to', async () => {
   const asked = new ScriptedInteractor(({ request }) => ({ status: 'accepted', value: request.kind === 'Approve' ? { decision: 'once' } : 'this one' }))
   const approving = await createWorld(KEYED).host.openSession({ interactor: asked })
   await approving.call({ id: 'c1', name: 'echo', arguments: { key: 'a' } })

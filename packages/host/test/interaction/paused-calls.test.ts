@@ -40,7 +40,7 @@ function pausedIn(outcome: Outcome): string {
   return (outcome.error.data as { readonly paused: string }).paused
 }
 
-describe('morphix: a question that nobody answers', () => {
+describe('morphix: an unanswered question', () => {
   test('ends the call as clarification_needed, and is kept with its call', async () => {
     const { world, session } = await opened(new MemoryStore(), asking([ask('Which ship?')]))
     const outcome = await session.call(CALL)
@@ -172,7 +172,7 @@ describe('an answer', () => {
     expect(isClosed).toBe(false)
     gate.resolve()
     await closing
-    // Nobody's, when it has not run: the process goes on, and so does its word of who has it.
+    // Owned by none when it has not run: the process goes on, and so does its claim.
     expect((await store.list('paused')).map(({ value }) => value)).toEqual(who === 'host' ? [] : [expect.not.objectContaining({ claimedBy: expect.anything() })])
     expect(verdictOf(await resumed)).toBe(who === 'host' ? 'output' : 'SessionCancelled')
   })
@@ -192,7 +192,7 @@ describe('an answer', () => {
     expect(await refusing.world.host.pausedCalls()).toEqual([])
   })
 
-  test('is told to the tool that asked, not to another in its place nor to another question', async () => {
+  test('goes to the tool that asked, not to another in its place nor to another question', async () => {
     const store = new MemoryStore()
     const { session } = await opened(store, asking([ask('Ship?')]))
     const id = pausedIn(await session.call(CALL))
@@ -217,7 +217,7 @@ test('a password is never kept, neither asked later nor told again', async () =>
   expect(await session.resume(id, 'Fram')).toMatchObject({ data: ['hunter2', 'Fram'] })
 })
 
-test('an outcome is told also where the store fails to forget the record', async () => {
+test('an outcome is reported also where the store fails to delete the record', async () => {
   const store = new MemoryStore()
   const quiz = asking([ask('Ship?')])
   const { execute, ...tool } = quiz.tools!['quiz']!
@@ -258,7 +258,7 @@ test('a session that does not pause fails, a paused call can be given up, and a 
   expect(verdictOf(await session.call(CALL))).toBe('StoreUnavailable')
 })
 
-test('of two hosts that go on with one call one has it, and while a store fails to forget it nobody runs it twice', async () => {
+test('of two hosts that go on with one call one has it, and while a store fails to delete it, it never runs twice', async () => {
   const store = new MemoryStore()
   const alive = (id: string) => ({ owner: { id, isGone: () => false } })
   const quiz = asking([ask('Ship?')])

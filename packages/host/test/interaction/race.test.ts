@@ -96,7 +96,7 @@ describe('stud: an answer is what its kind wants, and nothing else', () => {
 describe('stud: time-outs', () => {
   const silent = new ScriptedInteractor(() => new Promise(() => {}))
 
-  test('a question nobody answers in time is a time-out, told and over', async () => {
+  test('a question without an answer in time is a timeout, reported and over', async () => {
     const clock = new ManualClock()
     const person = createProgrammaticInteractor()
     const world = createWorld({ ...asking(), clock })
@@ -111,7 +111,7 @@ describe('stud: time-outs', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('an approval nobody gives in time is a no', async () => {
+  test('an approval that is not given in time is a denial', async () => {
     const clock = new ManualClock()
     const session = await createWorld({ clock }).host.openSession({ interactor: silent, interactionTimeoutMs: 500 })
     const outcome = session.call(call)

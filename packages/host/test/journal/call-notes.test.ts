@@ -15,7 +15,7 @@ function notebook() {
   return { standing, notes: new CallNotes(book), left: () => callsIn([...standing.values()]) }
 }
 
-test('what calls have in common is noted once, and each is there whole for whoever comes next', () => {
+test('what calls have in common is noted once, and each is complete for the next process', () => {
   const { standing, notes, left } = notebook()
   const other = { ...origin, digest: 'e' }
   const calls = [

@@ -23,7 +23,7 @@ test('of several hosts that find the same calls one tells them', async () => {
   expect(await store.list('call')).toEqual([])
 })
 
-test('what another tells is left to it, and what it had not told when it ended is told by the next', async () => {
+test('what another process reports is left to it, and what it had not reported when it ended the next one reports', async () => {
   const left = { 'dead/1': CALL, 'dead/claim': { claimedBy: 'living' } }
   const store = await storeWith(left)
   expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
@@ -33,13 +33,13 @@ test('what another tells is left to it, and what it had not told when it ended i
   expect(await store.list('call')).toEqual([])
 })
 
-test.each([{ claimedBy: 'dead too' }, { claimedBy: 7 }, {}])('a claim %j that nobody has any more goes', async (claim) => {
+test.each([{ claimedBy: 'dead too' }, { claimedBy: 7 }, {}])('a claim %j without an owner is removed', async (claim) => {
   const store = await storeWith({ 'dead/claim': claim })
   expect(await hostNamed('a', store).host.interruptedCalls()).toEqual([])
   expect(await store.list('call')).toEqual([])
 })
 
-test('what is told is dropped only when the audit has it', async () => {
+test('what was reported is dropped only when the audit has it', async () => {
   const log: string[] = []
   const form = JSON.stringify({ form: 1, sessionId: 's', tool: 'echo', origin: null })
   const notes: Partial<Notes> = {

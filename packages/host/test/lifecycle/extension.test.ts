@@ -216,7 +216,7 @@ test('a dependency that fails is the caller\'s error and leaves the dependent as
   expect(stateOf(world)).toBe('validated')
 })
 
-test('an eager one starts by itself, and its failure is nobody\'s error', async () => {
+test('an eager one starts without a call, and its failure is not an error of any call', async () => {
   const eager = { extensions: { sample: { activation: 'eager' } } } as const
   const world = createWorld({ config: eager })
   await flush()

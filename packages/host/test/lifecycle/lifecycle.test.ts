@@ -9,7 +9,7 @@ const SIGNALS = [
   'init', 'initialised', 'activate', 'activated', 'drain', 'drained', 'dispose', 'fail',
 ] as const satisfies readonly LifecycleSignal[]
 
-test('no sequence of signals leaves the table, and each change is told once', () => {
+test('no sequence of signals leaves the table, and each change is reported once', () => {
   fc.assert(fc.property(fc.array(fc.constantFrom(...SIGNALS), { maxLength: 40 }), (signals) => {
     const events = new EventBus(new ManualClock())
     const told: BulkheadEvent[] = []

@@ -17,7 +17,7 @@ export interface Ground {
   crash(id: string): Promise<void>
   /** Runs the check until it holds, or gives up and lets it throw. */
   eventually(check: () => void): Promise<void>
-  /** The code of one version. A tool that is told to hang says so as its progress, and reads its state, which takes long. */
+  /** The code of one version. A tool that is to hang reports that as progress, then reads its state, which takes long. */
   sketch(id: string, version: number, startFails: boolean): Pick<ExtensionSketch, 'phases' | 'readFiles' | 'tools'>
 }
 

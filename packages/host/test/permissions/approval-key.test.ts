@@ -31,7 +31,7 @@ test('from code, in the compartment', async () => {
   ).toMatchObject({ key: 'git', verdict: 'output' })
 })
 
-test('the name of the tool where nobody says otherwise', async () => {
+test('the name of the tool by default', async () => {
   expect(await keyOf({})).toMatchObject({ key: 'echo', verdict: 'output' })
 })
 
@@ -61,7 +61,7 @@ test('code that takes too long refuses the call, and cancelling does not wait fo
   expect(clock.pending).toBe(0)
 })
 
-test('a key nobody would look at is not derived', async () => {
+test('a key that is not needed is not derived', async () => {
   let derived = 0
   const { verdict } = await keyOf({ gated: false, deriveApprovalKey: () => { derived += 1; return 'k' } })
   expect(verdict).toBe('output')

@@ -58,7 +58,7 @@ describe('arguments that the host reads itself', () => {
     const tools = { bash: { mode: 'local' as const } }
     const ours = { layer: 'bundled' as const, inline: true, tools }
 
-    test.each(['ask', 'allowlist'] as const)('ask nobody in mode %s', async (mode) => {
+    test.each(['ask', 'allowlist'] as const)('need no approval in mode %s', async (mode) => {
       const { verdict, asked } = await judged(reads, { mode }, { extensions: [ours] })
       expect([verdict, asked.length]).toEqual(['output', 0])
     })
@@ -93,7 +93,7 @@ describe('arguments that the host reads itself', () => {
       ['what is not known', { reads: [], net: false }, asked.rules, 'RuleDenied'],
       ['in a folder that a rule names', { writes: at('secrets/deep/a') }, [{ permission: 'fs.write', pattern: 'secrets', action: 'deny' }], 'RuleDenied'],
       ['reading there', { reads: at('secrets/a'), writes: [] }, asked.rules, 'output'],
-      ['reaching nobody', { net: false }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
+      ['reaching no host', { net: false }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
       ['reaching somebody', { writes: [] }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'RuleDenied'],
     ])('are judged by that: %s', async (_, effects, rules, verdict) => {
       expect((await judged({ effects }, { rules }, { extensions: [ours], realPath })).verdict).toBe(verdict)

@@ -75,7 +75,7 @@ function ruledOut({ rules, shell }: Situation, city: string): boolean {
   return judgeRules(expanded, { tool: 'echo', approvalKey: city, touches })?.action === 'deny'
 }
 
-/** The one code that must come of it, or undefined where nobody refuses: the whole stack, said here once more and simply. */
+/** The one code that must come of it, or undefined where nothing refuses: the whole stack, written a second time and simply. */
 function denial(setup: Situation, args: JsonObject = { city: 'Oslo', command: setup.command }, round = 0): string | undefined {
   const { role, ceiling, watchdogs, guards, gated, shell, machine } = setup
   if (ceiling === 'below') return 'CapabilityDenied'
@@ -157,7 +157,7 @@ test('no mode, cache, allowlist, rule, machine, change, hook, judge or person tu
     if (expected !== undefined) return
     const yes = setup.hook === 'veto' || setup.hook === 'throw' ? 'HookVetoed' : 'output'
     if (setup.person !== 'reject' && setup.person !== undefined) expect(rounds.map(({ verdict }) => verdict)).toEqual([yes, yes])
-    // What a stage does not list, a person grants or nobody does.
+    // Only a person can grant what a stage does not list.
     if (setup.machine === 'omits' && (setup.gated || setup.shell) && (setup.person === 'reject' || setup.person === undefined)) {
       expect(rounds.map(({ verdict }) => verdict)).toEqual(['ApprovalDenied', 'ApprovalDenied'])
     }

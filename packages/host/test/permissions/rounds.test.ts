@@ -58,7 +58,7 @@ test('a rule against what the arguments become denies, whatever they were', asyn
   expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
 })
 
-test('what was denied stays denied: nobody who could change it is heard', async () => {
+test('what was denied stays denied: later policies are not asked', async () => {
   let heard = 0
   const { outcome } = await called({
     mode: 'yolo', rules: [{ permission: 'echo', pattern: 'oslo', action: 'deny' }],

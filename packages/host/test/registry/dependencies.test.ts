@@ -7,7 +7,7 @@ test('each comes after what it depends on, ties by name', () => {
   expect(order).toEqual(['c', 'a', 'b'])
 })
 
-test('a gap and a circle are named, and touch nobody else', () => {
+test('a gap and a circle are named, and affect no others', () => {
   const { order, missing, circular } = orderDependencies([
     {
       id: 'a', dependsOn: ['nobody'],

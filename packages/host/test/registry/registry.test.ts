@@ -132,7 +132,7 @@ test.each<[string, ExtensionSketch, readonly string[]]>([
   expect(origins(sketches)).toEqual([expected.length === 0 ? 'read: project/mine' : 'read: bundled/core'])
 })
 
-test('a locked tool that is switched off is still the measure of whoever stands in for it', () => {
+test('a locked tool that is switched off still limits its replacement', () => {
   const registry = createRegistry({
     extensions: [bundledRead, { ...bundledRead, id: 'mine', layer: 'project' }],
     config: { extensions: { core: { enabled: false } } },
@@ -140,7 +140,7 @@ test('a locked tool that is switched off is still the measure of whoever stands 
   expect(registry.list()).toMatchObject([{ name: 'read', extension: 'mine' }])
 })
 
-test('a missing dependency and a circle refuse those concerned, and whoever depends on them', () => {
+test('a missing dependency and a circle refuse the extensions concerned, and their dependents', () => {
   const sketches: readonly ExtensionSketch[] = [
     { id: 'a', dependsOn: ['gone'], tools: { a: {} } }, { id: 'b', dependsOn: ['a'], tools: { b: {} } },
     {

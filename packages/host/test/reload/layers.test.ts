@@ -140,7 +140,7 @@ test('a host that closes in the middle of a reload leaves nothing behind', async
   await expect(world.host.reload()).rejects.toMatchObject({ code: 'HostClosed' })
 })
 
-test('whoever shows a list of tools hears that it is another one, also where nothing was started', async () => {
+test('a changed list of tools fires an event, also where nothing was started', async () => {
   const world = createWorld({ extensions: [{ id: 'one', tools: { first: {} } }] })
   const lists: (readonly string[])[] = []
   world.host.on(() => lists.push(world.host.tools().map(({ name }) => name)), ['ToolsChanged'])

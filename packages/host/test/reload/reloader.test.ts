@@ -181,7 +181,7 @@ test('never is never: what runs goes on, and the report says so', async () => {
   expect(world.host.diagnostics).toMatchObject([{ code: 'ReloadRefused' }])
 })
 
-test('asked for by name it is started anew, also when nothing has changed; a name nobody has is an error', async () => {
+test('asked for by name it is started anew, also when nothing has changed; an unknown name is an error', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const { said } = await running(world)
   expect((await world.host.reload({ extensions: ['sample'] })).changes).toMatchObject([{ result: 'reloaded', generation: 2 }])

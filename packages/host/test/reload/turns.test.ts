@@ -16,7 +16,7 @@ const heard = ({ host }: World, type: EventType) =>
   new Promise<void>((resolve) => { host.on((event) => { if (event.type === type) resolve() }) })
 const generations = ({ host }: World) => host.extensions().map(({ generation }) => generation)
 
-test('a turn goes on with what it began with; the next one, and whoever is in none, has the new one', async () => {
+test('a turn goes on with what it began with; the next one, and a call outside of turns, has the new one', async () => {
   const world = createWorld({ extensions: [version(1)] })
   const [inTurn, outside] = [await world.host.openSession(yolo), await world.host.openSession(yolo)]
   const turn = inTurn.beginTurn()

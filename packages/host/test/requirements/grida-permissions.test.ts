@@ -66,7 +66,7 @@ proveAll('grida', [
     },
   },
   {
-    id: 'grida.headless-ask-is-deny', says: 'where nobody is, ask is deny, whoever asks, and no answer is invented',
+    id: 'grida.headless-ask-is-deny', says: 'without a user, ask is deny, whatever asks, and no answer is invented',
     async prove() {
       const watchdog: Judge = () => ({ action: 'ask', reason: 'hm' })
       for (const setting of [{}, { tool: FREE, rules: [rule('ask')] }, { tool: FREE, watchdog }]) {
@@ -144,7 +144,7 @@ proveAll('grida', [
   },
   {
     id: 'grida.schema-failure-is-a-tool-error',
-    says: 'arguments that break the schema are a tool error with the schema\'s message, and nobody is asked about them',
+    says: 'arguments that break the schema are a tool error with the schema\'s message, and no approval is asked for',
     async prove() {
       const { call, approver } = await opened()
       expect(await call({ key: 7 })).toMatchObject({
@@ -155,7 +155,7 @@ proveAll('grida', [
   },
   {
     id: 'grida.requirements-are-compiled',
-    says: 'a variable nobody knows fails when the manifest is compiled; one that stands for nothing fails closed',
+    says: 'an unknown variable fails when the manifest is compiled; one that stands for nothing fails closed',
     async prove() {
       const unknown = await opened({ tool: { requires: { fs: { read: ['{workspce}'] } } } })
       expect(unknown.world.host.tools()).toEqual([])

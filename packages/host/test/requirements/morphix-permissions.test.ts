@@ -25,7 +25,7 @@ const FILES: ToolSketch = { approvalKey: 'echo.{action}', gated: false, mode: 'r
 proveAll('morphix', [
   {
     id: 'morphix.tools-disabled-first',
-    says: 'where tools are switched off nothing else is looked at, and on_tools_disabled is told',
+    says: 'where tools are switched off nothing else is looked at, and on_tools_disabled fires',
     async prove() {
       const { result, points, approver } = await observed({ config: { toolsEnabled: false } })
       expect(result).toMatchObject({ success: false, error: 'tools_disabled' })
@@ -54,7 +54,7 @@ proveAll('morphix', [
   },
   {
     id: 'morphix.permission-denied-hook',
-    says: 'a call that fails the permission check is told to on_permission_denied, with tool, role and workspace',
+    says: 'a call that fails the permission check reaches on_permission_denied, with tool, role and workspace',
     async prove() {
       const { result, heard } = await observed({ role: 'guest', roles: { allow_echo_guest: false } })
       expect(result).toMatchObject({ success: false, error: 'permission_denied' })
@@ -94,7 +94,7 @@ proveAll('morphix', [
   },
   {
     id: 'morphix.approval-before-budget',
-    says: 'the budget is looked at after the approval; a call beyond it does not run, and on_token_budget_exceeded is told',
+    says: 'the budget is looked at after the approval; a call beyond it does not run, and on_token_budget_exceeded fires',
     overruledBy: 'explain agrees with call: a spent budget denies before a person is asked',
     async prove() {
       const { world, result, points, approver } = await observed({ budget: { calls: 0 } })
@@ -133,7 +133,7 @@ proveAll('morphix', [
     },
   },
   {
-    id: 'morphix.one-approval-for-all-attempts', says: 'trying again asks nobody again; on_before_tool fires for each attempt',
+    id: 'morphix.one-approval-for-all-attempts', says: 'a retry asks for no second approval; on_before_tool fires for each attempt',
     async prove() {
       const clock = new ManualClock()
       let tries = 0

@@ -28,7 +28,7 @@ describe('morphix: the registry', () => {
     expect(world.host.tools()).toEqual([])
   })
 
-  test('answers for a name nobody has, and for tools that are switched off', async () => {
+  test('answers for an unknown name, and for tools that are switched off', async () => {
     const world = createWorld()
     const session = await world.host.openSession(yolo)
     expect(verdictOf(await session.call({ id: 'c', name: 'ehco', arguments: {} }))).toBe('ToolNotRegistered')

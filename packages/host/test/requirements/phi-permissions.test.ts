@@ -22,7 +22,7 @@ proveAll('phi', [
     },
   },
   {
-    id: 'phi.veto-has-no-start', says: 'of a call that was skipped neither start nor end is told',
+    id: 'phi.veto-has-no-start', says: 'a skipped call has neither start nor end',
     async prove() {
       const { world, call } = await opened({ hooks: { beforeToolExecution: () => false } })
       await call()

@@ -36,7 +36,7 @@ export interface Setting extends SessionOptions {
   readonly extensions?: WorldSketch['extensions']
   readonly config?: WorldSketch['config']
   readonly world?: Omit<WorldSketch, 'extensions' | 'config'>
-  /** What the person says; undefined: nobody is there. */
+  /** The user's answer; undefined: no user is there. */
   readonly person?: ApprovalAnswer['decision'] | undefined
 }
 
@@ -56,7 +56,7 @@ export const KEYED: ToolSketch = {
 export const A = { key: 'a' }
 export const B = { key: 'b' }
 
-/** A session with one person, unless nobody is there. */
+/** A session with one user, or none. */
 export async function opened(setting: Setting = {}): Promise<Opened> {
   const { tool = KEYED, extensions = [{ tools: { echo: tool } }], config = {}, world: more = {}, ...rest } = setting
   const { person, ...options } = { person: 'once' as const, ...rest }

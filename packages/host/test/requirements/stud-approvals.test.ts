@@ -119,7 +119,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.yolo', says: 'mode yolo prompts nobody and looks nothing up; what is denied stays denied',
+    id: 'stud.yolo', says: 'mode yolo never prompts and looks nothing up; what is denied stays denied',
     async prove() {
       const { session, verdict } = await opened({ mode: 'yolo' })
       expect(await verdict()).toEqual(['output', 0])
@@ -151,7 +151,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.shadowing', says: 'an approval is not inherited by whoever takes over the name',
+    id: 'stud.shadowing', says: 'an approval is not inherited by an extension that takes over the name',
     async prove() {
       const { world, verdict } = await opened({ extensions: [{ id: 'a', tools: { echo: KEYED } }], person: 'session' })
       expect([await verdict(), await verdict()]).toEqual([['output', 1], ['output', 0]])
@@ -194,7 +194,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.denial-is-a-result', says: 'a denied call ends as an ApprovalDenied result that the model is told, with the reason',
+    id: 'stud.denial-is-a-result', says: 'a denied call ends as an ApprovalDenied result that the model sees, with the reason',
     async prove() {
       const refusing: Approver = { approve: async () => ({ decision: 'reject', reason: 'not today' }) }
       const { session, approver } = await opened({ approver: refusing })
@@ -223,7 +223,7 @@ proveAll('stud', [
     },
   },
   {
-    id: 'stud.halt', says: 'where the session halts, a call nobody can approve ends the turn and nothing is dispatched',
+    id: 'stud.halt', says: 'where the session halts, a call that cannot be approved ends the turn and nothing is dispatched',
     async prove() {
       const { world, session } = await opened({ person: undefined, headless: 'halt' })
       session.beginTurn()

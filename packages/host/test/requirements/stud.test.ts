@@ -122,7 +122,7 @@ describe('stud: dependencies', () => {
 })
 
 describe('stud: names, layers and failures', () => {
-  test('names are flat, a later layer shadows, and every call is told with the layer that answered', async () => {
+  test('names are flat, a later layer shadows, and every call is reported with the layer that answered', async () => {
     const world = createWorld({ extensions: [{ id: 'a', layer: 'bundled' }, { id: 'b', layer: 'project' }] })
     const session = await world.host.openSession(yolo)
     await session.call(echo)

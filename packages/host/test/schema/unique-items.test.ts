@@ -19,6 +19,6 @@ test.each<[string, Json[]]>([
   expect(check(items)).toBeUndefined()
 })
 
-test('where duplicates are welcome nobody looks for them', () => {
+test('where duplicates are allowed, none are looked for', () => {
   expect(new Validators().compile({ type: 'array', uniqueItems: false })(['a', 'a'])).toBeUndefined()
 })

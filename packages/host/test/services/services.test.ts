@@ -72,7 +72,7 @@ test('what init asks goes to the person of the session whose call starts it, and
   expect(world.eventsOf('ExtensionLog')).toMatchObject([{ text: 'hunter2' }])
 })
 
-test('an extension that nobody called asks the person of the host', async () => {
+test('an extension outside any call asks the user of the host', async () => {
   const world = createWorld({
     extensions: [{ ...SIGNS_IN, discoveryRules: { activation: 'eager' } }], interactor: person('of the host'),
   })
@@ -84,7 +84,7 @@ test('an extension that nobody called asks the person of the host', async () => 
   expect(world.eventsOf('ExtensionLog')).toHaveLength(2)
 })
 
-test('where nobody can be asked, init fails with that, and nothing else of it is tried', async () => {
+test('where no user can be asked, init fails with that, and nothing else of it is tried', async () => {
   const world = createWorld({ extensions: [SIGNS_IN] })
   const session = await world.host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'c1', name: 'echo', arguments: {} })).toMatchObject({ error: { code: 'InteractionUnavailable' } })
@@ -93,7 +93,7 @@ test('where nobody can be asked, init fails with that, and nothing else of it is
   expect(await attended.call({ id: 'c2', name: 'echo', arguments: {} })).toMatchObject({ type: 'output' })
 })
 
-test('whoever is asked by init and leaves is asked no more, and keeps nobody else waiting', async () => {
+test('a user who is asked by init and leaves is asked no more, and delays no one else', async () => {
   const world = createWorld({ extensions: [SIGNS_IN] })
   const withdrawn = Promise.withResolvers<void>()
   const idle: Interactor = {

@@ -120,7 +120,7 @@ test('the caller may give the inner call up, and goes on itself', async () => {
   expect(world.compartment('inner').inFlight).toBe(0)
 })
 
-test('an inner call that nobody waits for ends with the outer', async () => {
+test('an inner call that is not awaited ends with the outer', async () => {
   const outer = caller(async (_, { services, callId }: TwinRuntime) => {
     void services.callTool!(callId, 'inner', {}, new AbortController().signal)
     await flush()

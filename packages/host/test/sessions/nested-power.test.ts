@@ -75,7 +75,7 @@ describe('the callers of a nested call', () => {
   ] })
   const call = (name: string, city: Json = 'Oslo') => ({ id: `${name}-${String(city)}`, name, arguments: { city } })
 
-  test('are shown to whoever is asked, from the first', async () => {
+  test('are shown with every question, from the first', async () => {
     const { asked, approver } = deciding({})
     const deep = createWorld({ extensions: [outer({}, {}, 'middle'), inner(), {
       id: 'middle', tools: { middle: outer().tools!['outer']! },

@@ -88,7 +88,7 @@ test('what was kept beside is removed when the session closes, and a failure to 
   expect(world.eventsOf('SuppressedError')).toMatchObject([{ source: 'sidecar', message: 'locked' }])
 })
 
-test('who is told that it is cancelled may close it: it ends once', async () => {
+test('a listener of its cancellation may close it: it ends once', async () => {
   const world = createWorld(HANGING)
   const session = await world.host.openSession({ mode: 'yolo' })
   const again: Promise<void>[] = []
@@ -101,7 +101,7 @@ test('who is told that it is cancelled may close it: it ends once', async () => 
   expect(world.eventsOf('SessionClosed')).toHaveLength(1)
 })
 
-test.each(['host', 'parent'] as const)('a session that is told of has its end, also when the %s closes at that very moment', async (who) => {
+test.each(['host', 'parent'] as const)('a session that was announced has its end event, also when the %s closes at that very moment', async (who) => {
   const world = createWorld()
   const parent = await world.host.openSession({ mode: 'yolo' })
   const over = Promise.withResolvers<unknown>()

@@ -20,8 +20,8 @@ describe('permissions of a sub-agent are those of both', () => {
 
   test.each<[string, SessionOptions, SessionOptions, string]>([
     ['both let it pass', { mode: 'yolo' }, { mode: 'yolo' }, 'output'],
-    ['the parent asks and nobody is there', { mode: 'ask' }, { mode: 'yolo' }, 'ApprovalDenied'],
-    ['the child asks and nobody is there', { mode: 'yolo' }, { mode: 'ask' }, 'ApprovalDenied'],
+    ['the parent asks and no user is there', { mode: 'ask' }, { mode: 'yolo' }, 'ApprovalDenied'],
+    ['the child asks and no user is there', { mode: 'yolo' }, { mode: 'ask' }, 'ApprovalDenied'],
     ['a rule of the parent denies', { mode: 'yolo', rules: [deny] }, { mode: 'yolo', rules: [allow] }, 'RuleDenied'],
     [
       'a longer rule of the child cannot allow it',

@@ -52,7 +52,7 @@ test('a sub-agent draws from the workflow once, not once for each generation', a
 
 test('a call that a tool makes is paid by the workflow that called the tool, not by the one that started it', async () => {
   const powers = { fs: { read: ['{workspace}'] }, capabilities: ['tools.call' as const] }
-  // The compartment answers in the context of whoever opened it.
+  // The compartment answers in the async context of its opener.
   let inThatContext: (work: () => Promise<unknown>) => Promise<unknown> = (work) => work()
   const world = createWorld({
     extensions: [

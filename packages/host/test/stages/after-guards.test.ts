@@ -44,7 +44,7 @@ describe('a guard after the call', () => {
     await session.close()
   })
 
-  test('puts another result in its place, of which nothing else is left, and that is told', async () => {
+  test('replaces the result completely, and that is reported', async () => {
     const full = { type: 'output', data: { secret: 'x' }, content: [{ type: 'text', text: 'x' }], details: { secret: 'x' }, completion: { terminal: true } }
     const { world, outcome } = await called([guard('dlp', () => ({ action: 'change', data: 'hidden', reason: 'secrets' }))], { execute: () => full })
     const { metadata: _, ...body } = outcome

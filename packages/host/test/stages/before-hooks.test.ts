@@ -46,7 +46,7 @@ test('a hook that hangs does not keep a cancelled call', async () => {
   expect(verdictOf(await outcome)).toBe('ToolCancelled')
 })
 
-test('the after-hook is told of success and failure, not of what never ran, and cannot harm', async () => {
+test('the after-hook sees success and failure, not what never ran, and cannot do harm', async () => {
   const told: string[] = []
   const world = createWorld({
     extensions: [{ tools: { echo: { execute: (args) => { if (args['bad']) throw new Error('bad'); return 'good' } } } }],

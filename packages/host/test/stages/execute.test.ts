@@ -175,7 +175,7 @@ test('a crash is repeated for what does no harm twice, in a new compartment', as
   expect(world.sandbox.requests).toHaveLength(2)
 })
 
-test('a crash that comes again each time is told as what it is', async () => {
+test('a crash that repeats each time is reported as a crash', async () => {
   const { clock, world, call } = await prepared({ idempotent: true, execute: () => { world.compartment().crash(); return hang() } })
   const outcome = call()
   await clock.advance(60_000)

@@ -6,7 +6,7 @@ async function call(world: World, name: string) {
   return session.call({ id: 'c1', name, arguments: {} })
 }
 
-test('an unknown tool is told apart, with the names that were perhaps meant', async () => {
+test('an unknown tool has an error of its own, with similar names', async () => {
   const world = createWorld({ extensions: [{ tools: { forecast: {}, alerts: {} } }] })
   expect(await call(world, 'forcast')).toMatchObject({
     error: {

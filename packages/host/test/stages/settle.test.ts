@@ -68,7 +68,7 @@ test('without a place to keep it, or when that fails, it is cut all the same', a
   expect(failing.world.eventsOf('SuppressedError')).toMatchObject([{ source: 'sidecar', message: 'disk full' }])
 })
 
-test('each call is told of in order: proposed, decided, started, ended', async () => {
+test('the events of each call are in order: proposed, decided, started, ended', async () => {
   const order = async (tool: ToolSketch) => {
     const { world, session } = await callWith(tool)
     const events = world.events.filter((event) => event.type.startsWith('ToolInvocation'))

@@ -55,7 +55,7 @@ test.each<[JsonObject, string, string]>([
   [{ city: 'Oslo', days: null, where: { x: null } }, '/where/x', 'must be number'],
   [{ city: 'Oslo', list: [null] }, '/list/0', 'must be object'],
   [{ city: 'Oslo', extra: null }, '', 'must NOT have additional properties ("extra")'],
-])('null for anything else is told: %j', async (args, path, message) => {
+])('null for anything else is reported: %j', async (args, path, message) => {
   expect((await callWith(args, OPTIONAL)).outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path, message } } })
 })
 

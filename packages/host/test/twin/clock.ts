@@ -8,7 +8,7 @@ interface Timer {
 /** Lets everything that can go on go on: all microtasks, and what they queue. */
 export const flush = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Time that moves when it is told to. */
+/** A clock that moves only when the test advances it. */
 export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>()
   #time = 0

@@ -92,7 +92,7 @@ export class TwinCompartment implements CompartmentSession {
     const log = (level: 'debug' | 'info' | 'warn' | 'error') => (text: string) => services.log({ level, text, callId: undefined })
     const password = async (prompt: string) => {
       const response = await services.interact!(null, { kind: 'Auth.Password', prompt }, new AbortController().signal)
-      if (response.status !== 'accepted') throw new Error(`nobody answered: ${response.status}`)
+      if (response.status !== 'accepted') throw new Error(`no answer: ${response.status}`)
       return String(response.value)
     }
     // Of the many ways to ask, the one that tests use.

@@ -1,7 +1,7 @@
 import { BulkheadError, type AuditEntry, type AuditSpan, type Store, type StoreCollection, type StoredRecord } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 
-/** A store that remembers as long as it lives, and fails when it is told to. */
+/** A store in memory that fails on demand. */
 export class MemoryStore implements Store {
   readonly #records = new Map<string, Json>()
   readonly #audit: Json[] = []

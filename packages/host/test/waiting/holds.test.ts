@@ -9,7 +9,7 @@ const settled = async (work: Promise<unknown>) => {
   return done
 }
 
-test('those who are there now are waited for, and nobody who comes later', async () => {
+test('present holders are waited for, and later ones are not', async () => {
   const holds = new Holds()
   const [first, second] = [holds.enter(), holds.enter()]
   const released = holds.whenReleased()

@@ -16,7 +16,7 @@ test('those who are there, in the order they came', () => {
   expect([roster.size, roster.members()]).toEqual([0, []])
 })
 
-test('to leave twice is once, and keeps nobody else from staying', () => {
+test('to leave twice is once, and leaves the others in place', () => {
   const roster = new Roster<string>()
   const first = roster.enter('first')
   roster.leave(first)
@@ -25,7 +25,7 @@ test('to leave twice is once, and keeps nobody else from staying', () => {
   expect([roster.size, roster.members()]).toEqual([1, ['second']])
 })
 
-test('whoever leaves while the others are told changes nothing of who is', () => {
+test('an entry that leaves during iteration does not change the iteration', () => {
   const roster = new Roster<() => void>()
   const told: string[] = []
   const entries = ['a', 'b'].map((name) => roster.enter(() => {

@@ -3,7 +3,7 @@ import { SystemClock, systemClock } from '../../src/model/waiting/system-clock.t
 
 const wait = (ms: number) => new Promise<number>((resolve) => systemClock.after(ms, () => resolve(systemClock.monotonic())))
 
-test('nobody is woken before their time, whoever else waits', async () => {
+test('no waiter is woken early, however many wait', async () => {
   const began = systemClock.monotonic()
   const stop = systemClock.after(60_000, () => {})
   const woken = await Promise.all([30, 5, 15, 0].map((ms) => wait(ms)))

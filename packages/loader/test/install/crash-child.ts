@@ -1,5 +1,5 @@
 /**
- * Installs what it is told to and dies at a given write, by SIGKILL. With `every N`, it goes through every Nth write instead, from
+ * Installs the given package and dies at a given write, by SIGKILL. With `every N`, it goes through every Nth write instead, from
  * one of the first N on, each time on a fresh copy of the layer: from the write on at which it would have died none takes effect any
  * more, which leaves the disk as death would.
  */

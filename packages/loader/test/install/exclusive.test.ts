@@ -18,7 +18,7 @@ test('is held against others until it is given back', () => {
   expect(readdirSync(join(home.globalRoot, 'installed'))).toEqual(['.busy'])
 })
 
-test('needs no room: whoever has a full disk may want to take something away', () => {
+test('needs no space: with a full disk, a user may want to uninstall something', () => {
   using home = new HomeFixture()
   const code = `const { claimExclusively } = await import(process.argv[1]); claimExclusively(process.argv[2])(); console.log('held')`
   // Not a byte may be written to any file.

@@ -207,7 +207,7 @@ describe('a registry that lies', () => {
   })
 })
 
-test('a version that its publisher has deprecated is told as one', async () => {
+test('a version that its publisher has deprecated is reported as one', async () => {
   using home = new HomeFixture()
   await using registry = await RegistryFixture.start()
   const tarball = await tarballOf(packageFiles())

@@ -140,7 +140,7 @@ describe('from a registry that attests', () => {
   test.each([
     ['the same build at another tag', at('1.0.1'), 'silent'],
     ['another repository', { ...at('1.0.1'), sub: at('1.0.1').sub.replace('acme', 'evil'), repository: 'evil/weather' }, 'consent'],
-    ['nobody', undefined, 'consent'],
+    ['no signer', undefined, 'consent'],
   ])('an update by %s', async (_, claims, kind) => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()

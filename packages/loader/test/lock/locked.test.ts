@@ -11,7 +11,7 @@ import { acceptAll } from './accepted-fixture.ts'
 const seen = ({ diagnostics }: Awaited<ReturnType<HomeFixture['load']>>) =>
   diagnostics.map(({ severity, stage, code, extensionId }) => [severity, stage, code, extensionId])
 
-describe('what nobody vouches for', () => {
+describe('an unsigned package', () => {
   test('is a warning in the global layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'weather')
@@ -59,7 +59,7 @@ describe('what differs from what was accepted is refused', () => {
     await acceptAll(home, home.globalRoot)
     expect(seen(await home.loadAsItIs())).toEqual([])
     change(home, at)
-    // Off is about packages that nobody accepted, never about one that is not what was accepted.
+    // Off is about packages that were not accepted, never about one that differs from what was accepted.
     for (const policy of [{}, { lock: { global: 'off' as const } }]) {
       const report = await home.loadAsItIs({}, 'trusted', { policy })
       expect(report.extensions).toEqual([])
@@ -135,7 +135,7 @@ describe('who signed', () => {
     ['another repository', { ...BUILD, sub: BUILD.sub.replace('acme', 'evil'), repository: 'evil/weather' }],
     ['another workflow', { ...BUILD, sub: BUILD.sub.replace('release.yml', 'test.yml') }],
     ['another issuer', { ...BUILD, iss: 'https://issuer.evil.example' }],
-    ['nobody any more', undefined],
+    ['no signer any more', undefined],
     ['a branch in place of a tag', { ...BUILD, sub: BUILD.sub.replace('refs/tags/v1.4.0', 'refs/heads/main'), ref: 'refs/heads/main' }],
   ])('is refused with %s until a person accepts it', async (_, claims) => {
     const report = await signedBy(claims)

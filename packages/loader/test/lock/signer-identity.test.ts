@@ -18,7 +18,7 @@ test.each<[string, ExtensionSigner, ExtensionSigner]>([
 })
 
 test.each<[string, ExtensionSigner, ExtensionSigner | null]>([
-  ['nobody', BUILD, null],
+  ['no signer', BUILD, null],
   ['another issuer', BUILD, { ...BUILD, issuer: 'https://elsewhere.example' }],
   ['another repository', BUILD, { ...BUILD, repository: 'https://github.com/eve/weather' }],
   ['another workflow', BUILD, { ...BUILD, workflow: `${WORKFLOW}2` }],

@@ -33,7 +33,7 @@ describe('packing a folder', () => {
     }
   })
 
-  test('what must be configured before it can be used is packed, and says so to whoever looks at it', async () => {
+  test('what must be configured before it can be used is packed, and its description says so', async () => {
     using home = new HomeFixture()
     const configSchema = { type: 'object', properties: { units: { enum: ['metric'] } }, required: ['units'], additionalProperties: false }
     const told = [expect.stringMatching(/^It must be configured before it can be used\. The configuration at \/extensions\/weather\/config\/units is missing\.$/)]
@@ -108,7 +108,7 @@ describe('packing a folder', () => {
     ['an old signature', { 'bulkhead.sigstore.json': '{}' }, 'SignatureInvalid'],
     ['twins', { 'Lib/more.js': '' }, 'PackageUnsafe'],
     ['code that cannot be parsed', { 'index.js': 'export default {{{' }, 'CompartmentStartFailed'],
-    ['an import of what nobody installed', { 'index.js': 'import "left-pad"' }, 'ModuleNotFound'],
+    ['an import that is not installed', { 'index.js': 'import "left-pad"' }, 'ModuleNotFound'],
     ['a path that no archive may have', { [`${'a'.repeat(250)}/`.repeat(5) + 'b']: '' }, 'PackageUnsafe'],
   ])('refuses %s', async (_, over, code) => {
     using home = new HomeFixture()
@@ -156,7 +156,7 @@ describe('signing what was packed', () => {
     expect((await packFolder(folder, { loader })).extension).toMatchObject({ integrity: 'signed' })
   })
 
-  test('what has changed since it was packed is told with what to do about it', async () => {
+  test('what has changed since it was packed is reported with what to do about it', async () => {
     using home = new HomeFixture()
     const { integrityFile } = await pack(home, packageFiles())
     const folder = folderOf(home, { 'bulkhead.integrity.json': integrityFile, 'index.js': 'export default 2' })

@@ -29,7 +29,7 @@ describe('what no host could import is refused', () => {
     ['CommonJS that is no module', { 'index.js': 'return 1' }, 'CompartmentStartFailed', 'index.js, line 1, cannot be parsed: Illegal return'],
     ['a file that is not there', { 'index.js': 'import "./a.js"' }, 'ModuleNotFound', 'index.js imports "./a.js", which is neither in the package'],
     ['a file without its ending', { 'index.js': 'import "./a"', 'a.js': '' }, 'ModuleNotFound', 'index.js imports "./a",'],
-    ['a dependency that nobody installed', { 'index.js': 'import "./a.js"', 'a.js': 'export * from "left-pad"' }, 'ModuleNotFound', 'a.js imports "left-pad",'],
+    ['a dependency that is not installed', { 'index.js': 'import "./a.js"', 'a.js': 'export * from "left-pad"' }, 'ModuleNotFound', 'a.js imports "left-pad",'],
     ['TypeScript', { 'index.js': 'import "./lib/a.ts"', 'lib/a.ts': 'export const a = 1' }, 'ModuleNotFound', 'index.js imports "./lib/a.ts", which is neither an ES module'],
     ['CommonJS by its name', { 'index.js': 'import "./lib/b.js"', 'lib/b.js': 'import a from "./a.cjs"', 'lib/a.cjs': 'module.exports = {{{' }, 'ModuleNotFound', 'lib/b.js imports "./a.cjs", which is neither'],
     ['JSON that is none', { 'index.js': 'import a from "./a.json" with { type: "json" }', 'a.json': '{"a": 1,}' }, 'CompartmentStartFailed', 'a.json cannot be parsed: Expected double-quoted property name in JSON'],

@@ -73,7 +73,7 @@ describe('refreshing the trust root', () => {
     await expect(work).rejects.toMatchObject({ code: 'InstallSourceInvalid', message: expect.stringMatching(`begin.json" ${why}.*Name the root metadata`) })
   })
 
-  test('not in the open, nor from one that nobody vouched for', async () => {
+  test('not over plain HTTP, nor from an unverified root', async () => {
     using home = new HomeFixture()
     await using repository = await TufFixture.start()
     repository.serve(root, 1)

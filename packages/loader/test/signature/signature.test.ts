@@ -114,7 +114,7 @@ describe('what was signed is something else', () => {
     ['two subjects', { subject: [right, right] }, /exactly one subject/],
     ['no subject', { subject: [] }, /exactly one subject/],
     ['a subject without a digest', { subject: [{ name: 'x' }] }, /no digest/],
-    ['a digest nobody knows', { subject: [{ name: 'x', digest: { md5: 'x' } }] }, /something else/],
+    ['an unknown digest', { subject: [{ name: 'x', digest: { md5: 'x' } }] }, /something else/],
     [
       'one right and one wrong digest',
       { subject: [{ name: 'x', digest: { ...right['digest'] as JsonObject, sha512: '00' } }] }, /something else/,
@@ -143,7 +143,7 @@ describe('the trust root', () => {
     expect(message).toMatch(/compared with the trust root \(given by the host\)\.$/)
   })
 
-  test('is the public one unless the host gives another, and its age is told', async () => {
+  test('is the public one unless the host gives another, and its age is reported', async () => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     const { extensions, diagnostics } = await home.load({}, 'trusted', { policy: required })
@@ -161,7 +161,7 @@ describe('the trust root', () => {
 
   test.each<[string, (root: JsonObject) => Json, RegExp]>([
     ['is nonsense', () => 'nonsense', /names no certificate authority/],
-    ['names nobody', () => ({}), /names no certificate authority/],
+    ['names no authority', () => ({}), /names no certificate authority/],
     [
       'has a broken certificate',
       (root) => ({ ...root, certificateAuthorities: [{ certChain: { certificates: [{ rawBytes: 'AAAA' }] } }] }),
@@ -240,7 +240,7 @@ describe('a pinned signer', () => {
     expect(diagnostic.cure).toMatch(/Check who published/)
   })
 
-  test('that cannot be read fits nobody', async () => {
+  test('that cannot be read matches no signer', async () => {
     using home = new HomeFixture()
     weather.install(home, bundle)
     expect((await refusal(home, { identities: { weather: {} } })).message).toMatch(/names nothing/)

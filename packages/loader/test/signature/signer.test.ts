@@ -22,7 +22,7 @@ describe('text in a certificate', () => {
 describe('who signed', () => {
   const extension = (number: number, text: string) => ({ oid: { id: [1, 3, 6, 1, 4, 1, 57264, 1, number] }, value: der(text) })
 
-  test('is nobody without a subject or an issuer', () => {
+  test('is undefined without a subject or an issuer', () => {
     expect(signerOf({ oids: [extension(8, 'https://issuer.example')] })).toBeNull()
     expect(signerOf({ subjectAlternativeName: 'ada@acme.example' })).toBeNull()
   })

@@ -23,14 +23,14 @@ describe('what is shipped', () => {
 describe('its age', () => {
   const material = { source: 'somewhere', date: '2026-06-14', json: {} }
 
-  test('is told in whole days, and not where it is unknown', () => {
+  test('is shown in whole days, and not where it is unknown', () => {
     expect(ageInDays(material, new Date('2026-06-15T23:00:00Z'))).toBe(1)
     expect(ageInDays(material, new Date('2026-06-01T00:00:00Z'))).toBe(0)
     expect(ageInDays({ ...material, date: null })).toBeNull()
     expect(ageInDays(PUBLIC_GOOD_ROOT)).toBeTypeOf('number')
   })
 
-  test('is told in words', () => {
+  test('is shown in words', () => {
     expect(materialInWords(material, new Date('2026-06-15T00:00:00Z'))).toBe('somewhere of 2026-06-14, 1 day old')
     expect(materialInWords(material, new Date('2026-07-14T00:00:00Z'))).toBe('somewhere of 2026-06-14, 30 days old')
     expect(materialInWords({ ...material, date: null })).toBe('somewhere')

@@ -1,4 +1,4 @@
-/** Adds a line to the record it is told, and says what became of it. */
+/** Adds a line to the given record, and prints the result. */
 import { BulkheadError } from '@bulkhead/contract'
 import { appendTrustEntry } from '../../src/trust/trust-file.ts'
 

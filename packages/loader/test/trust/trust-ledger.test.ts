@@ -177,7 +177,7 @@ describe('a trusted project that has changed asks again', () => {
     expect(await home.standing()).toMatchObject({ kind: 'changed' })
   })
 
-  test('and what nobody would use may change', async () => {
+  test('and what is not used may change', async () => {
     using home = new TrustFixture()
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')
     home.write(join(home.workspace, 'README.md'), 'new')
@@ -240,7 +240,7 @@ describe('the record', () => {
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('TrustStoreUnavailable')
   })
 
-  test('that cannot be a file trusts nobody', async () => {
+  test('that cannot be a file trusts no project', async () => {
     using home = new TrustFixture()
     mkdirSync(home.file)
     expect((await home.ledger.standing(home.workspace)).diagnostics).toMatchObject([{ code: 'TrustStoreUnavailable' }])

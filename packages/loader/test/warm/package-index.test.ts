@@ -167,7 +167,7 @@ describe('a change is noticed:', () => {
 describe('a record that is', () => {
   const spoiled: readonly (readonly [string, (file: string) => void])[] = [
     ['damaged', (file) => writeFileSync(file, readFileSync(file, 'latin1').replaceAll('forecast', 'fore_ast'), 'latin1')],
-    ['damaged where nobody looks at first', (file) => {
+    ['damaged where a quick look sees nothing', (file) => {
       const bytes = readFileSync(file)
       const at = bytes.lastIndexOf('What the weather')
       expect(at).toBeGreaterThan(0)

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createLoader } from '../../src/index.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 
-/** Changes as they come, each awaited; whatever nobody awaited is left over. */
+/** Changes as they come, each awaited; the rest is left over. */
 class Watching implements Disposable {
   readonly seen: (readonly Layer[])[] = []
   readonly #waiting: (() => void)[] = []
@@ -30,7 +30,7 @@ class Watching implements Disposable {
   }
 }
 
-describe('a change is told, with its layer:', () => {
+describe('a change is reported, with its layer:', () => {
   const changes: readonly (readonly [string, Layer, (home: HomeFixture, at: string) => void])[] = [
     ['other code', 'global', (_, at) => writeFileSync(join(at, 'index.js'), 'export default []')],
     ['code deep inside', 'global', (_, at) => writeFileSync(join(at, 'lib/deep/a.js'), '2')],
@@ -162,7 +162,7 @@ test('a storm is one event', async () => {
   expect(watching.seen).toHaveLength(2)
 })
 
-test('what no load would read calls nobody', async () => {
+test('what no load would read fires nothing', async () => {
   using home = new HomeFixture()
   home.extension(home.globalRoot, 'weather')
   using watching = new Watching(home)
@@ -173,7 +173,7 @@ test('what no load would read calls nobody', async () => {
   expect(watching.seen).toHaveLength(1)
 })
 
-test('of a project that is declined only its coming and going is told', async () => {
+test('of a declined project only its coming and going is reported', async () => {
   using home = new HomeFixture()
   home.extension(home.projectRoot, 'weather')
   using watching = new Watching(home, 'declined')
@@ -183,7 +183,7 @@ test('of a project that is declined only its coming and going is told', async ()
   expect(watching.seen).toHaveLength(2)
 })
 
-test('nothing is told once it is over', async () => {
+test('nothing is reported once it is closed', async () => {
   using home = new HomeFixture()
   const over = new Watching(home)
   using watching = new Watching(home)
@@ -200,7 +200,7 @@ test('a workspace that is not there is refused', () => {
   )
 })
 
-test('of a project that had nothing only the coming of its layer is told', async () => {
+test('of an empty project only the coming of its layer is reported', async () => {
   using home = new HomeFixture()
   const projectDigest = await createLoader(home.options()).trust.measure(home.workspace)
   using watching = new Watching(home, 'once', projectDigest)

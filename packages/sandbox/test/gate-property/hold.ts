@@ -64,7 +64,7 @@ export async function holdAgainst(packets: number, seed: number): Promise<void> 
       if (said === undefined) {
         alive = false
         seen.refused++
-        // It is over: nothing that comes later is heard.
+        // It is over: later messages are ignored.
         for (let late = 0; late < 3; late++) conversation.wire.post(somePacket(random, conversation.ground))
       } else {
         seen.allowed++

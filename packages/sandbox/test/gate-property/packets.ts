@@ -2,7 +2,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import type { Random } from '../../soak/random.ts'
 
-/** What a generator may build on: ids that are open, and one that nobody has used. */
+/** What a generator may build on: ids that are open, and one that is unused. */
 export interface Ground {
   readonly questions: readonly number[]
   readonly requests: readonly number[]
@@ -112,7 +112,7 @@ const torn: Generator = (random, ground) => {
   }
 }
 
-/** Answers to nobody, to somebody twice, requests of one id, and ids of another kind. */
+/** Answers without a request, second answers, requests of one id, and ids of another kind. */
 const forged: Generator = (random, ground) => {
   const known = random.pick([...ground.questions, ...ground.requests, 0])
   const id = random.pick<unknown>([known, known + 1, -1, String(known), [known], null, 2 ** 53, 1e308, 0.1, ground.freshId()])

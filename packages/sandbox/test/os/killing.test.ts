@@ -35,7 +35,7 @@ import { spawn } from 'node:child_process'
 import { writeSync } from 'node:fs'
 spawn('sleep', ['600'], { stdio: [0, 1, 2, 3, 4] }).once('spawn', () => writeSync(3, 'ready'))`
 
-/** Those that run: the dead whom nobody has buried have let go of everything. */
+/** Those that run: a zombie has released everything. */
 const groupOf = (leader: number): readonly string[] => readdirSync('/proc').filter((pid) => {
   try {
     const [state, , group] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ')
@@ -45,7 +45,7 @@ const groupOf = (leader: number): readonly string[] => readdirSync('/proc').filt
   }
 })
 
-it('whoever a hull has started ends with its first process', async () => {
+it('every process that a hull has started ends with its first process', async () => {
   const child = start(withoutLayers('nothing ties them together'), LEAVES_ONE)
   await new Promise((ready) => pipesOf(child).control.once('data', ready))
   process.kill(child.pid!, 'SIGKILL')
@@ -60,7 +60,7 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
       expect(chain.some(isGone)).toBe(false)
       killHull(child)
       killHull(child)
-      // Nothing but this signal ends one that listens to nobody, and nothing else was waited for.
+      // Only this signal ends a process that ignores the others, and nothing else was waited for.
       expect((await lastWordsOf(child)).end).toBe('SIGKILL')
       // The last descriptor is closed a moment before the process that had it is gone.
       await expect.poll(() => chain.every(isGone), { interval: 1 }).toBe(true)
@@ -77,7 +77,7 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     }
   })
 
-  it('that has ended is not killed again, whoever has its number now', async () => {
+  it('that has ended is not killed again, even if its pid is in use again', async () => {
     const child = start(layers, '')
     await lastWordsOf(child)
     expect(() => killHull(child)).not.toThrow()
@@ -104,7 +104,7 @@ describe('a host that is killed', () => {
   it.each([
     ['all that works here', here, () => []],
     ['what works without bubblewrap', fallback, async () => [await programsWithoutBubblewrap()]],
-  ])('leaves nothing of a hull under %s, though it listens to nobody', async (_, layers, folders) => {
+  ])('leaves nothing of a hull under %s, though it ignores signals', async (_, layers, folders) => {
     const script = fileURLToPath(new URL('./fixtures/host.ts', import.meta.url))
     const host = spawn(process.execPath, ['--no-warnings', script, DEAF, ...await folders()], { stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void host.kill('SIGKILL'))

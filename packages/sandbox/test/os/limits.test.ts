@@ -14,7 +14,7 @@ const BEYOND_MB = 64 + 64 + 64
 
 /**
  * Takes 16 MB a turn, of memory that V8's own limit does not count, until there is no more or there is far too much. Its peak is
- * asked of the system: what Node knows of it has the peak of whoever started it in it.
+ * read from the system: the value from Node includes the peak of the parent process.
  */
 const bomb = (step: string): string => `
 import { readFileSync } from 'node:fs'

@@ -109,7 +109,7 @@ describe('a layer counts as absent, with its reason, when', () => {
     expect(rlimits).toMatchObject({ active: false, reason: expect.stringMatching(/^Node itself does not start here: /) })
   })
 
-  it('nobody knows where Node is, as without /proc', async () => {
+  it('Node cannot be located, as without /proc', async () => {
     expect(await probe({ node: 'node' })).toEqual(withoutLayers('the path of Node is not known, because /proc is not mounted'))
   })
 

@@ -18,7 +18,7 @@ describe('berths', () => {
     expect([berths.taken, berths.waiting, entered]).toEqual([1, 0, [3, 4, 5]])
   })
 
-  it('go to whoever waits longest, also when someone comes at the very moment', async () => {
+  it('go to the longest waiter, also when another arrives at the same moment', async () => {
     const berths = new Berths(1)
     const entered: string[] = []
     const leave = await berths.take(never)
@@ -57,7 +57,7 @@ describe('berths', () => {
     expect([berths.taken, berths.waiting]).toEqual([0, 0])
   })
 
-  it('stay with whoever got one before giving up', async () => {
+  it('stay with a waiter that got one before giving up', async () => {
     const berths = new Berths(1)
     const patience = new AbortController()
     const leave = await berths.take(patience.signal)

@@ -72,7 +72,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(await (await waits).call(invocation())).toBe(3)
   })
 
-  it('one that has waited too long is told that there was no place', async () => {
+  it('one that has waited too long gets an error that there was no place', async () => {
     const sandbox = pooled({ most: { hulls: 1, threads: 1 } })
     await sandbox.open(request(1))
     const error = await refusal(sandbox.open(request(2, { limits: { startMs: 30 } })))
@@ -80,7 +80,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
   })
 
-  it('who waits gets the place of one that nobody has called for long, which is woken when somebody does', async () => {
+  it('a waiter gets the place of an idle compartment, which is started again with its next call', async () => {
     const sandbox = pooled({ most: BOUND })
     const busy = await openBusy(sandbox, 0)
     const sessions = [await sandbox.open(request(1))]
@@ -117,7 +117,7 @@ describe.each(REMOTE)('no more than two places of the kind %s', (placement) => {
     expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
   })
 
-  it('nobody starves: each of many gets a place, and none gets two', async () => {
+  it('no waiter starves: each of many gets a place, and none gets two', async () => {
     const sandbox = pooled({ most: BOUND })
     const answers = await Promise.all(Array.from({ length: 12 }, async (_, number) => {
       const session: CompartmentSession = await sandbox.open(request(number))

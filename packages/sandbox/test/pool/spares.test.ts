@@ -23,7 +23,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     expect(await session.call(invocation())).toBe(1)
   })
 
-  it('are taken by whoever comes, and followed by others', async () => {
+  it('are taken by the next opening, and replaced', async () => {
     const sandbox = pooled({ spares: { [placement]: 2 } })
     await sandbox.warm(placement)
     expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 2, inLine: 0 })
@@ -69,7 +69,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     }
   })
 
-  it('take the limits of whoever they go to', async () => {
+  it('take the limits of their new owner', async () => {
     const sandbox = pooled()
     await sandbox.warm(placement)
     const limits = { outputBytes: 100, messageBytes: 4_096 }

@@ -56,7 +56,7 @@ it.each<[what: string, last: number, of: number]>([
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 5 })
 })
 
-it('of two who archive the same part, one is told that it is done', async () => {
+it('of two that archive the same part, one learns that it is done', async () => {
   const { folder, store } = await five()
   const other = await folder.open()
   const link = await linkAt(store, 4)

@@ -68,7 +68,7 @@ it('hands over to a thread when there is much to write, and records keep their o
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: next - 1 })
 })
 
-it('a store under load reads what was written, whoever writes it, and closes when all is written', async () => {
+it('a store under load reads what was written, by any writer, and closes when all is written', async () => {
   const { folder, store } = await newStore()
   let last = 0
   const added: Promise<number>[] = []

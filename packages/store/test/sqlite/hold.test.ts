@@ -13,7 +13,7 @@ it('a file that is held is waited for once, and soon refused from then on, until
   expect(hold.patienceMs).toBe(PATIENCE_MS)
 })
 
-it('a hold of which nobody has heard for as long is waited for anew', () => {
+it('a hold that was not refreshed for as long is waited for anew', () => {
   let now = 0
   const hold = new Hold(PATIENCE_MS, () => now)
   hold.ranOut()

@@ -19,7 +19,7 @@ function leave(): string {
   return join(other.path, basename(folder.file))
 }
 
-/** But for those that whoever looks makes again. */
+/** Except those that opening the store creates again. */
 const filesOf = (file: string) => readdirSync(dirname(file)).filter((name) => !name.endsWith('-shm'))
   .map((name) => [name, readFileSync(join(dirname(file), name), 'base64')]).filter(([name, bytes]) => name === basename(file) || bytes !== '')
 
@@ -38,7 +38,7 @@ it.each([
   ['a log that was cut', (file: string) => truncateSync(`${file}-wal`, 30_000)],
   ['a log that was emptied', (file: string) => truncateSync(`${file}-wal`)],
   ['a log that was removed', (file: string) => rmSync(`${file}-wal`)],
-])('refuses %s, leaves all of it, and goes on when it is told to', async (_, damage) => {
+])('refuses %s, leaves all of it, and goes on with the option to do so', async (_, damage) => {
   await write(await folder.open(), 40)
   const file = leave()
   damage(file)
@@ -90,7 +90,7 @@ it('refuses another store in the place of one', async () => {
   await expect(openSqliteStore({ file: other.file })).rejects.toMatchObject({ data: { reason: 'corrupt', acknowledged: 1, last: 1 } })
 })
 
-it('opens what is whole, whoever wrote it: this thread, one of its own, or both', async () => {
+it('opens what is whole, written by this thread, by one of its own, or by both', async () => {
   const store = await folder.open()
   const group = { forms: [{ same: {}, own: ['n'] }], rows: Array.from({ length: 200 }, (_, n) => `0,${n}`), texts: [] }
   for (let round = 0; round < 20; round++) {

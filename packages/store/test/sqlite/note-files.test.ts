@@ -25,7 +25,7 @@ it('a number that is used again stands for what was put under it last', async ()
   expect(await next.left('me')).toEqual(['second'])
 })
 
-it('what was put, saved and not dropped is there for whoever comes next', async () => {
+it('what was put, saved and not dropped is there for the next process', async () => {
   const notebook = new NoteFiles(folder.file).open('a/b 1')
   notebook.put(1, '{"one":1}')
   notebook.put(2, '{"two":2}')
@@ -112,13 +112,13 @@ it('what somebody else has taken away since it was listed is nothing that was le
   expect([await notes.owners(), await notes.left('me')]).toEqual([['me'], []])
 })
 
-it('a file that is nobody\'s is passed over', async () => {
+it('a foreign file is passed over', async () => {
   writeFileSync(`${folder.file}-notes-100%`, '+1 x\n')
   writeFileSync(`${folder.file}-notes-me`, '+1 y\n')
   expect(await new NoteFiles(folder.file).owners()).toEqual(['me'])
 })
 
-it('nobody has to ask for it to be saved', async () => {
+it('it is saved without a request', async () => {
   const notebook = new NoteFiles(folder.file).open('me')
   notebook.put(1, 'one')
   notebook.put(2, 'two')
@@ -129,7 +129,7 @@ it('nobody has to ask for it to be saved', async () => {
   await expect.poll(() => next.left('me')).toEqual([])
 })
 
-it('a folder that cannot be written to is told, and a name that is taken is not shared', async () => {
+it('a folder that cannot be written to is reported, and a name that is taken is not shared', async () => {
   const notes = new NoteFiles(folder.file)
   const mine = notes.open('me')
   mine.put(1, 'x')

@@ -19,7 +19,7 @@ describe('opening a sqlite store', () => {
   beforeEach(() => { folder = new StoreFolder() })
   afterEach(() => folder[Symbol.asyncDispose]())
 
-  /** A store on disk with something in it, and nobody using it. */
+  /** A store on disk with something in it, not in use. */
   async function filled(): Promise<void> {
     const store = await folder.open()
     await Promise.all(Array.from({ length: 400 }, (_, n) => store.append({ n, filler: 'x'.repeat(500) })))

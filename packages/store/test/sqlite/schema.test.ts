@@ -38,7 +38,7 @@ describe('migrations', () => {
     expect(database.isTransaction).toBe(false)
   })
 
-  it('a disk that fails while a file is looked at is what is told', () => {
+  it('a disk error while a file is inspected is what is reported', () => {
     using database = new FailingDatabase(':memory:')
     expect(() => refuseStrangers(database, 'it', steps)).toThrow('disk I/O error')
   })

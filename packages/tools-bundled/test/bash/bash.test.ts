@@ -189,7 +189,7 @@ describe('refused', () => {
 })
 
 describe('time and output', () => {
-  it('a command that takes too long is ended, and what it had written is told', async () => {
+  it('a command that takes too long is ended, and its output so far is returned', async () => {
     const result = await bash('echo begun && sleep 600 && echo never', { timeout_ms: 1_500 })
     expect(result).toMatchObject({ stdout: 'begun\n', timed_out: true, signal: 'SIGTERM', exit_code: null })
   })
@@ -220,7 +220,7 @@ describe('time and output', () => {
     await Promise.all(closed)
   })
 
-  it('what it leaves behind is ended with it, and a model is told so before it starts a server', async () => {
+  it('what it leaves behind is ended with it, and the description warns a model before it starts a server', async () => {
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"ignore"}).unref();${holder('starter')}`
     const running = bash(`${node} -e '${inner}' '${holder('server')}'`)
     const [starter, left] = await Promise.all([connected('starter'), connected('server')])

@@ -63,7 +63,7 @@ const call = (name: string, args: object): Promise<Outcome> => session.call({ id
 const bash = (command: string): Promise<Outcome> => call('bash', { command })
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
-describe('in mode ask nobody is asked about what only reads inside the workspace', () => {
+describe('in mode ask, reading inside the workspace needs no approval', () => {
   it.each<[string, object]>([
     ['ls', { stdout: 'a.txt\nb.txt\nbin\npackage.json\nsrc\nx.tgz\n' }],
     ['git status --short', { stdout: '?? x.tgz\n' }],

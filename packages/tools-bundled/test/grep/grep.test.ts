@@ -44,7 +44,7 @@ describe('grep', () => {
   })
 
   it('says how much it could not read, and finds what it could', async () => {
-    // Nobody reads what has a longer path than the system takes.
+    // A path longer than the system allows cannot be read.
     const half = Array.from({ length: 11 }, () => 'n'.repeat(200)).join('/')
     await tool.put('far/near.txt', 'a needle')
     await tool.put(`far/${half}/empty`)

@@ -34,7 +34,7 @@ describe('question', () => {
     ])
   })
 
-  it('refuses with one text where nobody can be asked', async () => {
+  it('refuses with one message where no user can be asked', async () => {
     answer = () => Promise.reject(new BulkheadError('InteractionUnavailable', 'Nobody is there.'))
     expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ code: 'InteractionUnavailable', message: NOBODY_THERE })
     expect(NOBODY_THERE).toBe('Nobody can be asked here. Go on with your best guess, and say what you assumed.')

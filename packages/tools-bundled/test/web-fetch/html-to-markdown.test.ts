@@ -46,7 +46,7 @@ describe('a page as Markdown', () => {
     expect(markdown(`<div role="main"><p>${'main '.repeat(200)}</p></div><p>rest</p>`)).not.toContain('rest')
   })
 
-  it('has nothing in it that nobody sees', () => {
+  it('has no invisible content in it', () => {
     expect(markdown('<p hidden>a</p><p style="display: none">b</p><p aria-hidden="true">c</p><p>d\u200b\u202e\u{e0041}e\u0007</p><!-- f --><template>g</template>')).toBe('de')
   })
 

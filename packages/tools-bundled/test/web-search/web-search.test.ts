@@ -72,7 +72,7 @@ describe('web_search over any JSON', () => {
     session: sessionMemory(), secrets: new Map([['SEARCH_KEY', { value: 'the canary sings', hosts: [server.place], commands: [] }]]),
   })
 
-  it('finds the list where it is told, and sends a secret it never sees', async () => {
+  it('finds the list at the given place, and sends a secret it never sees', async () => {
     answer = json({ data: { hits: [{ link: 'https://a.example/', name: 'A', description: 'about A' }] } })
     expect(await tool.call({ query: 'ü?' })).toEqual({ results: [{ url: 'https://a.example/', title: 'A', snippet: 'about A' }] })
     const { url, headers } = server.requests.at(-1)!

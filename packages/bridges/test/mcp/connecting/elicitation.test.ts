@@ -70,7 +70,7 @@ it('declines for a person who says no, who cannot be asked, or who gives no numb
   expect(await elicitation.answer('ship', form({}))).toEqual({ action: 'decline' })
 })
 
-it('declines where nobody knows which of several calls is meant', async () => {
+it('declines when it is unclear which of several calls is meant', async () => {
   const elicitation = new Elicitation()
   const over = Promise.withResolvers<void>()
   const calls = [1, 2].map(() => elicitation.during(person, () => over.promise))

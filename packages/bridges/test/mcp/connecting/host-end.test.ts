@@ -40,6 +40,6 @@ it('so does the system for a host that is killed, as far as the server goes', as
   const { child, server, started } = await host('wait')
   child.kill('SIGKILL')
   await vi.waitUntil(() => isGone(server), { timeout: 60_000 })
-  // Of a server that is killed with its host nobody is left to end what it has started.
+  // When a server is killed with its host, no process remains to end what the server started.
   if (!isGone(started)) process.kill(started, 'SIGKILL')
 })

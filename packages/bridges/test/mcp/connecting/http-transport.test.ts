@@ -47,7 +47,7 @@ it.each<[string, Answering]>([
   })
 })
 
-it('a call whose answer breaks off is lost, and nobody knows how far it came', async () => {
+it('a call whose answer breaks off is lost, and how far it came is unknown', async () => {
   const extension = await connected((response) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"jsonrpc"', () => response.destroy()))
   await expect(go(extension)).rejects.toMatchObject({

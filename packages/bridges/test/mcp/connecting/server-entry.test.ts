@@ -44,7 +44,7 @@ it('lets a project switch off and hasten what the user has, and nothing else', (
   expect(entriesOf({ global: { ship: local({ enabled: false }) }, project: { ship: local({ enabled: true }) } }).entries).toMatchObject([{ config: { enabled: false } }])
 })
 
-it('lets whoever passes options replace what files say', () => {
+it('options that are passed in replace what files say', () => {
   expect(entriesOf({ embedder: { ship: local({ command: ['mine'] }) }, global: { ship: local({ enabled: false }) } }).entries)
     .toMatchObject([{ address: 'mine', location: 'embedder.json' }])
 })

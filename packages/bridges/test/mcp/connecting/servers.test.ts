@@ -23,7 +23,7 @@ async function connected(servers: McpServers, config = resolved({ ship: ground.l
   return servers.offer(config).extensions[0]!
 }
 
-/** One that has ended and that nobody has asked about yet has a number still. */
+/** An ended process that was not waited for yet still has a pid. */
 const isAlive = (pid: number): boolean => {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
@@ -168,7 +168,7 @@ it('does not send a call to a tool that is described in other words than those t
   expect(await call(newer!, 'ship_echo', { text: 'x' })).toMatchObject({ content: [{ text: 'x' }] })
 })
 
-it('asks the person of the call, and declines for those that have nobody', async () => {
+it('asks the user of the call, and declines where there is none', async () => {
   const extension = await connected(ground.open())
   const ask = vi.fn<Interact['ask']>(async () => '8080')
   const interact = { ask, confirm: async () => true } as unknown as Interact

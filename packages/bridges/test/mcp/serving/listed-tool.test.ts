@@ -28,7 +28,7 @@ it.each<[string, Partial<ToolDefinition>, readonly boolean[]]>([
   ['cannot be undone', { mode: 'destructive' }, [false, true, false]],
   ['acts on the machine', { mode: 'local' }, [false, true, true]],
   ['uses services of others', { mode: 'external' }, [false, false, true]],
-])('one that %s is told of as such', (_, more, expected) => {
+])('a tool that %s is listed as such', (_, more, expected) => {
   const { readOnlyHint, destructiveHint, openWorldHint } = listedTool({ ...base, ...more }).annotations!
   expect([readOnlyHint, destructiveHint, openWorldHint]).toEqual(expected)
 })

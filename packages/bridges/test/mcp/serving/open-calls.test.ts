@@ -30,7 +30,7 @@ it('a call that was taken back counts until its tool has stopped', async () => {
   expect(calls.begin({ name: 't' }, request()).id).toBe('mcp-3')
 })
 
-it('a question is of the call it names, of the call that made that one, or of whoever waits longest', () => {
+it('a question belongs to the call it names, to the caller of that call, or to the call that waits longest', () => {
   const { calls } = stubborn(9)
   const [first, second] = [calls.begin({ name: 't' }, request()), calls.begin({ name: 't' }, request())]
   expect(calls.askedFor(second.id)).toBe(second)

@@ -16,7 +16,7 @@ function slowWire() {
   return { sent, notes, flush }
 }
 
-it('keeps the newest of what is told while a note is under way, and numbers what leaves', async () => {
+it('keeps only the newest progress while a note is being sent, and numbers what leaves', async () => {
   const { sent, notes, flush } = slowWire()
   for (const message of ['a', 'b', 'c']) notes.tell(message)
   await flush()

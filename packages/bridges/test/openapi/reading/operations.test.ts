@@ -32,7 +32,7 @@ it('of two with one id neither is offered, and those beside them are', () => {
   expect(api.faults).toEqual(['"same" (GET /a) has the same operationId as "same" (GET /b) and "same" (GET /c)'])
 })
 
-it('every filter narrows, a path by whole segments, and an id that is not there is told', () => {
+it('every filter narrows, a path by whole segments, and an unknown id is reported', () => {
   const paths = {
     '/pets': { get: plain('list', { tags: ['pets'] }), post: plain('add', { tags: ['pets', 'admin'] }) },
     '/pets/{x}': { get: plain('broken') }, '/petshop': { get: plain('shop', { tags: ['pets'] }) },

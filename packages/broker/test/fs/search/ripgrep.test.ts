@@ -31,7 +31,7 @@ test('what it said last counts, also where it is looked through only after its e
   expect(heard.split('\0').toSorted()).toEqual(['', './one', './two'])
 })
 
-test('what goes wrong while that is looked through is told', async () => {
+test('an error during the search is reported', async () => {
   const run = runRipgrep({
     ...listing(),
     take: async () => {

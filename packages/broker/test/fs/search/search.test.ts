@@ -118,7 +118,7 @@ describe('searching lines', () => {
     expect(await fs.search('-e', { want: 'counts' })).toMatchObject({ total: 0 })
   })
 
-  it('looks only where it is told, and never at what is ignored', async () => {
+  it('looks only at the given place, and never at what is ignored', async () => {
     const { fs } = await tree(['a.ts', 'x'], ['a.js', 'x'], ['src/b.ts', 'x'], ['src/c.log', 'x'], ['lib/deep/d.ts', 'x'], ['.ignore', '*.log\nlib\n'])
     const paths = async (options: object) => (await fs.search('x', options)).matches.map(({ path }) => path)
     expect(await paths({})).toEqual(['a.js', 'a.ts', 'src/b.ts'])

@@ -24,7 +24,7 @@ describe('pipes are made in', () => {
     await pipes.close()
   })
 
-  it('no folder where none can be written, which is told by their names and not tried again', () => {
+  it('no folder where none can be written, which is reported with the names and not tried again', () => {
     const script = `
       const { Fifos } = require(${JSON.stringify(new URL('../../../src/shell/pipe/fifos.ts', import.meta.url).pathname)})
       Fifos.open(1, ${JSON.stringify(MKFIFO)}).then(() => console.log('made'), ({ code, message }) => console.log(code, message))`

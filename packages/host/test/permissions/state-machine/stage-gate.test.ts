@@ -44,7 +44,7 @@ describe('a tool that the stage lists', () => {
     ['a rule', { rules: [{ permission: 'echo', pattern: '*', action: 'deny' }] }, 'RuleDenied'],
     ['a role', { roles: { allow_echo: false } }, 'RoleDenied'],
     ['a ceiling', { ceiling: {} }, 'CapabilityDenied'],
-    ['a rule that asks where nobody is', { rules: [{ permission: 'echo', pattern: '*', action: 'ask' }] }, 'ApprovalDenied'],
+    ['a rule that asks where no user is', { rules: [{ permission: 'echo', pattern: '*', action: 'ask' }] }, 'ApprovalDenied'],
   ])('is denied by %s all the same', async (_, options, code) => {
     const { world, session } = await opened({ ...options, stateMachine: new Machine('echo') })
     expect(await session.explain(call)).toMatchObject({ decision: 'deny', code })
@@ -94,7 +94,7 @@ describe('a tool that the stage does not list', () => {
     expect(world.sandbox.compartments.flatMap(({ calls }) => calls)).toEqual([])
   })
 
-  test('is refused where nobody can be asked, in yolo and with an allow rule too', async () => {
+  test('is refused where no user can be asked, in yolo and with an allow rule too', async () => {
     const options: SessionOptions = { stateMachine: new Machine(), mode: 'yolo', rules: [{ permission: 'echo', pattern: '*', action: 'allow' }] }
     const { session } = await opened(options)
     expect(await session.explain(call)).toMatchObject({ decision: 'deny', code: 'ApprovalDenied' })
@@ -157,7 +157,7 @@ describe('a tool that the stage does not list', () => {
   })
 })
 
-test('the mode decides while no stage is under way, and for what is not gated nobody asks the machine', async () => {
+test('the mode decides while no stage is under way, and for what is not gated the machine is not asked', async () => {
   const machine = new Machine()
   machine.now = undefined
   const { session } = await opened({ stateMachine: machine })
@@ -175,7 +175,7 @@ test.each<[string, () => unknown]>([
   expect(verdictOf(await session.call(call))).toBe('ApprovalDenied')
 })
 
-test('the machine of a session is heard for its sub-agents, whose own cannot list more', async () => {
+test('the machine of a session also decides for its sub-agents, whose own cannot list more', async () => {
   const { session } = await opened({ stateMachine: new Machine() })
   const subagent = await session.openSubagent({ stateMachine: new Machine('echo') })
   expect(verdictOf(await subagent.call(call))).toBe('ApprovalDenied')
