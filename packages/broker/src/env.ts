@@ -1,8 +1,8 @@
 import type { CompartmentServices } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Capabilities } from './capability.ts'
-import { textArgument } from './capability.ts'
-import { requireUnderCeilings } from './denial.ts'
+import type { Capabilities } from './model/capability.ts'
+import { textArgument } from './model/capability.ts'
+import { requireUnderCeilings } from './model/denial.ts'
 
 /** Variables one at a time and by declared name; there is no list to read. */
 export function envCapability(services: CompartmentServices): Capabilities {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { isJsonObject } from '@bulkhead/kit/json'
-import type { Capabilities } from './capability.ts'
+import type { Capabilities } from './model/capability.ts'
 
 const PROMPT_CHARS = 10_000
 const OPTIONS = 100

@@ -1,5 +1,5 @@
-import type { Capabilities } from './capability.ts'
-import { textArgument } from './capability.ts'
+import type { Capabilities } from './model/capability.ts'
+import { textArgument } from './model/capability.ts'
 
 const PROGRESS_CHARS = 10_000
 

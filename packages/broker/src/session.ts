@@ -1,7 +1,7 @@
 import type { CompartmentServices, SessionAccess } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Capabilities } from './capability.ts'
+import type { Capabilities } from './model/capability.ts'
 
 /** What the session of a call keeps of the extension, through the host. */
 export function sessionCapability({ session }: CompartmentServices): Capabilities {

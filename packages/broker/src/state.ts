@@ -1,7 +1,7 @@
 import type { CompartmentServices, StateAccess } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Capabilities, OpenCall } from './capability.ts'
-import { requireUnderCeilings } from './denial.ts'
+import type { Capabilities, OpenCall } from './model/capability.ts'
+import { requireUnderCeilings } from './model/denial.ts'
 
 /** The own slot of the extension, through the host's access to it. */
 export function stateCapability(services: CompartmentServices): Capabilities {

@@ -1,8 +1,8 @@
 import type { CompartmentServices } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, TOOL_NAME_PATTERN } from '@bulkhead/contract'
-import type { Capabilities } from './capability.ts'
-import { textArgument } from './capability.ts'
+import type { Capabilities } from './model/capability.ts'
+import { textArgument } from './model/capability.ts'
 
 /** Other tools, called through the host: it judges the call by what both tools may do. */
 export function toolsCapability(services: CompartmentServices): Capabilities {

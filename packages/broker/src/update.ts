@@ -1,4 +1,4 @@
-import type { Capabilities } from './capability.ts'
+import type { Capabilities } from './model/capability.ts'
 
 /** A partial result for whoever watches the call. */
 export function updateCapability(): Capabilities {

@@ -1,6 +1,6 @@
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
-import { isMissing } from './file-fault.ts'
-import type { PathModel } from './path-model.ts'
+import { isMissing } from './file-errors.ts'
+import type { PathModel } from './paths.ts'
 
 export interface Found {
   readonly kind: 'file' | 'folder' | 'link' | 'other'

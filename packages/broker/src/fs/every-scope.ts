@@ -1,5 +1,5 @@
 import type { GlobMatch } from '@bulkhead/kit/glob'
-import type { Reach, ScopePatterns } from './scope-patterns.ts'
+import type { Reach, ScopePatterns } from './path-patterns.ts'
 
 /** What paths are held against: the patterns of a grant, alone or with those of its ceilings. */
 export type Patterns = Pick<ScopePatterns, 'match' | 'reaches' | 'coversAll' | 'protection'>

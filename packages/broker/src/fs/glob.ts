@@ -3,13 +3,13 @@ import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 import type { FileScope } from './file-scope.ts'
-import { isMissing } from './file-fault.ts'
+import { isMissing } from './file-errors.ts'
 import { compileGlobPattern } from './glob-pattern.ts'
-import type { HeldFolder } from './held-folder.ts'
+import type { HeldFolder } from './folder-handle.ts'
 import { entriesOf } from './list-folder.ts'
-import type { Place } from './path-judge.ts'
-import { joinNames } from './path-model.ts'
-import { isSliceSpent, nextSlice } from './slices.ts'
+import type { Place } from './path-policy.ts'
+import { joinNames } from './paths.ts'
+import { isSliceSpent, nextSlice } from './time-slices.ts'
 
 export interface GlobLimits {
   /** Paths in one answer. → OutputTooLarge, unless the tool asked for fewer */

@@ -3,10 +3,10 @@ import { lstat, opendir } from 'node:fs/promises'
 import type { DirectoryEntry, FileStat } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
-import { notRegular } from './file-fault.ts'
+import { notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
-import type { HeldFolder } from './held-folder.ts'
-import type { Place } from './path-judge.ts'
+import type { HeldFolder } from './folder-handle.ts'
+import type { Place } from './path-policy.ts'
 
 /** Names of one folder. */
 export const MAX_ENTRIES = 10_000

@@ -1,7 +1,7 @@
-import { isNoRoom } from '../no-room.ts'
+import { isNoRoom } from '../process/resources.ts'
 import type { Disk } from './disk.ts'
-import type { PathModel } from './path-model.ts'
-import { joinNames, parentOf } from './path-model.ts'
+import type { PathModel } from './paths.ts'
+import { joinNames, parentOf } from './paths.ts'
 
 /** Which different texts a file system takes for one name. */
 export interface NameFolding {

@@ -3,9 +3,9 @@ import type { FileHandle } from 'node:fs/promises'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
-import { notRegular } from './file-fault.ts'
+import { notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
-import type { Place } from './path-judge.ts'
+import type { Place } from './path-policy.ts'
 
 /** Read or written at once; a larger file is read in ranges. */
 export const MAX_BYTES = 8 * 1024 * 1024

@@ -1,9 +1,9 @@
 import type { Disk } from './disk.ts'
-import { isMissing } from './file-fault.ts'
+import { isMissing } from './file-errors.ts'
 import type { NameFolding } from './name-folding.ts'
 import { EXACT, probeFolding } from './name-folding.ts'
-import type { PathModel } from './path-model.ts'
-import { joinNames, parentOf } from './path-model.ts'
+import type { PathModel } from './paths.ts'
+import { joinNames, parentOf } from './paths.ts'
 
 /** A folder, or a file, that whoever runs the host chose, and where it really lies. */
 export interface RealRoot {

@@ -1,5 +1,5 @@
 import { BulkheadError } from '@bulkhead/contract'
-import type { OpenCall } from '../capability.ts'
+import type { OpenCall } from '../model/capability.ts'
 
 /** The searches of one compartment, each until its call ends: what they have started ends with it, whoever waits for them. */
 export class Searches {

@@ -2,7 +2,7 @@ import type { FileChange } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { FileScope } from './file-scope.ts'
-import type { Place } from './path-judge.ts'
+import type { Place } from './path-policy.ts'
 import type { WatchLimits } from './watch.ts'
 import { Watch } from './watch.ts'
 

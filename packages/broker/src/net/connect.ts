@@ -5,8 +5,8 @@ import { connect as connectSecure } from 'node:tls'
 import { callbackify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
 import type { buildConnector } from 'undici'
-import type { HostScope } from './host-scope.ts'
-import { portOf, refuseAddress } from './url-judge.ts'
+import type { HostScope } from '../hosts/host-allow-list.ts'
+import { portOf, refuseAddress } from '../hosts/url-policy.ts'
 
 /** Every address of a name, as texts. */
 export type Lookup = (host: string) => Promise<readonly string[]>

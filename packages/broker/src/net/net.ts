@@ -1,6 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
-import type { CapabilityUnit, OpenCall } from '../capability.ts'
-import { textArgument } from '../capability.ts'
+import type { CapabilityUnit, OpenCall } from '../model/capability.ts'
+import { textArgument } from '../model/capability.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import type { Compartment } from './call-traffic.ts'
 import { CallTraffic } from './call-traffic.ts'
@@ -9,8 +9,8 @@ import { systemLookup } from './connect.ts'
 import { DecoderMemory } from './decoder-memory.ts'
 import type { NetLimits } from './limits.ts'
 import { NET_LIMITS } from './limits.ts'
-import { readOutgoing } from './outgoing.ts'
-import { URL_CHARS } from './url-judge.ts'
+import { readOutgoing } from './request.ts'
+import { URL_CHARS } from '../hosts/url-policy.ts'
 
 export interface NetOptions {
   /** How names become addresses. Default: as the system does it. */

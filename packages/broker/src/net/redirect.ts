@@ -1,10 +1,10 @@
 import { BulkheadError } from '@bulkhead/contract'
-import { Denial, type Cures } from '../denial.ts'
+import { Denial, type Cures } from '../model/denial.ts'
 import { hasHandle } from '../secrets/handle.ts'
-import type { HostScope } from './host-scope.ts'
-import type { Outgoing } from './outgoing.ts'
-import type { Target } from './url-judge.ts'
-import { judgeParsed } from './url-judge.ts'
+import type { HostScope } from '../hosts/host-allow-list.ts'
+import type { Outgoing } from './request.ts'
+import type { Target } from '../hosts/url-policy.ts'
+import { judgeParsed } from '../hosts/url-policy.ts'
 
 /** One request of a fetch: the first, or where a redirect led. */
 export interface Hop {

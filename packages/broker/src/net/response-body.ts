@@ -4,9 +4,9 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { RedactingStream } from '../secrets/redacting-stream.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { DecoderClaim, DecoderMemory } from './decoder-memory.ts'
-import type { Decoder } from './incoming.ts'
+import type { Decoder } from './response-head.ts'
 import type { NetLimits } from './limits.ts'
-import { netFault } from './net-fault.ts'
+import { netFault } from './net-errors.ts'
 
 export interface BodyParts {
   readonly host: string

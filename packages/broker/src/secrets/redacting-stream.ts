@@ -1,5 +1,5 @@
-import type { Sought, Span } from './form-search.ts'
-import { FormSearch } from './form-search.ts'
+import type { Sought, Span } from './rolling-search.ts'
+import { FormSearch } from './rolling-search.ts'
 
 const LINE_END = 0x0a
 

@@ -1,4 +1,4 @@
-import type { Sought } from './form-search.ts'
+import type { Sought } from './rolling-search.ts'
 import { RedactingStream } from './redacting-stream.ts'
 
 export const REDACTED = '[REDACTED]'

@@ -1,10 +1,10 @@
 import type { SecretGrant } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import type { CapabilityUnit } from '../capability.ts'
-import { textArgument } from '../capability.ts'
-import { requireUnderCeilings } from '../denial.ts'
-import type { CallSecrets } from './call-secrets.ts'
-import { HandedSecrets } from './call-secrets.ts'
+import type { CapabilityUnit } from '../model/capability.ts'
+import { textArgument } from '../model/capability.ts'
+import { requireUnderCeilings } from '../model/denial.ts'
+import type { CallSecrets } from './handles.ts'
+import { HandedSecrets } from './handles.ts'
 import { SECRET_CHARS, Vault } from './vault.ts'
 
 export interface SecretsCapability extends CapabilityUnit {

@@ -1,9 +1,9 @@
 import type { SecretGrant } from '@bulkhead/contract'
-import { HostScope } from '../net/host-scope.ts'
-import type { Target } from '../net/url-judge.ts'
-import { Sought } from './form-search.ts'
+import { HostScope } from '../hosts/host-allow-list.ts'
+import type { Target } from '../hosts/url-policy.ts'
+import { Sought } from './rolling-search.ts'
 import { Redaction } from './redaction.ts'
-import { writtenForms } from './written-forms.ts'
+import { writtenForms } from './encodings.ts'
 
 /** A shorter one is also part of ordinary text: taking it out of answers would tell where it was. */
 export const SECRET_CHARS = { least: 8, most: 4_096 } as const

@@ -1,8 +1,8 @@
 import type { ExecFileException } from 'node:child_process'
 import { execFile } from 'node:child_process'
-import { isNoRoom, saysNoRoom } from '../no-room.ts'
+import { isNoRoom, saysNoRoom } from '../process/resources.ts'
 import type { Argv } from './launcher.ts'
-import { startFault } from './start-fault.ts'
+import { startFault } from '../process/start-error.ts'
 
 const PATIENCE_MS = 10_000
 

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import { succeeds } from './attempted-program.ts'
-import type { Executable, Executables } from './executable.ts'
-import { proveUnchanged } from './executable.ts'
+import type { Executable, Executables } from '../process/executable.ts'
+import { proveUnchanged } from '../process/executable.ts'
 
 /** The process dies with the host, and neither it nor what it starts gains rights by the file it executes. */
 const SETPRIV = ['--pdeathsig', 'KILL', '--no-new-privs']

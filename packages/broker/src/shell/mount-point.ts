@@ -1,5 +1,5 @@
 import { chmod, lstat, mkdir, rmdir } from 'node:fs/promises'
-import { reaper } from '../reaper.ts'
+import { reaper } from '../process/reaper.ts'
 
 /** By this it is known for what it is, also to a loader, and one that a killed host left is used again. */
 const NO_RIGHTS = 0o000

@@ -2,9 +2,9 @@ import type { CompartmentTool, Power } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { ANY_COMMAND, BulkheadError, matchArguments } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
-import { textArgument } from '../capability.ts'
-import { Denial, type Cures } from '../denial.ts'
-import type { CallSecrets } from '../secrets/call-secrets.ts'
+import { textArgument } from '../model/capability.ts'
+import { Denial, type Cures } from '../model/denial.ts'
+import type { CallSecrets } from '../secrets/handles.ts'
 
 /** One argument alone may not be longer on Linux; here all of them together are not. */
 const ARGUMENT_BYTES = 128 * 1024 - 1

@@ -1,15 +1,15 @@
 import type { CompartmentTool } from '@bulkhead/contract'
-import type { CapabilityUnit } from '../capability.ts'
+import type { CapabilityUnit } from '../model/capability.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
-import { Attempts } from './attempts.ts'
-import { OffLimits } from './off-limits.ts'
+import { Attempts } from './running-commands.ts'
+import { OffLimits } from '../process/untrusted-folders.ts'
 import { judgePipe, readPipeRequest, withStageSecrets } from './pipe/pipe-request.ts'
 import { judgeRequest, readRequest, withSecrets } from './request.ts'
 import { Starter, SYSTEM_PATH } from './starter.ts'
-import type { OperatorSurroundings } from './surroundings.ts'
-import { cleanSurroundings, operatorSurroundings, runsAnyCommand } from './surroundings.ts'
-import type { MissingCommandWall } from './wall.ts'
+import type { OperatorSurroundings } from './command-environment.ts'
+import { cleanSurroundings, operatorSurroundings, runsAnyCommand } from './command-environment.ts'
+import type { MissingCommandWall } from './command-sandbox.ts'
 
 export interface ShellOptions extends HostFolders {
   readonly workspace: string

@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import type { OpenCall } from '../capability.ts'
-import { fileFault } from '../fs/file-fault.ts'
+import type { OpenCall } from '../model/capability.ts'
+import { fileFault } from '../fs/file-errors.ts'
 import { FileScope } from '../fs/file-scope.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { BulkheadError, FileReader, FileWriter, RuntimePart } from '@bulkhe
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { onTestFinished } from 'vitest'
 import { fileAccess } from '../../../sandbox/src/extension/file-access.ts'
-import type { OpenCall } from '../../src/capability.ts'
+import type { OpenCall } from '../../src/model/capability.ts'
 import type { FsOptions } from '../../src/fs/fs.ts'
 import { fsCapability } from '../../src/fs/fs.ts'
 import { temporaryFolder, toolOf } from '../../../sandbox/test/fixture.ts'

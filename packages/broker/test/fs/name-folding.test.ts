@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemDisk } from '../../src/fs/disk.ts'
 import { EXACT, foldNames, probeFolding } from '../../src/fs/name-folding.ts'
-import { POSIX_PATHS } from '../../src/fs/path-model.ts'
+import { POSIX_PATHS } from '../../src/fs/paths.ts'
 import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
 import { FoldingDisk } from './folding-disk.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readNearFile } from '../../src/fs/near-file.ts'
+import { readNearFile } from '../../src/fs/sync-read.ts'
 import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
 import { CANARY, openFs, put } from './ground.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { OffLimits } from '../../src/shell/off-limits.ts'
+import { OffLimits } from '../../src/process/untrusted-folders.ts'
 import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
 import { codeOf, openFs, put } from './ground.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { WINDOWS_PATHS } from '../../src/fs/path-model.ts'
+import { WINDOWS_PATHS } from '../../src/fs/paths.ts'
 import { windowsPath } from '../../src/fs/windows-path.ts'
 
 const BASE = 'C:/Users/me/ws'

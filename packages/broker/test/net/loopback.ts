@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, NO_GRANT } from '@bulkhead/contract'
 import { expect, onTestFinished } from 'vitest'
 import { netAccess } from '../../../sandbox/src/extension/net-access.ts'
-import type { CapabilityUnit, OpenCall } from '../../src/capability.ts'
+import type { CapabilityUnit, OpenCall } from '../../src/model/capability.ts'
 import type { NetOptions } from '../../src/net/net.ts'
 import { netCapability } from '../../src/net/net.ts'
 

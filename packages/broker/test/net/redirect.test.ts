@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import type { Denial } from '../../src/denial.ts'
+import type { Denial } from '../../src/model/denial.ts'
 import { callOf, closed, codeOf, fetchRaw, newNet, reach, refusal, said, serve } from './loopback.ts'
 
 /** `/302?http://…` answers with that status and location; anything else is an answer. */

@@ -2,7 +2,7 @@ import type { CompartmentTool, RequirementSet, SecretGrant } from '@bulkhead/con
 import type { Json } from '@bulkhead/kit/json'
 import { compileGrant } from '@bulkhead/contract'
 import type { BulkheadError } from '@bulkhead/contract'
-import type { OpenCall } from '../../src/capability.ts'
+import type { OpenCall } from '../../src/model/capability.ts'
 import type { SecretsCapability } from '../../src/secrets/secrets.ts'
 import { secretsCapability } from '../../src/secrets/secrets.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Sought } from '../../src/secrets/form-search.ts'
+import { Sought } from '../../src/secrets/rolling-search.ts'
 import { RedactingStream } from '../../src/secrets/redacting-stream.ts'
 
 const streamOf = (texts: readonly string[], counts = () => true): RedactingStream =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Sought } from '../../src/secrets/form-search.ts'
+import { Sought } from '../../src/secrets/rolling-search.ts'
 import { Redaction, REDACTED } from '../../src/secrets/redaction.ts'
-import { writtenForms } from '../../src/secrets/written-forms.ts'
+import { writtenForms } from '../../src/secrets/encodings.ts'
 
 const redactionOf = (...values: readonly string[]): Redaction =>
   new Redaction(values.flatMap(writtenForms).map((form) => new Sought(form, () => true)))

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Executables } from '../../src/shell/executable.ts'
+import { Executables } from '../../src/process/executable.ts'
 import { Launcher, newMark } from '../../src/shell/launcher.ts'
-import { OffLimits } from '../../src/shell/off-limits.ts'
+import { OffLimits } from '../../src/process/untrusted-folders.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 const ground = new ShellGround()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { BulkheadError } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { OpenCall } from '../../src/capability.ts'
+import type { OpenCall } from '../../src/model/capability.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 const ground = new ShellGround()

@@ -7,7 +7,7 @@ import type { BrokerMethod, CompartmentTool, Power, Shell, ShellRequirement } fr
 import type { Json } from '@bulkhead/kit/json'
 import { NO_GRANT } from '@bulkhead/contract'
 import { shellAccess } from '../../../sandbox/src/extension/shell-access.ts'
-import type { CapabilityUnit, OpenCall } from '../../src/capability.ts'
+import type { CapabilityUnit, OpenCall } from '../../src/model/capability.ts'
 import type { BoundedShellResult } from '../../src/shell/run.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
 import { shellCapability } from '../../src/shell/shell.ts'

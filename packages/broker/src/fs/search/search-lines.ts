@@ -1,16 +1,16 @@
 import type { LinesFound } from '@bulkhead/contract'
 import type { FileScope } from '../file-scope.ts'
-import { notRegular } from '../file-fault.ts'
-import type { Place } from '../path-judge.ts'
-import { joinNames } from '../path-model.ts'
+import { notRegular } from '../file-errors.ts'
+import type { Place } from '../path-policy.ts'
+import { joinNames } from '../paths.ts'
 import { READ } from '../read-file.ts'
 import { shownPath } from '../shown-path.ts'
 import { compileFilePattern } from './file-pattern.ts'
 import { FoundCounts } from './found-counts.ts'
-import { FoundLines } from './found-lines.ts'
+import { FoundLines } from './results.ts'
 import { narrowing } from './narrowing.ts'
 import { runRipgrep } from './ripgrep.ts'
-import type { SearchRequest } from './search-request.ts'
+import type { SearchRequest } from './request.ts'
 
 /** Lines of the files of a grant below a folder, or of one file. */
 export async function searchLines(

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
-import { isNoRoom } from '../../no-room.ts'
-import { reaper } from '../../reaper.ts'
+import { isNoRoom } from '../../process/resources.ts'
+import { reaper } from '../../process/reaper.ts'
 
 const run = promisify(execFile)
 const MAKE_MS = 10_000

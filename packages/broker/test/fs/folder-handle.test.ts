@@ -1,0 +1,83 @@
+import type { FileHandle } from 'node:fs/promises'
+import { open, rename, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { FileScope } from '../../src/fs/file-scope.ts'
+import { holdByDescriptor, holdByPath } from '../../src/fs/folder-handle.ts'
+import { listFolder, statFile } from '../../src/fs/list-folder.ts'
+import { readFile } from '../../src/fs/read-file.ts'
+import { editFile } from '../../src/fs/edit/edit-file.ts'
+import { removeFile, writeFile } from '../../src/fs/write-file.ts'
+import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { CANARY, codeOf, put } from './ground.ts'
+
+async function ground() {
+  const root = await temporaryFolder()
+  await put(root, ['ws/docs/a.txt', 'inside'], ['outside/a.txt', CANARY])
+  return { root, docs: join(root, 'ws/docs'), outside: join(root, 'outside') }
+}
+
+const closing = (handle: FileHandle): FileHandle => {
+  onTestFinished(() => handle.close())
+  return handle
+}
+
+describe.each([['by descriptor', holdByDescriptor], ['by path', holdByPath]] as const)('held %s', (_, holding) => {
+  it('everything that a tool does with files is done', async () => {
+    const { root } = await ground()
+    const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { holding })
+    const at = (path: string) => scope.locate(path)
+    expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'))).toEqual({ bytes: 3, created: true })
+    expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false })).toMatchObject({ replacements: 1 })
+    expect((await readFile(scope, await at('docs/new/b.txt'), {})).toString()).toBe('two')
+    const listed = await listFolder(scope, await at('docs'))
+    expect(listed).toEqual([{ name: 'a.txt', kind: 'file' }, { name: 'new', kind: 'directory' }])
+    expect(await statFile(scope, await at('docs/new'))).toMatchObject({ kind: 'directory' })
+    await removeFile(scope, await at('docs/new/b.txt'))
+    await removeFile(scope, await at('docs/new'))
+    expect(await codeOf(statFile(scope, await at('docs/new')))).toBe('NotFound')
+  })
+
+  it('a folder is refused when its last name is a link', async () => {
+    const { docs, outside } = await ground()
+    await symlink(outside, join(docs, 'link'))
+    expect(await codeOf(holding(join(docs, 'link')))).toMatch(/ENOTDIR|ELOOP/)
+    expect(await codeOf(holding(join(docs, 'a.txt')))).toBe('ENOTDIR')
+    const held = await holding(docs)
+    expect(await codeOf(held.child('link'))).toMatch(/ENOTDIR|ELOOP/)
+    await held.release()
+  })
+
+  it('says where it really is when a name above it is a link', async () => {
+    const { root, docs } = await ground()
+    await symlink('ws', join(root, 'alias'))
+    const held = await holding(join(root, 'alias/docs'))
+    expect(held.where).toBe(docs)
+    await held.release()
+  })
+})
+
+describe('held by descriptor', () => {
+  it('goes on meaning the folder that was judged when a link has taken its name', async () => {
+    const { docs, outside } = await ground()
+    const held = await holdByDescriptor(docs)
+    await rename(docs, `${docs}-aside`)
+    await symlink(outside, docs)
+    const handle = closing(await open(held.at('a.txt')))
+    expect(await handle.readFile('utf8')).toBe('inside')
+    await held.release()
+  })
+})
+
+describe('held by path', () => {
+  it('a file that is no longer the one at its path is not taken', async () => {
+    const { docs, outside } = await ground()
+    const held = await holdByPath(docs)
+    const path = held.at('a.txt')
+    const handle = closing(await open(path))
+    expect(await held.holds(handle, path)).toBe(true)
+    await rename(docs, `${docs}-aside`)
+    await symlink(outside, docs)
+    expect(await held.holds(handle, path)).toBe(false)
+  })
+})

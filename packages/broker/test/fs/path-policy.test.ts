@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest'
+import type { Disk } from '../../src/fs/disk.ts'
+import type { NameFolding } from '../../src/fs/name-folding.ts'
+import { PathJudge } from '../../src/fs/path-policy.ts'
+import { pathsOf } from '../../src/fs/paths.ts'
+import type { Reach } from '../../src/fs/path-patterns.ts'
+import { codeOf } from './ground.ts'
+import type { Tree } from './folding-disk.ts'
+import { FoldingDisk } from './folding-disk.ts'
+
+interface World {
+  readonly platform: NodeJS.Platform
+  readonly workspace: string
+  readonly tree: Tree
+  readonly folding: NameFolding
+  readonly patterns: readonly string[]
+  readonly aliases?: ReadonlyMap<string, string>
+}
+
+function judgeOf({ platform, workspace, tree, folding, patterns, aliases }: World): {
+  readonly disk: FoldingDisk
+  readonly where: (given: string, reach?: Reach) => Promise<string>
+  readonly isAt: (where: string, real: string) => boolean
+} {
+  const paths = pathsOf(platform)
+  const root = paths.read(workspace, '/')
+  const disk = new FoldingDisk('path' in root ? root.path : '', tree, folding, aliases)
+  const judge = new PathJudge({
+    power: 'fs.read', platform, paths, disk, workspace, roots: [workspace], kept: [], neverWritten: [],
+    patterns: patterns.map((pattern) => (pattern === '' ? workspace : `${workspace}/${pattern}`)),
+  })
+  return {
+    disk,
+    isAt: (where, real) => judge.isAt(where, real),
+    where: (given, reach = 'covers') =>
+      judge.locate(given, reach).then(({ real }) => real, (error: { code: string }) => error.code),
+  }
+}
+
+const SENSITIVE: NameFolding = { case: false, normal: false }
+const CASE: NameFolding = { case: true, normal: false }
+const BOTH: NameFolding = { case: true, normal: true }
+const COMPOSED = 'gr\u00fc\u00dfe.txt'
+const APART = 'gru\u0308\u00dfe.txt'
+const tree: Tree = {
+  'Secret.txt': '', [COMPOSED]: '', Docs: { 'Read.Me': '', Deep: { 'A.md': '' } }, Other: { 'x.txt': '' },
+  alias: { link: 'DOCS' }, 'way-out': { link: '../ws-evil' },
+}
+
+describe('on a file system that folds nothing', () => {
+  it('another spelling is another file', async () => {
+    const patterns = ['Secret.txt', 'Docs/**']
+    const { where } = judgeOf({ platform: 'linux', workspace: '/home/ws', tree, folding: SENSITIVE, patterns })
+    expect(await where('Secret.txt')).toBe('/home/ws/Secret.txt')
+    for (const given of ['secret.TXT', 'docs/Read.Me', '/HOME/ws/Secret.txt', '/home/WS/Secret.txt']) {
+      expect(await where(given), given).toBe('CapabilityDenied')
+    }
+    expect(await where('Docs/read.me')).toBe('/home/ws/Docs/read.me')
+  })
+})
+
+describe('on a file system that folds names', () => {
+  const world = { platform: 'darwin', workspace: '/Users/me/ws', tree, folding: BOTH } as const
+
+  it('every spelling is judged by what the file is really called', async () => {
+    const { where } = judgeOf({ ...world, patterns: ['Secret.txt', 'docs/**', COMPOSED] })
+    for (const given of ['Secret.txt', 'secret.TXT', 'SECRET.TXT', '/users/ME/ws/secret.txt']) {
+      expect(await where(given), given).toBe('/Users/me/ws/Secret.txt')
+    }
+    expect(await where('DOCS/deep/a.MD')).toBe('/Users/me/ws/Docs/Deep/A.md')
+    for (const given of [COMPOSED, APART, APART.toUpperCase().replace('SS', '\u00df')]) {
+      expect(await where(given), given).toBe(`/Users/me/ws/${COMPOSED}`)
+    }
+  })
+
+  it('what the grant does not name is outside in every spelling', async () => {
+    const { where } = judgeOf({ ...world, patterns: ['Secret.txt', 'docs/*.me', 'Docs/Deep'] })
+    const outside = ['Other/x.txt', 'OTHER/X.TXT', 'docs/DEEP/../../other/x.txt', 'docs', 'way-out', 'WAY-OUT', '..', '../WS-evil']
+    for (const given of outside) {
+      expect(await where(given), given).toBe('CapabilityDenied')
+    }
+    expect(await where('DOCS/read.ME')).toBe('/Users/me/ws/Docs/Read.Me')
+  })
+
+  it('what does not exist yet is judged in every spelling too', async () => {
+    const { where } = judgeOf({ ...world, patterns: ['New.txt', 'docs/*.md'] })
+    expect(await where('new.TXT')).toBe('/Users/me/ws/new.TXT')
+    expect(await where('DOCS/later.MD')).toBe('/Users/me/ws/Docs/later.MD')
+    expect(await where('newer.txt')).toBe('CapabilityDenied')
+    expect(await where('other/later.md')).toBe('CapabilityDenied')
+  })
+
+  it('a link leads where its own spelling is found', async () => {
+    const { where } = judgeOf({ ...world, patterns: ['docs/**', 'alias/**'] })
+    expect(await where('ALIAS/read.me')).toBe('/Users/me/ws/Docs/Read.Me')
+  })
+
+  it('a name that no folder lists is the name of something else', async () => {
+    const aliases = new Map([['SECRET~1.TXT', 'Secret.txt'], ['OTHER~1', 'Other']])
+    const { where } = judgeOf({ ...world, folding: CASE, patterns: ['**'], aliases })
+    expect(await where('SECRET~1.TXT')).toBe('CapabilityDenied')
+    expect(await where('OTHER~1/x.txt')).toBe('CapabilityDenied')
+    expect(await where('secret.txt')).toBe('/Users/me/ws/Secret.txt')
+  })
+
+  it('letters without one counterpart are never taken for another', async () => {
+    const odd: Tree = { 'kelvin.txt': '', strasse: '', '\u0130': '' }
+    const patterns = ['\u212aelvin.txt', 'stra\u00dfe', 'i\u0307']
+    const { where } = judgeOf({ ...world, platform: 'linux', tree: odd, folding: CASE, patterns })
+    for (const given of ['kelvin.txt', 'KELVIN.TXT', 'strasse', 'STRASSE', '\u0130']) {
+      expect(await where(given), given).toBe('CapabilityDenied')
+    }
+  })
+})
+
+describe('on Windows', () => {
+  const world = {
+    platform: 'win32', workspace: 'C:\\Users\\me\\ws', tree, folding: CASE, patterns: ['docs/**', 'Secret.txt'],
+    aliases: new Map([['LONGNA~1', 'Docs']]),
+  } as const
+
+  it('every way to write a path of the grant leads there', async () => {
+    const { where } = judgeOf(world)
+    for (const given of [
+      'docs\\read.me', 'DOCS/Read.Me', 'c:\\users\\ME\\WS\\docs\\read.me', '\\\\?\\C:\\Users\\me\\ws\\Docs\\Read.Me',
+      '\\??\\c:\\Users\\me\\ws\\docs\\READ.ME', '\\Users\\me\\ws\\docs\\read.me', 'other\\..\\docs\\.\\read.me',
+    ]) expect(await where(given), given).toBe('C:/Users/me/ws/Docs/Read.Me')
+  })
+
+  it('every other name of a file is refused before anything is looked at', async () => {
+    const { where, disk } = judgeOf(world)
+    await where('docs')
+    const before = disk.touched.length
+    for (const given of [
+      'LONGNA~1\\read.me', 'docs.\\read.me', 'docs \\read.me', 'docs\\read.me::$DATA', 'docs\\read.me.', 'docs\\nul',
+      'docs\\con.txt',
+      'C:docs\\read.me', '\\\\.\\C:\\Users\\me\\ws\\docs\\read.me', '\\\\?\\C:\\Users\\me\\ws\\docs\\..\\docs\\read.me',
+      '\\\\localhost\\C$\\Users\\me\\ws\\docs\\read.me', 'D:\\Users\\me\\ws\\docs\\read.me', '..\\ws-evil\\x',
+      'C:\\Users\\me\\ws-evil\\docs',
+      '\\\\?\\GLOBALROOT\\Device\\HarddiskVolume1\\Users\\me\\ws\\docs\\read.me',
+    ]) expect(await where(given), given).toBe('CapabilityDenied')
+    expect(disk.touched.length).toBe(before)
+  })
+
+  it('a link of any kind is read by the same rules', async () => {
+    const links: Tree = {
+      Docs: {
+        'a.md': '', junction: { link: 'C:\\Users\\me\\ws\\Docs' }, verbatim: { link: '\\\\?\\C:\\Users\\me\\ws\\docs\\a.md' },
+        out: { link: 'C:\\Windows' }, share: { link: '\\\\server\\share\\x' }, volume: { link: '\\\\?\\Volume{1}\\x' },
+        stream: { link: 'a.md:x' }, up: { link: '..\\..\\ws-evil' },
+      },
+    }
+    const { where } = judgeOf({ ...world, tree: links, patterns: ['docs/**'] })
+    expect(await where('docs\\junction\\A.MD')).toBe('C:/Users/me/ws/Docs/a.md')
+    expect(await where('docs\\verbatim')).toBe('C:/Users/me/ws/Docs/a.md')
+    for (const name of ['out', 'out\\x', 'share', 'volume', 'stream', 'up', 'up\\x']) {
+      expect(await where(`docs\\${name}`), name).toBe('CapabilityDenied')
+    }
+  })
+
+  it('what the system says of a folder that is held is read by the same rules', async () => {
+    const { isAt, where } = judgeOf(world)
+    await where('docs')
+    const real = 'C:/Users/me/ws/Docs'
+    for (const said of ['C:\\Users\\me\\ws\\Docs', '\\\\?\\c:\\users\\me\\ws\\DOCS']) expect(isAt(said, real), said).toBe(true)
+    for (const said of ['\\\\.\\C:\\Users\\me\\ws\\Docs', 'C:Docs', 'C:\\Users\\me\\ws', '']) expect(isAt(said, real), said).toBe(false)
+  })
+
+  it('a workspace on a share, or one that cannot be named, is taken as strictly', async () => {
+    const share = judgeOf({ ...world, workspace: '\\\\server\\share\\ws' })
+    expect(await share.where('docs\\read.me')).toBe('//server/share/ws/Docs/Read.Me')
+    expect(await share.where('C:\\Users\\me\\ws\\docs\\read.me')).toBe('CapabilityDenied')
+    const device = judgeOf({ ...world, workspace: '\\\\.\\C:\\ws' })
+    expect(await device.where('docs\\read.me')).toBe('CapabilityDenied')
+  })
+})
+
+describe('what is looked at', () => {
+  it('is never outside the grant and what leads there', async () => {
+    const { where, disk } = judgeOf({
+      platform: 'linux', workspace: '/home/ws', folding: SENSITIVE, patterns: ['docs/**', 'src/*.ts'],
+      tree: {
+        docs: { out: { link: '/etc/shadow' }, up: { link: '../private/x' }, back: { link: '../src/a.ts' } },
+        private: { x: '' }, src: { 'a.ts': '' },
+      },
+    })
+    expect(await where('docs/out')).toBe('CapabilityDenied')
+    expect(await where('docs/up')).toBe('CapabilityDenied')
+    expect(await where('private/x')).toBe('CapabilityDenied')
+    expect(await where('docs/back')).toBe('/home/ws/src/a.ts')
+    expect(await where('src', 'leads')).toBe('/home/ws/src')
+    expect(await where('.', 'leads')).toBe('/home/ws')
+    expect(await where('..', 'leads')).toBe('CapabilityDenied')
+    expect(disk.touched.filter((path) => /shadow|private|^\/etc/.test(path))).toEqual([])
+  })
+
+  it('is nothing for what is no path', async () => {
+    const { where, disk } = judgeOf({ platform: 'linux', workspace: '/ws', folding: SENSITIVE, tree: {}, patterns: ['**'] })
+    for (const given of ['', 'a\0b', 'x'.repeat(4_097), '\ud800', 'a\udc00']) {
+      expect(await where(given), given).toBe('InputInvalid')
+    }
+    expect(disk.touched).toEqual([])
+  })
+
+  it('is asked for again when a root could not be looked at, without keeping others from being used', async () => {
+    const paths = pathsOf('linux')
+    const disk = new FoldingDisk('/good', { 'a.txt': '' }, SENSITIVE)
+    const unlessBad = <T>(path: string, ask: (path: string) => Promise<T>): Promise<T> =>
+      (path.startsWith('/bad') ? Promise.reject(Object.assign(new Error('no'), { code: 'EACCES' })) : ask(path))
+    const failing: Disk = {
+      look: (path) => unlessBad(path, (good) => disk.look(good)),
+      target: (path) => disk.target(path),
+      names: (path) => disk.names(path),
+      real: (path) => unlessBad(path, (good) => disk.real(good)),
+    }
+    const judge = new PathJudge({
+      power: 'fs.write', platform: 'linux', paths, disk: failing, workspace: '/good', roots: ['/good', '/bad'], kept: [], neverWritten: [],
+      patterns: ['/good/**', '/bad/**'],
+    })
+    expect((await judge.locate('a.txt', 'covers')).real).toBe('/good/a.txt')
+    expect(await codeOf(judge.locate('/bad/x', 'covers'))).toBe('ToolExecutionFailed')
+  })
+})

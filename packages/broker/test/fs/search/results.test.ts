@@ -1,0 +1,36 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, it } from 'vitest'
+import { FoundLines } from '../../../src/fs/search/results.ts'
+
+function usedAfterCollecting(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  setFlagsFromString('--no-expose-gc')
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+const MB = 1024 * 1024
+
+const record = (type: string, data: object): Buffer => Buffer.from(`${JSON.stringify({ type, data })}\n`)
+
+it('keeps no more than may be shown of what is around matches', () => {
+  const found = new FoundLines({ limit: 10_000, context: 100, keptChars: 2 * MB, shownPath: (path) => path })
+  const before = usedAfterCollecting()
+  for (let file = 0; file < 20; file++) {
+    const path = { text: `./${String(file).padStart(3, '0')}` }
+    found.add(record('begin', { path }))
+    for (let line = 1; line <= 1_000; line++) {
+      const type = line % 200 === 100 ? 'match' : 'context'
+      found.add(record(type, { path, lines: { text: `${'x'.repeat(1_900)}${line}\n` }, line_number: line }))
+    }
+    found.add(record('end', { path }))
+  }
+  // More than 36 MB were around them.
+  expect(usedAfterCollecting() - before).toBeLessThan(20 * MB)
+  const { total, files, matches } = found.end()
+  expect([total, files]).toEqual([100, 20])
+  expect(matches.slice(0, 2)).toMatchObject([{ path: '000', line: 100 }, { path: '000', line: 300 }])
+  expect(matches[0]!.before).toHaveLength(99)
+})

@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process'
+import { link, mkdir, rename, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { FarFolders } from '../../src/fs/slow-mounts.ts'
+import { FileScope } from '../../src/fs/file-scope.ts'
+import { readNearFile } from '../../src/fs/sync-read.ts'
+import type { Range } from '../../src/fs/read-file.ts'
+import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { CANARY, openFs, put } from './ground.ts'
+
+const text = (bytes: Buffer): string => bytes.toString()
+
+async function ground() {
+  const top = await temporaryFolder()
+  await put(top, ['ws/a.txt', 'inside'], ['ws/sub/deep/b.txt', 'inside too'], ['outside/deep/b.txt', CANARY], ['outside/a.txt', CANARY])
+  const root = join(top, 'ws')
+  const read = (path: string, range: Range = {}) => readNearFile({ path: join(root, path), root }, range, text)
+  return { root, outside: join(top, 'outside'), read }
+}
+
+/** Mounts as a machine with one disk has them, or with a network on top of it. */
+async function mounts(kind: string): Promise<FarFolders> {
+  const path = join(await temporaryFolder(), 'mountinfo')
+  await writeFile(path, `29 1 254:0 / / rw - ${kind} /dev/vda rw\n`)
+  const far = new FarFolders(path)
+  await far.read()
+  return far
+}
+
+describe('a near file', () => {
+  it('is read as a whole or in part', async () => {
+    const { read } = await ground()
+    expect(read('a.txt')).toBe('inside')
+    expect(read('sub/deep/b.txt')).toBe('inside too')
+    expect(read('a.txt', { start: 2 })).toBe('side')
+    expect(read('a.txt', { start: 1, end: 3 })).toBe('ns')
+    expect(read('a.txt', { end: 1_000_000 })).toBe('inside')
+    expect(read('a.txt', { start: 1_000 })).toBe('')
+  })
+
+  it('is left to the way that waits when it is large, missing, or no regular file', async () => {
+    const { root, read } = await ground()
+    execFileSync('mkfifo', [join(root, 'pipe')])
+    await writeFile(join(root, 'large'), 'x')
+    await truncate(join(root, 'large'), 256 * 1024 + 1)
+    for (const path of ['large', 'none', 'none/a', 'a.txt/b', 'sub', 'pipe']) expect(read(path), path).toBeUndefined()
+    expect(read('large', { start: 1 })).toHaveLength(256 * 1024)
+  })
+
+  it('is left to it when a link is on the way, wherever it leads', async () => {
+    const { root, outside, read } = await ground()
+    await symlink(join(outside, 'a.txt'), join(root, 'link.txt'))
+    await symlink('a.txt', join(root, 'harmless.txt'))
+    await symlink(outside, join(root, 'folder'))
+    for (const path of ['link.txt', 'harmless.txt', 'folder/a.txt', 'folder/deep/b.txt']) expect(read(path), path).toBeUndefined()
+  })
+
+  it('is not read by another name than the one it was asked for', async () => {
+    const { root, outside, read } = await ground()
+    // What is below the root cannot be told from what was there before it moved but by the path of the descriptor.
+    await rename(root, `${root}-moved`)
+    await symlink(`${root}-moved`, root)
+    expect(read('a.txt')).toBeUndefined()
+    await unlink(root)
+    await symlink(outside, root)
+    expect(read('a.txt')).toBeUndefined()
+    await unlink(root)
+    await mkdir(root)
+    await link(join(`${root}-moved`, 'a.txt'), join(root, 'second-name.txt'))
+    expect(read('second-name.txt')).toBe('inside')
+  })
+})
+
+describe('a file of a grant', () => {
+  it('is read at once on a disk of this machine and waited for on any other, with the same answer', async () => {
+    const { root } = await ground()
+    for (const [kind, atOnce] of [['ext4', 'inside'], ['nfs4', undefined], ['fuse.sshfs', undefined]] as const) {
+      const scope = new FileScope('fs.read', [root], root, { far: await mounts(kind) })
+      // Nothing is known of the root before it was looked at.
+      expect(scope.readAtOnce('a.txt', {}, text)).toBeUndefined()
+      await scope.locate('a.txt')
+      expect(scope.readAtOnce('a.txt', {}, text), kind).toBe(atOnce)
+    }
+  })
+
+  it('is waited for outside the grant, behind a root that is a link, and on other systems', async () => {
+    const { root, outside } = await ground()
+    await symlink(root, join(root, '../way'))
+    const far = await mounts('ext4')
+    const narrow = new FileScope('fs.read', [join(root, 'sub')], root, { far, kept: [join(root, 'sub/kept')] })
+    await put(root, ['sub/kept/c.txt', CANARY])
+    await narrow.locate('sub/deep/b.txt')
+    expect(narrow.readAtOnce('sub/deep/b.txt', {}, text)).toBe('inside too')
+    for (const path of ['a.txt', join(outside, 'a.txt'), 'sub/../a.txt', 'sub/kept/c.txt', '/etc/passwd', '', 'sub/\0', 'sub']) {
+      expect(narrow.readAtOnce(path, {}, text), path).toBeUndefined()
+    }
+    const whole = new FileScope('fs.read', [root], root, { far })
+    await whole.locate('a.txt')
+    expect([whole.readAtOnce('a.txt', {}, text), whole.readAtOnce('.', {}, text)]).toEqual(['inside', undefined])
+    const way = join(root, '../way')
+    const linked = new FileScope('fs.read', [way], way, { far })
+    await linked.locate('a.txt')
+    expect(linked.readAtOnce('a.txt', {}, text)).toBeUndefined()
+    const elsewhere = new FileScope('fs.read', [root], root, { far, platform: 'darwin' })
+    await elsewhere.locate('a.txt')
+    expect(elsewhere.readAtOnce('a.txt', {}, text)).toBeUndefined()
+  })
+
+  it('is found again when its root was moved and a link left in its place', async () => {
+    const { root } = await ground()
+    const { fs } = openFs(root, { read: ['**'] })
+    expect(await fs.readText('a.txt')).toBe('inside')
+    await rename(root, `${root}-moved`)
+    await symlink(`${root}-moved`, root)
+    expect(await fs.readText('a.txt')).toBe('inside')
+  })
+})

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { isSliceSpent, nextSlice } from '../../src/fs/time-slices.ts'
+
+const PIECE_MS = 2
+
+function workFor(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until;);
+}
+
+it('gives all who search together one part of each turn', async () => {
+  let inTurn = 0
+  let most = 0
+  let going = true
+  const turn = (): void => {
+    inTurn = 0
+    if (going) setImmediate(turn)
+  }
+  turn()
+  await Promise.all([0, 1, 2].map(async () => {
+    for (let piece = 0; piece < 30; piece++) {
+      if (isSliceSpent()) await nextSlice()
+      workFor(PIECE_MS)
+      most = Math.max(most, ++inTurn)
+    }
+  }))
+  going = false
+  // Ten milliseconds of each turn, and the piece that was begun in them.
+  expect(most).toBeLessThanOrEqual(10 / PIECE_MS + 1)
+})

@@ -1,0 +1,115 @@
+import { hostMatches } from '@bulkhead/kit/hosts'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { HostScope } from '../../src/hosts/host-allow-list.ts'
+
+const covers = (pattern: string, host: string, port = 443): boolean => new HostScope([pattern]).covers(host, port)
+const refuses = (hosts: readonly string[], address: string, host: string, port = 443): string | undefined =>
+  new HostScope(hosts).refuses(address, host, port)
+
+describe('the hosts of a grant', () => {
+  it('are exactly those named', () => {
+    expect(covers('api.example.com', 'api.example.com')).toBe(true)
+    for (const host of ['example.com', 'xapi.example.com', 'a.api.example.com', 'api.example.com.evil.test', 'api.example.co']) {
+      expect(covers('api.example.com', host), host).toBe(false)
+    }
+  })
+
+  it('are with *. those below, at any depth, but not the name itself', () => {
+    for (const host of ['a.example.com', 'a.b.example.com']) expect(covers('*.example.com', host), host).toBe(true)
+    for (const host of ['example.com', 'evilexample.com', '.example.com', 'a.example.com.evil.test']) {
+      expect(covers('*.example.com', host), host).toBe(false)
+    }
+  })
+
+  it('are with * every name, but no address, and none that is not public', () => {
+    const scope = new HostScope(['*'])
+    expect(scope.covers('anything.example', 443)).toBe(true)
+    expect(scope.covers('anything.example', 8080)).toBe(false)
+    expect(scope.covers('127.0.0.1', 80)).toBe(false)
+    expect(scope.covers('localhost', 80)).toBe(true)
+    expect(scope.refuses('127.0.0.1', 'localhost', 80)).toBe('loopback')
+    expect(scope.refuses('10.0.0.1', 'anything.example', 443)).toBe('private')
+    expect(new HostScope(['*.*']).covers('a.b', 443)).toBe(false)
+  })
+
+  it('are reached at 80 and 443, or at the one port that is named', () => {
+    expect([80, 443].every((port) => covers('a.test', 'a.test', port))).toBe(true)
+    expect([1, 22, 8080, 8443].some((port) => covers('a.test', 'a.test', port))).toBe(false)
+    expect(covers('a.test:8443', 'a.test', 8443)).toBe(true)
+    expect([80, 443, 844].some((port) => covers('a.test:8443', 'a.test', port))).toBe(false)
+    expect(covers('*.a.test:8443', 'x.a.test', 8443)).toBe(true)
+  })
+
+  it('never take an address for a name below something', () => {
+    expect(covers('*.0.0.1', '127.0.0.1')).toBe(false)
+    expect(covers('*.1', '127.0.0.1')).toBe(false)
+    expect(covers('*.127.0.0.1', '127.0.0.1')).toBe(false)
+  })
+
+  it('know one address in several spellings', () => {
+    expect(covers('[::1]:8080', '::1', 8080)).toBe(true)
+    expect(covers('[0:0:0:0:0:0:0:1]', '::1')).toBe(true)
+    expect(covers('[::1]', '::2')).toBe(false)
+    expect(covers('127.0.0.1', '::ffff:7f00:1')).toBe(true)
+  })
+
+  it('are none where a pattern cannot be read', () => {
+    const odd = ['', '*.', 'a*.test', '*.*.test', 'a.test:', 'a.test:x', 'a.test:123456', '[::1', '::1', 'a:80:80']
+    for (const pattern of odd) {
+      expect(covers(pattern, 'a.test'), pattern).toBe(false)
+      expect(covers(pattern, '::1'), pattern).toBe(false)
+    }
+  })
+
+  it('are never more than the order of requirements says', () => {
+    const label = fc.constantFrom('a', 'b', 'api', 'example', 'test', '1', '127')
+    const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'))
+    const port = fc.constantFrom(80, 443, 8080)
+    const pattern = fc.tuple(fc.constantFrom('', '*.'), name, fc.option(port, { nil: undefined }))
+      .map(([below, host, at]) => `${below}${host}${at === undefined ? '' : `:${at}`}`)
+    fc.assert(fc.property(fc.array(pattern, { maxLength: 4 }), name, port, (patterns, host, at) => {
+      if (new HostScope(patterns).covers(host, at)) expect(hostMatches(patterns, `${host}:${at}`)).toBe(true)
+    }), { numRuns: 5_000 })
+  })
+})
+
+describe('the addresses of a grant', () => {
+  it('are all that are public, whatever the name', () => {
+    expect(refuses(['a.test'], '93.184.216.34', 'a.test')).toBeUndefined()
+    expect(refuses(['*.a.test'], '2606:4700::1111', 'x.a.test')).toBeUndefined()
+  })
+
+  it.each([
+    '127.0.0.1', '10.0.0.1', '169.254.169.254', '100.64.0.1', '::1', 'fd00:ec2::254', '::ffff:10.0.0.1',
+  ])('are not %s because of a name that resolves to it', (address) => {
+    for (const host of ['a.test', '*.test', 'a.test:443']) expect(refuses([host], address, 'a.test'), host).toBeDefined()
+  })
+
+  it('are those that the grant names, for this port', () => {
+    expect(refuses(['a.test', '10.0.0.1'], '10.0.0.1', 'a.test')).toBeUndefined()
+    expect(refuses(['a.test', '10.0.0.1'], '10.0.0.2', 'a.test')).toBe('private')
+    expect(refuses(['a.test', '10.0.0.1:8080'], '10.0.0.1', 'a.test')).toBe('private')
+    expect(refuses(['127.0.0.1:8080'], '127.0.0.1', '127.0.0.1', 8080)).toBeUndefined()
+    expect(refuses(['169.254.169.254'], '169.254.169.254', '169.254.169.254', 80)).toBeUndefined()
+  })
+
+  it('are loopback for localhost where it is named exactly', () => {
+    expect(refuses(['localhost:8080'], '127.0.0.1', 'localhost', 8080)).toBeUndefined()
+    expect(refuses(['localhost:8080'], '::1', 'localhost', 8080)).toBeUndefined()
+    expect(refuses(['app.localhost'], '127.0.0.1', 'app.localhost')).toBeUndefined()
+    expect(refuses(['localhost:8080'], '10.0.0.1', 'localhost', 8080)).toBe('private')
+    expect(refuses(['localhost:8080'], '127.0.0.1', 'localhost', 8081)).toBe('loopback')
+    expect(refuses(['*.localhost'], '127.0.0.1', 'app.localhost')).toBe('loopback')
+    expect(refuses(['*.localhost'], '127.0.0.1', 'localhost')).toBe('loopback')
+    expect(refuses(['*.127.0.0.1'], '127.0.0.1', 'a.test')).toBe('loopback')
+    expect(refuses(['localhost'], '127.0.0.1', 'other.test')).toBe('loopback')
+  })
+
+  it('are never those of a name without an address', () => {
+    expect(refuses(['0.0.0.0'], '0.0.0.0', '0.0.0.0')).toBe('unspecified')
+    expect(refuses(['224.0.0.1'], '224.0.0.1', '224.0.0.1')).toBe('multicast')
+    expect(refuses(['255.255.255.255'], '255.255.255.255', '255.255.255.255')).toBe('broadcast')
+    expect(refuses(['a.test'], 'fe80::1%lo', 'a.test')).toBe('unreadable')
+  })
+})

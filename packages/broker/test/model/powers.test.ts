@@ -1,0 +1,31 @@
+import { NO_GRANT } from '@bulkhead/contract'
+import { describe, expect, it } from 'vitest'
+import { powersOf } from '../../src/model/powers.ts'
+import { codeOf, newSandbox, requestOf, running, toolOf } from '../../../sandbox/test/fixture.ts'
+
+const services = { log: () => undefined, env: new Map<string, string>(), envDeclared: new Set<string>() }
+
+describe('the powers of a tool', () => {
+  it('are those it declared, and those of its extension', () => {
+    expect([...powersOf(toolOf('run'), services)]).toEqual([])
+    expect(
+      [...powersOf(toolOf('run', { fs: { read: ['a'], write: ['b'] }, capabilities: ['interact'] }), services)],
+    ).toEqual(['fs.read', 'fs.write', 'interact'])
+    expect(
+      [...powersOf(toolOf('run', { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git' }], capabilities: ['tools.call'] }), services)],
+    ).toEqual(['net', 'shell', 'tools'])
+    const state = { read: async () => null, write: async () => undefined }
+    const secrets = new Map([['B', { value: undefined, hosts: [], commands: ['git'] }]])
+    expect([...powersOf(toolOf('run'), { ...services, envDeclared: new Set(['A']), secrets, state })]).toEqual(['env', 'secrets', 'state'])
+    expect([...powersOf(toolOf('run'), { ...services, secrets: new Map() })]).toEqual([])
+  })
+
+  it('stay where the grant behind them came out empty, so that their use is refused by name', () => {
+    expect([...powersOf({ ...toolOf('run', { fs: { read: ['a'] } }), grant: NO_GRANT }, services)]).toEqual(['fs.read'])
+  })
+
+  it('that cannot be enforced keep its compartment shut', async () => {
+    const tools = [toolOf('run', { capabilities: ['tools.call'] })]
+    expect(await codeOf(newSandbox().open(requestOf({ placement: 'thread', source: running(''), tools })))).toBe('CapabilityUnavailable')
+  })
+})

@@ -1,0 +1,201 @@
+import { chmodSync, linkSync, mkdirSync, renameSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { any, ShellGround } from '../shell/shell-ground.ts'
+
+let ground = new ShellGround()
+beforeEach(async () => {
+  await ground.clear()
+  ground = new ShellGround()
+})
+afterAll(() => ground.clear())
+
+const denied = (why: RegExp) => expect.objectContaining({ code: 'CapabilityDenied', message: expect.stringMatching(why) })
+const run = (cmd: string, options = {}, grant = {}) => ground.open({ shell: any(cmd), ...grant }, options).shell.run(cmd)
+
+describe('a command is looked for in the list and nowhere else', () => {
+  it('one that lies in the workspace only is not found', async () => {
+    ground.command('mine', '#!/bin/sh\necho mine', ground.workspace)
+    await expect(run('mine')).rejects.toMatchObject({ code: 'NotFound' })
+  })
+
+  it('one on the PATH of the host only is not found', async () => {
+    const elsewhere = join(ground.root, 'elsewhere')
+    mkdirSync(elsewhere)
+    ground.command('hosts-own', '#!/bin/sh\necho hosts', elsewhere)
+    const before = process.env['PATH']
+    process.env['PATH'] = `${elsewhere}:${before}`
+    try {
+      await expect(run('hosts-own')).rejects.toMatchObject({ code: 'NotFound' })
+    } finally {
+      process.env['PATH'] = before
+    }
+  })
+
+  it('the first folder that has a program of that name counts; folders and plain files of that name do not', async () => {
+    const first = join(ground.root, 'first')
+    const second = join(ground.root, 'second')
+    for (const folder of [first, second]) mkdirSync(folder)
+    mkdirSync(join(first, 'tool'))
+    writeFileSync(join(second, 'tool'), '#!/bin/sh\necho not executable')
+    ground.sh('tool', 'echo found')
+    expect((await run('tool', { path: [first, second, ground.bin] })).stdout).toBe('found\n')
+  })
+
+  it('what is not there may come later', async () => {
+    const { shell } = ground.open({ shell: any('late') })
+    await expect(shell.run('late')).rejects.toMatchObject({ code: 'NotFound' })
+    ground.sh('late', 'echo here')
+    expect((await shell.run('late')).stdout).toBe('here\n')
+  })
+
+  it.each(['bin', './bin', '', '/bin:/usr/bin'])('"%s" cannot be in the list', (folder) => {
+    expect(() => ground.open({}, { path: [folder] })).toThrow(expect.objectContaining({ code: 'ConfigInvalid' }))
+  })
+})
+
+describe('a file that must not be run is refused', () => {
+  it('in the workspace, though the list names the folder', async () => {
+    ground.command('mine', '#!/bin/sh\necho mine', ground.workspace)
+    await expect(run('mine', { path: [ground.workspace] })).rejects.toEqual(denied(/tools write to/))
+  })
+
+  it('behind a link into the workspace', async () => {
+    symlinkSync(ground.command('target', '#!/bin/sh\necho mine', ground.workspace), join(ground.bin, 'linked'))
+    await expect(run('linked')).rejects.toEqual(denied(/tools write to/))
+  })
+
+  it('behind a link that only passes through the workspace', async () => {
+    symlinkSync('/bin/sh', join(ground.workspace, 'hop'))
+    symlinkSync(join(ground.workspace, 'hop'), join(ground.bin, 'linked'))
+    await expect(run('linked')).rejects.toEqual(denied(/tools write to/))
+  })
+
+  it('behind a folder that is a link in the workspace', async () => {
+    symlinkSync('/bin', join(ground.workspace, 'folder'))
+    symlinkSync('../workspace/folder/../bin/sh', join(ground.bin, 'linked'))
+    await expect(run('linked')).rejects.toEqual(denied(/tools write to/))
+  })
+
+  it('in a workspace that is opened through a link', async () => {
+    const alias = join(ground.root, 'alias')
+    symlinkSync(ground.workspace, alias)
+    ground.command('mine', '#!/bin/sh\necho mine', ground.workspace)
+    await expect(run('mine', { workspace: alias, path: [ground.workspace] })).rejects.toEqual(denied(/tools write to/))
+  })
+
+  it.each(['', '/*.txt', '/**'])('where a tool of the compartment may write: %s', async (rest) => {
+    ground.sh('written', 'echo written')
+    const fs = { read: [], write: [`${ground.bin}${rest}`] }
+    await expect(run('written', {}, { fs })).rejects.toEqual(denied(/tools write to/))
+  })
+
+  it('wherever it lies, where a tool of the compartment may write everywhere', async () => {
+    ground.sh('written', 'echo written')
+    await expect(run('written', {}, { fs: { read: [], write: ['/**'] } })).rejects.toEqual(denied(/tools write to/))
+  })
+
+  it('but not in a folder beside the workspace whose name begins alike', async () => {
+    const beside = `${ground.workspace}-tools`
+    mkdirSync(beside)
+    ground.command('beside', '#!/bin/sh\necho beside', beside)
+    expect((await run('beside', { path: [beside] })).stdout).toBe('beside\n')
+  })
+
+  it('but a link from system folder to system folder is fine, and is called by its own name', async () => {
+    const real = ground.sh('real', 'echo "${0##*/}"')
+    symlinkSync(real, join(ground.bin, 'alias'))
+    expect((await run('alias')).stdout).toBe('alias\n')
+  })
+
+  it('a circle of links is not found', async () => {
+    symlinkSync(join(ground.bin, 'b'), join(ground.bin, 'a'))
+    symlinkSync(join(ground.bin, 'a'), join(ground.bin, 'b'))
+    await expect(run('a')).rejects.toMatchObject({ code: 'NotFound' })
+  })
+
+  it.each([['setuid', 0o4755], ['setgid', 0o2755]])('with %s', async (_, mode) => {
+    chmodSync(ground.sh('other', 'id'), mode)
+    await expect(run('other')).rejects.toEqual(denied(/another user or group/))
+  })
+
+  it('that anyone can write', async () => {
+    chmodSync(ground.sh('open', 'id'), 0o777)
+    await expect(run('open')).rejects.toEqual(denied(/written by anyone/))
+  })
+
+  it.each([
+    ['text', 'echo from a shell\n'],
+    ['nothing', ''],
+    ['a blank before the interpreter', ' #!/bin/sh\necho from a shell\n'],
+  ])('that only a shell could run: %s', async (_, content) => {
+    ground.command('headless', content)
+    await expect(run('headless')).rejects.toEqual(denied(/interpreter/))
+  })
+})
+
+describe('a command stays the file it was when it was first used', () => {
+  it('another file in its place is refused, and run by the next compartment', async () => {
+    ground.sh('tool', 'echo first')
+    const { shell } = ground.open({ shell: any('tool') })
+    expect((await shell.run('tool')).stdout).toBe('first\n')
+    renameSync(ground.sh('other', 'echo other'), join(ground.bin, 'tool'))
+    await expect(shell.run('tool')).rejects.toEqual(denied(/no longer the file/))
+    await expect(shell.run('tool'), 'it does not wear off').rejects.toEqual(denied(/no longer the file/))
+    expect((await run('tool')).stdout).toBe('other\n')
+  })
+
+  it('a write in place with the old size and time is refused', async () => {
+    const path = ground.sh('tool', 'echo first')
+    utimesSync(path, 1_000_000, 1_000_000)
+    const { shell } = ground.open({ shell: any('tool') })
+    await shell.run('tool')
+    const { ino, mtimeNs, size } = statSync(path, { bigint: true })
+    ground.sh('tool', 'echo twist')
+    utimesSync(path, 1_000_000, 1_000_000)
+    expect(statSync(path, { bigint: true })).toMatchObject({ ino, mtimeNs, size })
+    await expect(shell.run('tool')).rejects.toEqual(denied(/no longer the file/))
+  })
+
+  it('one more name for it, as package managers give it, changes nothing, and a write after that is refused all the same', async () => {
+    const path = ground.sh('tool', 'echo first')
+    utimesSync(path, 1_000_000, 1_000_000)
+    const { shell } = ground.open({ shell: any('tool') })
+    await shell.run('tool')
+    const { ctimeNs } = statSync(path, { bigint: true })
+    linkSync(path, join(ground.root, 'another-name'))
+    expect(statSync(path, { bigint: true }).ctimeNs).toBeGreaterThan(ctimeNs)
+    for (let again = 0; again < 2; again++) expect((await shell.run('tool')).stdout).toBe('first\n')
+    ground.sh('tool', 'echo twist')
+    utimesSync(path, 1_000_000, 1_000_000)
+    await expect(shell.run('tool')).rejects.toEqual(denied(/no longer the file/))
+  })
+
+  it('a link that leads elsewhere is refused', async () => {
+    const link = join(ground.bin, 'tool')
+    symlinkSync(ground.sh('one', 'echo one'), link)
+    const { shell } = ground.open({ shell: any('tool') })
+    await shell.run('tool')
+    unlinkSync(link)
+    symlinkSync(ground.sh('two', 'echo two'), link)
+    await expect(shell.run('tool')).rejects.toEqual(denied(/no longer the file/))
+  })
+
+  it('one that was taken away is refused', async () => {
+    const path = ground.sh('tool', 'echo first')
+    const { shell } = ground.open({ shell: any('tool') })
+    await shell.run('tool')
+    unlinkSync(path)
+    await expect(shell.run('tool')).rejects.toEqual(denied(/no longer the file/))
+  })
+
+  it('a better one in front of it in the list changes nothing', async () => {
+    const front = join(ground.root, 'front')
+    mkdirSync(front)
+    ground.sh('tool', 'echo first')
+    const { shell } = ground.open({ shell: any('tool') }, { path: [front, ground.bin] })
+    await shell.run('tool')
+    ground.command('tool', '#!/bin/sh\necho front\n', front)
+    expect((await shell.run('tool')).stdout).toBe('first\n')
+  })
+})

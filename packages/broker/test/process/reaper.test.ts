@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { isTemporaryName } from '../../src/fs/write-file.ts'
+import { temporaryFolder } from '../../../sandbox/test/fixture.ts'
+import { ShellGround } from '../shell/shell-ground.ts'
+
+let ground = new ShellGround()
+beforeEach(async () => {
+  await ground.clear()
+  ground = new ShellGround()
+})
+afterAll(() => ground.clear())
+
+const fixture = (path: string): string => join(import.meta.dirname, path)
+const starts = (source: string, options: string): string =>
+  `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(source)}], ${options});`
+
+describe('a host that is killed with SIGKILL leaves nothing behind:', () => {
+  it.each([
+    ['a child of a command and its child', '{ stdio: "inherit" }'],
+    ['those in a session of their own, without environment', '{ stdio: "ignore", detached: true, env: {} }'],
+  ])('%s', async (_, options) => {
+    const lines = await ground.lifelines()
+    const child = `${starts(lines.hold('grandchild'), options)}${lines.hold('child')}`
+    ground.node('family', `${starts(child, options)}${lines.hold('command')}`)
+    const host = spawn(process.execPath, [fixture('shell/fixtures/dying-host.ts'), ground.workspace, ground.bin, 'family'], { stdio: ['ignore', 'inherit', 'inherit'] })
+    const family = await Promise.all(['command', 'child', 'grandchild'].map((label) => lines.of(label)))
+    host.kill('SIGKILL')
+    await Promise.all(family.map(({ died }) => died))
+  })
+
+  it('a file that was being written', async () => {
+    const workspace = await temporaryFolder()
+    const unfinished = (): readonly string[] => readdirSync(workspace).filter(isTemporaryName)
+    const host = spawn(process.execPath, [fixture('fixtures/writing-host.ts'), workspace], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(host.stdout, 'data')
+    // Stopped, it does not finish while the folder is looked at.
+    for (host.kill('SIGSTOP'); unfinished().length === 0; host.kill('SIGSTOP')) {
+      host.kill('SIGCONT')
+      await turn()
+    }
+    host.kill('SIGKILL')
+    await once(host, 'exit')
+    while (unfinished().length > 0) await turn()
+    expect(readdirSync(workspace).toSorted()[0]).toMatch(/^(?:a|first)\.txt$/)
+  })
+})

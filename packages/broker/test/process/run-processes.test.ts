@@ -1,0 +1,204 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { BulkheadError } from '@bulkhead/contract'
+import { processRow } from '../../src/process/process-table.ts'
+import { any, ShellGround } from '../shell/shell-ground.ts'
+
+let ground = new ShellGround()
+beforeEach(async () => {
+  await ground.clear()
+  ground = new ShellGround()
+})
+afterAll(() => ground.clear())
+
+/** Ended, or only its exit code is left. */
+const isOver = (pid: number): boolean => processRow(pid)?.ended ?? true
+const cancelled = new BulkheadError('ToolCancelled', 'The person thought better of it.')
+const DEAF = 'process.on("SIGTERM", () => {});'
+/** Source of a Node script that starts another one, which is given as source too. */
+const starts = (source: string, options = '{ stdio: "inherit" }'): string =>
+  `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(source)}], ${options});`
+
+describe('a cancelled call takes its processes with it', () => {
+  it.each([
+    ['a child and a grandchild', '', '{ stdio: "inherit" }'],
+    ['those that do not listen to SIGTERM', DEAF, '{ stdio: "inherit" }'],
+    ['those in a session of their own', '', '{ stdio: "inherit", detached: true }'],
+    ['those in a session of their own, deaf, without environment', DEAF, '{ stdio: "inherit", detached: true, env: {} }'],
+    ['those that have let go of the pipes', '', '{ stdio: "ignore", detached: true }'],
+  ])('%s', async (_, deaf, options) => {
+    const lines = await ground.lifelines()
+    const grandchild = `${deaf}${lines.hold('grandchild')}`
+    const child = `${deaf}${starts(grandchild, options)}${lines.hold('child')}`
+    ground.node('family', `${deaf}${starts(child, options)}${lines.hold('command')}`)
+    const { shell, cancel, capability } = ground.open({ shell: any('family') })
+    const result = shell.run('family')
+    const family = await Promise.all(['command', 'child', 'grandchild'].map((label) => lines.of(label)))
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    await capability.close()
+    expect(family.map(({ pid }) => isOver(pid))).toEqual([true, true, true])
+    await Promise.all(family.map(({ died }) => died))
+  })
+
+  it('those that have left its session, its environment and their parent before anyone looked, however it ends', async () => {
+    const lines = await ground.lifelines()
+    const AWAY = '{ stdio: "ignore", detached: true, env: {} }'
+    ground.node('brief', `const away = ${starts('setInterval(() => {}, 1e6)', AWAY)} process.stdout.write(String(away.pid), () => process.exit())`)
+    ground.node('long', `${starts(`${starts(lines.hold('away'), AWAY)} process.exit()`)} ${lines.hold('long')}`)
+    const { shell, cancel, capability } = ground.open({ shell: [...any('brief'), ...any('long')] })
+    const { stdout } = await shell.run('brief')
+    const result = shell.run('long')
+    const family = await Promise.all(['long', 'away'].map((label) => lines.of(label)))
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    await capability.close()
+    expect([Number(stdout), ...family.map(({ pid }) => pid)].map(isOver)).toEqual([true, true, true])
+    await Promise.all(family.map(({ died }) => died))
+  })
+
+  it('and is reported at once, before they are gone', async () => {
+    const lines = await ground.lifelines()
+    ground.node('deaf', `${DEAF} ${lines.hold('deaf')}`)
+    const { shell, cancel } = ground.open({ shell: any('deaf') }, { graceMs: 60_000 })
+    const result = shell.run('deaf')
+    const { pid } = await lines.of('deaf')
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    expect(isOver(pid)).toBe(false)
+    process.kill(pid, 'SIGKILL')
+  })
+
+  it('and a command that listens to SIGTERM can put things in order', async () => {
+    const lines = await ground.lifelines()
+    const tidied = await ground.lifelines()
+    ground.node('tidy', `process.on('SIGTERM', () => { ${tidied.hold('tidied')} }); ${lines.hold('tidy')}`)
+    const { shell, cancel } = ground.open({ shell: any('tidy') }, { graceMs: 10_000 })
+    const result = shell.run('tidy')
+    const { pid } = await lines.of('tidy')
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    expect((await tidied.of('tidied')).pid).toBe(pid)
+    process.kill(pid, 'SIGKILL')
+  })
+
+  it('also one that was stopped', async () => {
+    const lines = await ground.lifelines()
+    ground.node('still', lines.hold('still'))
+    const { shell, cancel } = ground.open({ shell: any('still') })
+    const result = shell.run('still')
+    const { pid, died } = await lines.of('still')
+    process.kill(pid, 'SIGSTOP')
+    cancel(cancelled)
+    await expect(result).rejects.toBe(cancelled)
+    await died
+  })
+
+  it('but no other processes', async () => {
+    const lines = await ground.lifelines()
+    ground.node('mine', lines.hold('mine'))
+    ground.node('other', lines.hold('other'))
+    const mine = ground.open({ shell: any('mine') })
+    const other = ground.open({ shell: any('other') })
+    const results = [mine.shell.run('mine'), other.shell.run('other')]
+    const [gone, stays] = await Promise.all([lines.of('mine'), lines.of('other')])
+    mine.cancel(cancelled)
+    await expect(results[0]).rejects.toBe(cancelled)
+    await mine.capability.close()
+    await gone.died
+    expect(isOver(stays.pid)).toBe(false)
+    other.cancel(cancelled)
+    await expect(results[1]).rejects.toBe(cancelled)
+  })
+})
+
+describe('a command that ends takes what it started with it', () => {
+  const left = async (options: string): Promise<void> => {
+    const lines = await ground.lifelines()
+    // Ends when what it started has begun.
+    ground.node('leaves', `process.stdout.write('said'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`)
+    const { shell, capability } = ground.open({ shell: any('leaves') })
+    const result = shell.run('leaves')
+    const command = await lines.of('command')
+    const { pid, died } = await lines.of('left')
+    process.kill(command.pid, 'SIGINT')
+    expect(await result).toMatchObject({ signal: 'SIGINT', stdout: 'said' })
+    await capability.close()
+    expect(isOver(pid)).toBe(true)
+    await died
+  }
+
+  it('though it holds the pipes', () => left('{ stdio: "inherit" }'))
+  it('though it holds the pipes in a session of its own', () => left('{ stdio: "inherit", detached: true }'))
+  it('though it has let go of them', () => left('{ stdio: "ignore" }'))
+  it('though it has let go of them in a session of its own', () => left('{ stdio: "ignore", detached: true }'))
+  it('though it has emptied its environment', () => left('{ stdio: "ignore", env: {} }'))
+
+  it('though it has emptied its environment and has a group of its own', async () => {
+    const lines = await ground.lifelines()
+    const holder = ground.node('holder', lines.hold('left'))
+    // A shell with job control gives each job a group.
+    ground.command('leaves', `#!/bin/bash\nset -m; mkfifo gate; env -i ${holder} </dev/null >/dev/null 2>&1 & read -r go <gate`)
+    const { shell, capability } = ground.open({ shell: any('leaves') })
+    const result = shell.run('leaves')
+    const { pid, died } = await lines.of('left')
+    const { group, session } = processRow(pid)!
+    expect(group, 'the fixture does what it is for').toBe(pid)
+    expect(session).not.toBe(pid)
+    await writeFile(join(ground.workspace, 'gate'), 'go\n')
+    expect(await result).toMatchObject({ exitCode: 0 })
+    await capability.close()
+    await died
+  })
+
+  it('except for one that has left every trace, which still delays nothing', async () => {
+    const lines = await ground.lifelines()
+    const apart = '{ stdio: "inherit", detached: true, env: {} }'
+    const limited = JSON.stringify(['--locks=5', '--', process.execPath, '-e', lines.hold('escaped')])
+    const middle = `require('node:child_process').spawn('/usr/bin/prlimit', ${limited}, ${apart}); ${lines.hold('middle')}`
+    ground.node('leaves', `process.stdout.write('said'); ${starts(middle, apart)} ${lines.hold('command')}`)
+    const { shell, capability } = ground.open({ shell: any('leaves') })
+    const result = shell.run('leaves')
+    const [command, between, escaped] = await Promise.all(['command', 'middle', 'escaped'].map((label) => lines.of(label)))
+    process.kill(between!.pid, 'SIGKILL')
+    await between!.died
+    process.kill(command!.pid, 'SIGINT')
+    expect(await result).toMatchObject({ signal: 'SIGINT', stdout: 'said' })
+    await capability.close()
+    expect(isOver(escaped!.pid)).toBe(false)
+    process.kill(escaped!.pid, 'SIGKILL')
+    await escaped!.died
+  })
+
+  it('also in a host that had no descriptors left when it ended', async () => {
+    ground.node('leaves', `
+      const child = require('node:child_process').spawn('/bin/sleep', ['1000'], { stdio: 'ignore', detached: true })
+      child.unref()
+      process.stdout.write(process.pid + ' ' + child.pid + '\\n')
+      setInterval(() => undefined, 1000)
+    `)
+    const fixture = join(import.meta.dirname, 'fixtures/crowded-leftovers.ts')
+    const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'
+    const args = ['-c', script, process.execPath, fixture, ground.workspace, ground.bin, 'leaves']
+    const { stdout } = await promisify(execFile)('/bin/sh', args)
+    expect(stdout).toBe('gone')
+  })
+
+  it('and one that goes on talking into the pipes gets a bounded time', async () => {
+    ground.sh('talks', '(while :; do echo more; sleep 0.02; done) & echo first')
+    const { shell } = ground.open({ shell: any('talks') })
+    const { exitCode, stdout } = await shell.run('talks')
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('first\n')
+  })
+
+  it('and the last words of one that ends soon after are heard', async () => {
+    ground.sh('echoes', '(sleep 0.05; echo last) & echo first')
+    // Its pipes close when it has spoken, so the long pause is never waited for.
+    const { shell } = ground.open({ shell: any('echoes') }, { drainMs: 20_000 })
+    expect((await shell.run('echoes')).stdout).toBe('first\nlast\n')
+  })
+})
