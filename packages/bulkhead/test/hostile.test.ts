@@ -42,6 +42,8 @@ const extension = (attack: string) => `export default { tools: { attack: { ${att
 describe.each(['process', 'thread'] as const)('a hostile extension under the placement %s', (isolation) => {
   it('that spins is stopped at its deadline, and starts anew for the next call', async () => {
     await start(extension('execute() { for (;;); }'), { isolation, timeoutMs: 200 })
+    // The deadline covers the first start, and the attack must run.
+    await call('innocent')
     expect(codeOf(await call('attack'))).toBe('ExecutionTimeout')
     await expectUnharmed()
     expect(codeOf(await call('innocent'))).toBe('fine')
@@ -49,6 +51,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
 
   it('that waits for ever is stopped at its deadline', async () => {
     await start(extension('execute: () => new Promise(() => {})'), { isolation, timeoutMs: 200 })
+    await call('innocent')
     expect(codeOf(await call('attack'))).toBe('ExecutionTimeout')
     await expectUnharmed()
   })
@@ -80,6 +83,7 @@ describe.each(['process', 'thread'] as const)('a hostile extension under the pla
   it('that floods with messages is cut off', async () => {
     const flood = `for (let i = 0; i < 5000; i++) runtime.progress('x'); await new Promise((resolve) => setTimeout(resolve))`
     await start(extension(`async execute(_, runtime) { for (;;) { ${flood} } }`), { isolation, timeoutMs: 1000 })
+    await call('innocent')
     expect(['BoundaryViolation', 'ExecutionTimeout']).toContain(codeOf(await call('attack')))
     await expectUnharmed()
   })
@@ -144,6 +148,7 @@ describe('under the placement process', () => {
 
   it('a flood that never lets its own thread breathe ends with it', async () => {
     await start(extension(`async execute(_, runtime) { for (;;) { runtime.progress('x'); await null } }`), { timeoutMs: 1000 })
+    await call('innocent')
     expect(['BoundaryViolation', 'ExecutionTimeout', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory']).toContain(codeOf(await call('attack')))
     await expectUnharmed()
   })
