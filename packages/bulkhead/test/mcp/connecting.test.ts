@@ -186,7 +186,10 @@ it('keeps to deadlines, to rules by the source of a tool, and to the refusal whe
   const call = (name: string, from = session) => from.call({ id: name, name, arguments: {} })
   expect(await call('ship_count')).toMatchObject({ error: { code: 'RuleDenied' } })
   expect(await call('ship_echo')).toMatchObject({ error: { code: 'InputInvalid' } })
-  expect(await call('ship_hang', await host.openSession({ mode: 'yolo' }))).toMatchObject({ error: { code: 'ExecutionTimeout' } })
+  const yolo = await host.openSession({ mode: 'yolo' })
+  // The deadline covers the first start, and the request must be sent.
+  await yolo.call({ id: 'warm', name: 'ship_echo', arguments: { text: 'x' } }, { timeoutMs: 60_000 })
+  expect(await call('ship_hang', yolo)).toMatchObject({ error: { code: 'ExecutionTimeout' } })
   await vi.waitUntil(() => notes().includes('cancelled'), { timeout: 60_000 })
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })

@@ -136,6 +136,9 @@ it('keeps to its deadline, and a call that is cancelled ends its request', async
   ground.inHome(shopDocument())
   ground.configure({ shop: { document: 'shop.json', baseUrl: ground.shop.url, timeoutMs: 300 } })
   const host = await ground.open()
+  const session = await host.openSession({ mode: 'yolo' })
+  // The deadline covers the first start, and the request must be sent.
+  await session.call({ id: 'warm', name: 'listOrders', arguments: {} }, { timeoutMs: 60_000 })
   const gone: Promise<unknown>[] = []
   const come = Promise.withResolvers<void>()
   ground.answer = (_, response) => {
@@ -144,7 +147,6 @@ it('keeps to its deadline, and a call that is cancelled ends its request', async
   }
   const call = await caller(host)
   expect(await call('listOrders')).toMatchObject({ error: { code: 'ExecutionTimeout' } })
-  const session = await host.openSession({ mode: 'yolo' })
   const stop = new AbortController()
   const cancelled = session.call({ id: 'c', name: 'listOrders', arguments: {} }, { signal: stop.signal, timeoutMs: 60_000 })
   await come.promise
