@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { EXTENSION_ID_PATTERN } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
-import type { Located } from './extension.ts'
+import type { Located } from './describe/extension.ts'
 
 const asId = (value: unknown): string | null => typeof value === 'string' && EXTENSION_ID_PATTERN.test(value) ? value : null
 

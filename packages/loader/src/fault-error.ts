@@ -1,5 +1,5 @@
 import { BulkheadError, ERRORS, givesAdvice } from '@bulkhead/contract'
-import type { Fault } from './result.ts'
+import type { Fault } from './model/result.ts'
 
 /** A longer list hides what to do about it. */
 const MOST = 4

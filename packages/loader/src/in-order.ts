@@ -1,5 +1,5 @@
-import type { Pace } from './pace.ts'
-import type { Eventually } from './result.ts'
+import type { Pace } from './model/yielder.ts'
+import type { Eventually } from './model/result.ts'
 
 /** So many are read while the schemas of others are being compiled. */
 const AT_ONCE = 32

@@ -1,7 +1,7 @@
 import type { ExtensionDigests, Manifest } from '@bulkhead/contract'
 import { always } from './always.ts'
-import { bundledDigest, capabilityDigest, powersDigest, toolDigests } from './digest.ts'
-import type { Shaped } from './extension.ts'
+import { bundledDigest, capabilityDigest, powersDigest, toolDigests } from './model/digest.ts'
+import type { Shaped } from './describe/extension.ts'
 
 /** What an extension says of itself, and the digests of it, frozen. What is remembered is parsed when it is asked for. */
 export interface Told {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { faultError } from '../src/fault-error.ts'
-import type { Fault } from '../src/result.ts'
+import type { Fault } from '../src/model/result.ts'
 
 const changed = (file: string): Fault => ({ stage: 'integrity', code: 'IntegrityFailed', path: '', file, message: `The package is not what was packed: ${file} has changed.` })
 

@@ -1,8 +1,8 @@
 /** Run in a process of its own that keeps compiled code: how many files of it has the thread of schemas added by its first answer? */
 import { readdirSync } from 'node:fs'
 import { flushCompileCache, getCompileCacheDir } from 'node:module'
-import { LOADER_LIMITS } from '../src/limits.ts'
-import { SchemaThread } from '../src/schema/schema-thread.ts'
+import { LOADER_LIMITS } from '../src/model/limits.ts'
+import { SchemaThread } from '../src/schema/schema-worker-client.ts'
 
 const kept = (): number => readdirSync(getCompileCacheDir()!).length
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { LOADER_LIMITS } from '../src/limits.ts'
+import { LOADER_LIMITS } from '../src/model/limits.ts'
 import { SchemaCompiler } from '../src/schema/schema-compiler.ts'
 
 const compiler = new SchemaCompiler(LOADER_LIMITS)

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { LOADER_LIMITS } from '../src/limits.ts'
-import { SchemaThread, threadRights } from '../src/schema/schema-thread.ts'
+import { LOADER_LIMITS } from '../src/model/limits.ts'
+import { SchemaThread, threadRights } from '../src/schema/schema-worker-client.ts'
 import { HomeFixture, manifestOf, toolOf } from './home-fixture.ts'
 import type { ProbedData } from './schema-probe.ts'
 
@@ -85,7 +85,7 @@ test('once a stranger can be heard, the thread can neither read nor write a file
   writeFileSync(file, 'x')
   const { port1, port2: port } = new MessageChannel()
   const { env, execArgv } = threadRights(folder)
-  const worker = new Worker(new URL('../src/schema/thread.ts', import.meta.url), {
+  const worker = new Worker(new URL('../src/schema/schema-worker.ts', import.meta.url), {
     env, execArgv: [...execArgv, '--import', new URL('schema-probe.ts', import.meta.url).href],
     workerData: { port } satisfies ProbedData, transferList: [port],
   })

@@ -1,5 +1,5 @@
 import type { ConfigFile, LayerConfig } from '@bulkhead/contract'
-import type { Fault } from '../result.ts'
+import type { Fault } from '../model/result.ts'
 
 export interface ConfigWarning {
   readonly source: LayerConfig

@@ -1,10 +1,10 @@
 import { CONFIG_FILE, type ErrorCode } from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
-import { sha512 } from '../digest.ts'
+import { sha512 } from '../model/digest.ts'
 import { readRegularFile, type ReadOptions } from '../files/read-file.ts'
-import { parseStrictJson } from '../json/strict-json.ts'
-import type { Fault } from '../result.ts'
-import { TOOLS_OFF } from './stand-in.ts'
+import { parseStrictJson } from '../files/strict-json.ts'
+import type { Fault } from '../model/result.ts'
+import { TOOLS_OFF } from './strictest-values.ts'
 
 export interface WrittenConfig {
   readonly value: JsonObject

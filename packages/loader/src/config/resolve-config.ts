@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig } from '@bulkhead/contract'
 import { findJsonFault, JSON_LIMITS, type JsonObject } from '@bulkhead/kit/json'
-import { diagnose } from '../diagnose.ts'
+import { diagnose } from '../model/diagnostics.ts'
 import { deepFreeze } from '../freeze.ts'
-import type { Settings } from '../options.ts'
-import type { Fault } from '../result.ts'
+import type { Settings } from './settings.ts'
+import type { Fault } from '../model/result.ts'
 import { configWarnings } from './config-warnings.ts'
 import { mergeConfigs } from './merge-config.ts'
 import { readConfigFile, unreadable, type WrittenConfig } from './read-config.ts'
-import { validateConfig } from './validate-config.ts'
+import { validateConfig } from './config-file.ts'
 
 interface Source {
   readonly layer: LayerConfig['layer']

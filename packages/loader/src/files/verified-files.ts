@@ -1,6 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
-import type { LoaderLimits } from '../limits.ts'
-import { Pace } from '../pace.ts'
+import type { LoaderLimits } from '../model/limits.ts'
+import { Pace } from '../model/yielder.ts'
 import { coveredFiles, isCovered } from './integrity-file.ts'
 import { differenceInWords, packageDifferences, type PackageDifference } from './package-difference.ts'
 import { readPackage } from './read-package.ts'

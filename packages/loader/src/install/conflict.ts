@@ -1,9 +1,9 @@
 import { manifestSchema, type ExtensionDescriptor, type ToolManifest } from '@bulkhead/contract'
-import type { BundledExtension } from '../options.ts'
+import type { BundledExtension } from '../config/settings.ts'
 import { outlineOf } from '../outline.ts'
-import { register } from '../register/register.ts'
+import { register } from '../load/register.ts'
 import type { Candidate } from '../register/rule.ts'
-import type { Fault } from '../result.ts'
+import type { Fault } from '../model/result.ts'
 
 const candidateOf = (descriptor: ExtensionDescriptor): Candidate => ({ descriptor, outline: outlineOf(descriptor.manifest) })
 

@@ -1,8 +1,8 @@
 import { BulkheadError, type ExtensionDescriptor } from '@bulkhead/contract'
-import { settle, type LoaderOptions } from '../options.ts'
-import { obtain } from './candidate.ts'
+import { settle, type LoaderOptions } from '../config/settings.ts'
+import { obtain } from './obtain-package.ts'
 import { parseInstallSpec } from './install-spec.ts'
-import { proveCandidate } from './prove-candidate.ts'
+import { proveCandidate } from './prove-package.ts'
 
 export interface Inspection {
   readonly extension: ExtensionDescriptor

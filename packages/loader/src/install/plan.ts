@@ -1,9 +1,9 @@
 import type { ExtensionDescriptor, Layer, LockEntry } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { PackageContents } from '../files/read-package.ts'
-import type { LoaderOptions } from '../options.ts'
-import type { RegistryOptions } from '../registry/registry.ts'
-import type { Comparison, Verdict } from './verdict.ts'
+import type { LoaderOptions } from '../config/settings.ts'
+import type { RegistryOptions } from './registry.ts'
+import type { Comparison, Verdict } from './install-plan.ts'
 
 export interface InstallerOptions {
   /** As the loader is made that will load what is installed. */

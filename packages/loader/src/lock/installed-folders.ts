@@ -1,8 +1,8 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Layer, LockEntry } from '@bulkhead/contract'
-import type { Discovery } from '../discover.ts'
-import type { Located } from '../extension.ts'
+import type { Discovery } from '../discover/extension-folders.ts'
+import type { Located } from '../describe/extension.ts'
 import type { LayerLock } from './layer-lock.ts'
 
 /** Below the root of a layer: what was installed, each version in a folder of its own. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { LOCK_FILE, type ExtensionSigner, type Layer, type LockEntry } from '@bulkhead/contract'
-import { sha512 } from '../digest.ts'
+import { sha512 } from '../model/digest.ts'
 import { readRegularFile } from '../files/read-file.ts'
-import type { LoaderLimits } from '../limits.ts'
-import type { Fault } from '../result.ts'
+import type { LoaderLimits } from '../model/limits.ts'
+import type { Fault } from '../model/result.ts'
 import { parseLock, type Lock } from './lock-file.ts'
 
 /** What is known of what was accepted in a layer. */

@@ -2,9 +2,9 @@ import { LOCK_VERSION, lockFileSchema, type AcceptedCapabilities, type LockEntry
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { byteOrder } from '../byte-order.ts'
-import { capabilityDigest } from '../digest.ts'
-import { placeIssues, pointerOf } from '../json/schema-issues.ts'
-import { parseStrictJson } from '../json/strict-json.ts'
+import { capabilityDigest } from '../model/digest.ts'
+import { placeIssues, pointerOf } from '../files/schema-issues.ts'
+import { parseStrictJson } from '../files/strict-json.ts'
 
 /** What of a layer was accepted, by extension id. */
 export type Lock = ReadonlyMap<string, LockEntry>

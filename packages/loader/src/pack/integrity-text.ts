@@ -1,5 +1,5 @@
 import { byteOrder } from '../byte-order.ts'
-import { packageDigest } from '../digest.ts'
+import { packageDigest } from '../model/digest.ts'
 
 /** The text of an integrity file: the same for the same files, since it is what is signed. */
 export function integrityText(covered: ReadonlyMap<string, string>): string {

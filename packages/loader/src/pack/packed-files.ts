@@ -3,7 +3,7 @@ import { compileGlob, pathSegments } from '@bulkhead/kit/glob'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
-import { parseStrictJson } from '../json/strict-json.ts'
+import { parseStrictJson } from '../files/strict-json.ts'
 
 /** In every package, whatever `files` says, as npm has it; those of Bulkhead besides. */
 const ALWAYS = /^(?:package\.json|(?:readme|licen[cs]e|notice|changelog)(?:\..*)?)$/i

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { isJsonObject } from '@bulkhead/kit/json'
-import { parseStrictJson } from '../json/strict-json.ts'
+import { parseStrictJson } from '../files/strict-json.ts'
 
 /** Every compartment has it. */
 const PROVIDED = '@bulkhead/contract'

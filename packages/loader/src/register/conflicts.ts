@@ -1,5 +1,5 @@
 import { visibleText } from '@bulkhead/kit/text'
-import type { Fault } from '../result.ts'
+import type { Fault } from '../model/result.ts'
 import type { Candidate, RegistrationRule } from './rule.ts'
 
 /** Two of one layer with one id: nobody can say which is meant, so neither is. */

@@ -1,4 +1,4 @@
-import type { Fault } from '../result.ts'
+import type { Fault } from '../model/result.ts'
 import type { Candidate, RegistrationRule } from './rule.ts'
 
 /** Every dependency is there: in the same layer, or admitted below it. A layer cannot lean on one above. `why` says why one is not. */

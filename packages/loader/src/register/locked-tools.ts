@@ -1,6 +1,6 @@
 import { beyond, declaredPower, isLockedTool, type ToolManifest } from '@bulkhead/contract'
 import { canonicalJson } from '@bulkhead/kit/json'
-import type { Fault } from '../result.ts'
+import type { Fault } from '../model/result.ts'
 import type { Candidate, RegistrationRule } from './rule.ts'
 
 /** A stranger may stand in for a locked tool only with its very input schema, and with powers within its powers. */

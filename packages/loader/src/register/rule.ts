@@ -1,6 +1,6 @@
 import type { ExtensionDescriptor } from '@bulkhead/contract'
 import type { Outline } from '../outline.ts'
-import type { Fault } from '../result.ts'
+import type { Fault } from '../model/result.ts'
 
 /** A proven extension that is to stand beside others. Most of what matters there is in the outline. */
 export interface Candidate {

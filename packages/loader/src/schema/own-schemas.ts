@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { LoaderLimits } from '../limits.ts'
+import type { LoaderLimits } from '../model/limits.ts'
 import type { SchemaCompiler } from './schema-compiler.ts'
 import type { SchemaFault, SchemaJudge, SchemaVerdict } from './schema-judge.ts'
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { LoaderLimits } from '../limits.ts'
+import type { LoaderLimits } from '../model/limits.ts'
 import type { SchemaFault, SchemaVerdict } from './schema-judge.ts'
 
 /** With a value: whether the value satisfies the schema. Without: whether the schema can be used. */

@@ -3,7 +3,7 @@ import { pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { patternEngine, readSchema, schemaCompiler, type SchemaReading, type ValueFault } from '@bulkhead/kit/schema'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
-import type { LoaderLimits } from '../limits.ts'
+import type { LoaderLimits } from '../model/limits.ts'
 import type { SchemaFault, SchemaVerdict } from './schema-judge.ts'
 
 export type CompiledSchema =

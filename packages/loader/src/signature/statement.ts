@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { parseStrictJson } from '../json/strict-json.ts'
+import { parseStrictJson } from '../files/strict-json.ts'
 import { unverified, verified, type Verification } from './verification.ts'
 
 /** SLSA: this was built there, by that. */

@@ -1,7 +1,7 @@
 import { BulkheadError, compileApprovalKey } from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
-import type { Shaped } from '../extension.ts'
-import { passUnless, type Fault, type StageResult } from '../result.ts'
+import type { Shaped } from '../describe/extension.ts'
+import { passUnless, type Fault, type StageResult } from '../model/result.ts'
 
 /** Every approval key template can be compiled and is made of arguments there are, so that no call finds out later. */
 export function approvalKeys(shaped: Shaped): StageResult<Shaped> {

@@ -1,6 +1,6 @@
 import { contractCompatible, CONTRACT_VERSION } from '@bulkhead/contract'
-import type { Shaped } from '../extension.ts'
-import { pass, refuse, type StageResult } from '../result.ts'
+import type { Shaped } from '../describe/extension.ts'
+import { pass, refuse, type StageResult } from '../model/result.ts'
 
 /** The host speaks the contract the manifest is written for. */
 export function contractVersion(shaped: Shaped): StageResult<Shaped> {

@@ -1,7 +1,7 @@
-import type { Compiled, Terms, Vouched } from '../extension.ts'
+import type { Compiled, Terms, Vouched } from '../describe/extension.ts'
 import { INTEGRITY_FILE } from '../files/integrity-file.ts'
-import { packagePolicy } from '../policy/package-policy.ts'
-import { pass, passUnless, refuse, type Fault, type StageResult } from '../result.ts'
+import { packagePolicy } from '../prove/package-policy.ts'
+import { pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
 
 /**
  * Compares the package with the integrity file it carries, when it does. This tells damage and leftovers from what was

@@ -1,11 +1,11 @@
 import { LOCK_FILE, type LockEntry } from '@bulkhead/contract'
-import { capabilityDiff, capabilityDiffInWords } from '../diff/capability-diff.ts'
-import type { Origin, Terms, Vouched } from '../extension.ts'
+import { capabilityDiff, capabilityDiffInWords } from '../lock/capability-diff.ts'
+import type { Origin, Terms, Vouched } from '../describe/extension.ts'
 import { entryOf, lockOf } from '../lock/layer-lock.ts'
 import { capabilitiesOf } from '../lock/lock-entry.ts'
 import { findSignerChange } from '../lock/signer-identity.ts'
-import { packagePolicy } from '../policy/package-policy.ts'
-import { pass, refuse, type Fault, type StageResult } from '../result.ts'
+import { packagePolicy } from '../prove/package-policy.ts'
+import { pass, refuse, type Fault, type StageResult } from '../model/result.ts'
 
 /** Compares an extension with what a person accepted of it. Bytes that were accepted are vouched for by whoever did so. */
 export function locked(vouched: Vouched, terms: Terms): StageResult<Vouched> {

@@ -1,5 +1,5 @@
-import type { Shaped } from '../extension.ts'
-import { pass, refuse, type StageResult } from '../result.ts'
+import type { Shaped } from '../describe/extension.ts'
+import { pass, refuse, type StageResult } from '../model/result.ts'
 
 /** The module that the manifest names is in the package. What is in it is nobody's business before it runs. */
 export function mainFile(shaped: Shaped): StageResult<Shaped> {

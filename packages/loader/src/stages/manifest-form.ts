@@ -1,9 +1,9 @@
 import { contractCompatible, CONTRACT_VERSION, manifestSchema } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { Shaped, Written } from '../extension.ts'
-import { placeIssues, pointerOf } from '../json/schema-issues.ts'
-import { MAX_FAULTS, pass, type StageResult } from '../result.ts'
+import type { Shaped, Written } from '../describe/extension.ts'
+import { placeIssues, pointerOf } from '../files/schema-issues.ts'
+import { MAX_FAULTS, pass, type StageResult } from '../model/result.ts'
 
 /** The manifest against its schema, defaults filled in. */
 export function manifestForm(written: Written): StageResult<Shaped> {

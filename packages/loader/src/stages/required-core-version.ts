@@ -1,8 +1,8 @@
 import { coreSatisfies } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { validRange } from 'semver'
-import type { Shaped, Terms } from '../extension.ts'
-import { pass, refuse, type StageResult } from '../result.ts'
+import type { Shaped, Terms } from '../describe/extension.ts'
+import { pass, refuse, type StageResult } from '../model/result.ts'
 
 /** This host lies in the range the extension was tested with. */
 export function requiredCoreVersion(shaped: Shaped, { coreVersion }: Terms): StageResult<Shaped> {

@@ -1,5 +1,5 @@
-import type { Shaped } from '../extension.ts'
-import { passUnless, type Fault, type StageResult } from '../result.ts'
+import type { Shaped } from '../describe/extension.ts'
+import { passUnless, type Fault, type StageResult } from '../model/result.ts'
 
 /** No two tools of a manifest differ in case only: a person who is asked must be able to tell them apart. */
 export function toolNames(shaped: Shaped): StageResult<Shaped> {

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { byteOrder } from '../byte-order.ts'
-import { BLOCK, writeHeader } from './tar-header.ts'
+import { BLOCK, writeHeader } from '../files/tar-format.ts'
 import { paxRecord } from './pax-records.ts'
 
 /** The folder that everything is in, as npm has it. */

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import type { ConfigFile } from '@bulkhead/contract'
-import { sha512 } from '../digest.ts'
+import { sha512 } from '../model/digest.ts'
 import { readRegularFile } from '../files/read-file.ts'
-import type { LoaderLimits } from '../limits.ts'
+import type { LoaderLimits } from '../model/limits.ts'
 import type { ProjectPart } from './project-digest.ts'
 
 /** By name, the digests of the documents that a project's configuration has tools made of; null where one cannot be read. */

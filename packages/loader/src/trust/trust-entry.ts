@@ -1,6 +1,6 @@
 import { TRUST_DECISIONS, type TrustRecord } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
-import { parseStrictJson } from '../json/strict-json.ts'
+import { parseStrictJson } from '../files/strict-json.ts'
 
 /** One line of the record. `used` says that a decision for one start was taken up by the start of that id. */
 export interface TrustEntry extends Omit<TrustRecord, 'decision'> {

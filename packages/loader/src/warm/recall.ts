@@ -1,9 +1,9 @@
 import type { ExtensionDigests } from '@bulkhead/contract'
-import type { Compiled, Located, Origin, Vouched, Written } from '../extension.ts'
+import type { Compiled, Located, Origin, Vouched, Written } from '../describe/extension.ts'
 import { INTEGRITY_FILE } from '../files/integrity-file.ts'
 import { SIGNATURE_FILE } from '../files/signature-file.ts'
-import { pass, type Fault, type Passed } from '../result.ts'
-import type { KnownDetails, KnownExtension, Remembered } from './remembered.ts'
+import { pass, type Fault, type Passed } from '../model/result.ts'
+import type { KnownDetails, KnownExtension, Remembered } from '../cache/cached-extension.ts'
 
 /** An extension as it stood when its schemas had been compiled, from what is known of it. */
 export function recall(located: Located, remembered: Remembered): Passed<Compiled> {

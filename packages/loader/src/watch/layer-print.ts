@@ -2,12 +2,12 @@ import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { CONFIG_FILE, LOCK_FILE, type Layer, type LayerConfig } from '@bulkhead/contract'
 import { resolveConfig } from '../config/resolve-config.ts'
-import { sha512 } from '../digest.ts'
-import { TOOLS_FOLDER } from '../discover.ts'
-import { listFolder } from '../files/folder-entries.ts'
+import { sha512 } from '../model/digest.ts'
+import { TOOLS_FOLDER } from '../discover/extension-folders.ts'
+import { listFolder } from '../files/list-folder.ts'
 import { stampOf } from '../files/stamp.ts'
-import type { Settings } from '../options.ts'
-import { locksOf, placesOf, type OpenProject } from '../places.ts'
+import type { Settings } from '../config/settings.ts'
+import { locksOf, placesOf, type OpenProject } from '../discover/layer-sources.ts'
 
 /** What a layer looks like from outside, and the folders in which a change of it would show, there or not. */
 export interface LayerPrint {

@@ -4,7 +4,7 @@ import type { TrustDecision } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { createLoader } from '../../src/index.ts'
 import { TrustRenewal } from '../../src/install/trust-renewal.ts'
-import { settle } from '../../src/options.ts'
+import { settle } from '../../src/config/settings.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { folderOf, install, installerFor, packageFiles } from './install-fixture.ts'
 

@@ -6,7 +6,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { HomeFixture } from '../home-fixture.ts'
 import { BUILD, SigstoreFixture, type Claims } from '../signature/sigstore-fixture.ts'
-import { sha512 } from '../../src/digest.ts'
+import { sha512 } from '../../src/model/digest.ts'
 import { folderOf, install, installerFor, packageFiles, tarballOf } from './install-fixture.ts'
 import { RegistryFixture } from './registry-fixture.ts'
 

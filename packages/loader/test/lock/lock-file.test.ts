@@ -1,7 +1,7 @@
 import type { LockEntry } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { capabilityDigest } from '../../src/digest.ts'
+import { capabilityDigest } from '../../src/model/digest.ts'
 import { formatLock, parseLock } from '../../src/lock/lock-file.ts'
 
 const hex = (digit: string) => digit.repeat(128)

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { checkLink } from '../../src/registry/bounded-fetch.ts'
-import { Registry } from '../../src/registry/registry.ts'
+import { checkLink } from '../../src/install/bounded-fetch.ts'
+import { Registry } from '../../src/install/registry.ts'
 
 const link = (to: string, from: string) => checkLink(to, 'a tarball', new URL(from)).href
 

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { LOADER_LIMITS } from '../../src/index.ts'
 import { paxRecord } from '../../src/tar/pax-records.ts'
-import { readTarball } from '../../src/tar/read-tarball.ts'
+import { readTarball } from '../../src/files/read-tarball.ts'
 import { writeTarball } from '../../src/tar/write-tarball.ts'
 
 const long = `${'deep/'.repeat(20)}${'n'.repeat(120)}.js`

@@ -1,0 +1,95 @@
+import { BulkheadError, checkRequirements, configFileSchema, type ConfigFile } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
+import { placeIssues, pointerOf, type PlacedIssue } from '../files/schema-issues.ts'
+import type { Fault } from '../model/result.ts'
+import { standIn, switchesOff, TOOLS_OFF } from './strictest-values.ts'
+
+type Steps = readonly (string | number)[]
+
+/**
+ * How far down a part can be left out by itself. A rule is one part: without its pattern it would allow more. Of an
+ * extension's entry each key stands alone: `enabled: false` must survive a wrong limit beside it.
+ */
+const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
+  ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3], ['extensions', 4],
+  ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2], ['budget', 2], ['audit', 2],
+  ['approvals', 2], ['watchdogs', 4], ['guards', 2],
+])
+
+/** Leaving a part out may show what it hid, once; a file that is still wrong then is not worth guessing at. */
+const ROUNDS = 3
+const MAX_FAULTS = 100
+
+
+export interface ValidConfig {
+  readonly config: ConfigFile
+  readonly faults: readonly Fault[]
+  /** Entries of lists that were left out, as JSON Pointers. */
+  readonly omitted: readonly string[]
+}
+
+/** Reports each unknown key and wrong value, and keeps everything else; what forbids or bounds holds at its strictest. */
+export function validateConfig(written: JsonObject): ValidConfig {
+  if (Object.keys(written).length === 0) return { config: {}, faults: [], omitted: [] }
+  const faults: Fault[] = []
+  const omitted: string[] = []
+  let remaining: Json = written
+  for (let round = 0; round < ROUNDS; round++) {
+    const parsed = configFileSchema.safeParse(remaining)
+    const issues = parsed.success ? ceilingIssues(parsed.data) : placeIssues(parsed.error.issues, configFileSchema)
+    if (parsed.success && issues.length === 0) return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS), omitted }
+    faults.push(...issues.map((issue) => faultOf(issue, remaining)))
+    const parts = new Set(issues.map(({ steps }) => pointerOf(partOf(steps))))
+    remaining = { ...without(remaining, parts, '', omitted) as JsonObject, ...([...parts].some(switchesOff) && TOOLS_OFF) }
+  }
+  return { config: TOOLS_OFF, faults: faults.slice(0, MAX_FAULTS), omitted: [] }
+}
+
+/** The patterns of a ceiling follow the rules of requirements, which no schema can say. */
+function ceilingIssues({ policy }: ConfigFile): readonly PlacedIssue[] {
+  try {
+    checkRequirements(policy?.ceiling ?? {})
+    return []
+  } catch (error) {
+    return [{ steps: ['policy', 'ceiling'], message: `cannot be used: ${BulkheadError.from(error).message}` }]
+  }
+}
+
+const faultOf = ({ steps, message }: PlacedIssue, written: Json): Fault => ({
+  stage: 'configSchema', code: 'ConfigInvalid', path: pointerOf(steps),
+  message: `${visibleText(pointerOf(steps)) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}${meanwhile(partOf(steps), written)}`,
+})
+
+function meanwhile(part: Steps, written: Json): string {
+  const pointer = pointerOf(part)
+  if (switchesOff(pointer)) return ' Until it can be read, tools are switched off.'
+  const instead = standIn(pointer, part.reduce(memberOf, written))
+  return instead === undefined ? '' : ` Until it can be read, ${visibleText(pointer)} is taken for ${visibleText(JSON.stringify(instead))}.`
+}
+
+function memberOf(value: Json, step: string | number): Json {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as JsonObject)[step]! : null
+}
+
+function partOf(steps: Steps): Steps {
+  // A ceiling is one part: half of it would be another ceiling.
+  if (pointerOf(steps.slice(0, 2)) === '/policy/ceiling') return steps.slice(0, 2)
+  return steps.slice(0, PART_DEPTH.get(steps[0] ?? '') ?? 1)
+}
+
+function without(value: Json, parts: ReadonlySet<string>, pointer: string, omitted: string[]): Json {
+  const member = (child: Json, step: string | number): Json | undefined => {
+    const at = pointer + pointerOf([step])
+    if (!parts.has(at)) return without(child, parts, at, omitted)
+    const instead = standIn(at, child)
+    if (instead === undefined && typeof step === 'number') omitted.push(at)
+    return instead
+  }
+  if (Array.isArray(value)) return (value as readonly Json[]).map(member).filter((child) => child !== undefined)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value as JsonObject).flatMap(([key, child]) => {
+    const kept = member(child, key)
+    return kept === undefined ? [] : [[key, kept]]
+  }))
+}

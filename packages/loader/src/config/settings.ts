@@ -1,0 +1,98 @@
+import { isAbsolute } from 'node:path'
+import { BulkheadError, CONTRACT_VERSION, requireOptions, type ConfigFile, type ExtensionModule } from '@bulkhead/contract'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import { valid } from 'semver'
+import { sha512 } from '../model/digest.ts'
+import { LOADER_LIMITS, type LoaderLimits } from '../model/limits.ts'
+import { PUBLIC_GOOD_ROOT } from '../signature/public-good/trusted-root.ts'
+import type { TrustMaterial } from '../signature/trust-material.ts'
+
+/** Where a project keeps its own layer unless the embedder says otherwise. */
+export const PROJECT_FOLDER = '.bulkhead'
+
+/** An extension that ships with the host. Its manifest passes the same stages as a stranger's. */
+export interface BundledExtension {
+  readonly manifest: unknown
+  readonly module: ExtensionModule
+}
+
+export interface LoaderOptions {
+  /** What `requiredCoreVersion` of a manifest is compared with. */
+  readonly coreVersion: string
+  readonly roots: {
+    /** A folder that ships with the host, with extensions besides those of `bundled`. Each must carry its integrity file. */
+    readonly bundled?: string
+    /** The folder of the global layer, such as ~/.bulkhead; null: there is none. */
+    readonly global: string | null
+    /** Name of the folder below a workspace. `.stud` works as it is. */
+    readonly projectFolder?: string
+    /** The folder whose node_modules has the packages that the embedder names. Default: that of the global layer. */
+    readonly packages?: string
+  }
+  /** Some are made by what the configuration says. */
+  readonly bundled: readonly BundledExtension[] | ((config: ConfigFile) => readonly BundledExtension[])
+  /** What holds where no file says otherwise. */
+  readonly defaults?: ConfigFile
+  readonly limits?: Partial<LoaderLimits>
+  /**
+   * The folder to remember in what was found out, so that what has not changed is not read again. Default: nothing is remembered,
+   * and nothing is written.
+   */
+  readonly cache?: string
+  /** A sigstore trusted root, as JSON, in place of the public one that ships with the loader. */
+  readonly trustRoot?: Json
+  /** What reports say of `trustRoot`: where it is from, and the day it was published or fetched. */
+  readonly trustRootSource?: Pick<TrustMaterial, 'source' | 'date'>
+}
+
+export interface Settings {
+  readonly coreVersion: string
+  readonly bundledRoot: string | null
+  readonly globalRoot: string | null
+  readonly projectFolder: string
+  readonly packagesRoot: string | null
+  readonly cache: string | null
+  /** What is remembered counts for this loader and for those like it. */
+  readonly cacheKey: string
+  readonly bundled: (config: ConfigFile) => readonly BundledExtension[]
+  readonly defaults: ConfigFile
+  readonly limits: LoaderLimits
+  readonly trustRoot: TrustMaterial
+}
+
+const GIVEN = { source: 'given by the host', date: null }
+
+const OPTIONS: OptionForms<LoaderOptions> = {
+  coreVersion: forms.text,
+  roots: forms.fields({
+    bundled: forms.text, global: forms.either(forms.text, forms.oneOf(null)), projectFolder: forms.text, packages: forms.text,
+  }),
+  bundled: forms.either(forms.method, forms.list(forms.object)),
+  defaults: forms.object, limits: forms.values(forms.number), cache: forms.text, trustRoot: forms.anything, trustRootSource: forms.object,
+}
+
+/** Throws ConfigInvalid for options no loader can work with: that is a fault of the program, not of what it finds. */
+export function settle(options: LoaderOptions): Settings {
+  requireOptions('createLoader', options, OPTIONS, 'coreVersion', 'roots', 'bundled')
+  const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
+  const { bundled: bundledRoot = null, global: globalRoot, projectFolder = PROJECT_FOLDER, packages: packagesRoot = globalRoot } = roots
+  if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
+  const folders = [['/roots/bundled', bundledRoot], ['/roots/global', globalRoot], ['/roots/packages', packagesRoot], ['/cache', cache]] as const
+  for (const [path, folder] of folders) {
+    if (folder !== null && !isAbsolute(folder ?? '')) throw wrong(path, `"${folder}" must be an absolute path, or null.`)
+  }
+  if (!/^[^/\\\0]+$/.test(projectFolder) || projectFolder === '.' || projectFolder === '..') {
+    throw wrong('/roots/projectFolder', `"${projectFolder}" must be the name of one folder, such as ${PROJECT_FOLDER}.`)
+  }
+  const limits = { ...LOADER_LIMITS, ...options.limits }
+  const trustRoot: TrustMaterial = options.trustRoot === undefined ? PUBLIC_GOOD_ROOT : { ...trustRootSource, json: options.trustRoot }
+  const cacheKey = sha512(canonicalJson({ coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json }))
+  return {
+    coreVersion, bundledRoot, globalRoot, projectFolder, packagesRoot, cache, cacheKey, defaults, limits, trustRoot,
+    bundled: typeof bundled === 'function' ? bundled : () => bundled,
+  }
+}
+
+const wrong = (path: string, message: string) =>
+  new BulkheadError('ConfigInvalid', `The option ${path} of createLoader: ${message}`, { data: { path } })

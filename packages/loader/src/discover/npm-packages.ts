@@ -1,0 +1,72 @@
+import { realpathSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import type { Layer, LayerConfig } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { pointerStep } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
+import type { Discovery } from './extension-folders.ts'
+import type { Located } from '../describe/extension.ts'
+import type { Fault } from '../model/result.ts'
+
+const PACKAGES_FOLDER = 'node_modules'
+
+/** Where the packages that a configuration names are looked for. */
+export interface PackageBase {
+  /** The folder that has node_modules; null: there is none. */
+  readonly folder: string | null
+  /** Whether a package may be a link that leads out of the folder. Only where the operator put it there. */
+  readonly linksLeadOut: boolean
+}
+
+/** The npm packages that one configuration names, in its order. Whatever else is in node_modules is nobody's. */
+export function discoverPackages(layer: Layer, { config, location }: LayerConfig, base: PackageBase): Discovery {
+  const found: Located[] = []
+  const refused: Discovery['refused'][number][] = []
+  const names = config.packages ?? []
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) !== index) continue
+    const part = `${PACKAGES_FOLDER}/${name}`
+    const resolved = resolve(part, base)
+    if ('path' in resolved) found.push({ layer, location: resolved.path, part })
+    else refused.push({ located: { layer, location, part }, fault: { ...resolved, path: `/packages${pointerStep(index)}`, location } })
+  }
+  return { found, refused, faults: [] }
+}
+
+/** Where the names of these packages stand: node_modules itself, and the folders of scopes. */
+export const shelvesOf = ({ config }: LayerConfig, { folder }: PackageBase): readonly string[] =>
+  folder === null ? [] : [...new Set((config.packages ?? []).map((name) => dirname(join(folder, PACKAGES_FOLDER, name))))]
+
+/** The npm scope of what was found as a package of that name, such as @acme. */
+export const scopeOfPart = (part: string): string | undefined => SCOPED_PART.exec(part)?.[1]
+const SCOPED_PART = new RegExp(`^${PACKAGES_FOLDER}/(@[^/]+)/`)
+
+/** Package managers put links there, so where they lead is what counts. */
+function resolve(part: string, { folder, linksLeadOut }: PackageBase): { readonly path: string } | Omit<Fault, 'path'> {
+  const called = `The package "${visibleText(part.slice(PACKAGES_FOLDER.length + 1))}"`
+  if (folder === null) return missing(`${called} is named, and there is no folder to look for it in.`)
+  let path: string
+  try {
+    path = realpathSync(join(folder, part))
+    if (!statSync(path).isDirectory()) return unsafe(`${called} is not a folder.`)
+    if (!linksLeadOut && !isInside(realpathSync(folder), path)) {
+      return unsafe(`${called} is a link that leads out of "${visibleText(folder)}".`)
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return missing(`${called} is not in "${visibleText(join(folder, PACKAGES_FOLDER))}".`)
+    return unsafe(`${called} cannot be looked at: ${messageOf(error)}`)
+  }
+  return { path }
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+const missing = (message: string): Omit<Fault, 'path'> => ({
+  stage: 'locate', code: 'ExtensionNotFound', message, cure: 'Install the package there, or remove its name from the configuration.',
+})
+const unsafe = (message: string): Omit<Fault, 'path'> =>
+  ({ stage: 'locate', code: 'PackageUnsafe', message, cure: 'Put the package itself there, or remove its name from the configuration.' })

@@ -1,0 +1,84 @@
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { isThisMachine } from '@bulkhead/kit/hosts'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
+import { isNearer, nearnessOf } from '../registry/nearness.ts'
+
+export interface FetchBounds {
+  readonly maxBytes: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+  /** Called with what has come so far, and with the whole where the server says it. */
+  readonly onProgress?: (received: number, total: number | undefined) => void
+}
+
+/** For one request, from asking to the last byte. */
+const TIMEOUT_MS = 5 * 60_000
+const MAX_REDIRECTS = 5
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** Only encrypted, but on this machine. Throws InstallSourceInvalid. */
+export function checkUrl(text: string, what: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url))) return url
+  throw invalid(what, text, 'must begin with https://. Correct it, or leave it out')
+}
+
+/** The same for an address that a server names: it leads to nothing nearer than it is itself, since what answers there may trust whoever is near. */
+export function checkLink(text: string, what: string, from: URL): URL {
+  const url = checkUrl(text, what)
+  const nearness = nearnessOf(url)
+  if (!isNearer(nearness, nearnessOf(from))) return url
+  throw invalid(what, text, `is on ${nearness}, and ${from.origin}, which leads there, is not. Tell whoever runs it; if it is near, name the registry by its address`)
+}
+
+const invalid = (what: string, text: string, fault: string) =>
+  new BulkheadError('InstallSourceInvalid', `The address of ${what} is "${visibleText(text.slice(0, 300))}": it ${fault}.`)
+
+/** The body of a good answer. Rejects with InstallSourceUnavailable for anything else, and for one that is too long. */
+export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Array> {
+  const { maxBytes, headers = {}, signal, onProgress } = bounds
+  const deadline = AbortSignal.timeout(TIMEOUT_MS)
+  try {
+    const response = await followRedirects(url, headers, signal ? AbortSignal.any([signal, deadline]) : deadline)
+    if (!response.ok || response.body === null) {
+      await response.body?.cancel()
+      throw unavailable(url, `answers with ${response.status}`, { status: response.status })
+    }
+    const announced = Number(response.headers.get('content-length') ?? Number.NaN)
+    const total = Number.isSafeInteger(announced) && !response.headers.has('content-encoding') ? announced : undefined
+    const chunks: Uint8Array[] = []
+    let received = 0
+    for await (const chunk of response.body) {
+      received += chunk.length
+      if (received > maxBytes) throw unavailable(url, `answers with more than ${maxBytes} bytes`)
+      chunks.push(chunk)
+      onProgress?.(received, total)
+    }
+    return Buffer.concat(chunks)
+  } catch (error) {
+    if (BulkheadError.is(error)) throw error
+    const { cause } = error as { readonly cause?: unknown }
+    throw unavailable(url, `cannot be reached: ${messageOf(cause instanceof Error ? cause : error)}`)
+  }
+}
+
+/** By hand: left to itself, `fetch` goes from an encrypted address to one that is not. What is secret stays with whom it was meant for. */
+async function followRedirects(asked: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
+  let url = asked
+  let sent = headers
+  for (let steps = 0; steps <= MAX_REDIRECTS; steps++) {
+    const response = await fetch(url, { headers: sent, signal, redirect: 'manual' })
+    const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null
+    if (location === null) return response
+    await response.body?.cancel()
+    const next = checkLink(URL.parse(location, url)?.href ?? location, `what ${url.origin} leads to`, url)
+    if (next.origin !== url.origin) sent = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'authorization'))
+    url = next
+  }
+  throw unavailable(asked, `leads on more than ${MAX_REDIRECTS} times`)
+}
+
+const unavailable = (url: URL, what: string, data?: JsonObject) =>
+  new BulkheadError('InstallSourceUnavailable', `${url.origin}${visibleText(url.pathname)} ${visibleText(what)}.`, data && { data })

@@ -1,0 +1,117 @@
+import { BulkheadError } from '@bulkhead/contract'
+import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
+import { maxSatisfying, valid, validRange } from 'semver'
+import { sha512 } from '../model/digest.ts'
+import { checkLink, checkUrl, fetchBytes } from './bounded-fetch.ts'
+
+export interface RegistryOptions {
+  /** Where packages are asked for. */
+  readonly url: string
+  /** Sent to that origin only. */
+  readonly token?: string
+  readonly signal?: AbortSignal
+  readonly onProgress?: (received: number, total: number | undefined) => void
+}
+
+/** One version of a package, as the registry describes it. */
+export interface RegistryVersion {
+  readonly name: string
+  readonly version: string
+  readonly tarball: URL
+  /** Lower-case hex. */
+  readonly sha512: string
+  readonly attestations: URL | null
+  /** Why its publisher wants nobody to use it any more. */
+  readonly deprecated: string | null
+}
+
+const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
+const MAX_ATTESTATION_BYTES = 4 * 1024 * 1024
+const DOCUMENT_LIMITS = { maxDepth: 64, maxNodes: 4_000_000, maxChars: MAX_DOCUMENT_BYTES }
+
+/** An npm registry: two questions and a download. Nothing of what it serves is run or believed without its digest. */
+export class Registry {
+  readonly #options: RegistryOptions
+  readonly #base: URL
+
+  constructor(options: RegistryOptions) {
+    this.#options = options
+    this.#base = checkUrl(options.url.endsWith('/') ? options.url : `${options.url}/`, 'the registry')
+  }
+
+  /** The newest version that a version, a range or a tag means. */
+  async resolve(name: string, wanted: string): Promise<RegistryVersion> {
+    const document = await this.#document(name)
+    const versions = new Map(Object.entries(objectAt(document, 'versions')))
+    const tag = objectAt(document, 'dist-tags')[wanted]
+    const exact = valid(wanted) ?? (typeof tag === 'string' ? valid(tag) : null)
+    const version = exact ?? (validRange(wanted) === null ? null : maxSatisfying([...versions.keys()], wanted))
+    const described = version === null ? undefined : versions.get(version)
+    if (version === null || !isJsonObject(described)) {
+      throw new BulkheadError('InstallSourceInvalid', `The registry has no ${visibleText(name)}@${visibleText(wanted)}.`)
+    }
+    return readVersion(name, version, described, this.#base)
+  }
+
+  /** Exactly the bytes that the registry named the digest of. */
+  async tarball(version: RegistryVersion, maxBytes: number): Promise<Uint8Array> {
+    const { onProgress } = this.#options
+    const bytes = await this.#fetch(version.tarball, maxBytes, {}, onProgress)
+    if (sha512(bytes) === version.sha512) return bytes
+    throw new BulkheadError('IntegrityFailed', `The tarball of ${visibleText(version.name)}@${visibleText(version.version)} is not the one that the registry names the digest of.`)
+  }
+
+  async attestations(url: URL): Promise<Json> {
+    return jsonOf(await this.#fetch(url, MAX_ATTESTATION_BYTES, { accept: 'application/json' }), url)
+  }
+
+  async #document(name: string): Promise<JsonObject> {
+    const url = new URL(name.replace('/', '%2f'), this.#base)
+    const accept = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8'
+    const bytes = await this.#fetch(url, MAX_DOCUMENT_BYTES, { accept }).catch((error: unknown) => {
+      const isUnknown = (BulkheadError.from(error).data as { readonly status?: Json } | undefined)?.status === 404
+      throw isUnknown ? new BulkheadError('InstallSourceInvalid', `The registry has no package "${visibleText(name)}".`, { cause: error }) : error
+    })
+    const document = jsonOf(bytes, url)
+    if (!isJsonObject(document) || document['name'] !== name) throw malformed(`describes something else than ${visibleText(name)}`)
+    return document
+  }
+
+  #fetch(url: URL, maxBytes: number, headers: Record<string, string>, onProgress?: RegistryOptions['onProgress']): Promise<Uint8Array> {
+    const { token, signal } = this.#options
+    const authorization = token !== undefined && url.origin === this.#base.origin ? { authorization: `Bearer ${token}` } : {}
+    return fetchBytes(url, {
+      maxBytes, headers: { ...headers, ...authorization }, ...(signal && { signal }), ...(onProgress && { onProgress }),
+    })
+  }
+}
+
+function readVersion(name: string, version: string, described: JsonObject, base: URL): RegistryVersion {
+  const dist = objectAt(described, 'dist')
+  const { tarball, integrity, attestations = null } = dist
+  if (described['version'] !== version || typeof tarball !== 'string') throw malformed(`describes ${visibleText(name)}@${visibleText(version)} without a tarball`)
+  const digests = typeof integrity === 'string' ? [...integrity.matchAll(/(?:^|\s)sha512-([A-Za-z0-9+/]{86}==)(?=\s|$)/g)] : []
+  const [digest] = digests
+  if (digest === undefined || digests.length > 1) throw malformed(`names no sha512, or several, for ${visibleText(name)}@${visibleText(version)}`)
+  const url = isJsonObject(attestations) ? attestations['url'] : undefined
+  const { deprecated } = described
+  return {
+    name, version, tarball: checkLink(tarball, 'a tarball', base), sha512: Buffer.from(digest[1]!, 'base64').toString('hex'),
+    attestations: typeof url === 'string' ? checkLink(url, 'attestations', base) : null,
+    deprecated: typeof deprecated === 'string' && deprecated !== '' ? visibleText(deprecated.slice(0, 300)) : null,
+  }
+}
+
+const objectAt = (value: JsonObject, key: string): JsonObject => {
+  const member = Object.hasOwn(value, key) ? value[key] : undefined
+  return isJsonObject(member) ? Object.assign(Object.create(null) as object, member) : {}
+}
+
+function jsonOf(bytes: Uint8Array, url: URL): Json {
+  const parsed = parseJson(Buffer.from(bytes).toString('utf8'), DOCUMENT_LIMITS)
+  if (!parsed.ok) throw malformed(`answers ${visibleText(url.pathname)} with something that ${parsed.fault.message}`)
+  return parsed.value
+}
+
+const malformed = (what: string) => new BulkheadError('InstallSourceInvalid', `The registry ${what}.`)

@@ -1,0 +1,54 @@
+import type { ConfigFile, Layer, ResolvedConfig } from '@bulkhead/contract'
+import { scopeOfPart } from '../discover/npm-packages.ts'
+import { lockOf, npmScopeOf, type LayerLock, type LayerLocks } from '../lock/layer-lock.ts'
+import type { Outline } from '../outline.ts'
+import type { IdentityPin } from '../signature/identity-pin.ts'
+
+type Policy = NonNullable<ConfigFile['policy']>
+type Level = 'require' | 'warn' | 'off'
+
+/** What one package must prove. A level that is undefined was not spoken of. */
+export interface PackagePolicy {
+  readonly integrity: Level | undefined
+  readonly signature: Level | undefined
+  readonly lock: Level
+  readonly widening: NonNullable<NonNullable<Policy['update']>['widening']>
+  readonly pin: IdentityPin | undefined
+}
+
+/** The narrowest that speaks: the id, the longest beginning of it, the npm scope, the layer. */
+export function packagePolicy(
+  { config, locks }: { readonly config: ResolvedConfig; readonly locks: LayerLocks },
+  { layer, part, outline: { id } }: { readonly layer: Layer; readonly part: string; readonly outline: Pick<Outline, 'id'> },
+): PackagePolicy {
+  const policy: Policy = config.merged.policy ?? {}
+  const lock = lockOf(locks, layer)
+  const npmScope = (): string | undefined => scopeOfPart(part) ?? npmScopeOf(lock, id)
+  const scopes = narrowestFirst(policy.scopes, id, npmScope)
+  return {
+    // Whoever ships it can pack it, and no configuration has a reason to do without.
+    integrity: layer === 'bundled' ? 'require'
+      : scopes.find((scope) => scope.integrity !== undefined)?.integrity ?? policy.integrity?.[layer],
+    signature: scopes.find((scope) => scope.signature !== undefined)?.signature ?? policy.signature?.[layer],
+    lock: scopes.find((scope) => scope.lock !== undefined)?.lock
+      ?? (layer === 'bundled' ? 'off' : policy.lock?.[layer] ?? defaultLockLevel(layer, lock)),
+    widening: scopes.find((scope) => scope.widening !== undefined)?.widening ?? policy.update?.widening ?? 'major',
+    pin: narrowestFirst(policy.identities, id, npmScope)[0],
+  }
+}
+
+/** A project that keeps a lock means it. One that does not has been trusted as a whole, with what it brings. */
+const defaultLockLevel = (layer: Layer, lock: LayerLock): Level =>
+  layer === 'global' ? 'warn' : lock.kind === 'none' ? 'off' : 'require'
+
+function narrowestFirst<T>(record: Readonly<Record<string, T>> | undefined, id: string, npmScope: () => string | undefined): readonly T[] {
+  if (record === undefined) return []
+  const scope = npmScope()
+  const rank = (key: string): number => {
+    if (key === id) return Number.MAX_SAFE_INTEGER
+    if (key.endsWith('*') && id.startsWith(key.slice(0, -1))) return key.length
+    return key === scope ? 0 : -1
+  }
+  return Object.entries(record).map(([key, value]) => ({ at: rank(key), value }))
+    .filter(({ at }) => at >= 0).toSorted((left, right) => right.at - left.at).map(({ value }) => value)
+}

@@ -1,0 +1,62 @@
+import { MANIFEST_FILE, type ExtensionModule } from '@bulkhead/contract'
+import { findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
+import { evidenceOf } from '../evidence.ts'
+import type { Connection, Located, ManifestPlace, Written } from '../describe/extension.ts'
+import type { PackageContents } from '../files/read-package.ts'
+import { parseStrictJson } from '../files/strict-json.ts'
+import { pass, refuse, type StageResult } from '../model/result.ts'
+
+export const PACKAGE_FILE = 'package.json'
+/** The member of package.json that is a manifest where there is no file of its own. */
+const PACKAGE_KEY = 'bulkhead'
+
+export const OWN_FILE: ManifestPlace = { file: MANIFEST_FILE, pointer: '' }
+const IN_PACKAGE_FILE: ManifestPlace = { file: PACKAGE_FILE, pointer: `/${PACKAGE_KEY}` }
+
+/** The manifest of a folder, from bytes to data. */
+export function manifestText(located: Located, contents: PackageContents): StageResult<Written> {
+  const bytes = contents.bytes.get(MANIFEST_FILE)
+  if (bytes === undefined) return manifestInPackageFile(located, contents)
+  const parsed = parseStrictJson(bytes)
+  return parsed.ok ? written(located, contents, OWN_FILE, parsed.value) : unreadable(MANIFEST_FILE, parsed)
+}
+
+/** npm knows the version already, so the member need not repeat it. */
+function manifestInPackageFile(located: Located, contents: PackageContents): StageResult<Written> {
+  const bytes = contents.bytes.get(PACKAGE_FILE)
+  if (bytes === undefined) return none(`This is no extension: there is no ${MANIFEST_FILE}.`)
+  const parsed = parseStrictJson(bytes)
+  if (!parsed.ok) return unreadable(PACKAGE_FILE, parsed)
+  const member = isJsonObject(parsed.value) ? parsed.value[PACKAGE_KEY] : undefined
+  if (member === undefined) return none(`This is no extension: there is no ${MANIFEST_FILE}, and ${PACKAGE_FILE} has no "${PACKAGE_KEY}".`)
+  const { version } = parsed.value as { readonly version?: Json }
+  const json = isJsonObject(member) && version !== undefined ? { version, ...member } : member
+  return written(located, contents, IN_PACKAGE_FILE, json)
+}
+
+/** A manifest in no file, which is data already; copied, so that freezing it does not reach the giver. */
+export function manifestValue(
+  located: Located, manifest: unknown, module: ExtensionModule, connection?: Connection,
+): StageResult<Written> {
+  const fault = findJsonFault(manifest)
+  if (fault !== undefined) {
+    const message = `The manifest has a value that ${fault.message}.`
+    return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message })
+  }
+  const json = JSON.parse(JSON.stringify(manifest)) as Json
+  return pass({ ...located, origin: { kind: 'module', module, ...(connection && { connection }) }, manifestAt: OWN_FILE, json })
+}
+
+const written = (located: Located, contents: PackageContents, manifestAt: ManifestPlace, json: Json): StageResult<Written> =>
+  pass({ ...located, origin: { kind: 'files', evidence: evidenceOf(contents) }, manifestAt, json })
+
+const none = (message: string): StageResult<never> => refuse({
+  stage: 'shape', code: 'ShapeInvalid', path: '', message,
+  cure: `Add a ${MANIFEST_FILE}, or move the folder elsewhere.`,
+})
+
+const unreadable = (
+  file: string, { path, message, duplicateKey }: Extract<ReturnType<typeof parseStrictJson>, { ok: false }>,
+): StageResult<never> => refuse(
+  { stage: 'shape', code: duplicateKey ? 'DuplicateJsonKey' : 'ShapeInvalid', path, file, message: `${file} ${message}.` },
+)
