@@ -2,14 +2,14 @@ import { configFileSchema } from '../src/config.ts'
 import { manifestSchema } from '../src/manifest.ts'
 import { keyRows } from './key-rows.ts'
 
-const HEAD = '| Key | Form | Meaning |\n|---|---|---|\n'
+const HEAD = '| Key | Type | Meaning |\n|---|---|---|\n'
 
 /** docs/reference/manifest.md: every key of bulkhead.json. */
 export function manifestPage(): string {
-  return `# The manifest: bulkhead.json
+  return `# Manifest: bulkhead.json
 
-Every key, written from \`packages/contract/src/manifest.ts\` by \`pnpm generate\`. An unknown key is refused. For editors the same is a
-JSON Schema, \`@bulkhead/contract/schema/manifest.schema.json\`. How to write an extension: [publishing.md](../guides/publishing.md).
+Generated from \`packages/contract/src/manifest.ts\`. An unknown key is an error. The JSON Schema for editors is
+\`@bulkhead/contract/schema/manifest.schema.json\`. How to write an extension: [publishing](../guides/publishing.md).
 
 ${HEAD}${keyRows(manifestSchema, new Set(['tools[].inputSchema', 'tools[].outputSchema', 'configSchema', 'stateSlot.schema', '_meta']))}`
 }
@@ -18,23 +18,21 @@ ${HEAD}${keyRows(manifestSchema, new Set(['tools[].inputSchema', 'tools[].output
 export function configurationPage(): string {
   return `# Configuration: config.json
 
-Every key, written from \`packages/contract/src/config.ts\` by \`pnpm generate\`. The file lies in \`~/.bulkhead/\` for a user and in
-\`.bulkhead/\` of a project; what an embedder passes as \`config\` of \`createHost\` goes over both. All keys are optional. For editors the
-same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
+Generated from \`packages/contract/src/config.ts\`. The file is \`~/.bulkhead/config.json\` for a user and \`.bulkhead/config.json\` in a project; \`config\`
+of \`createHost\` overrides both. All keys are optional. The JSON Schema for editors is \`@bulkhead/contract/schema/config.schema.json\`.
 
-- A key that is unknown, or a value that is wrong, is reported with its place and left out by itself; \`bulkhead tools\` shows it, and
-  what holds meanwhile.
-- What forbids or bounds and cannot be read holds at its strictest: a switch is off, a rule that does not say \`allow\` denies or asks
-  whatever its tool does, a policy requires, a budget or a term is the smallest. Where \`rules\`, \`roles\`, \`tools\`, \`extensions\`, \`policy\` or
-  the file cannot be read as a whole, tools are off. Of \`limits\` the default holds
+- An unknown key or an invalid value is reported and ignored; \`bulkhead tools\` shows it and what applies instead.
+- A restriction that cannot be read applies at its strictest: a switch is off, a rule that is not \`allow\` denies or asks for every call of
+  its tool, a policy requires, a budget or duration is the smallest. If \`rules\`, \`roles\`, \`tools\`, \`extensions\`, \`policy\` or the whole file cannot be
+  read, tools are disabled. For \`limits\` the default applies
   ([decision 98](../decisions/0098-what-forbids-and-cannot-be-read-forbids-more.md)).
-- A tool is named as \`bulkhead tools\` lists it. A name of a tool, an extension or a server that nothing here has is a warning with the
-  nearest name; it stays in force for what is installed later. A name that only other agents have for a tool, such as \`read_file\`, is a
-  warning too. So it is with \`rules\`, \`tools\` and \`roles\` of \`openSession\`, in \`host.diagnostics\` while the session is open.
-- A rule for a capability that does not exist, such as \`net\` or \`fs.wrtie\`, is a warning. If it denies or asks, it applies to every
-  capability that begins like it; if it allows, it allows nothing.
-- Lists of rules and allowlists of the layers add up, maps merge by key, servers and ceilings are replaced whole.
-- A project can tighten anything; what it loosens counts once it is trusted with that very content (\`bulkhead trust\`).
+- Tools have the names that \`bulkhead tools\` lists. The name of an unknown tool, extension or server is a warning with the nearest name, and so is a name
+  that only other agents use, such as \`read_file\`. It applies to what is installed later. The same holds for \`rules\`, \`tools\` and \`roles\` of
+  \`openSession\`, in \`host.diagnostics\`.
+- A rule for an unknown capability, such as \`net\` or \`fs.wrtie\`, is a warning. If it denies or asks, it applies to every capability with that
+  prefix; if it allows, it allows nothing.
+- Rules and allowlists of the layers are concatenated, maps are merged by key, servers and ceilings are replaced as a whole.
+- A project can tighten anything. What it loosens counts once the project is trusted with that content (\`bulkhead trust\`).
 - Secrets are named, never written here.
 
 \`\`\`json
@@ -47,12 +45,13 @@ same is a JSON Schema, \`@bulkhead/contract/schema/config.schema.json\`.
 }
 \`\`\`
 
-A rule on files judges a call of a built-in file tool, and a command that is known to only read, by the files it names. Any other command, such as
-\`npm test\`, may write wherever \`bash\` may, so this rule refuses it. To forbid only the file tools, name these: \`write\`, \`edit\`.
+A file rule judges a call of a built-in file tool, and a command known to only read, by the files it names. Any other command, such as \`npm test\`, may
+write wherever \`bash\` may, so the rule above denies it. To restrict only the file tools, name them in the rule: \`write\`, \`edit\`.
 
 ${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'mcp', 'openapi']))}
-\`limits\` are listed in [limits.md](limits.md); \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md), with
-\`env\` and \`secrets\` (lists of names) and \`state\` (true or false) besides: [what it narrows](../explanation/security.md#one-power-compared-everywhere). What a policy of
-packages means: [packages.md](../guides/packages.md); what rules, modes and approvals mean: [approvals.md](../guides/approvals.md) and [hooks.md](../guides/hooks.md).
+\`limits\`: [limits](limits.md). \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md), plus \`env\` and \`secrets\` (lists of
+names) and \`state\` (a boolean): [what it narrows](../explanation/security.md#powers-and-ceilings). \`policy\` for packages: [packages](../guides/packages.md#policy).
+\`mcp\`: [MCP](../guides/mcp.md#tools-of-servers). \`openapi\`: [OpenAPI](../guides/openapi.md). Rules, modes and approvals: [approvals](../guides/approvals.md)
+and [policy in code](../guides/hooks.md).
 `
 }
