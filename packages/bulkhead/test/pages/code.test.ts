@@ -6,11 +6,12 @@ import { configFileSchema, manifestSchema } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 
-/** Those with a file's name are whole: a test of their own puts them together, and runs what a reader would have then. */
+/** Blocks with a file name are complete programs. A test of their own runs each; those of tutorials are run step by step. */
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
-  'docs/tutorials/first-agent.md agent.ts', 'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md bulkhead.json', 'docs/guides/publishing.md index.js',
+  'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md bulkhead.json', 'docs/guides/publishing.md index.js',
 ]
+const OTHER_JSON = /^(?:client|package)\.json$/
 const LANGUAGES = new Set(['ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
 
 const FLAGS = [
@@ -32,13 +33,14 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
   ] as const) symlinkSync(join(ROOT, target), join(folder, 'node_modules', name))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   copyFileSync(join(import.meta.dirname, 'fixtures/given.d.ts'), join(folder, 'given.d.ts'))
-  const names = blocks.map(({ language, text }, index) => {
-    writeFileSync(join(folder, `block-${index}.${language}`), `${text}\nexport {}\n`)
-    return `block-${index}.${language}`
+  const names = blocks.map(({ language, file, text }, index) => {
+    const name = file ?? `block-${index}.${language}`
+    writeFileSync(join(folder, name), `${text}\nexport {}\n`)
+    return name
   })
   const { stdout } = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...FLAGS, 'given.d.ts', ...names], { cwd: folder, encoding: 'utf8' })
-  return stdout.trim().split('\n').filter((line) => line !== '').map((line) => line.replace(/^block-(\d+)\.\w+\((\d+),\d+\)/, (_, index, row) => {
-    const { page, line: fence } = blocks[Number(index)]!
+  return stdout.trim().split('\n').filter((line) => line !== '').map((line) => line.replace(/^([\w.-]+)\((\d+),\d+\)/, (_, name, row) => {
+    const { page, line: fence } = blocks[names.indexOf(name)]!
     return `${page}:${fence + Number(row)}`
   }))
 }
@@ -48,11 +50,11 @@ const withoutComments = (text: string): string => text.replaceAll(/(^|\s)\/\/ .*
 
 it('every block is of a kind that is proven', () => {
   expect(BLOCKS.filter(({ language }) => !LANGUAGES.has(language)).map(placeOf)).toEqual([])
-  expect(BLOCKS.flatMap(({ page, file }) => file === undefined ? [] : [`${page} ${file}`]).toSorted()).toEqual(RUN_BY_THEIR_OWN.toSorted())
+  expect(BLOCKS.flatMap(({ page, file }) => file === undefined || page.startsWith('docs/tutorials/') ? [] : [`${page} ${file}`]).toSorted()).toEqual(RUN_BY_THEIR_OWN.toSorted())
 })
 
 it('the code of every page compiles under the strictest settings', () => {
-  expect(faultsOf(BLOCKS.filter(({ language, file }) => (language === 'ts' || language === 'js') && file === undefined))).toEqual([])
+  expect(faultsOf(BLOCKS.filter(({ page, language, file }) => (language === 'ts' || language === 'js') && file === undefined || (language === 'ts' && page.startsWith('docs/tutorials/'))))).toEqual([])
 })
 
 it('an error of compilation names its page and line', () => {
@@ -60,8 +62,8 @@ it('an error of compilation names its page and line', () => {
   expect(faultsOf([block])).toEqual([expect.stringMatching(/^docs\/x\.md:12: error TS2551: .*'cloze'/)])
 })
 
-it.each(BLOCKS.filter(({ language, file }) => language.startsWith('json') && file !== 'client.json').map((block) => [placeOf(block), block] as const))(
+it.each(BLOCKS.filter(({ language, file }) => language.startsWith('json') && !OTHER_JSON.test(file ?? '')).map((block) => [placeOf(block), block] as const))(
   'what %s shows is accepted', (_, { file, text }) => {
-    const schema = file === 'bulkhead.json' ? manifestSchema : configFileSchema
+    const schema = file?.endsWith('bulkhead.json') ? manifestSchema : configFileSchema
     expect(schema.safeParse(JSON.parse(withoutComments(text))).error?.issues).toBeUndefined()
   })

@@ -22,8 +22,8 @@ const FOLDERS: ReadonlyMap<string, string> = new Map(globSync('packages/*/packag
 const linesOf = ({ text }: Block): readonly string[] =>
   text.split('\n').map((line) => line.replace(/(^|\s)# .*$/, '').trim()).filter((line) => line !== '')
 const SHELL: readonly (readonly [page: string, line: string])[] =
-  BLOCKS.filter(({ language }) => language === 'sh').flatMap((block) => linesOf(block).map((line) => [block.page, line] as const))
-const isOurs = (line: string): boolean => /^(?:\S*\/)?bulkhead \w/.test(line)
+  BLOCKS.filter(({ page, language }) => language === 'sh' && !page.startsWith('docs/tutorials/')).flatMap((block) => linesOf(block).map((line) => [block.page, line] as const))
+const isOurs = (line: string): boolean => /^(?:npx )?bulkhead \w/.test(line)
 
 let folder: string
 beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-pages-')) })
@@ -46,8 +46,8 @@ async function projectFor(page: string): Promise<string> {
 
 /** Runs it; resolves with what is wrong with it, if anything is. */
 async function run(line: string, cwd: string): Promise<string> {
-  // No user can consent here, so `explain` reports that a question would be refused.
-  const command = /\binstall\b/.test(line) ? `${line} --yes` : line
+  // There is no terminal: `install` needs the consent that a reader would give, and `explain` may answer that a call is denied.
+  const command = line.replace(/^npx /, '') + (/\binstall\b/.test(line) ? ' --yes' : '')
   const env = { NO_COLOR: '1', HOME: join(cwd, 'home'), PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
   const child = spawn('/bin/sh', ['-c', command], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
