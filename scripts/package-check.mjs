@@ -1,4 +1,4 @@
-// Run in a package's folder after its build: packs it as publishing would and looks at what its users would get.
+// Run in the folder of a built package: packs it as `npm publish` would and checks the tarball.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,27 +1,25 @@
-import { readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { readManifest, workspaceFolders } from '../boot/workspace.mjs'
+import { globSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /** @import { PackageTests } from './summary.mjs' */
 
 /**
  * @param {string} root
- * @returns {{ name: string, folder: string }[]} every package that has tests
+ * @returns {{ name: string, report: string }[]} every package that has tests, and where its report goes
  */
 function testedPackages(root) {
-  return workspaceFolders(root)
-    .map((folder) => ({ folder: join(root, folder), manifest: readManifest(join(root, folder)) }))
-    .filter(({ manifest }) => manifest.scripts?.['test'] !== undefined)
-    .map(({ folder, manifest }) => ({ folder, name: manifest.name ?? folder }))
+  return globSync('{packages/*,apps/*,bench}/package.json', { cwd: root }).toSorted().flatMap((file) => {
+    const { name, scripts } = JSON.parse(readFileSync(join(root, file), 'utf8'))
+    return scripts?.test === undefined ? [] : [{ name, report: join(root, dirname(file), 'reports', 'tests.json') }]
+  })
 }
 
 /**
- * Removes the reports of earlier runs, so that each one found afterwards was written by this run, or put back by turbo for a
- * package whose tests passed with the very same inputs.
+ * Removes the reports of earlier runs. A report found later is from this run, or turbo restored it for unchanged inputs.
  * @param {string} root
  */
 export function removeReports(root) {
-  for (const { folder } of testedPackages(root)) rmSync(join(folder, 'reports'), { recursive: true, force: true })
+  for (const { report } of testedPackages(root)) rmSync(dirname(report), { recursive: true, force: true })
 }
 
 /**
@@ -29,14 +27,14 @@ export function removeReports(root) {
  * @returns {PackageTests[]}
  */
 export function readReports(root) {
-  return testedPackages(root).map(({ name, folder }) => ({ name, report: readReport(join(folder, 'reports', 'tests.json')) }))
+  return testedPackages(root).map(({ name, report }) => ({ name, report: readReport(report) }))
 }
 
 /**
  * @param {string} file
  * @returns {PackageTests['report']} undefined when it is missing or cut off
  */
-function readReport(file) {
+export function readReport(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch {

@@ -15,7 +15,7 @@
 /**
  * @typedef {object} PackageTests
  * @property {string} name
- * @property {TestReport | undefined} report undefined: the package has tests and this run left no report of them
+ * @property {TestReport | undefined} report undefined: the tests did not run to the end
  */
 
 /**
@@ -25,7 +25,7 @@
  * @property {number} failed
  * @property {number} skipped
  * @property {number} seconds
- * @property {string[]} problems what failed, by name
+ * @property {string[]} problems the names of the failures
  */
 
 /**
@@ -34,21 +34,21 @@
  */
 export function countTests({ name, report }) {
   if (!report) {
-    const problem = `${name}: its tests left no report, so they did not run to their end`
+    const problem = `${name}: there is no test report, so the tests did not run to the end`
     return { name, passed: 0, failed: 1, skipped: 0, seconds: 0, problems: [problem] }
   }
   const tests = report.testResults.flatMap((file) => file.assertionResults)
   const passed = tests.filter(({ status }) => status === 'passed').length
   const problems = report.testResults.flatMap((file) => problemsOf(name, file))
-  if (tests.length === 0 && problems.length === 0) problems.push(`${name}: ran no test at all`)
-  if (!report.success && problems.length === 0) problems.push(`${name}: an error outside of any test`)
+  if (tests.length === 0 && problems.length === 0) problems.push(`${name}: ran no tests`)
+  if (!report.success && problems.length === 0) problems.push(`${name}: an error outside the tests`)
   const end = Math.max(report.startTime, ...report.testResults.map(({ endTime }) => endTime))
   const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed').length
   return { name, passed, failed: problems.length, skipped, seconds: (end - report.startTime) / 1000, problems }
 }
 
 /**
- * A file that fails without a failing test (an import that throws, a hook) is one failure of its own.
+ * A file can fail without a failing test, for example in an import or a hook. That counts as one failure.
  * @param {string} name
  * @param {TestFile} file
  * @returns {string[]}
@@ -56,12 +56,12 @@ export function countTests({ name, report }) {
 function problemsOf(name, file) {
   const failed = file.assertionResults.filter(({ status }) => status === 'failed')
   if (failed.length > 0) return failed.map(({ fullName }) => `${name}: ${fullName}`)
-  return file.status === 'failed' ? [`${name}: ${file.name} failed outside of its tests`] : []
+  return file.status === 'failed' ? [`${name}: ${file.name} failed outside its tests`] : []
 }
 
 /**
  * @param {readonly Counts[]} counts
- * @returns {string[]} lines: one for each package, what failed, and the totals alone on the last one
+ * @returns {string[]} lines: one for each package, the failures, and the totals on the last line
  */
 export function describeCounts(counts) {
   const width = Math.max(0, ...counts.map(({ name }) => name.length))

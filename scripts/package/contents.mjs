@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
  */
 
 /**
- * What a published package must not contain or lack, seen from its unpacked tarball.
+ * Checks the files and the manifest of an unpacked tarball.
  * @param {string} folder
  * @returns {{ manifest: PackedManifest, files: string[], problems: string[] }}
  */
@@ -47,7 +47,7 @@ function strayFile(file) {
 
 /**
  * @param {unknown} exports
- * @returns {string[]} every path in it, whatever its conditions
+ * @returns {string[]} every path in it, under all conditions
  */
 function targetsOf(exports) {
   if (typeof exports === 'string') return [exports]
@@ -90,11 +90,11 @@ function badExecutable(folder, target) {
 function unpublishableVersions({ dependencies, peerDependencies, optionalDependencies, devDependencies }) {
   return Object.entries({ ...devDependencies, ...dependencies, ...peerDependencies, ...optionalDependencies })
     .filter(([, version]) => /^(workspace|catalog|link|file):/.test(version))
-    .map(([name, version]) => `the dependency ${name} is left as ${version}, which means nothing outside of the workspace`)
+    .map(([name, version]) => `the dependency ${name} is left as ${version}, which means nothing outside the workspace`)
 }
 
 /**
- * A registry shows a page of a package by itself: what lies around the package in the workspace cannot be reached from there.
+ * A registry shows only the files of the package, so links to other files of the workspace are broken there.
  * @param {string} folder
  * @param {string} file
  * @returns {string[]}
@@ -107,7 +107,7 @@ function deadLinks(folder, file) {
 }
 
 /**
- * See tsdown.shared.ts: a URL that still ends in `.ts` would be looked for in vain once published.
+ * A published package has no `.ts` files. tsdown.shared.ts rewrites URLs to them.
  * @param {string} folder
  * @param {string} file
  * @returns {string[]}

@@ -15,17 +15,17 @@ export interface Finished {
 
 export interface Running {
   readonly child: ChildProcess
-  /** Settles once the text was printed; rejects when the process ends without it. */
+  /** Settles once the text was printed. Rejects if the process ends without it. */
   printed(text: string): Promise<void>
   readonly finished: Promise<Finished>
 }
 
-/** A workspace of one package with the real `scripts/`, in a folder of its own; npm and pnpm are stand-ins that never fetch. */
+/** A temporary workspace of one package with the real `scripts/`. Substitutes for npm and pnpm fetch nothing. */
 export class BootWorkspace implements Disposable {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead boot-')))
   readonly gate = join(this.root, 'gate', 'open')
   readonly #journal = join(this.root, 'journal')
-  readonly #standIns = join(this.root, 'stand-ins')
+  readonly #substitutes = join(this.root, 'substitutes')
   readonly #groups: number[] = []
 
   constructor() {
@@ -37,11 +37,11 @@ export class BootWorkspace implements Disposable {
       optionalDependencies: { [`node-${process.platform}-${process.arch}`]: process.versions.node },
     }))
     this.write('pnpm-workspace.yaml', 'packages:\n  - packages/*\n')
-    this.write('pnpm-lock.yaml', 'lockfileVersion: 9\n')
+    this.write('pnpm-lock.yaml', 'lockfileVersion: 9\n\nimporters:\n\n  .: {}\n\n  packages/one: {}\n\npackages: {}\n')
     this.write('packages/one/package.json', '{ "name": "one", "dependencies": { "two": "1.0.0" } }')
     this.write('hello.mjs', 'console.log(`hello ${process.argv.slice(2).join("|")}`)')
-    this.write('stand-ins/npm', `#!/bin/sh\nexec '${process.execPath}' '${join(FIXTURES, 'npm.mjs')}' "$@"\n`)
-    chmodSync(join(this.#standIns, 'npm'), 0o755)
+    this.write('substitutes/npm', `#!/bin/sh\nexec '${process.execPath}' '${join(FIXTURES, 'npm.mjs')}' "$@"\n`)
+    chmodSync(join(this.#substitutes, 'npm'), 0o755)
     mkdirSync(dirname(this.gate))
   }
 
@@ -49,15 +49,14 @@ export class BootWorkspace implements Disposable {
     const child = spawn(process.execPath, [join(this.root, 'scripts', 'boot.mjs'), ...args], {
       env: {
         HOME: this.root,
-        PATH: [this.#standIns, process.env['PATH']].join(delimiter),
+        PATH: [this.#substitutes, process.env['PATH']].join(delimiter),
         BOOT_JOURNAL: this.#journal,
         BOOT_GATE: this.gate,
         BOOT_PNPM: join(FIXTURES, 'pnpm.mjs'),
-        BOOT_PNPM_VERSION: PNPM,
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A group of its own, so that a test that fails leaves nothing running.
+      // Its own process group, so that a test that fails leaves nothing running.
       detached: true,
     })
     if (child.pid !== undefined) this.#groups.push(child.pid)

@@ -13,7 +13,7 @@ const report = (...testResults: ReturnType<typeof file>[]) => ({
   testResults,
 })
 
-describe('a package’s tests are counted', () => {
+describe('the tests of a package are counted', () => {
   it('as passed, failed by name, and skipped', () => {
     const mixed = file('failed', { 'a works': 'passed', 'b works': 'failed', 'c works': 'skipped' })
     expect(countTests({ name: 'one', report: report(mixed, file('passed', { d: 'passed' })) })).toEqual({
@@ -23,17 +23,17 @@ describe('a package’s tests are counted', () => {
 
   it('as one failure for a file that failed without a failing test', () => {
     const { failed, problems } = countTests({ name: 'one', report: report(file('failed', {})) })
-    expect([failed, problems]).toEqual([1, ['one: test/failed.test.ts failed outside of its tests']])
+    expect([failed, problems]).toEqual([1, ['one: test/failed.test.ts failed outside its tests']])
   })
 
-  it('as one failure for an error outside of every file', () => {
+  it('as one failure for an error outside the files', () => {
     const { passed, failed } = countTests({ name: 'one', report: { ...report(file('passed', { a: 'passed' })), success: false } })
     expect([passed, failed]).toEqual([1, 1])
   })
 
   it('as one failure where there is no report', () => {
     const { failed, problems } = countTests({ name: 'one', report: undefined })
-    expect([failed, problems]).toEqual([1, ['one: its tests left no report, so they did not run to their end']])
+    expect([failed, problems]).toEqual([1, ['one: there is no test report, so the tests did not run to the end']])
   })
 
   it('as one failure where nothing ran', () => {
@@ -51,7 +51,7 @@ describe('the summary', () => {
     expect(totals(counts)).toEqual({ passed: 3, failed: 1 })
   })
 
-  it('has a line for each package, names what failed, and ends with the totals alone on a line', () => {
+  it('has a line for each package, names the failures, and ends with a line of totals', () => {
     expect(describeCounts(counts)).toEqual([
       '',
       'Tests',

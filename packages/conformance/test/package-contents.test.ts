@@ -64,6 +64,6 @@ it.each([
 
 it.each(['workspace:*', 'catalog:'])('refuses a dependency left as %s', (version) => {
   expect(problemsWith({}, { dependencies: { two: version } })).toEqual([
-    `the dependency two is left as ${version}, which means nothing outside of the workspace`,
+    `the dependency two is left as ${version}, which means nothing outside the workspace`,
   ])
 })
