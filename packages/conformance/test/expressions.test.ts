@@ -13,8 +13,8 @@ const HANG_MS = 60_000
 /** What is never given a stranger's text in the host. */
 const NOT_MEASURED: Readonly<Record<string, string>> = {
   'packages/sandbox/src/worker/': 'runs inside a compartment',
-  'packages/sandbox/src/main/linked-script.ts': 'reads our own sources, to build the script of a worker',
-  'packages/sandbox/src/main/source-graph.ts': 'reads our own sources, to build the script of a worker',
+  'packages/sandbox/src/process/linked-script.ts': 'reads our own sources, to build the script of a worker',
+  'packages/sandbox/src/process/source-graph.ts': 'reads our own sources, to build the script of a worker',
 }
 
 /** Expressions that are put together at run time: why they are linear. Their literal parts are measured like any other. */
@@ -26,8 +26,8 @@ const COMPOSED: Readonly<Record<string, string>> = {
   'packages/loader/src/discover/npm-packages.ts': 'one part of a path after a fixed word at the beginning',
   'packages/kit/src/schema/linear-pattern.ts': 'compiled to see whether it is valid, never matched',
   'packages/broker/src/shell/launcher.ts': 'reads a file of the kernel',
-  'packages/sandbox/src/main/os/installed-layers.ts': 'reads files of the kernel',
-  'packages/sandbox/src/main/os/util-linux.ts': 'reads a file of the kernel',
+  'packages/sandbox/src/os/installed-layers.ts': 'reads files of the kernel',
+  'packages/sandbox/src/os/util-linux.ts': 'reads a file of the kernel',
   'packages/tools-bundled/src/bash/judging/catastrophes.ts': 'fixed words at the beginning, nothing repeated',
 }
 

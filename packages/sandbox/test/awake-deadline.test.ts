@@ -1,6 +1,6 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { AwakeDeadline } from '../src/main/awake-deadline.ts'
+import { AwakeDeadline } from '../src/session/awake-deadline.ts'
 
 function started(ms: number) {
   const expired = Promise.withResolvers<number>()

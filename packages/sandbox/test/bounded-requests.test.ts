@@ -1,6 +1,6 @@
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { boundedRequests } from '../src/main/bounded-requests.ts'
+import { boundedRequests } from '../src/session/bounded-requests.ts'
 import type { BrokerMethods } from '../../broker/src/broker.ts'
 
 /** One text, however often it is given. */

@@ -1,5 +1,5 @@
 import { MAX_TEXTS } from '../src/wire/long-text.ts'
-import { KINDS } from '../src/wire/message.ts'
+import { KINDS } from '../src/wire/protocol.ts'
 
 const { call, broker } = KINDS
 export const request = ({ kind = broker.request, id = 1, method = 'progress', args = ['c', 'x'] }: {

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { KINDS } from '../src/wire/message.ts'
+import { KINDS } from '../src/wire/protocol.ts'
 import { Conversation, LIMITS, violated } from './gate-property/conversation.ts'
 import { holdAgainst } from './gate-property/hold.ts'
 

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm'
 import { expect, it } from 'vitest'
-import { buildImage, loadImage } from '../src/main/image.ts'
+import { buildImage, loadImage } from '../src/process/image.ts'
 
 const { hull, boot, script, author } = await loadImage()
 const scripts = { hull, boot, script: script.text }

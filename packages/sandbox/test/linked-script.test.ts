@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import type { SourceModule } from '../src/main/linked-script.ts'
-import { exportsOf, linkedScript } from '../src/main/linked-script.ts'
+import type { SourceModule } from '../src/process/linked-script.ts'
+import { exportsOf, linkedScript } from '../src/process/linked-script.ts'
 
 const moduleOf = (path: string, text: string, imports: Readonly<Record<string, string>> = {}): SourceModule =>
   ({ path, text, imports: new Map(Object.entries(imports)) })

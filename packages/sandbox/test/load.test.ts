@@ -1,7 +1,7 @@
 import type { CompartmentRequest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
-import { judgeOffers } from '../src/main/load.ts'
+import { judgeOffers } from '../src/session/load.ts'
 
 const request = {
   extension: { id: 'sample', version: '1.0.0', layer: 'global' },

@@ -5,7 +5,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import type { BrokerMethods } from '../../broker/src/broker.ts'
-import { PacedReads } from '../src/main/paced-reads.ts'
+import { PacedReads } from '../src/session/paced-reads.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
 
 const AT_ONCE = 8

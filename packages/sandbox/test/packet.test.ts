@@ -1,7 +1,7 @@
 import { findJsonFault, JSON_LIMITS } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { parsePacket } from '../src/main/packet.ts'
+import { parsePacket } from '../src/session/packet.ts'
 
 const LIMITS = { ...JSON_LIMITS, maxDepth: 8, maxNodes: 50 }
 

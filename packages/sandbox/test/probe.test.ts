@@ -1,12 +1,12 @@
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { Broker } from '../../broker/src/broker.ts'
-import { buildImage } from '../src/main/image.ts'
-import { startSession } from '../src/main/open.ts'
-import { withoutLayers } from '../src/main/os/os-layers.ts'
-import { processStarter } from '../src/main/process-hull.ts'
-import { remotePeer } from '../src/main/remote-peer.ts'
-import { threadStarter } from '../src/main/thread-hull.ts'
+import { buildImage } from '../src/process/image.ts'
+import { startSession } from '../src/session/open.ts'
+import { withoutLayers } from '../src/os/os-layers.ts'
+import { processStarter } from '../src/process/process-hull.ts'
+import { remotePeer } from '../src/session/remote-peer.ts'
+import { threadStarter } from '../src/process/thread-hull.ts'
 import { refusal, requestOf, REMOTE, running } from './fixture.ts'
 
 interface Gap {

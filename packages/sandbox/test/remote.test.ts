@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Conversation } from '../src/wire/conversation.ts'
-import type { Message } from '../src/wire/message.ts'
-import { KINDS } from '../src/wire/message.ts'
+import type { Message } from '../src/wire/protocol.ts'
+import { KINDS } from '../src/wire/protocol.ts'
 import { Remote } from '../src/wire/remote.ts'
 
 const { request, value, failure } = KINDS.call

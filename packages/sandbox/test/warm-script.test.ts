@@ -1,9 +1,9 @@
 import { Script } from 'node:vm'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { expect, it, onTestFinished } from 'vitest'
-import { buildImage } from '../src/main/image.ts'
-import { threadStarter } from '../src/main/thread-hull.ts'
-import { warmScript } from '../src/main/warm-script.ts'
+import { buildImage } from '../src/process/image.ts'
+import { threadStarter } from '../src/process/thread-hull.ts'
+import { warmScript } from '../src/process/warm-script.ts'
 
 it('remembers more than compiling alone does, is taken by V8, and starts a thread', async () => {
   const image = await buildImage()

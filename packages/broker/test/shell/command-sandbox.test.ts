@@ -5,7 +5,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables } from '../../src/process/executable.ts'
 import { OffLimits } from '../../src/process/untrusted-folders.ts'
 import { Wall, type WallKind, type WallOptions } from '../../src/shell/command-sandbox.ts'
-import { MissingWalls } from '../../../sandbox/src/main/os/missing-walls.ts'
+import { MissingWalls } from '../../../sandbox/src/os/missing-walls.ts'
 import { any, ShellGround } from './shell-ground.ts'
 
 let ground = new ShellGround()

@@ -69,15 +69,26 @@ const portsOnlyHost: Rule = {
       .map((specifier) => `${file.path} imports ${specifier}`)),
 }
 
+/** What each folder of the sandbox may import besides itself. `extension` runs on both sides: in a compartment, or inline in the host. */
+const SANDBOX_IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  wire: [], extension: ['wire'], worker: ['wire', 'extension'],
+  os: [], process: ['wire', 'os'], pool: ['os', 'process'], session: ['wire', 'extension', 'process', 'pool'],
+}
+/** Files beside the folders: they compose the host's side, and never import what runs in a compartment. */
+const SANDBOX_ROOT = ['os', 'pool', 'process', 'session']
+const WITHOUT_BROKER: ReadonlySet<string> = new Set(['wire', 'extension', 'worker'])
+
 const twoSides: Rule = {
   name: 'what runs in a compartment and what guards it never import each other',
   check: (root) => sourceFiles(root, 'packages/sandbox/src').flatMap((file) => {
-    const side = /^packages\/sandbox\/src\/(main|worker|hull)\//.exec(file.path)?.[1]
-    const forbidden = side === 'main' ? ['worker', 'hull'] : side === undefined ? ['main', 'worker', 'hull'] : ['main']
-    // The entry of the package opens the host's side, and nothing but it.
-    const allowed = file.path === 'packages/sandbox/src/index.ts' ? forbidden.filter((other) => other !== 'main') : forbidden
-    const crosses = (specifier: string): boolean => allowed.some((other) => target(file, specifier)?.startsWith(`packages/sandbox/src/${other}/`))
-    const reachesBroker = (specifier: string): boolean => (side === 'worker' || side === 'hull') && workspacePackage(specifier) === 'broker'
+    const folderOf = (path: string): string | undefined => /^packages\/sandbox\/src\/([^/]+)\//.exec(path)?.[1]
+    const own = folderOf(file.path)
+    const allowed = own === undefined ? SANDBOX_ROOT : [own, ...SANDBOX_IMPORTS[own] ?? []]
+    const crosses = (specifier: string): boolean => {
+      const other = folderOf(target(file, specifier) ?? '')
+      return other !== undefined && !allowed.includes(other)
+    }
+    const reachesBroker = (specifier: string): boolean => own !== undefined && WITHOUT_BROKER.has(own) && workspacePackage(specifier) === 'broker'
     return file.imports.filter((specifier) => crosses(specifier) || reachesBroker(specifier))
       .map((specifier) => `${file.path} imports ${specifier}`)
   }),

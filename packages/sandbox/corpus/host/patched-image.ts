@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import type { Image } from '../../src/main/image.ts'
-import { buildImage } from '../../src/main/image.ts'
+import type { Image } from '../../src/process/image.ts'
+import { buildImage } from '../../src/process/image.ts'
 
 /** Files are found in memory as before, everything else as Node finds it. */
 const OPEN_MODULES = `

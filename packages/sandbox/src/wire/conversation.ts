@@ -1,6 +1,6 @@
 import type { WireError } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { KINDS, Message } from './message.ts'
+import type { KINDS, Message } from './protocol.ts'
 
 /** What one side of a conversation hears: questions, or the answers to its own. */
 export type ConversationReceiver = Answering | Asking

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { giveBack, takeRoom } from './frame-rooms.ts'
+import { giveBack, takeRoom } from './buffer-pool.ts'
 import type { Packet } from './transport.ts'
 
 const LENGTH_BYTES = 4

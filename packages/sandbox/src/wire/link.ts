@@ -2,11 +2,11 @@ import { Buffer } from 'node:buffer'
 import { Conversation } from './conversation.ts'
 import type { Path } from './long-text.ts'
 import { holdsLongText, takeOut } from './long-text.ts'
-import type { Message } from './message.ts'
-import { KINDS, messagesOf, whole } from './message.ts'
+import type { Message } from './protocol.ts'
+import { KINDS, messagesOf, whole } from './protocol.ts'
 import { CodedError } from './remote-error.ts'
 import type { Packet, Transport } from './transport.ts'
-import { Vigil } from './vigil.ts'
+import { Vigil } from './busy-poll.ts'
 
 /** One side's judgement of what crosses. */
 export interface Inspector {

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { takeDirectly } from './direct-port.ts'
-import { isHandover, TravellingRooms, type Handover } from './travelling-rooms.ts'
+import { isHandover, TravellingRooms, type Handover } from './transferable-buffers.ts'
 import type { Packet, Transport, TransportReceiver } from './transport.ts'
 import { Turn } from './turn.ts'
 

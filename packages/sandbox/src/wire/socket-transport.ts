@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import process from 'node:process'
 import { READ_BUFFER_BYTES, readDirectly } from './direct-read.ts'
-import { giveBack, isInRoom } from './frame-rooms.ts'
+import { giveBack, isInRoom } from './buffer-pool.ts'
 import { encodeFrame, FrameDecoder, MAX_FRAME_BYTES } from './frame.ts'
 import type { Packet, Transport } from './transport.ts'
 

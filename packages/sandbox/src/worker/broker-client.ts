@@ -2,7 +2,7 @@ import type { Ask } from '../extension/ask.ts'
 import type { Conversation } from '../wire/conversation.ts'
 import { Remote } from '../wire/remote.ts'
 import type { CompartmentTerms } from '../wire/worker-start.ts'
-import { Pace } from './pace.ts'
+import { Pace } from './rate-limit.ts'
 
 /**
  * Of what the host allows in a second: the steady part, and what may be under way or leave at once. Together they are less

@@ -1,7 +1,7 @@
 import type { CompartmentLoadRequest, LifecyclePhase, LoadReply, WireError } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { Ask } from '../extension/ask.ts'
-import { Resident } from '../extension/resident.ts'
+import { Resident } from '../extension/extension-runner.ts'
 import type { PlainLimits } from '../wire/plain-json.ts'
 import { CodedError, toWireError } from '../wire/remote-error.ts'
 import type { ModuleMap } from './modules.ts'

@@ -12,7 +12,7 @@ import { lockDown } from './lockdown.ts'
 import type { ModuleMap } from './modules.ts'
 import { sealModules } from './modules.ts'
 import { probeLockdown } from './probe.ts'
-import { rehearse } from './rehearsal.ts'
+import { rehearse } from './warm-up.ts'
 
 /** What a packet costs beside its only message. */
 const PACKET_OVERHEAD_BYTES = 16

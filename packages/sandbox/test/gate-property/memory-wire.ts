@@ -1,4 +1,4 @@
-import type { Hull, HullExit } from '../../src/main/hull.ts'
+import type { Hull, HullExit } from '../../src/process/hull.ts'
 import type { Transport, TransportReceiver } from '../../src/wire/transport.ts'
 
 /** A hull that is nothing but a wire in memory: whatever is posted has arrived when `post` returns. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { OsLayers } from '../../src/main/os/hull-command.ts'
-import { hullCommand } from '../../src/main/os/hull-command.ts'
-import { withoutLayers } from '../../src/main/os/os-layers.ts'
+import type { OsLayers } from '../../src/os/hull-command.ts'
+import { hullCommand } from '../../src/os/hull-command.ts'
+import { withoutLayers } from '../../src/os/os-layers.ts'
 
 const MB = 1024 * 1024
 const none = withoutLayers('it is not tried here')

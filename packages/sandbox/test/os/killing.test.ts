@@ -3,9 +3,9 @@ import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { OsLayers } from '../../src/main/os/hull-command.ts'
-import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
-import { killHull } from '../../src/main/os/spawn-hull.ts'
+import type { OsLayers } from '../../src/os/hull-command.ts'
+import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
+import { killHull } from '../../src/os/spawn-hull.ts'
 import { chainOf, isGone, lastWordsOf, layersWithoutBubblewrap, pipesOf, programsWithoutBubblewrap, run, start } from './under.ts'
 
 const here = await detectOsLayers()

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { OsLayers } from '../../src/main/os/hull-command.ts'
-import { MissingWalls } from '../../src/main/os/missing-walls.ts'
-import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
-import { createSandbox } from '../../src/main/sandbox.ts'
+import type { OsLayers } from '../../src/os/hull-command.ts'
+import { MissingWalls } from '../../src/os/missing-walls.ts'
+import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
+import { createSandbox } from '../../src/sandbox.ts'
 import { temporaryFolder } from '../fixture.ts'
 
 const none = withoutLayers('it is not installed')

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { detectOsLayers, withoutLayers } from '../../src/main/os/os-layers.ts'
+import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { attempt, chainOf, lastWordsOf, layersWithoutBubblewrap, pipesOf, start } from './under.ts'
 
 const LAYERS = [

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, onTestFinished } from 'vitest'
-import type { OsLayers } from '../../src/main/os/hull-command.ts'
-import { probeOsLayers } from '../../src/main/os/os-layers.ts'
-import { processEnd } from '../../src/main/os/process-end.ts'
-import { killHull, spawnHull } from '../../src/main/os/spawn-hull.ts'
+import type { OsLayers } from '../../src/os/hull-command.ts'
+import { probeOsLayers } from '../../src/os/os-layers.ts'
+import { processEnd } from '../../src/os/process-end.ts'
+import { killHull, spawnHull } from '../../src/os/spawn-hull.ts'
 
 export interface RunOptions {
   readonly memoryMb?: number

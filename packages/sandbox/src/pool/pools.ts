@@ -1,11 +1,11 @@
 import type { Placement } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import { loadImage, warmImage } from '../image.ts'
+import { loadImage, warmImage } from '../process/image.ts'
 import type { MissingWalls } from '../os/missing-walls.ts'
 import type { OsMode } from '../os/os-layers.ts'
 import { osLayersFor } from '../os/os-layers.ts'
-import { processStarter } from '../process-hull.ts'
-import { threadStarter } from '../thread-hull.ts'
+import { processStarter } from '../process/process-hull.ts'
+import { threadStarter } from '../process/thread-hull.ts'
 import { HullPool } from './hull-pool.ts'
 
 export interface PoolOptions {

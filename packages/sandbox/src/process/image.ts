@@ -48,7 +48,7 @@ export function warmImage(): Promise<void> {
 
 /** An image whose modules may be other ones: `rewrite` is given each text by the name of its file. */
 export async function buildImage(rewrite = (_name: string, text: string): string => text): Promise<Image> {
-  const hull = fileURLToPath(new URL('../hull/main.ts', import.meta.url))
+  const hull = fileURLToPath(new URL('../worker/hull-main.ts', import.meta.url))
   const worker = fileURLToPath(new URL('../worker/main.ts', import.meta.url))
   const bootFile = fileURLToPath(new URL('../../thread.cjs', import.meta.url))
   const author = resolvePackage('@bulkhead/contract/author')

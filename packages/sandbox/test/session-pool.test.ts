@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { codeOf, invocation, requestOf, REMOTE, running } from '../fixture.ts'
-import { pooled } from './pooled.ts'
+import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
+import { pooled } from './pool/pooled.ts'
 
 /** Each compartment knows itself by a number, and says it with every answer. */
 const NUMBERED = `

@@ -4,9 +4,9 @@ import type {
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, LONGEST_TIMER_MS } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { closedEarly } from '../closed-early.ts'
-import { compartmentGone } from '../compartment-gone.ts'
-import type { RestingSession } from '../resting-session.ts'
+import { closedEarly } from './closed-early.ts'
+import { compartmentGone } from './compartment-gone.ts'
+import type { RestingSession } from './resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
 

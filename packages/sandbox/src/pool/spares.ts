@@ -1,4 +1,4 @@
-import type { EmptyHull, HullShape, StartHull } from '../hull.ts'
+import type { EmptyHull, HullShape, StartHull } from '../process/hull.ts'
 
 const ALIVE_MS = 1_000
 /** A start takes a small part of it. One that got too few threads of the system may wait for the others for ever. */

@@ -3,12 +3,12 @@ import type {
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
-import { closedEarly } from '../closed-early.ts'
-import { compartmentGone, isCompartmentGone } from '../compartment-gone.ts'
-import type { RestingSession } from '../resting-session.ts'
+import { closedEarly } from './closed-early.ts'
+import { compartmentGone, isCompartmentGone } from './compartment-gone.ts'
+import type { RestingSession } from './resting-session.ts'
 import { abortable } from './abortable.ts'
 import { PhasesRun } from './phases-run.ts'
-import type { OpenSession } from './sleepy-session.ts'
+import type { OpenSession } from './evictable-session.ts'
 
 /** One of the compartments, or the next one in its stead. */
 interface Member {

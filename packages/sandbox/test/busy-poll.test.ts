@@ -1,13 +1,13 @@
 import { MessageChannel } from 'node:worker_threads'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { termsOf } from '../src/main/hull.ts'
+import { termsOf } from '../src/process/hull.ts'
 import { expose } from '../src/wire/comlink.ts'
 import { Link, TRUSTING } from '../src/wire/link.ts'
 import { portTransport } from '../src/wire/port-transport.ts'
 import { Remote } from '../src/wire/remote.ts'
 import type { Transport } from '../src/wire/transport.ts'
-import { Vigil } from '../src/wire/vigil.ts'
+import { Vigil } from '../src/wire/busy-poll.ts'
 
 const awake = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Immediate').length
 const pass = (ms: number): void => {

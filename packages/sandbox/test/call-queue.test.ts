@@ -1,7 +1,7 @@
 import type { ToolInvocation } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CallPlaces, WAITING_PER_PLACE, type PlacedCall } from '../src/main/call-places.ts'
+import { CallPlaces, WAITING_PER_PLACE, type PlacedCall } from '../src/session/call-queue.ts'
 import { invocation } from './fixture.ts'
 
 class Call implements PlacedCall<Call> {

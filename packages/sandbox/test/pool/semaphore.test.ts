@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Berths } from '../../src/main/pool/berths.ts'
+import { Berths } from '../../src/pool/semaphore.ts'
 
 const never = new AbortController().signal
 

@@ -1,7 +1,7 @@
 import type { CompartmentLimits } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Hull, HullShape, StartHull } from '../hull.ts'
-import { Berths } from './berths.ts'
+import type { Hull, HullShape, StartHull } from '../process/hull.ts'
+import { Berths } from './semaphore.ts'
 import { Spares } from './spares.ts'
 
 export interface HullPoolOptions {

@@ -2,9 +2,9 @@ import type { CompartmentEnd, CompartmentSession } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import type { PooledSandbox } from '../../src/index.ts'
-import { codeOf, invocation, requestOf, REMOTE, running } from '../fixture.ts'
-import { pooled } from './pooled.ts'
+import type { PooledSandbox } from '../src/index.ts'
+import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
+import { pooled } from './pool/pooled.ts'
 
 const IDLE_MS = 40
 const PHASES = `

@@ -2,9 +2,9 @@ import type { ErrorCode, ToolInvocation } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Question } from '../wire/remote.ts'
-import type { PlacedCall } from './call-places.ts'
+import type { PlacedCall } from './call-queue.ts'
 import type { InvokedCall } from './invoked-call.ts'
-import { judgeError } from './judged-error.ts'
+import { judgeError } from './compartment-error.ts'
 
 /** What an error of the code becomes, and which codes it may name itself. */
 export interface Judgement {

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { FrameFault } from '../src/wire/frame.ts'
 import { portTransport } from '../src/wire/port-transport.ts'
 import type { Packet } from '../src/wire/transport.ts'
-import { isHandover, TravellingRooms, type Handover } from '../src/wire/travelling-rooms.ts'
+import { isHandover, TravellingRooms, type Handover } from '../src/wire/transferable-buffers.ts'
 
 const ROOM_BYTES = 2 * 1024 * 1024
 const long = (mark: string): Packet => ['[]', mark.repeat(100_000), mark.repeat(200_000)]

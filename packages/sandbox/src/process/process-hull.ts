@@ -11,9 +11,9 @@ import type { CompiledScript } from '../wire/worker-start.ts'
 import type { EmptyHull, Hull, HullExit, HullShape, StartHull } from './hull.ts'
 import { exitOf, termsOf, threadOptions } from './hull.ts'
 import type { Image } from './image.ts'
-import type { OsLayers } from './os/hull-command.ts'
-import { processEnd } from './os/process-end.ts'
-import { continueHull, killHull, spawnHull } from './os/spawn-hull.ts'
+import type { OsLayers } from '../os/hull-command.ts'
+import { processEnd } from '../os/process-end.ts'
+import { continueHull, killHull, spawnHull } from '../os/spawn-hull.ts'
 
 const FLAGS = [
   // No file, no network, no process; only the one worker thread.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { giveBack, isInRoom, takeRoom } from '../src/wire/frame-rooms.ts'
+import { giveBack, isInRoom, takeRoom } from '../src/wire/buffer-pool.ts'
 
 const SIZES = [[256 * 1024, 8], [2 * 1024 * 1024, 4]] as const
 
