@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
  * @property {string} name
  * @property {string} version
  * @property {unknown} [exports]
+ * @property {string[]} [files]
  * @property {string | Record<string, string>} [bin]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [peerDependencies]
@@ -30,7 +31,8 @@ export function inspectContents(folder) {
     ...executablesOf(manifest).flatMap((target) => badExecutable(folder, target)),
     ...unpublishableVersions(manifest),
     ...files.filter((file) => file.endsWith('.js')).flatMap((file) => sourceUrls(folder, file)),
-    ...files.filter((file) => file.endsWith('.md')).flatMap((file) => deadLinks(folder, file)),
+    ...(manifest.files ?? []).flatMap((name) => missingFiles(files, name)),
+    ...files.filter((file) => file.endsWith('.md') || file === 'llms.txt').flatMap((file) => deadLinks(folder, file)),
   ]
   return { manifest, files, problems }
 }
@@ -62,6 +64,15 @@ function targetsOf(exports) {
 function missingTarget(folder, target) {
   const found = target.includes('*') ? globSync(target, { cwd: folder }).length > 0 : existsSync(join(folder, target))
   return found ? [] : [`exports names ${target}, which is not in the package (was it built?)`]
+}
+
+/**
+ * @param {string[]} files
+ * @param {string} name
+ * @returns {string[]}
+ */
+function missingFiles(files, name) {
+  return files.some((file) => file === name || file.startsWith(`${name}/`)) ? [] : [`files names ${name}, which is not in the package (was it built?)`]
 }
 
 /**

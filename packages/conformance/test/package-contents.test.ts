@@ -48,6 +48,7 @@ it.each([
     'dist/a.js refers to a source file by URL: `./b.ts`, import.meta.url',
   ],
   ['a page that links out of it', { 'README.md': '[a](https://x.example) [b](./schema/one.json#x) [c](../../docs/x.md)' }, 'README.md links to ../../docs/x.md, which is not in the package'],
+  ['an index that links to nothing', { 'llms.txt': '[b](docs/b.md)' }, 'llms.txt links to docs/b.md, which is not in the package'],
   ['a page that links to nothing', { 'docs/a.md': '[b](b.md) [c](../schema/one.json)' }, 'docs/a.md links to b.md, which is not in the package'],
   ['a bin without an interpreter', { 'dist/bin.js': '' }, './dist/bin.js is a bin and does not begin with #!/usr/bin/env node'],
 ])('finds %s', (_, files, problem) => {
@@ -58,6 +59,7 @@ it.each([
   ['an export', { exports: { '.': './dist/none.js' } }, 'exports names ./dist/none.js'],
   ['a pattern', { exports: { './*': './none/*' } }, 'exports names ./none/*'],
   ['a bin', { bin: './dist/none.js' }, 'bin names ./dist/none.js'],
+  ['a file', { files: ['dist', 'docs'] }, 'files names docs'],
 ])('misses %s that is not there', (_, manifest, problem) => {
   expect(problemsWith({}, manifest)).toEqual([`${problem}, which is not in the package (was it built?)`])
 })
