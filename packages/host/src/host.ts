@@ -13,7 +13,7 @@ import { statusOf, type ExtensionStatus } from './extensions/lifecycle/extension
 import type { CloseReport, Host, HostOptions, SwitchReport } from './host-interface.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics/tool-metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/reload-report.ts'
-import { BUDGET_FORM, type BudgetLimits } from './calls/budget.ts'
+import { BUDGET_FORM, type BudgetLimits } from './model/budget.ts'
 import type { SessionOptions } from './sessions/session-options.ts'
 import { HostSession } from './sessions/host-session.ts'
 import type { Session } from './sessions/session.ts'

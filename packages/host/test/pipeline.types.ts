@@ -1,8 +1,8 @@
 /** The order of the stages is a compile-time fact: each wrong order below is an error, and this file fails when one is not. */
 import type {
   AuthorizedCall, BudgetedCall, ClearedCall, ExecutedCall, RawCall, ReceivedCall, Refusal, ResolvedCall, ValidatedCall,
-} from '../src/model/call.ts'
-import type { HostContext } from '../src/model/host-context.ts'
+} from '../src/policy/call.ts'
+import type { HostContext } from '../src/policy/host-context.ts'
 import { runAfterGuards } from '../src/calls/stages/after-guards.ts'
 import { authorize } from '../src/calls/stages/authorize.ts'
 import { runBeforeHooks } from '../src/calls/stages/before-hooks.ts'

@@ -1,14 +1,14 @@
 import type { BulkheadError, CompartmentSession, Power, ToolInvocation } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { eventFields, type ClearedCall } from '../model/call.ts'
+import { eventFields, type ClearedCall } from '../policy/call.ts'
 import { Deadline } from '../model/waiting/deadline.ts'
 import { overdue } from '../extensions/lifecycle/start-wait.ts'
 import type { Entry } from '../model/waiting/roster.ts'
 import { passUpdate } from './hooks/updates.ts'
-import type { HostContext } from '../model/host-context.ts'
+import type { HostContext } from '../policy/host-context.ts'
 import { identityOf } from '../policy/interaction/paused-calls.ts'
 import { QuestionLog } from '../policy/interaction/question-log.ts'
-import type { Cancelled } from './cancel-scope.ts'
+import type { Cancelled } from '../model/cancel-scope.ts'
 
 /** Who waits for an attempt. Told once, by one of the two, and never while it starts. */
 export interface Waiting {

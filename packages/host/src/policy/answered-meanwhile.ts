@@ -1,6 +1,6 @@
 import { BulkheadError, type ApprovalAnswer } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import type { ValidatedCall } from '../model/call.ts'
+import type { ValidatedCall } from './call.ts'
 import type { CallMeaning } from './call-meaning.ts'
 import { approvedBefore } from './ruling.ts'
 import type { Verdict } from './verdict.ts'

@@ -1,6 +1,6 @@
 import type { ApprovalRequest, ConnectedServer, OutcomeOrigin } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import type { ValidatedCall } from '../model/call.ts'
+import type { ValidatedCall } from './call.ts'
 import type { CallMeaning } from './call-meaning.ts'
 import { describePower } from './describe-power.ts'
 import type { Verdict } from './verdict.ts'

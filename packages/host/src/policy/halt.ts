@@ -1,5 +1,5 @@
 import { BulkheadError, type InteractionKind } from '@bulkhead/contract'
-import type { RawCall } from '../model/call.ts'
+import type { RawCall } from './call.ts'
 
 /** Where nobody can be asked and the session wants it so: ends the turn, this call with it. Throws the reason. */
 export function haltIfHeadless(call: RawCall, requestKind: InteractionKind): void {

@@ -1,5 +1,5 @@
 import type { Clock } from '@bulkhead/contract'
-import type { ValidatedCall } from '../model/call.ts'
+import type { ValidatedCall } from './call.ts'
 import type { CallMeaning } from './call-meaning.ts'
 import { isChange, type ArgumentsChange, type Said } from './judges/consult.ts'
 import type { Hearing, Speaker } from './speakers.ts'

@@ -1,5 +1,5 @@
-import { eventFields, Refusal, type ValidatedCall } from '../model/call.ts'
-import type { HostContext } from '../model/host-context.ts'
+import { eventFields, Refusal, type ValidatedCall } from './call.ts'
+import type { HostContext } from './host-context.ts'
 import { refusalOf, type Verdict } from './verdict.ts'
 
 /** A deny, told to whoever listens. */

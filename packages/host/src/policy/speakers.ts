@@ -1,5 +1,5 @@
 import type { Clock } from '@bulkhead/contract'
-import type { ValidatedCall } from '../model/call.ts'
+import type { ValidatedCall } from './call.ts'
 import type { CommandSafety } from './command-safety/command-safety.ts'
 import type { CallMeaning } from './call-meaning.ts'
 import { consult, type Said } from './judges/consult.ts'

@@ -1,10 +1,10 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { onAbort } from '../model/waiting/cancellation.ts'
-import type { HostContext } from '../model/host-context.ts'
+import type { HostContext } from '../policy/host-context.ts'
 import { runCall } from '../calls/pipeline.ts'
 import { pauseFor, type RunningCall } from '../calls/running-call.ts'
 import type { ToolCall } from '../calls/stages/receive.ts'
-import { CancelScope } from '../calls/cancel-scope.ts'
+import { CancelScope } from '../model/cancel-scope.ts'
 
 /** Makes a call on behalf of a tool that is running. Contract: never rejects. */
 export type NestedCaller = (by: RunningCall, call: Omit<ToolCall, 'id'>, signal: AbortSignal) => Promise<Outcome>

@@ -1,6 +1,6 @@
 import type { Outcome } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
-import type { HostContext } from '../model/host-context.ts'
+import type { HostContext } from '../policy/host-context.ts'
 import type { Claim } from '../policy/interaction/paused-calls.ts'
 
 /**

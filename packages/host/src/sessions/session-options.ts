@@ -3,11 +3,11 @@ import {
 } from '@bulkhead/contract'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import { HOOKS_FORM, refuseSlips } from '../calls/hooks/hook-forms.ts'
-import type { Hooks } from '../calls/hooks/hooks.ts'
+import type { Hooks } from '../model/hooks.ts'
 import { asGuard, type Guard, type Judge } from '../policy/judges/judge.ts'
 import { SessionPolicy } from '../policy/session-policy.ts'
 import type { Settings } from '../model/configuration/settings.ts'
-import { BUDGET_FORM, type BudgetLimits } from '../calls/budget.ts'
+import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import { batchSizeOf, type ExecutionStrategy } from './strategy.ts'
 
 export interface SessionOptions {

@@ -2,7 +2,7 @@ import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { EventBus } from '../records/events.ts'
 import type { PreparedCall } from '../calls/pipeline.ts'
-import type { CancelScope } from '../calls/cancel-scope.ts'
+import type { CancelScope } from '../model/cancel-scope.ts'
 
 /**
  * How the calls of one response run. sequential: one after the other. parallel: all at once. batched: so many at once.

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Budget, jointBudget, type BudgetLimits, type BudgetSource } from '../calls/budget.ts'
+import { Budget, jointBudget, type BudgetLimits, type BudgetSource } from '../model/budget.ts'
 
 /**
  * Which workflow a call is made in, told by the async context: tasks that run at once have budgets of their own, and what

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Turnstile } from '../../src/policy/interaction/turnstile.ts'
+import { Turnstile } from '../../src/model/waiting/turnstile.ts'
 import { flush } from '../twin/clock.ts'
 
 const { signal: never } = new AbortController()

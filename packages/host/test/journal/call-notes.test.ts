@@ -1,6 +1,6 @@
 import type { Notebook } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import type { ResolvedCall } from '../../src/model/call.ts'
+import type { ResolvedCall } from '../../src/policy/call.ts'
 import { CallNotes, callsIn } from '../../src/records/journal/call-notes.ts'
 
 const origin = { layer: 'global', extension: 'sample', version: '1.0.0', digest: 'd' } as const

@@ -1,6 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { Budget, estimateTokens, jointBudget } from '../../src/calls/budget.ts'
+import { Budget, estimateTokens, jointBudget } from '../../src/model/budget.ts'
 
 const codeOf = (answer: unknown): string => answer instanceof BulkheadError ? answer.code : 'reserved'
 

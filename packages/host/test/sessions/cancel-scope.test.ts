@@ -1,6 +1,6 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { CancelScope, type Cancelled } from '../../src/calls/cancel-scope.ts'
+import { CancelScope, type Cancelled } from '../../src/model/cancel-scope.ts'
 
 const reason = (text: string) => new BulkheadError('ToolCancelled', text)
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CancelScope } from '../../src/calls/cancel-scope.ts'
+import { CancelScope } from '../../src/model/cancel-scope.ts'
 import { HostTurn } from '../../src/sessions/turn.ts'
 import { flush } from '../twin/clock.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'

@@ -1,5 +1,5 @@
-import type { AuthorizedCall, Refusal } from '../../model/call.ts'
-import type { HostContext } from '../../model/host-context.ts'
+import type { AuthorizedCall, Refusal } from '../../policy/call.ts'
+import type { HostContext } from '../../policy/host-context.ts'
 import { refuse } from '../../policy/refuse.ts'
 import { deny } from '../../policy/verdict.ts'
 

@@ -1,6 +1,6 @@
 import { BulkheadError, type Clock, type CompartmentSession } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
-import type { ResolvedCall } from '../../model/call.ts'
+import type { ResolvedCall } from '../../policy/call.ts'
 import { Deadline } from '../../model/waiting/deadline.ts'
 
 /**

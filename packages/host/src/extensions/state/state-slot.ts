@@ -1,7 +1,7 @@
 import { BulkheadError, type ExtensionDescriptor, type StateAccess, type Store, type StoredState } from '@bulkhead/contract'
 import { atPointer, canonicalJson, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { EventBus } from '../../records/events.ts'
-import { Turnstile } from '../../policy/interaction/turnstile.ts'
+import { Turnstile } from '../../model/waiting/turnstile.ts'
 import { migrateSlot, type MigrationSources } from './migration.ts'
 import { sha256 } from '../../model/encoding/sha256.ts'
 

@@ -3,7 +3,7 @@ import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
-import type { KnownNames } from './known-names.ts'
+import type { KnownNames } from '../../extensions/registry/known-names.ts'
 import { writtenPlace } from './written-place.ts'
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */

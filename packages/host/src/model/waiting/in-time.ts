@@ -1,6 +1,6 @@
 import { CALL_LIMITS, type Clock } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
-import type { ValidatedCall } from '../call.ts'
+import type { ValidatedCall } from '../../policy/call.ts'
 
 /** The answer of somebody who may refuse the call. Rejects when their time is over or the call is cancelled. */
 export function inTime<Answer>(answer: PromiseLike<Answer>, { signal }: ValidatedCall, clock: Clock): Promise<Answer> {

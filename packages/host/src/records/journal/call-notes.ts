@@ -1,6 +1,6 @@
 import type { Notebook, OutcomeOrigin } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { ResolvedCall } from '../../model/call.ts'
+import type { ResolvedCall } from '../../policy/call.ts'
 import { quoted } from '../../model/encoding/quoted.ts'
 
 /** What calls of one tool in one session have in common. It is most of what there is to say of one, and noted once for all of them. */

@@ -1,5 +1,5 @@
 import type { Clock } from '@bulkhead/contract'
-import type { ResolvedCall } from '../../model/call.ts'
+import type { ResolvedCall } from '../../policy/call.ts'
 import { CallNotes } from './call-notes.ts'
 import { InterruptedCalls, type InterruptedCall, type InterruptionSources } from './interrupted-calls.ts'
 import type { Owner } from './owner.ts'

@@ -1,5 +1,5 @@
 import type { CompartmentServices, ExtensionDescriptor } from '@bulkhead/contract'
-import type { Sidecar } from '../../model/host-context.ts'
+import type { Sidecar } from '../../policy/host-context.ts'
 import type { RunningCalls } from '../../extensions/running-calls.ts'
 
 /** The tools of ours by which a model opens the file that a long result of it went to. */

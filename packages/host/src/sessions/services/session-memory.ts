@@ -1,6 +1,6 @@
 import { BulkheadError, type ExtensionDescriptor, type SessionAccess } from '@bulkhead/contract'
 import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
-import type { SessionScope } from '../../model/session-scope.ts'
+import type { SessionScope } from '../../policy/session-scope.ts'
 import type { RunningCalls } from '../../extensions/running-calls.ts'
 
 /** Of one extension in one session, as JSON. */

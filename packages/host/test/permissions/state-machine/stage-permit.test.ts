@@ -1,6 +1,6 @@
 import type { MachineStage } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import type { ValidatedCall } from '../../../src/model/call.ts'
+import type { ValidatedCall } from '../../../src/policy/call.ts'
 import { StagePermit } from '../../../src/policy/state-machine/stage-permit.ts'
 
 const stage: MachineStage = { stageExecutionId: 'x', name: 'plan', attempt: 1, allowedTools: [] }

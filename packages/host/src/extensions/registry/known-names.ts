@@ -1,5 +1,5 @@
 import { LOCKED_TOOLS, type LoadReport } from '@bulkhead/contract'
-import type { Registry } from '../../extensions/registry/registry.ts'
+import type { Registry } from './registry.ts'
 
 /** What configuration can name here: tools, extensions and servers, also those that are switched off or could not be loaded. */
 export interface KnownNames {

@@ -1,6 +1,6 @@
 import { BulkheadError, type InteractionKind, type InteractionRequest, type InteractionResponse } from '@bulkhead/contract'
-import { pauseFor, type RunningCall } from '../../calls/running-call.ts'
-import { haltIfHeadless } from '../halt.ts'
+import { pauseFor, type RunningCall } from './running-call.ts'
+import { haltIfHeadless } from '../policy/halt.ts'
 
 /** Those whose answer can wait on a disk. */
 const PAUSABLE: ReadonlySet<InteractionKind> = new Set<InteractionKind>(['Ask', 'Select', 'Confirm'])

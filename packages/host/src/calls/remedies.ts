@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '@bulkhead/contract'
-import type { DecidingStage } from '../calls/explain.ts'
+import type { DecidingStage } from './explain.ts'
 
 export interface RemedyContext {
   readonly source: string

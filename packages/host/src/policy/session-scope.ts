@@ -1,8 +1,8 @@
-import type { SessionApprovals } from '../policy/approvals/session-approvals.ts'
+import type { SessionApprovals } from './approvals/session-approvals.ts'
 import type { HookChain } from '../calls/hooks/hook-chain.ts'
-import type { Interactions } from '../policy/interaction/interactions.ts'
-import type { PausedCalls } from '../policy/interaction/paused-calls.ts'
-import type { SessionPolicy } from '../policy/session-policy.ts'
+import type { Interactions } from './interaction/interactions.ts'
+import type { PausedCalls } from './interaction/paused-calls.ts'
+import type { SessionPolicy } from './session-policy.ts'
 
 /** What the stages of a call know of the session it belongs to. */
 export interface SessionScope {

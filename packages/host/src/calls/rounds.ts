@@ -1,11 +1,11 @@
 import { CALL_LIMITS } from '@bulkhead/contract'
-import { Refusal, type ValidatedCall } from '../model/call.ts'
-import type { HostContext } from '../model/host-context.ts'
-import { validate } from '../calls/stages/validate.ts'
-import { JUDGE_CODES, type ArgumentsChange } from './judges/consult.ts'
-import { rule, type Ruling } from './ruling.ts'
-import { digestOf } from './state-machine/stage-permit.ts'
-import { deny, type DecisionStage, type Verdict } from './verdict.ts'
+import { Refusal, type ValidatedCall } from '../policy/call.ts'
+import type { HostContext } from '../policy/host-context.ts'
+import { validate } from './stages/validate.ts'
+import { JUDGE_CODES, type ArgumentsChange } from '../policy/judges/consult.ts'
+import { rule, type Ruling } from '../policy/ruling.ts'
+import { digestOf } from '../policy/state-machine/stage-permit.ts'
+import { deny, type DecisionStage, type Verdict } from '../policy/verdict.ts'
 
 /** Who has put other arguments in place, and why. `before` and `after` are their digests. */
 export interface MadeChange {
